@@ -1,0 +1,245 @@
+"""Clauses as immutable, hashable trees, and their one canonical form.
+
+A *term* is a variable or a constant. A variable is its number (an ``int``): the head's variables
+are 0, 1, ..., the free variables follow. A constant is its name (a ``str``). Names of variables
+exist in text only; ``syntax`` reads and writes them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+Term = int | str
+
+
+class Atom(NamedTuple):
+    """A predicate applied to terms: ``friends(A,B)`` is ``Atom("friends", (0, 1))``."""
+
+    predicate: str
+    args: tuple[Term, ...]
+
+
+class Not(NamedTuple):
+    """A negated atom: true where the atom is not a fact."""
+
+    atom: Atom
+
+
+Literal = Atom | Not
+
+
+class Clause(NamedTuple):
+    """A head whose arguments are distinct variables, and a body: a conjunction of literals."""
+
+    head: Atom
+    body: tuple[Literal, ...]
+
+    def calls(self, predicate: str) -> bool:
+        """Whether the body uses the predicate."""
+        return any(atom_of(literal).predicate == predicate for literal in self.body)
+
+    def free_variables(self) -> tuple[int, ...]:
+        """Variables of the body that are not in the head, in order of first use."""
+        arity = len(self.head.args)
+        return tuple(dict.fromkeys(v for v in variables(self.body) if v >= arity))
+
+    def __str__(self) -> str:
+        return format_clause(self)
+
+
+def head_atom(predicate: str, arity: int) -> Atom:
+    """The head of every clause for a target: ``head_atom("advisedby", 2)`` is ``advisedby(A,B)``."""
+    return Atom(predicate, tuple(range(arity)))
+
+
+def atom_of(literal: Literal) -> Atom:
+    """The atom of a literal, negated or not."""
+    return literal if isinstance(literal, Atom) else literal.atom
+
+
+def literal_variables(literal: Literal) -> tuple[int, ...]:
+    """The distinct variables of a literal in order of first use."""
+    return tuple(dict.fromkeys(term for term in atom_of(literal).args if isinstance(term, int)))
+
+
+def variables(body: Iterable[Literal]) -> Iterator[int]:
+    """Every use of a variable in a body, in order, with repetitions."""
+    for literal in body:
+        for term in atom_of(literal).args:
+            if isinstance(term, int):
+                yield term
+
+
+def rename(literal: Literal, names: dict[int, int]) -> Literal:
+    """The literal with each variable replaced; variables not in ``names`` stay."""
+    if isinstance(literal, Not):
+        return Not(_rename_atom(literal.atom, names))
+    return _rename_atom(literal, names)
+
+
+def _rename_atom(atom: Atom, names: dict[int, int]) -> Atom:
+    return Atom(
+        atom.predicate,
+        tuple(names.get(term, term) if isinstance(term, int) else term for term in atom.args),
+    )
+
+
+# --- text ------------------------------------------------------------------------------------
+
+
+def variable_name(number: int) -> str:
+    """A, B, ..., Z, A1, B1, ...
+
+    >>> variable_name(0), variable_name(25), variable_name(26)
+    ('A', 'Z', 'A1')
+    """
+    letter = chr(ord("A") + number % 26)
+    return letter if number < 26 else f"{letter}{number // 26}"
+
+
+_BARE_CONSTANT = re.compile(r"[a-z0-9][A-Za-z0-9_.+-]*")
+_BARE_PREDICATE = re.compile(r"[a-z][A-Za-z0-9_]*")
+_NAMES = tuple(variable_name(number) for number in range(104))
+
+
+def _name(number: int) -> str:
+    return _NAMES[number] if number < len(_NAMES) else variable_name(number)
+
+
+@lru_cache(maxsize=65536)
+def format_constant(name: str) -> str:
+    """A constant as clause text shows it: bare where that reads back, else quoted.
+
+    >>> format_constant("bob"), format_constant("Bob"), format_constant("it's")
+    ('bob', "'Bob'", "'it\\\\'s'")
+    """
+    if _BARE_CONSTANT.fullmatch(name):
+        return name
+    escaped = name.replace("\\", "\\\\").replace("'", "\\'")
+    escaped = escaped.replace("\n", "\\n").replace("\r", "\\r").replace("\t", "\\t")
+    return f"'{escaped}'"
+
+
+@lru_cache(maxsize=4096)
+def format_predicate(name: str) -> str:
+    """A predicate as clause text shows it: quoted unless it is a plain word.
+
+    ``not`` is quoted because it begins a negated literal.
+    """
+    if name != "not" and _BARE_PREDICATE.fullmatch(name):
+        return name
+    escaped = name.replace("\\", "\\\\").replace("'", "\\'")
+    return f"'{escaped}'"
+
+
+def format_literal(literal: Literal) -> str:
+    """``friends(A,B)`` or ``not friends(A,B)``."""
+    if isinstance(literal, Not):
+        return "not " + format_literal(literal.atom)
+    args = ",".join(_name(term) if isinstance(term, int) else format_constant(term) for term in literal.args)
+    return f"{format_predicate(literal.predicate)}({args})"
+
+
+def format_clause(clause: Clause) -> str:
+    """Clause text: ``cancer(A) :- friends(A,B), smokes(B).``; an empty body is ``true``."""
+    body = ", ".join(map(format_literal, clause.body)) if clause.body else "true"
+    return f"{format_literal(clause.head)} :- {body}."
+
+
+# --- canonical form --------------------------------------------------------------------------
+
+
+def canonical(clause: Clause) -> Clause:
+    """The clause whose text is smallest over all orders of the body and names of free variables.
+
+    Bodies equal up to order and names have one canonical form. Literals that stand twice count
+    once: a conjunction does not change by saying a thing again.
+    """
+    return Clause(clause.head, canonical_body(clause.body, len(clause.head.args)))
+
+
+def canonical_body(body: Sequence[Literal], bound: int) -> tuple[Literal, ...]:
+    """Canonical form of a body whose variables 0 .. bound-1 keep their numbers.
+
+    No literal's text is a prefix of another's, so the smallest text of the whole starts with the
+    literal that is smallest when it comes first; only ties between literals must be explored.
+    """
+    distinct = tuple(dict.fromkeys(body))
+    names = {number: number for number in range(bound)}
+    return _smallest(distinct, names)[1]
+
+
+def _smallest(
+    rest: tuple[Literal, ...], names: dict[int, int]
+) -> tuple[tuple[str, ...], tuple[Literal, ...]]:
+    """Texts and literals of the smallest order of ``rest`` when ``names`` are already given."""
+    texts: list[str] = []
+    literals: list[Literal] = []
+    while rest:
+        best_text: str | None = None
+        ties: list[tuple[Literal, Literal, dict[int, int]]] = []
+        for literal in rest:
+            named, text, added = _named(literal, names)
+            if best_text is None or text < best_text:
+                best_text, ties = text, [(literal, named, added)]
+            elif text == best_text:
+                ties.append((literal, named, added))
+        assert best_text is not None
+        texts.append(best_text)
+        if len(ties) > 1:
+            ties = _distinguishable(ties, rest)
+        if len(ties) > 1:
+            options = []
+            for literal, named, added in ties:
+                others = tuple(other for other in rest if other is not literal)
+                tail_texts, tail = _smallest(others, {**names, **added})
+                options.append((tail_texts, (named, *tail)))
+            tail_texts, tail = min(options)
+            return (*texts, *tail_texts), (*literals, *tail)
+        literal, named, added = ties[0]
+        literals.append(named)
+        if added:
+            names = {**names, **added}
+        rest = tuple(other for other in rest if other is not literal)
+    return tuple(texts), tuple(literals)
+
+
+def _distinguishable(
+    ties: list[tuple[Literal, Literal, dict[int, int]]], rest: tuple[Literal, ...]
+) -> list[tuple[Literal, Literal, dict[int, int]]]:
+    """Of tied literals whose new variables occur nowhere else, one stands for all."""
+    uses: dict[int, int] = {}
+    for literal in rest:
+        for variable in literal_variables(literal):
+            uses[variable] = uses.get(variable, 0) + 1
+    private = [tie for tie in ties if all(uses[variable] == 1 for variable in tie[2])]
+    linked = [tie for tie in ties if not all(uses[variable] == 1 for variable in tie[2])]
+    return linked + private[:1]
+
+
+def _named(literal: Literal, names: dict[int, int]) -> tuple[Literal, str, dict[int, int]]:
+    """The literal with its new variables named by first use, its text, and those new names."""
+    atom = literal if isinstance(literal, Atom) else literal.atom
+    added: dict[int, int] = {}
+    args: list[Term] = []
+    words: list[str] = []
+    for term in atom.args:
+        if isinstance(term, int):
+            number = names.get(term)
+            if number is None:
+                number = added.get(term)
+                if number is None:
+                    number = added[term] = len(names) + len(added)
+            args.append(number)
+            words.append(_NAMES[number] if number < 104 else variable_name(number))
+        else:
+            args.append(term)
+            words.append(format_constant(term))
+    named = Atom(atom.predicate, tuple(args))
+    text = f"{format_predicate(atom.predicate)}({','.join(words)})"
+    if literal is not atom:
+        return Not(named), "not " + text, added
+    return named, text, added

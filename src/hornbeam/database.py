@@ -1,0 +1,302 @@
+"""The facts in columns: constants coded as integers per type; immutable once built.
+
+Codes are an implementation detail: no count, score or model depends on their order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hornbeam.errors import DataError, Place, SchemaError, did_you_mean
+from hornbeam.modes import Kind, Mode
+from hornbeam.refine import Constants
+from hornbeam.schema import Schema
+
+Codes = npt.NDArray[np.int32]
+UNKNOWN = -1
+"""The code of a constant that the database does not have."""
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """Something accepted, and said once: what was ignored, merged or empty."""
+
+    message: str
+    place: Place | None = None
+
+    def __str__(self) -> str:
+        return f"{self.place}: {self.message}" if self.place else self.message
+
+
+@dataclass(frozen=True, eq=False)
+class Population:
+    """The constants of a type; a constant's code is its position in ``names``."""
+
+    names: Sequence[str]
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    @cached_property
+    def _codes(self) -> dict[str, int]:
+        return {name: code for code, name in enumerate(self.names)}
+
+    def code(self, name: str) -> int:
+        """The code of a constant, ``UNKNOWN`` for one that is not in the population."""
+        return self._codes.get(name, UNKNOWN)
+
+    def encode(self, names: Iterable[str]) -> Codes:
+        """Codes of many names, ``UNKNOWN`` for those not in the population."""
+        codes = self._codes
+        return np.array([codes.get(name, UNKNOWN) for name in names], dtype=np.int32)
+
+    def decode(self, codes: Codes) -> list[str]:
+        names = self.names
+        return [names[code] for code in codes.tolist()]
+
+
+@dataclass(frozen=True, eq=False)
+class Relation:
+    """The facts of one predicate: equally long columns of codes, rows sorted and distinct."""
+
+    columns: tuple[Codes, ...]
+
+    def __len__(self) -> int:
+        return len(self.columns[0])
+
+    @classmethod
+    def of(cls, columns: Sequence[npt.NDArray[Any]], sizes: Sequence[int]) -> Relation:
+        """Rows in any order, with duplicates, whose column i has codes below ``sizes[i]``."""
+        if len(columns[0]) == 0:
+            return cls(tuple(np.empty(0, dtype=np.int32) for _ in columns))
+        if _product(sizes) < 2**63:
+            # One integer per row: sorting and removing duplicates is then a sort of numbers.
+            keys = np.unique(_row_keys(columns, sizes))
+            return cls(_columns_of(keys, sizes))
+        rows = np.unique(np.stack(columns, axis=1), axis=0)
+        return cls(tuple(np.ascontiguousarray(rows[:, i], dtype=np.int32) for i in range(len(columns))))
+
+
+def _product(sizes: Sequence[int]) -> int:
+    result = 1
+    for size in sizes:
+        result *= max(int(size), 1)
+    return result
+
+
+def _row_keys(columns: Sequence[npt.NDArray[Any]], sizes: Sequence[int]) -> npt.NDArray[np.int64]:
+    keys = columns[0].astype(np.int64)
+    for column, size in zip(columns[1:], sizes[1:], strict=True):
+        keys *= size
+        keys += column
+    return keys
+
+
+def _columns_of(keys: npt.NDArray[np.int64], sizes: Sequence[int]) -> tuple[Codes, ...]:
+    columns: list[Codes] = []
+    for size in reversed(sizes[1:]):
+        keys, last = np.divmod(keys, size)
+        columns.append(last.astype(np.int32))
+    columns.append(keys.astype(np.int32))
+    return tuple(reversed(columns))
+
+
+@dataclass(frozen=True, eq=False)
+class Examples:
+    """Groundings of a target and their labels: positives first, then negatives, in file order."""
+
+    target: str
+    keys: Codes
+    """one row per example, one column of codes per head argument"""
+    labels: npt.NDArray[np.int8]
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+
+@dataclass(frozen=True, eq=False)
+class Database:
+    """Schema, modes, populations, facts and examples of one split of a data set."""
+
+    schema: Schema
+    modes: tuple[Mode, ...]
+    populations: Mapping[str, Population]
+    relations: Mapping[str, Relation]
+    example_sets: Mapping[str, Examples] = field(default_factory=dict)
+    notices: tuple[Notice, ...] = ()
+
+    def __repr__(self) -> str:
+        facts = sum(map(len, self.relations.values()))
+        targets = ", ".join(f"{name} ({len(e)})" for name, e in self.example_sets.items()) or "none"
+        return (
+            f"Database({facts:,} facts, {len(self.relations)} predicates, "
+            f"{len(self.populations)} types, examples: {targets})"
+        )
+
+    def relation(self, predicate: str) -> Relation:
+        """The facts of a predicate of the schema; none is an empty relation."""
+        found = self.relations.get(predicate)
+        if found is None:
+            arity = self.schema.arity(predicate)
+            found = Relation(tuple(np.empty(0, dtype=np.int32) for _ in range(arity)))
+        return found
+
+    def population(self, type_name: str) -> Population:
+        return self.populations.get(type_name) or Population(())
+
+    def examples_of(self, target: str) -> Examples:
+        """The examples of a target; one without examples is an error that names the targets."""
+        try:
+            return self.example_sets[target.lower()]
+        except KeyError:
+            hint = did_you_mean(target.lower(), self.example_sets, "Targets")
+            raise DataError(f'no examples of "{target}". {hint}') from None
+
+    def examples(self, target: str) -> tuple[npt.NDArray[np.object_], npt.NDArray[np.int8]]:
+        """Keys (names, one column per head argument) and labels of a target's examples."""
+        examples = self.examples_of(target)
+        return self.names_of(examples.target, examples.keys), examples.labels
+
+    def names_of(self, target: str, keys: Codes) -> npt.NDArray[np.object_]:
+        """Names for rows of codes of the target's arguments."""
+        names = np.empty(keys.shape, dtype=object)
+        for column, type_name in enumerate(self.schema.types_of(target)):
+            names[:, column] = self.population(type_name).decode(keys[:, column])
+        return names
+
+    def encode_keys(self, target: str, names: npt.NDArray[np.object_]) -> Codes:
+        """Codes for rows of names of the target's arguments, ``UNKNOWN`` where the data lack one."""
+        types = self.schema.types_of(target)
+        if names.ndim != 2 or names.shape[1] != len(types):
+            raise DataError(
+                f"X has {names.shape[1] if names.ndim == 2 else names.ndim} columns, but "
+                f'"{target}" takes {len(types)}: one column per argument ({", ".join(types)}).'
+            )
+        codes = np.empty(names.shape, dtype=np.int32)
+        for column, type_name in enumerate(types):
+            codes[:, column] = self.population(type_name).encode(names[:, column].tolist())
+        return codes
+
+    @cached_property
+    def constants(self) -> Constants:
+        """For each ``#`` argument of a mode, the constants that occur there, sorted."""
+        found: dict[tuple[str, int], tuple[str, ...]] = {}
+        for mode in self.modes:
+            for position, arg in enumerate(mode.args):
+                place = (mode.predicate, position)
+                if arg.kind is Kind.CONSTANT and place not in found:
+                    codes = np.unique(self.relation(mode.predicate).columns[position])
+                    found[place] = tuple(sorted(self.population(arg.type).decode(codes)))
+        return MappingProxyType(found)
+
+
+NameRows = Sequence[Sequence[str]]
+
+
+def build(
+    schema: Schema,
+    modes: Sequence[Mode],
+    facts: Mapping[str, Sequence[Sequence[str]]],
+    examples: Mapping[str, tuple[NameRows, Sequence[int]]] | None = None,
+    ranges: Mapping[str, Sequence[str]] | None = None,
+    notices: Sequence[Notice] = (),
+) -> Database:
+    """A database from names: facts as columns per predicate, examples as rows and labels per target.
+
+    An example given twice counts once; one given with both labels is positive and reported.
+
+    >>> db = build(Schema({"smokes": ("person",)}), (), {"smokes": [["ann", "bob", "ann"]]})
+    >>> len(db.relation("smokes")), len(db.population("person"))
+    (2, 2)
+    """
+    said = list(notices)
+    codes: dict[str, dict[str, int]] = {type_name: {} for type_name in schema.types()}
+    for type_name, names in (ranges or {}).items():
+        _encode(names, codes.setdefault(type_name, {}))
+    coded_facts = {
+        predicate: [
+            _encode(column, codes[type_name])
+            for column, type_name in zip(columns, _types(schema, predicate, len(columns)), strict=True)
+        ]
+        for predicate, columns in facts.items()
+    }
+    coded_examples = {}
+    for target, (rows, labels) in (examples or {}).items():
+        types = schema.types_of(target)
+        columns = list(zip(*rows, strict=True)) if len(rows) else [() for _ in types]
+        keys = [_encode(column, codes[name]) for column, name in zip(columns, types, strict=True)]
+        coded_examples[target] = (keys, labels)
+    populations = {type_name: Population(list(names)) for type_name, names in codes.items()}
+    relations = {
+        predicate: Relation.of(columns, [len(populations[t]) for t in schema.types_of(predicate)])
+        for predicate, columns in coded_facts.items()
+    }
+    example_sets = {}
+    for target, (keys, labels) in coded_examples.items():
+        sizes = [len(populations[t]) for t in schema.types_of(target)]
+        example_sets[target], more = _examples(target, keys, labels, sizes)
+        said.extend(more)
+    return Database(
+        schema,
+        tuple(modes),
+        MappingProxyType(populations),
+        MappingProxyType(relations),
+        MappingProxyType(example_sets),
+        tuple(said),
+    )
+
+
+def _types(schema: Schema, predicate: str, arity: int) -> tuple[str, ...]:
+    types = schema.types_of(predicate)
+    if len(types) != arity:
+        raise SchemaError(
+            f'facts of "{predicate}" have {arity} arguments, but the schema says '
+            f"{predicate}({','.join(types)})."
+        )
+    return types
+
+
+def _encode(names: Iterable[str], codes: dict[str, int]) -> Codes:
+    give = codes.setdefault
+    return np.array([give(name, len(codes)) for name in names], dtype=np.int32)
+
+
+def _examples(
+    target: str, columns: Sequence[Codes], labels: Sequence[int], sizes: Sequence[int]
+) -> tuple[Examples, list[Notice]]:
+    """Positives, then negatives, each in the order given; repeated ones merged, and said so."""
+    label = np.asarray(labels, dtype=np.int8)
+    order = np.argsort(-label, kind="stable")
+    keys = (
+        np.stack(columns, axis=1).astype(np.int32)[order]
+        if len(label)
+        else np.empty((0, len(sizes)), dtype=np.int32)
+    )
+    label = label[order]
+    _, first, groups = np.unique(keys, axis=0, return_index=True, return_inverse=True)
+    notices = []
+    if len(first) < len(label):
+        positive = np.zeros(len(first), dtype=bool)
+        np.logical_or.at(positive, groups.ravel(), label == 1)
+        negative = np.zeros(len(first), dtype=bool)
+        np.logical_or.at(negative, groups.ravel(), label == 0)
+        both = int(np.count_nonzero(positive & negative))
+        repeated = len(label) - len(first) - both
+        if both:
+            notices.append(
+                Notice(
+                    f'{both} examples of "{target}" are given as positive and as negative; they count as positive.'
+                )
+            )
+        if repeated:
+            notices.append(Notice(f'{repeated} repeated examples of "{target}" count once.'))
+        keep = np.sort(first)
+        keys, label = keys[keep], label[keep]
+    return Examples(target, np.ascontiguousarray(keys), label), notices

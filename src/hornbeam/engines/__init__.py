@@ -1,0 +1,1 @@
+"""Whatever computes counts for clauses over a database, behind one contract."""

@@ -1,0 +1,111 @@
+"""What every engine does: count clauses for examples.
+
+An engine is made for one database. ``count`` gives the true counts of clauses for rows of keys.
+``session`` fixes the examples and answers the learner's question, the sums of counts and
+gradients; the default session keeps counts in memory, others leave them where the data are.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hornbeam.clauses import Clause
+from hornbeam.database import Codes, Database
+
+DEFAULT_MEMORY = 2_000_000_000
+"""Bytes an engine may use for partial results unless told otherwise."""
+INT64_MAX = 2**63 - 1
+
+Column = npt.NDArray[Any]
+"""True counts, one per example, in any integer type."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Counts:
+    """The true counts of one clause, one per example, and its total; false = total - true."""
+
+    true: Column
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """A clause that was not counted, and why; never a silent gap."""
+
+    clause: Clause
+    reason: str
+    estimate: int
+    budget: int
+
+    def __str__(self) -> str:
+        return f"{self.clause} skipped: {self.reason} (estimate {self.estimate:,}, limit {self.budget:,})"
+
+
+@dataclass(frozen=True, slots=True)
+class Sums:
+    """Exact sums over the examples for one clause: all that its ridge fit needs."""
+
+    total: int
+    true: int
+    """sum of t"""
+    true_squared: int
+    """sum of t*t"""
+    true_gradient: int
+    """sum of t*d, with the gradients d as integers"""
+
+
+class Engine(ABC):
+    """Counts clauses over one database."""
+
+    name: str
+
+    def __init__(self, database: Database, memory: int = DEFAULT_MEMORY) -> None:
+        self.database = database
+        self.memory = memory
+
+    @abstractmethod
+    def count(self, clauses: Sequence[Clause], keys: Codes) -> list[Counts | Skipped]:
+        """True counts of each clause, rows in the order of ``keys`` (codes; -1 is an unknown key).
+
+        Clauses are well typed under the database's schema and all have the same head. A count
+        that may exceed int64, or a clause whose cost exceeds the memory budget, is ``Skipped``;
+        which ones depends on clause, data, keys and budget only.
+        """
+
+    def total(self, clause: Clause) -> int:
+        """Product of the populations of the free variables; 1 when there is none."""
+        types = self.database.schema.variable_types(clause)
+        result = 1
+        for variable in clause.free_variables():
+            result *= len(self.database.population(types[variable]))
+        return result
+
+    @abstractmethod
+    def session(self, keys: Codes) -> Session:
+        """Counting for fixed examples, with gradients, as a learner needs it."""
+
+
+class Session(ABC):
+    """Sums of counts and gradients for fixed examples."""
+
+    @abstractmethod
+    def set_gradients(self, gradients: npt.NDArray[np.int64]) -> None:
+        """Gradients as integers (multiples of 2**-30), one per example."""
+
+    @abstractmethod
+    def sums(self, clauses: Sequence[Clause]) -> list[Sums | Skipped]:
+        """Exact sums of each clause with the present gradients."""
+
+    @abstractmethod
+    def column(self, clause: Clause) -> Column:
+        """The true counts of one clause that was summed before."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Give back whatever the session holds."""

@@ -1,0 +1,63 @@
+"""The definition of correct: try every assignment of the free variables. For tests only."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import product
+
+import numpy as np
+
+from hornbeam.clauses import Atom, Clause, Not
+from hornbeam.database import Codes
+from hornbeam.engines.contract import Counts, Engine, Session, Skipped
+from hornbeam.engines.kept import KeptCounts
+
+
+class NaiveEngine(Engine):
+    """Nested loops over populations; no planner, no index beyond a set of facts."""
+
+    name = "naive"
+
+    def count(self, clauses: Sequence[Clause], keys: Codes) -> list[Counts | Skipped]:
+        return [self._count(clause, keys) for clause in clauses]
+
+    def session(self, keys: Codes) -> Session:
+        return KeptCounts(self, keys)
+
+    def _count(self, clause: Clause, keys: Codes) -> Counts:
+        schema = self.database.schema
+        types = schema.variable_types(clause)
+        facts = {
+            literal: set(self._facts(literal.atom if isinstance(literal, Not) else literal))
+            for literal in clause.body
+        }
+        free = clause.free_variables()
+        ranges = [range(len(self.database.population(types[variable]))) for variable in free]
+        true = []
+        for key in keys.tolist():
+            binding = dict(zip(clause.head.args, key, strict=True))
+            count = 0
+            for values in product(*ranges):
+                binding.update(zip(free, values, strict=True))
+                count += all(
+                    (self._ground(literal, binding) in facts[literal]) != isinstance(literal, Not)
+                    for literal in clause.body
+                )
+            true.append(count)
+        return Counts(np.array(true, dtype=np.int64), self.total(clause))
+
+    def _facts(self, atom: Atom) -> list[tuple[int, ...]]:
+        columns = self.database.relation(atom.predicate).columns
+        return list(zip(*(column.tolist() for column in columns), strict=True))
+
+    def _ground(self, literal: Atom | Not, binding: dict[int | str, int]) -> tuple[int, ...]:
+        atom = literal.atom if isinstance(literal, Not) else literal
+        types = self.database.schema.types_of(atom.predicate)
+        return tuple(
+            binding[term] if isinstance(term, int) else self._code(term, type_name)
+            for term, type_name in zip(atom.args, types, strict=True)
+        )
+
+    def _code(self, name: str, type_name: str) -> int:
+        # An unknown constant (-1) must not match an unknown key (-1): neither is in any fact.
+        return self.database.population(type_name).code(name)

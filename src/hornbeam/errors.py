@@ -1,0 +1,87 @@
+"""Every exception of Hornbeam.
+
+HornbeamError
+├── InputError            something the user gave is wrong; carries the place where known
+│   ├── ParseError        text that cannot be read (facts, modes, clauses, models)
+│   ├── SchemaError       names, arities, types or modes that do not fit each other
+│   ├── DataError         files, folders, examples or keys that cannot be used
+│   ├── OptionError       an option outside what it allows
+│   └── ModelError        a model file that is damaged, too new, or of other data
+└── LimitError            a result that is refused: past int64, past the memory budget
+
+Every message is one sentence: what is wrong, where, what was expected, what to do.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where in a text something stands; line and column count from 1, 0 means unknown."""
+
+    source: str
+    line: int = 0
+    column: int = 0
+
+    def __str__(self) -> str:
+        if not self.line:
+            return self.source
+        return f"{self.source}:{self.line}:{self.column}" if self.column else f"{self.source}:{self.line}"
+
+
+class HornbeamError(Exception):
+    """Base of all errors that Hornbeam raises on purpose."""
+
+
+class InputError(HornbeamError):
+    """Something the user gave cannot be used."""
+
+    def __init__(self, message: str, place: Place | None = None) -> None:
+        super().__init__(f"{place}: {message}" if place else message)
+        self.message = message
+        self.place = place
+
+
+class ParseError(InputError):
+    """Text that is not in the language of facts, modes, clauses or models."""
+
+
+class SchemaError(InputError):
+    """Predicates, arities, types or modes that do not fit each other."""
+
+
+class DataError(InputError):
+    """Files, folders, examples or keys that cannot be used."""
+
+
+class OptionError(InputError, ValueError):
+    """An option with a value outside what it allows."""
+
+
+class ModelError(InputError):
+    """A model that is damaged, of a newer format, or learned on other data."""
+
+
+class LimitError(HornbeamError):
+    """A result that is refused because it would not be exact or not fit the budget."""
+
+
+def did_you_mean(name: str, known: Iterable[str], kind: str) -> str:
+    """A hint that names what exists: the nearest name where one is near, and the list.
+
+    >>> did_you_mean("frends", ["friends", "smokes"], "Predicates")
+    'Predicates are: friends, smokes. Did you mean "friends"?'
+    >>> did_you_mean("x", [], "Predicates")
+    'There are none.'
+    """
+    names = sorted(known)
+    if not names:
+        return "There are none."
+    near = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
+    shown = ", ".join(names[:12]) + (f" and {len(names) - 12} more" if len(names) > 12 else "")
+    hint = f"{kind} are: {shown}."
+    return f'{hint} Did you mean "{near[0]}"?' if near else hint

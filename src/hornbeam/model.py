@@ -1,0 +1,85 @@
+"""What was learned: weighted clauses as data, and the probabilities they give.
+
+A model knows nothing of gradients or search. It is text and numbers: predicates and constants by
+name, with the schema it was learned under.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from hornbeam.clauses import Clause
+from hornbeam.database import Codes
+from hornbeam.engines.contract import Column, Counts, Engine
+from hornbeam.errors import LimitError
+from hornbeam.schema import Schema
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class WeightedClause:
+    """A clause, its weight vector ``[w0, w1, w2]``, and its total on the training data."""
+
+    clause: Clause
+    weights: tuple[float, float, float]
+    total: int
+
+    def contribution(self, true: Column, total: int) -> Floats:
+        """``(w0 + w1*t) + w2*f`` for each example."""
+        w0, w1, w2 = self.weights
+        return (w0 + w1 * true.astype(np.float64)) + w2 * false_counts(true, total)
+
+    def __str__(self) -> str:
+        return f"[{', '.join(format(weight, '.6g') for weight in self.weights)}] : {self.clause}"
+
+
+def false_counts(true: Column, total: int) -> Floats:
+    """``total - true`` as floats, each the nearest to the exact integer."""
+    if total < 2**63:
+        return (total - true.astype(np.int64)).astype(np.float64)
+    values, inverse = np.unique(true, return_inverse=True)
+    exact = np.array([float(total - int(value)) for value in values], dtype=np.float64)
+    return exact[inverse.ravel()]
+
+
+def sigmoid(scores: Floats) -> Floats:
+    """1 / (1 + exp(-score)), without overflow."""
+    small = np.exp(-np.abs(scores))
+    return np.where(scores >= 0, 1.0, small) / (1.0 + small)
+
+
+@dataclass(frozen=True)
+class Model:
+    """A target's prior and weighted clauses: ``P = sigmoid(prior + sum of contributions)``."""
+
+    target: str
+    schema: Schema
+    prior: float
+    clauses: tuple[WeightedClause, ...]
+    settings: Mapping[str, object] = field(default_factory=dict)
+    learner: str = "rlr"
+
+    def __str__(self) -> str:
+        lines = [f"prior {self.prior:.6g}", *map(str, self.clauses)]
+        return "\n".join(lines)
+
+    def scores(self, engine: Engine, keys: Codes) -> Floats:
+        """The log-odds of each example, clause by clause in model order."""
+        result = np.full(len(keys), self.prior, dtype=np.float64)
+        for weighted, counts in zip(
+            self.clauses, engine.count([w.clause for w in self.clauses], keys), strict=True
+        ):
+            if not isinstance(counts, Counts):
+                raise LimitError(str(counts))
+            total = counts.total if self.settings.get("populations") == "database" else weighted.total
+            result += weighted.contribution(counts.true, total)
+        return result
+
+    def probabilities(self, engine: Engine, keys: Codes) -> Floats:
+        """P(y=1) of each example."""
+        return sigmoid(self.scores(engine, keys))

@@ -1,0 +1,287 @@
+"""Text in: clauses, modes and atoms from text, with the place of every problem.
+
+In clause text a word that starts with an upper-case letter or ``_`` is a variable; any other word
+is a constant; quotes make any text a constant. In facts and examples every word is a constant.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from hornbeam.clauses import Atom, Clause, Literal, Not, Term, format_literal
+from hornbeam.errors import Place, SchemaError, ParseError, did_you_mean
+from hornbeam.modes import Argument, Kind, Mode
+from hornbeam.schema import Schema
+
+_TOKEN = re.compile(
+    r"""
+    (?P<space>   \s+ | %[^\n]* | //[^\n]* )
+  | (?P<quoted>  '(?:[^'\\\n]|\\.)*' | "(?:[^"\\\n]|\\.)*" )
+  | (?P<arrow>   :- | <- )
+  | (?P<mark>    [(),:{}=!`] )
+  | (?P<word>    (?: [^\s(),:'"%{}=!`.] | \.(?=[^\s).,%"']) )+ )
+  | (?P<stop>    \. )
+    """,
+    re.VERBOSE,
+)
+_ESCAPES = {"n": "\n", "r": "\r", "t": "\t"}
+
+
+class Token(NamedTuple):
+    """A piece of text: its kind (``word quoted mark arrow stop end``), its value, its offset."""
+
+    kind: str
+    value: str
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A text with a name for messages, and where in its file it begins."""
+
+    text: str
+    source: str = "clause"
+    first_line: int = 1
+
+    def place(self, offset: int) -> Place:
+        """File, line and column of a character."""
+        before = self.text[:offset]
+        line = self.first_line + before.count("\n")
+        return Place(self.source, line, offset - (before.rfind("\n") + 1) + 1)
+
+
+def tokens(text: Text) -> Iterator[Token]:
+    """The tokens of a text, ending with one of kind ``end``."""
+    position = 0
+    while position < len(text.text):
+        match = _TOKEN.match(text.text, position)
+        if match is None:
+            place = text.place(position)
+            character = text.text[position]
+            if character in "'\"":
+                raise ParseError(f"this {character} quote is not closed on its line.", place)
+            raise ParseError(f"unexpected character {character!r}.", place)
+        kind = match.lastgroup or ""
+        if kind == "quoted":
+            yield Token(kind, unquote(match.group()), position)
+        elif kind != "space":
+            yield Token(kind, match.group(), position)
+        position = match.end()
+    yield Token("end", "", len(text.text))
+
+
+def unquote(quoted: str) -> str:
+    r"""The name inside quotes; ``\'`` ``\\`` ``\n`` ``\r`` ``\t`` are escapes."""
+    return re.sub(r"\\(.)", lambda m: _ESCAPES.get(m[1], m[1]), quoted[1:-1], flags=re.DOTALL)
+
+
+class Parser:
+    """Reads one construct after another from a text."""
+
+    def __init__(self, text: Text) -> None:
+        self.text = text
+        self._tokens = tokens(text)
+        self.token = next(self._tokens)
+
+    def fail(self, expected: str, token: Token | None = None) -> ParseError:
+        token = token or self.token
+        found = "the end of the text" if token.kind == "end" else f'"{token.value}"'
+        return ParseError(f"expected {expected}, found {found}.", self.text.place(token.offset))
+
+    def next(self) -> Token:
+        token = self.token
+        if token.kind != "end":
+            self.token = next(self._tokens)
+        return token
+
+    def at(self, value: str) -> bool:
+        return self.token.value == value and self.token.kind in ("mark", "arrow", "stop")
+
+    def take(self, value: str, expected: str | None = None) -> Token:
+        if not self.at(value):
+            raise self.fail(expected or f'"{value}"')
+        return self.next()
+
+    def name(self, expected: str) -> str:
+        """A predicate or type name; their case is ignored."""
+        if self.token.kind not in ("word", "quoted") or not self.token.value:
+            raise self.fail(expected)
+        return self.next().value.lower()
+
+    def arguments(self) -> list[Token]:
+        """The words between parentheses, at least one."""
+        opening = self.take("(", '"(" after the predicate name')
+        found: list[Token] = []
+        while True:
+            if self.token.kind not in ("word", "quoted"):
+                if self.token.kind in ("end", "stop"):
+                    place = self.text.place(opening.offset)
+                    raise ParseError('this "(" is not closed.', place)
+                raise self.fail("a variable or a constant")
+            found.append(self.next())
+            if self.at("("):
+                raise ParseError(
+                    f'nested term "{found[-1].value}(...)": arguments must be plain names.',
+                    self.text.place(self.token.offset),
+                )
+            if self.at(")"):
+                self.next()
+                return found
+            if self.token.kind in ("end", "stop"):
+                raise ParseError('this "(" is not closed.', self.text.place(opening.offset))
+            self.take(",", '"," or ")"')
+
+    def end(self) -> None:
+        """An optional full stop, then nothing."""
+        if self.token.kind == "stop":
+            self.next()
+        if self.token.kind != "end":
+            raise self.fail("the end of the text")
+
+
+def constant(token: Token, text: Text) -> str:
+    """A word of a fact or example: always a constant; ``_`` alone is refused."""
+    if token.kind == "word" and token.value == "_":
+        raise ParseError('"_" in a fact: every argument must be a constant.', text.place(token.offset))
+    return token.value
+
+
+def parse_fact(text: str, source: str = "fact", line: int = 1) -> Atom:
+    """One ground atom: ``friends(Ann, bob).`` Every argument is a constant, whatever its case."""
+    parser = Parser(Text(text, source, line))
+    predicate = parser.name("a predicate name")
+    args = tuple(constant(token, parser.text) for token in parser.arguments())
+    parser.end()
+    return Atom(predicate, args)
+
+
+def parse_mode(text: str, source: str = "mode", line: int = 1) -> Mode:
+    """``friends(+person,-person).``, with or without ``mode:`` before it."""
+    parser = Parser(Text(text, source, line))
+    mode, _ = read_mode(parser)
+    parser.end()
+    return mode
+
+
+def read_mode(parser: Parser) -> tuple[Mode, list[Token]]:
+    """A mode, and the tokens of ``!k`` marks in it, which say nothing to us."""
+    predicate = parser.name("a predicate name")
+    if predicate == "mode" and parser.at(":"):
+        parser.next()
+        predicate = parser.name("a predicate name")
+    opening = parser.take("(", '"(" after the predicate name')
+    args: list[Argument] = []
+    ignored: list[Token] = []
+    while True:
+        args.append(_mode_argument(parser))
+        if parser.at("!"):
+            ignored.append(parser.next())
+            parser.name("a number after !")
+        if parser.at(")"):
+            parser.next()
+            return Mode(predicate, tuple(args)), ignored
+        if parser.token.kind in ("end", "stop"):
+            raise ParseError('this "(" is not closed.', parser.text.place(opening.offset))
+        parser.take(",", '"," or ")"')
+
+
+def _mode_argument(parser: Parser) -> Argument:
+    token = parser.token
+    if parser.at("`"):
+        parser.next()
+        return Argument(Kind.NEW, parser.name("a type name after `"))
+    if token.kind == "word" and token.value[0] in "+-#":
+        kind = Kind(token.value[0])
+        parser.next()
+        type_name = token.value[1:].lower() or parser.name(f"a type name after {kind.value}")
+        return Argument(kind, type_name)
+    raise parser.fail("+type, -type, #type or `type")
+
+
+def parse_clause(text: str, schema: Schema | None = None, source: str = "clause") -> Clause:
+    """A clause from text; with a schema, its names, arities and types are checked as well.
+
+    >>> print(parse_clause("cancer(P) :- friends(P, F), not smokes(F)"))
+    cancer(A) :- friends(A,B), not smokes(B).
+    """
+    parser = Parser(Text(text, source))
+    reader = _ClauseReader(parser, schema)
+    head_token = parser.token
+    head = reader.atom()
+    if any(isinstance(term, str) for term in head.args) or len(set(head.args)) != len(head.args):
+        raise ParseError(
+            f"the arguments of the head {format_literal(head)} must be distinct variables "
+            "(a word that starts with an upper-case letter).",
+            parser.text.place(head_token.offset),
+        )
+    body: list[Literal] = []
+    if parser.token.kind == "arrow":
+        parser.next()
+        if parser.token.kind == "word" and parser.token.value == "true":
+            parser.next()
+        else:
+            body.append(reader.literal())
+            while parser.at(","):
+                parser.next()
+                body.append(reader.literal())
+    parser.end()
+    return Clause(head, tuple(body))
+
+
+class _ClauseReader:
+    """Turns words into terms, numbering variables by first use, and checks them on the way."""
+
+    def __init__(self, parser: Parser, schema: Schema | None) -> None:
+        self.parser = parser
+        self.schema = schema
+        self.numbers: dict[str, int] = {}
+        self.types: dict[int, tuple[str, str]] = {}
+
+    def literal(self) -> Literal:
+        token = self.parser.token
+        if token.kind == "word" and token.value.lower() == "not":
+            self.parser.next()
+            return Not(self.atom())
+        return self.atom()
+
+    def atom(self) -> Atom:
+        token = self.parser.token
+        predicate = self.parser.name("a predicate name")
+        arguments = self.parser.arguments()
+        atom = Atom(predicate, tuple(map(self._term, arguments)))
+        if self.schema is not None:
+            self._check(atom, token, arguments)
+        return atom
+
+    def _term(self, token: Token) -> Term:
+        if token.kind == "quoted" or not (token.value[0].isupper() or token.value[0] == "_"):
+            return token.value
+        if token.value == "_":
+            return self.numbers.setdefault(f"_ {token.offset}", len(self.numbers))
+        return self.numbers.setdefault(token.value, len(self.numbers))
+
+    def _check(self, atom: Atom, token: Token, arguments: list[Token]) -> None:
+        assert self.schema is not None
+        place = self.parser.text.place
+        known = self.schema.predicates
+        if atom.predicate not in known:
+            hint = did_you_mean(atom.predicate, known, "Predicates")
+            raise SchemaError(f'no predicate "{atom.predicate}". {hint}', place(token.offset))
+        types = known[atom.predicate]
+        if len(types) != len(arguments):
+            raise SchemaError(
+                f'"{atom.predicate}" takes {len(types)} arguments '
+                f"({atom.predicate}({','.join(types)})), not {len(arguments)}.",
+                place(token.offset),
+            )
+        for term, type_name, argument in zip(atom.args, types, arguments, strict=True):
+            if isinstance(term, int):
+                name, first = self.types.setdefault(term, (argument.value, type_name))
+                if first != type_name:
+                    raise SchemaError(
+                        f"variable {name} is used as {first} and here as {type_name}; use two variables.",
+                        place(argument.offset),
+                    )

@@ -291,9 +291,7 @@ def _examples(
         repeated = len(label) - len(first) - both
         if both:
             notices.append(
-                Notice(
-                    f'{both} examples of "{target}" are given as positive and as negative; they count as positive.'
-                )
+                Notice(f'{both} examples of "{target}" are given with both labels; they count as positive.')
             )
         if repeated:
             notices.append(Notice(f'{repeated} repeated examples of "{target}" count once.'))

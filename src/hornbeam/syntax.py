@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from hornbeam.clauses import Atom, Clause, Literal, Not, Term, format_literal
-from hornbeam.errors import Place, SchemaError, ParseError, did_you_mean
+from hornbeam.errors import ParseError, Place, SchemaError, did_you_mean
 from hornbeam.modes import Argument, Kind, Mode
 from hornbeam.schema import Schema
 

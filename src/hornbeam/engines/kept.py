@@ -57,7 +57,8 @@ class KeptCounts(Session):
     def column(self, clause: Clause) -> Column:
         kept = self._kept[clause]
         assert isinstance(kept, _Kept)
-        return self._blocks[kept.block][kept.row]
+        column: Column = self._blocks[kept.block][kept.row]
+        return column
 
     def close(self) -> None:
         self._kept.clear()

@@ -1,0 +1,72 @@
+# Everyday commands. Each sets up what it needs: only Python 3.11 or newer and make must be there.
+
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+WORKERS := 2
+
+# The first Python that is new enough and can make a virtual environment; `make PYTHON=...` overrides.
+ifndef PYTHON
+PYTHON := $(shell for candidate in python3.11 /usr/bin/python3.11 python3.12 python3.13 python3 python; do \
+	$$candidate -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null \
+	&& echo $$candidate && break; done)
+endif
+
+# One thread per process: the tests run in $(WORKERS) processes, and benchmarks compare single threads.
+export OPENBLAS_NUM_THREADS := 1
+export OMP_NUM_THREADS := 1
+export PYTHONNOUSERSITE := 1
+unexport PYTHONPATH PYTHONHOME
+
+.PHONY: help setup demo test lint test-long bench bench-counting bench-learning bench-loading format pins clean
+
+help:
+	@echo 'make demo            learn from a generated world, score, explain'
+	@echo 'make test            lint, types, import contract, tests and doctests'
+	@echo 'make test-long       the property tests with 100,000 cases'
+	@echo 'make bench           all benchmarks; writes benchmarks/README.md (also bench-counting, bench-learning, bench-loading)'
+	@echo 'make format          put the sources into the house format'
+	@echo 'make pins            write constraints.txt from the environment in use'
+	@echo 'make clean           remove everything that was made'
+
+setup: $(STAMP)
+
+$(BIN)/python:
+	@test -n '$(PYTHON)' || { echo 'No Python 3.11 or newer with venv was found: install one (on Debian: apt-get install python3.11 python3.11-venv) or name it by make PYTHON=...' >&2; exit 1; }
+	$(PYTHON) -m venv --clear $(VENV)
+
+# The stamp is written last, so an interrupted set-up is taken up again.
+$(STAMP): pyproject.toml constraints.txt | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@touch $(STAMP)
+
+demo: $(STAMP)
+	$(BIN)/hornbeam demo
+
+test: lint
+	$(BIN)/python -m pytest -n $(WORKERS)
+
+lint: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+test-long: $(STAMP)
+	HORNBEAM_CASES=100000 $(BIN)/python -m pytest -n $(WORKERS) tests/properties
+
+bench: bench-counting bench-loading bench-learning
+
+bench-counting bench-learning bench-loading: bench-%: $(STAMP)
+	$(BIN)/python benchmarks/bench_$*.py
+
+format: $(STAMP)
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+pins: $(STAMP)
+	$(BIN)/python -m pip freeze --exclude-editable --disable-pip-version-check | LC_ALL=C sort -f > constraints.txt
+
+clean:
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis report.html
+	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -140,6 +140,15 @@ class Database:
             f"{len(self.populations)} types, examples: {targets})"
         )
 
+    def __deepcopy__(self, memo: dict[int, object]) -> Database:
+        # Immutable, and often large: scikit-learn's clone copies every parameter of an estimator.
+        return self
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # Read-only views of dictionaries cannot be pickled; what they show can.
+        parts = (dict(self.populations), dict(self.relations), dict(self.example_sets))
+        return _read_only, (self.schema, self.modes, *parts, self.notices)
+
     def relation(self, predicate: str) -> Relation:
         """The facts of a predicate of the schema; none is an empty relation."""
         found = self.relations.get(predicate)
@@ -197,6 +206,24 @@ class Database:
         return MappingProxyType(found)
 
 
+def _read_only(
+    schema: Schema,
+    modes: tuple[Mode, ...],
+    populations: dict[str, Population],
+    relations: dict[str, Relation],
+    example_sets: dict[str, Examples],
+    notices: tuple[Notice, ...],
+) -> Database:
+    return Database(
+        schema,
+        modes,
+        MappingProxyType(populations),
+        MappingProxyType(relations),
+        MappingProxyType(example_sets),
+        notices,
+    )
+
+
 NameRows = Sequence[Sequence[str]]
 
 
@@ -243,14 +270,7 @@ def build(
         sizes = [len(populations[t]) for t in schema.types_of(target)]
         example_sets[target], more = _examples(target, keys, labels, sizes)
         said.extend(more)
-    return Database(
-        schema,
-        tuple(modes),
-        MappingProxyType(populations),
-        MappingProxyType(relations),
-        MappingProxyType(example_sets),
-        tuple(said),
-    )
+    return _read_only(schema, tuple(modes), populations, relations, example_sets, tuple(said))
 
 
 def _types(schema: Schema, predicate: str, arity: int) -> tuple[str, ...]:

@@ -47,17 +47,22 @@ class Skipped:
         return f"{self.clause} skipped: {self.reason} (estimate {self.estimate:,}, limit {self.budget:,})"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Sums:
-    """Exact sums over the examples for one clause: all that its ridge fit needs."""
+    """Exact sums over the examples, all that ridge fits need: one entry per clause that was counted."""
 
-    total: int
-    true: int
+    clauses: Sequence[Clause]
+    """the clauses asked for, in their order, without those skipped"""
+    total: list[int]
+    true: list[int]
     """sum of t"""
-    true_squared: int
+    true_squared: list[int]
     """sum of t*t"""
-    true_gradient: int
+    true_gradient: list[int]
     """sum of t*d, with the gradients d as integers"""
+    skipped: tuple[Skipped, ...] = ()
+    counted: int = 0
+    """how many had to be counted for this answer; the others were known"""
 
 
 class Engine(ABC):
@@ -99,8 +104,8 @@ class Session(ABC):
         """Gradients as integers (multiples of 2**-30), one per example."""
 
     @abstractmethod
-    def sums(self, clauses: Sequence[Clause]) -> list[Sums | Skipped]:
-        """Exact sums of each clause with the present gradients."""
+    def sums(self, clauses: Sequence[Clause]) -> Sums:
+        """Exact sums of distinct clauses with the present gradients."""
 
     @abstractmethod
     def column(self, clause: Clause) -> Column:

@@ -1,0 +1,90 @@
+"""How every output file is written: whole, or not at all.
+
+A reader, or a run after a crash, sees either the old content or the new one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+from collections.abc import Iterable
+from pathlib import Path
+from typing import BinaryIO
+
+from hornbeam.errors import DataError, Place
+
+TEMPORARY = ".hornbeam-tmp"
+"""The ending of a file that is being written; one left by a killed run may be removed."""
+
+
+def write_file(path: str | Path, content: str | bytes | Iterable[str]) -> None:
+    """Write a file atomically: a new file in the same folder, synced, renamed over the old one.
+
+    Text is UTF-8 with its line ends as given; many pieces of text are written one after another. A
+    path that is not a plain file (a pipe, ``/dev/stdout``) is written directly. A failure leaves the
+    old file as it was.
+    """
+    # Renaming over a link would replace the link, not the file behind it.
+    place = Path(path).resolve()
+    try:
+        if place.exists() and not place.is_file():
+            if place.is_dir():
+                raise IsADirectoryError("it is a folder")
+            with place.open("wb") as file:
+                _write(file, content)
+            return
+        _replace(place, content)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise DataError(
+            f"cannot be written ({reason}); name a file in a folder that exists and may be written to.",
+            Place(str(path)),
+        ) from error
+
+
+def _replace(place: Path, content: str | bytes | Iterable[str]) -> None:
+    temporary = place.with_name(f".{place.name}.{secrets.token_hex(4)}{TEMPORARY}")
+    try:
+        # Not tempfile, which makes files that only their owner may read.
+        with temporary.open("xb") as file:
+            _write(file, content)
+            file.flush()
+            os.fsync(file.fileno())
+        if place.exists():
+            temporary.chmod(place.stat().st_mode & 0o7777)
+        temporary.replace(place)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            temporary.unlink()
+        raise
+    _sync_folder(place.parent)
+
+
+def _write(file: BinaryIO, content: str | bytes | Iterable[str]) -> None:
+    if isinstance(content, bytes):
+        file.write(content)
+    elif isinstance(content, str):
+        file.write(content.encode())
+    else:
+        for piece in content:
+            file.write(piece.encode())
+
+
+def _sync_folder(folder: Path) -> None:
+    """The rename itself must survive a crash; systems that cannot sync a folder do without."""
+    if os.name != "posix":
+        return
+    number = os.open(folder, os.O_RDONLY)
+    try:
+        with contextlib.suppress(OSError):
+            os.fsync(number)
+    finally:
+        os.close(number)
+
+
+def remove_leftovers(folder: Path, name: str) -> None:
+    """Remove what killed runs left of writing ``name`` in a folder."""
+    for leftover in folder.glob(f".{name}.*{TEMPORARY}"):
+        with contextlib.suppress(OSError):
+            leftover.unlink()

@@ -1,0 +1,189 @@
+"""The ridge fit of one clause to the gradients, from exact sums: gains in bulk, weights exactly.
+
+With rows ``c = [1, t, f]`` the fit is ``w = (C'C + l2*I)^-1 C'd`` and its error ``||Cw - d||^2``.
+All examples share the total N and ``f = N - t``, so C has rank 2 and ``C'C`` in floats loses
+everything once N is large. Instead of solving for three weights we solve for two numbers.
+
+A prediction is ``alpha + beta*t`` with ``alpha = w0 + N*w2`` and ``beta = w1 - w2``. Of all weights
+that give the same prediction, the least ``w0^2 + w1^2 + w2^2`` has
+
+    w2 = (N*alpha - beta) / D,  w0 = (2*alpha + N*beta) / D,  w1 = beta + w2,  where D = N^2 + 2,
+
+and then it is ``(2*alpha^2 + 2*N*alpha*beta + (N^2+1)*beta^2) / D``. Centred at the mean count
+``m = St/n``, so that a prediction is ``gamma + beta*(t - m)``, the penalty is
+``q11*gamma^2 + 2*q12*gamma*beta + q22*beta^2`` with
+
+    q11 = 2/D,  q12 = (N - 2m)/D,  q22 = (1 + (N-m)^2 + m^2)/D,
+
+and gamma and beta solve
+
+    [n + l2*q11        l2*q12 ] [gamma]   [Sd ]     Sxx = Stt - St^2/n
+    [    l2*q12  Sxx + l2*q22 ] [beta ] = [Sxd]     Sxd = Std - St*Sd/n.
+
+This system cannot go wrong in floats: scaled to a diagonal of ones, the square of the entry off the
+diagonal is at most ``(N-2m)^2 / ((N-2m)^2 + N^2 + 2) <= 1/2``, as 0 <= m <= N. What could cancel
+(``n*Stt - St^2`` and the like) is computed in whole numbers first.
+
+The error falls from ``Sdd`` by the *gain* ``gamma*Sd + beta*Sxd + l2*penalty``, a sum of terms none
+of which is negative. The least error is the greatest gain; the gain keeps its relative precision
+where the error does not, so clauses are ranked by it. It is zero only if Sd and Std are.
+
+Gradients are integers in units of 2**-30, hence gains are in units of 2**-60.
+"""
+
+from __future__ import annotations
+
+from decimal import ROUND_HALF_EVEN, Context, Decimal
+from fractions import Fraction
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from hornbeam.engines.contract import Sums
+
+Integers = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+GRADIENT_BITS = 30
+"""Gradients are kept as whole multiples of 2**-30."""
+_TWELVE_DIGITS = Context(prec=12, rounding=ROUND_HALF_EVEN)
+
+
+class Response(NamedTuple):
+    """What the gradients alone contribute to a fit."""
+
+    examples: int
+    """n"""
+    gradient: int
+    """Sd, the sum of d"""
+    gradient_squared: int
+    """Sdd, the sum of d*d: the error without a clause"""
+
+    def error(self, gain: Fraction | int = 0) -> float:
+        """The squared error that a gain leaves, in units of 1."""
+        return float((self.gradient_squared - Fraction(gain)) / 4**GRADIENT_BITS)
+
+
+class ClauseSums(NamedTuple):
+    """The sums of one clause; clauses with equal ones have equal fits."""
+
+    total: int
+    true: int
+    true_squared: int
+    true_gradient: int
+
+
+def response(gradients: Integers) -> Response:
+    """The sums of the gradients, exactly.
+
+    >>> response(np.array([3, -2]))
+    Response(examples=2, gradient=1, gradient_squared=13)
+    """
+    squares = gradients * gradients
+    # A square takes up to 60 bits: the sum of a few would pass int64, the sums of halves do not.
+    squared = (int((squares >> 32).sum()) << 32) + int((squares & 0xFFFFFFFF).sum())
+    return Response(len(gradients), int(gradients.sum()), squared)
+
+
+def clause_sums(sums: Sums, position: int) -> ClauseSums:
+    """The sums of one of the clauses."""
+    return ClauseSums(
+        sums.total[position], sums.true[position], sums.true_squared[position], sums.true_gradient[position]
+    )
+
+
+def gains(sums: Sums, response: Response, l2: float) -> Floats:
+    """By how much each clause's fit lowers the squared error; accurate to about 1e-14 relative."""
+    n, sum_d = response.examples, response.gradient
+    N, St, Stt, Std = (
+        np.array(column, dtype=object)
+        for column in (sums.total, sums.true, sums.true_squared, sums.true_gradient)
+    )
+    if not len(N):
+        return np.empty(0, dtype=np.float64)
+    # Python's whole numbers are exact and their quotients correctly rounded, whatever their size.
+    rest = n * N - St
+    D = N * N + 2
+    q11 = _floats(2 / D)
+    q12 = _floats((rest - St) / (n * D))
+    q22 = _floats((n * n + rest * rest + St * St) / (n * n * D))
+    spread = _floats((n * Stt - St * St) / n)
+    covariance = _floats((n * Std - St * sum_d) / n)
+
+    first = n + l2 * q11
+    second = spread + l2 * q22
+    correlation = l2 * q12 / np.sqrt(first) / np.sqrt(second)
+    u = sum_d / np.sqrt(first)
+    v = covariance / np.sqrt(second)
+    determinant = 1.0 - correlation * correlation
+    gamma = (u - correlation * v) / determinant
+    beta = (v - correlation * u) / determinant
+    fitted = gamma * u + beta * v
+    penalty = (
+        l2 * q11 / first * gamma * gamma + 2.0 * correlation * gamma * beta + l2 * q22 / second * beta * beta
+    )
+    return fitted + penalty
+
+
+def _floats(numbers: npt.NDArray[np.object_]) -> Floats:
+    return numbers.astype(np.float64)
+
+
+class _Solution(NamedTuple):
+    """Whole numbers with alpha = q*D*alpha_part/determinant and beta likewise, for l2 = p/q."""
+
+    alpha_part: int
+    beta_part: int
+    determinant: int
+
+
+def _solve(sums: ClauseSums, response: Response, l2: Fraction) -> _Solution:
+    """The normal equations of alpha and beta, multiplied by q*D to be whole, by Cramer's rule."""
+    N, St, Stt, Std = sums
+    n, sum_d, _ = response
+    p, q = l2.numerator, l2.denominator
+    scale = q * (N * N + 2)
+    a = scale * n + 2 * p
+    b = scale * St + N * p
+    c = scale * Stt + (N * N + 1) * p
+    return _Solution(c * sum_d - b * Std, a * Std - b * sum_d, a * c - b * b)
+
+
+def exact_gain(sums: ClauseSums, response: Response, l2: float) -> Fraction:
+    """The gain as a rational number."""
+    ratio = Fraction(l2)
+    alpha, beta, determinant = _solve(sums, response, ratio)
+    N = sums.total
+    fitted = response.gradient * alpha + sums.true_gradient * beta
+    penalty = 2 * alpha * alpha + 2 * N * alpha * beta + (N * N + 1) * beta * beta
+    return Fraction(
+        ratio.denominator * (N * N + 2) * (fitted * determinant + ratio.numerator * penalty),
+        determinant * determinant,
+    )
+
+
+def weights(sums: ClauseSums, response: Response, l2: float) -> tuple[float, float, float]:
+    """``[w0, w1, w2]``, solved exactly and rounded to 12 significant digits.
+
+    >>> one = ClauseSums(total=1, true=1, true_squared=1, true_gradient=2**30)
+    >>> weights(one, Response(2, 0, 2**61), 1.0)
+    (0.0, 0.5, -0.5)
+    """
+    ratio = Fraction(l2)
+    alpha, beta, determinant = _solve(sums, response, ratio)
+    N = sums.total
+    below = determinant << GRADIENT_BITS
+    parts = (2 * alpha + N * beta, N * alpha + (N * N + 1) * beta, N * alpha - beta)
+    w0, w1, w2 = (round_weight(Fraction(ratio.denominator * part, below)) for part in parts)
+    return w0, w1, w2
+
+
+def round_weight(value: Fraction | float) -> float:
+    """The nearest number with 12 significant digits, halves to even.
+
+    >>> round_weight(Fraction(2, 3))
+    0.666666666667
+    """
+    exact = Fraction(value)
+    return float(_TWELVE_DIGITS.divide(Decimal(exact.numerator), Decimal(exact.denominator)))

@@ -1,0 +1,134 @@
+"""Beam search for the clause that fits the gradients best.
+
+Ranking is exact. Gains are compared in floats first; those within 1e-9 of the place in question
+are compared as rational numbers, and only equal ones are a tie, which goes to the shorter clause,
+then to the smaller text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import chain
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from hornbeam.clauses import Clause
+from hornbeam.engines.contract import Session, Skipped, Sums
+from hornbeam.options import FitOptions
+from hornbeam.ridge import ClauseSums, Response, clause_sums, exact_gain, gains
+
+NEAR = 1e-9
+"""Gains nearer than this, relative, are compared exactly; their floats are far more accurate."""
+
+Refine = Callable[[Clause], Sequence[Clause]]
+
+
+class Scored(NamedTuple):
+    """A clause with its sums, and its gain to float precision."""
+
+    clause: Clause
+    sums: ClauseSums
+    gain: float
+
+
+@dataclass(slots=True)
+class Found:
+    """What one search gives: the best clause, if any, and how many candidates it looked at."""
+
+    best: Scored | None = None
+    counted: int = 0
+    reused: int = 0
+    skipped: list[Skipped] = field(default_factory=list)
+
+
+def search(
+    session: Session,
+    refine: Refine,
+    empty: Clause,
+    response: Response,
+    options: FitOptions,
+    pause: Callable[[], None] = lambda: None,
+) -> Found:
+    """The best clause for the session's gradients; ``pause`` is called before each length."""
+    found = Found()
+    beam: Iterable[Clause] = (empty,)
+    for _ in range(options.max_literals):
+        pause()
+        candidates = list(dict.fromkeys(chain.from_iterable(map(refine, beam))))
+        sums = session.sums(candidates)
+        found.counted += sums.counted
+        found.reused += len(candidates) - sums.counted
+        found.skipped.extend(sums.skipped)
+        level = _Level(sums, gains(sums, response, options.l2), response, options.l2)
+        if not len(level.gains):
+            break
+        challenger = level.best()
+        if found.best is None or options.stop == "full" or level.beats(challenger, found.best):
+            found.best = challenger
+        beam = level.top(options.beam_width)
+    return found
+
+
+class _Level(NamedTuple):
+    """All candidates of one length."""
+
+    sums: Sums
+    gains: npt.NDArray[np.float64]
+    response: Response
+    l2: float
+
+    def best(self) -> Scored:
+        """The first in rank."""
+        (position,) = self._first(1)
+        return Scored(
+            self.sums.clauses[position], clause_sums(self.sums, position), float(self.gains[position])
+        )
+
+    def top(self, width: int) -> list[Clause]:
+        """The first in rank, in no order."""
+        return [self.sums.clauses[position] for position in self._first(width)]
+
+    def beats(self, challenger: Scored, best: Scored) -> bool:
+        """Whether a longer clause is strictly better than the best so far."""
+        if abs(challenger.gain - best.gain) > NEAR * best.gain:
+            return challenger.gain > best.gain
+        if challenger.sums == best.sums:
+            return False
+        return self._exact(challenger.sums) > self._exact(best.sums)
+
+    def _exact(self, sums: ClauseSums) -> Fraction:
+        return exact_gain(sums, self.response, self.l2)
+
+    def _first(self, width: int) -> list[int]:
+        """Positions of the first ``width`` in rank, in no order."""
+        count = len(self.gains)
+        if count <= width:
+            return list(range(count))
+        bar = np.partition(self.gains, count - width)[count - width]
+        margin = NEAR * bar
+        sure: list[int] = np.flatnonzero(self.gains > bar + margin).tolist()
+        near: list[int] = np.flatnonzero(np.abs(self.gains - bar) <= margin).tolist()
+        places = width - len(sure)
+        return sure + (near if len(near) == places else self._ranked(near, places))
+
+    def _ranked(self, positions: list[int], places: int) -> list[int]:
+        """The first ``places`` of some positions by exact gain, then text."""
+        by_sums: dict[ClauseSums, list[int]] = {}
+        for position in positions:
+            by_sums.setdefault(clause_sums(self.sums, position), []).append(position)
+        by_gain: dict[Fraction | None, list[int]] = {}
+        for sums, members in by_sums.items():
+            gain = self._exact(sums) if len(by_sums) > 1 else None
+            by_gain.setdefault(gain, []).extend(members)
+        chosen: list[int] = []
+        for _, members in sorted(by_gain.items(), key=lambda item: item[0] or 0, reverse=True):
+            if len(chosen) + len(members) > places:
+                members.sort(key=lambda position: str(self.sums.clauses[position]))
+            chosen.extend(members[: places - len(chosen)])
+            if len(chosen) == places:
+                break
+        return chosen

@@ -100,8 +100,11 @@ def variable_name(number: int) -> str:
     return letter if number < 26 else f"{letter}{number // 26}"
 
 
-_BARE_CONSTANT = re.compile(r"[a-z0-9][A-Za-z0-9_.+-]*")
-_BARE_PREDICATE = re.compile(r"[a-z][A-Za-z0-9_]*")
+# A full stop inside a word must be followed by more of the word: at its end it would end the clause.
+_BARE_CONSTANT = re.compile(r"[a-z0-9](?:[A-Za-z0-9_+-]|\.(?=[A-Za-z0-9_+-]))*")
+_BARE_NAME = re.compile(r"[a-z][a-z0-9_]*")
+_RESERVED = frozenset(["not", "true"])
+"""words that begin a negated literal or are the empty body"""
 _NAMES = tuple(variable_name(number) for number in range(104))
 
 
@@ -116,22 +119,22 @@ def format_constant(name: str) -> str:
     >>> format_constant("bob"), format_constant("Bob"), format_constant("it's")
     ('bob', "'Bob'", "'it\\\\'s'")
     """
-    if _BARE_CONSTANT.fullmatch(name):
-        return name
-    escaped = name.replace("\\", "\\\\").replace("'", "\\'")
-    escaped = escaped.replace("\n", "\\n").replace("\r", "\\r").replace("\t", "\\t")
-    return f"'{escaped}'"
+    return name if _BARE_CONSTANT.fullmatch(name) else _quoted(name)
 
 
 @lru_cache(maxsize=4096)
-def format_predicate(name: str) -> str:
-    """A predicate as clause text shows it: quoted unless it is a plain word.
+def format_name(name: str) -> str:
+    """A predicate or a type as text shows it: quoted unless it is a plain word.
 
-    ``not`` is quoted because it begins a negated literal.
+    >>> format_name("friends"), format_name("has space"), format_name("not")
+    ('friends', "'has space'", "'not'")
     """
-    if name != "not" and _BARE_PREDICATE.fullmatch(name):
-        return name
+    return name if name not in _RESERVED and _BARE_NAME.fullmatch(name) else _quoted(name)
+
+
+def _quoted(name: str) -> str:
     escaped = name.replace("\\", "\\\\").replace("'", "\\'")
+    escaped = escaped.replace("\n", "\\n").replace("\r", "\\r").replace("\t", "\\t")
     return f"'{escaped}'"
 
 
@@ -140,7 +143,7 @@ def format_literal(literal: Literal) -> str:
     if isinstance(literal, Not):
         return "not " + format_literal(literal.atom)
     args = ",".join(_name(term) if isinstance(term, int) else format_constant(term) for term in literal.args)
-    return f"{format_predicate(literal.predicate)}({args})"
+    return f"{format_name(literal.predicate)}({args})"
 
 
 def format_clause(clause: Clause) -> str:
@@ -172,6 +175,10 @@ def canonical_body(body: Sequence[Literal], bound: int) -> tuple[Literal, ...]:
     return _smallest(distinct, names)[1]
 
 
+_Tie = tuple[Literal, Literal, dict[int, int]]
+"""A literal, the same with its new variables named, and those names."""
+
+
 def _smallest(
     rest: tuple[Literal, ...], names: dict[int, int]
 ) -> tuple[tuple[str, ...], tuple[Literal, ...]]:
@@ -180,7 +187,7 @@ def _smallest(
     literals: list[Literal] = []
     while rest:
         best_text: str | None = None
-        ties: list[tuple[Literal, Literal, dict[int, int]]] = []
+        ties: list[_Tie] = []
         for literal in rest:
             named, text, added = _named(literal, names)
             if best_text is None or text < best_text:
@@ -190,7 +197,7 @@ def _smallest(
         assert best_text is not None
         texts.append(best_text)
         if len(ties) > 1:
-            ties = _distinguishable(ties, rest)
+            ties = _not_alike(ties, rest, names)
         if len(ties) > 1:
             options = []
             for literal, named, added in ties:
@@ -207,17 +214,37 @@ def _smallest(
     return tuple(texts), tuple(literals)
 
 
-def _distinguishable(
-    ties: list[tuple[Literal, Literal, dict[int, int]]], rest: tuple[Literal, ...]
-) -> list[tuple[Literal, Literal, dict[int, int]]]:
-    """Of tied literals whose new variables occur nowhere else, one stands for all."""
-    uses: dict[int, int] = {}
-    for literal in rest:
-        for variable in literal_variables(literal):
-            uses[variable] = uses.get(variable, 0) + 1
-    private = [tie for tie in ties if all(uses[variable] == 1 for variable in tie[2])]
-    linked = [tie for tie in ties if not all(uses[variable] == 1 for variable in tie[2])]
-    return linked + private[:1]
+def _not_alike(ties: list[_Tie], rest: tuple[Literal, ...], names: dict[int, int]) -> list[_Tie]:
+    """One of each kind of tied literals.
+
+    A literal's part is every literal that unnamed variables link to it. Two whose parts read the
+    same, each starting with the literal itself, can be swapped without changing the body.
+    """
+    kinds: dict[tuple[str, ...], _Tie] = {}
+    for tie in ties:
+        literal, _, added = tie
+        part = _part(literal, rest, names)
+        texts, _ = _smallest(part, {**names, **added}) if part else ((), ())
+        kinds.setdefault(texts, tie)
+    return list(kinds.values())
+
+
+def _part(literal: Literal, rest: tuple[Literal, ...], names: dict[int, int]) -> tuple[Literal, ...]:
+    """The other literals of ``rest`` that unnamed variables link to this one, directly or not."""
+    reached = {variable for variable in literal_variables(literal) if variable not in names}
+    part: list[Literal] = []
+    outside = [other for other in rest if other is not literal]
+    growing = True
+    while growing:
+        growing = False
+        for other in tuple(outside):
+            found = [variable for variable in literal_variables(other) if variable not in names]
+            if not reached.isdisjoint(found):
+                reached.update(found)
+                outside.remove(other)
+                part.append(other)
+                growing = True
+    return tuple(part)
 
 
 def _named(literal: Literal, names: dict[int, int]) -> tuple[Literal, str, dict[int, int]]:
@@ -239,7 +266,7 @@ def _named(literal: Literal, names: dict[int, int]) -> tuple[Literal, str, dict[
             args.append(term)
             words.append(format_constant(term))
     named = Atom(atom.predicate, tuple(args))
-    text = f"{format_predicate(atom.predicate)}({','.join(words)})"
+    text = f"{format_name(atom.predicate)}({','.join(words)})"
     if literal is not atom:
         return Not(named), "not " + text, added
     return named, text, added

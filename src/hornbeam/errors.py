@@ -70,6 +70,15 @@ class LimitError(HornbeamError):
     """A result that is refused because it would not be exact or not fit the budget."""
 
 
+def plural(number: int, noun: str) -> str:
+    """A number with its noun.
+
+    >>> plural(1, "argument"), plural(2, "argument")
+    ('1 argument', '2 arguments')
+    """
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
 def did_you_mean(name: str, known: Iterable[str], kind: str) -> str:
     """A hint that names what exists: the nearest name where one is near, and the list.
 

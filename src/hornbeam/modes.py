@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple
 
-from hornbeam.clauses import format_predicate
+from hornbeam.clauses import format_name
 from hornbeam.errors import SchemaError
 from hornbeam.schema import Schema
 
@@ -40,8 +40,8 @@ class Mode:
     args: tuple[Argument, ...]
 
     def __str__(self) -> str:
-        args = ",".join(f"{arg.kind.value}{arg.type}" for arg in self.args)
-        return f"{format_predicate(self.predicate)}({args})."
+        args = ",".join(f"{arg.kind.value}{format_name(arg.type)}" for arg in self.args)
+        return f"{format_name(self.predicate)}({args})."
 
 
 def schema_of(modes: Iterable[Mode]) -> Schema:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from hornbeam.clauses import Clause, atom_of, format_literal, variable_name
-from hornbeam.errors import SchemaError, did_you_mean
+from hornbeam.errors import SchemaError, did_you_mean, plural
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class Schema:
             types = self.types_of(atom.predicate)
             if len(types) != len(atom.args):
                 raise SchemaError(
-                    f"{format_literal(atom)} has {len(atom.args)} arguments, but "
+                    f"{format_literal(atom)} has {plural(len(atom.args), 'argument')}, but "
                     f'"{atom.predicate}" takes {len(types)}: {atom.predicate}({",".join(types)}).'
                 )
             for term, type_name in zip(atom.args, types, strict=True):

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from hornbeam.clauses import Atom, Clause, Literal, Not, Term, format_literal
-from hornbeam.errors import ParseError, Place, SchemaError, did_you_mean
+from hornbeam.clauses import Atom, Clause, Literal, Not, Term
+from hornbeam.errors import ParseError, Place, SchemaError, did_you_mean, plural
 from hornbeam.modes import Argument, Kind, Mode
 from hornbeam.schema import Schema
 
@@ -22,7 +22,7 @@ _TOKEN = re.compile(
   | (?P<quoted>  '(?:[^'\\\n]|\\.)*' | "(?:[^"\\\n]|\\.)*" )
   | (?P<arrow>   :- | <- )
   | (?P<mark>    [(),:{}=!`] )
-  | (?P<word>    (?: [^\s(),:'"%{}=!`.] | \.(?=[^\s).,%"']) )+ )
+  | (?P<word>    (?: [^\s(),:'"%{}=!`.] | \.(?!//)(?=[^\s).,%"']) )+ )
   | (?P<stop>    \. )
     """,
     re.VERBOSE,
@@ -59,11 +59,9 @@ def tokens(text: Text) -> Iterator[Token]:
     while position < len(text.text):
         match = _TOKEN.match(text.text, position)
         if match is None:
-            place = text.place(position)
-            character = text.text[position]
-            if character in "'\"":
-                raise ParseError(f"this {character} quote is not closed on its line.", place)
-            raise ParseError(f"unexpected character {character!r}.", place)
+            # Every other character is a token or part of a word.
+            quote = text.text[position]
+            raise ParseError(f"this {quote} quote is not closed on its line.", text.place(position))
         kind = match.lastgroup or ""
         if kind == "quoted":
             yield Token(kind, unquote(match.group()), position)
@@ -213,8 +211,8 @@ def parse_clause(text: str, schema: Schema | None = None, source: str = "clause"
     head = reader.atom()
     if any(isinstance(term, str) for term in head.args) or len(set(head.args)) != len(head.args):
         raise ParseError(
-            f"the arguments of the head {format_literal(head)} must be distinct variables "
-            "(a word that starts with an upper-case letter).",
+            f'the arguments of the head "{head.predicate}" must be distinct variables '
+            "(words that start with an upper-case letter).",
             parser.text.place(head_token.offset),
         )
     body: list[Literal] = []
@@ -273,8 +271,8 @@ class _ClauseReader:
         types = known[atom.predicate]
         if len(types) != len(arguments):
             raise SchemaError(
-                f'"{atom.predicate}" takes {len(types)} arguments '
-                f"({atom.predicate}({','.join(types)})), not {len(arguments)}.",
+                f'"{atom.predicate}" has {plural(len(arguments), "argument")} here, but takes '
+                f"{len(types)}: {atom.predicate}({','.join(types)}).",
                 place(token.offset),
             )
         for term, type_name, argument in zip(atom.args, types, arguments, strict=True):

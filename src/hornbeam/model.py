@@ -6,13 +6,14 @@ name, with the schema it was learned under.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
 
-from hornbeam.clauses import Clause
+from hornbeam.clauses import Clause, atom_of, canonical
 from hornbeam.database import Codes
 from hornbeam.engines.contract import Column, Counts, Engine
 from hornbeam.errors import LimitError
@@ -68,18 +69,51 @@ class Model:
         lines = [f"prior {self.prior:.6g}", *map(str, self.clauses)]
         return "\n".join(lines)
 
+    @property
+    def populations(self) -> str:
+        """Where totals come from: the data at hand (``database``), or the training data."""
+        return "database" if self.settings.get("populations") == "database" else "training"
+
+    def predicates(self) -> tuple[str, ...]:
+        """The predicates that the bodies use, sorted."""
+        return tuple(sorted({atom_of(literal).predicate for w in self.clauses for literal in w.clause.body}))
+
+    def counts(self, engine: Engine, keys: Codes) -> list[Counts]:
+        """True counts and the total that the model uses, for each of its clauses."""
+        counted: list[Counts] = []
+        found = engine.count([weighted.clause for weighted in self.clauses], keys)
+        for weighted, counts in zip(self.clauses, found, strict=True):
+            if not isinstance(counts, Counts):
+                raise LimitError(str(counts))
+            counted.append(counts if self.populations == "database" else Counts(counts.true, weighted.total))
+        return counted
+
     def scores(self, engine: Engine, keys: Codes) -> Floats:
         """The log-odds of each example, clause by clause in model order."""
         result = np.full(len(keys), self.prior, dtype=np.float64)
-        for weighted, counts in zip(
-            self.clauses, engine.count([w.clause for w in self.clauses], keys), strict=True
-        ):
-            if not isinstance(counts, Counts):
-                raise LimitError(str(counts))
-            total = counts.total if self.settings.get("populations") == "database" else weighted.total
-            result += weighted.contribution(counts.true, total)
+        for weighted, counts in zip(self.clauses, self.counts(engine, keys), strict=True):
+            result += weighted.contribution(counts.true, counts.total)
         return result
 
     def probabilities(self, engine: Engine, keys: Codes) -> Floats:
         """P(y=1) of each example."""
         return sigmoid(self.scores(engine, keys))
+
+    def compact(self) -> Model:
+        """The same model with each body once: the weights of repeated bodies are added.
+
+        A clause stands where it first stood. Predictions stay the same to 1e-12.
+        """
+        weights: dict[tuple[Clause, int], list[tuple[float, float, float]]] = {}
+        for weighted in self.clauses:
+            place = (canonical(weighted.clause), weighted.total)
+            weights.setdefault(place, []).append(weighted.weights)
+        merged = tuple(
+            WeightedClause(clause, _added(parts), total) for (clause, total), parts in weights.items()
+        )
+        return replace(self, clauses=merged)
+
+
+def _added(parts: list[tuple[float, float, float]]) -> tuple[float, float, float]:
+    w0, w1, w2 = (math.fsum(column) for column in zip(*parts, strict=True))
+    return w0, w1, w2

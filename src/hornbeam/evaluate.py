@@ -1,0 +1,142 @@
+"""How good predictions are: ranking, probabilities, and how many examples that rests on.
+
+All scores are computed over every example. Examples with equal probabilities are tied: no order of
+the rows can move a score. ``auc_pr_2to1`` is an additional number, for comparison with published
+results that kept two negatives per positive; never compare it with ``auc_pr``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from hornbeam.errors import DataError
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+
+DRAWS = 200
+"""How many samples of negatives ``auc_pr_2to1`` is the mean of."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """Scores of predicted probabilities against labels."""
+
+    auc_roc: float
+    """share of pairs (positive, negative) in the right order; ties count half"""
+    auc_pr: float
+    """average precision over all examples"""
+    auc_pr_2to1: float
+    """mean average precision over seeded draws of two negatives per positive"""
+    log_loss: float
+    """mean of -log P(label), in nats"""
+    brier: float
+    """mean squared difference of probability and label"""
+    n_pos: int
+    n_neg: int
+
+    def as_dict(self) -> dict[str, float | int]:
+        """The scores by name, in the order above."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        return "\n".join(
+            f"{name:<12} {value:,}" if isinstance(value, int) else f"{name:<12} {value:.6f}"
+            for name, value in self.as_dict().items()
+        )
+
+
+def evaluate(
+    labels: npt.ArrayLike, probabilities: npt.ArrayLike, draws: int = DRAWS, seed: int = 0
+) -> Scores:
+    """All scores of probabilities for labels 0 and 1; there must be at least one of each.
+
+    >>> scores = evaluate([1, 1, 0, 0], [0.9, 0.4, 0.4, 0.1])
+    >>> scores.auc_roc, round(scores.auc_pr, 4), scores.n_pos, scores.n_neg
+    (0.875, 0.8333, 2, 2)
+    """
+    label = np.asarray(labels)
+    probability = np.asarray(probabilities, dtype=np.float64)
+    if label.ndim != 1 or label.shape != probability.shape:
+        raise DataError(
+            "labels and probabilities must be two lists of one length, "
+            f"not {label.shape} and {probability.shape}."
+        )
+    if not np.isin(label, (0, 1)).all():
+        raise DataError("labels must be 0 or 1.")
+    if not ((probability >= 0) & (probability <= 1)).all():
+        raise DataError("probabilities must be numbers between 0 and 1.")
+    n_pos = int(np.count_nonzero(label == 1))
+    n_neg = len(label) - n_pos
+    if not n_pos or not n_neg:
+        missing = "positive" if not n_pos else "negative"
+        raise DataError(f"there are no {missing} examples; scores need at least one of each label.")
+    positives, negatives = _per_value(label, probability)
+    return Scores(
+        auc_roc=_auc_roc(positives, negatives),
+        auc_pr=average_precision(positives, negatives),
+        auc_pr_2to1=_at_two_to_one(positives, negatives, draws, seed),
+        log_loss=_log_loss(label, probability),
+        brier=float(np.mean((probability - label) ** 2)),
+        n_pos=n_pos,
+        n_neg=n_neg,
+    )
+
+
+def _per_value(label: npt.NDArray[np.generic], probability: Floats) -> tuple[Integers, Integers]:
+    """How many positives and negatives have each distinct probability, highest first."""
+    _, group = np.unique(-probability, return_inverse=True)
+    group = group.ravel()
+    size = int(group.max()) + 1
+    is_positive = label == 1
+    return (
+        np.bincount(group[is_positive], minlength=size),
+        np.bincount(group[~is_positive], minlength=size),
+    )
+
+
+def _auc_roc(positives: Integers, negatives: Integers) -> float:
+    # Counted in halves so that the number of pairs stays a whole number up to 2**63.
+    below = negatives.sum() - np.cumsum(negatives)
+    halves = int((positives * (2 * below + negatives)).sum())
+    return halves / (2 * int(positives.sum()) * int(negatives.sum()))
+
+
+def average_precision(positives: Integers, negatives: Integers) -> float:
+    """Precision at each distinct probability, weighted by the recall gained there.
+
+    Both are numbers of examples per distinct probability, highest probability first.
+    """
+    above = np.cumsum(positives)
+    precision = above / np.maximum(above + np.cumsum(negatives), 1)
+    return float((precision * positives).sum() / above[-1])
+
+
+def _at_two_to_one(positives: Integers, negatives: Integers, draws: int, seed: int) -> float:
+    """Mean average precision over draws without replacement; all negatives where there are fewer."""
+    wanted = 2 * int(positives.sum())
+    if int(negatives.sum()) <= wanted:
+        return average_precision(positives, negatives)
+    generator = np.random.default_rng(seed)
+    # Negatives in order of their probability, so that the draw does not depend on the order of rows.
+    groups = np.repeat(np.arange(len(negatives)), negatives)
+    found = [
+        average_precision(
+            positives,
+            np.bincount(
+                generator.choice(groups, wanted, replace=False, shuffle=False), minlength=len(negatives)
+            ),
+        )
+        for _ in range(draws)
+    ]
+    return float(np.mean(found))
+
+
+def _log_loss(label: npt.NDArray[np.generic], probability: Floats) -> float:
+    # A certain prediction that is wrong would cost infinity; it costs as much as one off by 2**-52.
+    least = np.finfo(np.float64).eps
+    right = np.clip(np.where(label == 1, probability, 1.0 - probability), least, 1.0 - least)
+    return float(-np.log(right).mean())

@@ -1,0 +1,89 @@
+"""The fields of a JSON object of a model file, each checked as it is read."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+
+from hornbeam.errors import ModelError, Place
+
+
+class Fields:
+    """One JSON object: asking for a field that is missing or of another type is a ``ModelError``."""
+
+    def __init__(self, values: Mapping[str, object], place: Place, owner: str = "") -> None:
+        self._values = values
+        self._place = place
+        self._owner = owner
+        self._read: set[str] = set()
+
+    def has(self, name: str) -> bool:
+        return name in self._values
+
+    def wrong(self, name: str, expected: str, found: object) -> ModelError:
+        """The error that a field is not what it should be."""
+        shown = repr(found)
+        shown = shown if len(shown) <= 80 else shown[:77] + "..."
+        return ModelError(f'"{name}"{self._owner} must be {expected}, found {shown}.', self._place)
+
+    def text(self, name: str) -> str:
+        value = self._value(name)
+        if not isinstance(value, str) or not value:
+            raise self.wrong(name, "a text", value)
+        return value
+
+    def whole(self, name: str) -> int:
+        """A whole number, not negative."""
+        value = self._value(name)
+        if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+            raise self.wrong(name, "a whole number, not negative", value)
+        return value
+
+    def number(self, name: str) -> float:
+        """A finite number."""
+        return self._number(name, self._value(name))
+
+    def numbers(self, name: str) -> tuple[float, ...]:
+        """A list of finite numbers."""
+        return tuple(self._number(name, value) for value in self._list(name))
+
+    def object(self, name: str) -> dict[str, object]:
+        value = self._value(name)
+        if not isinstance(value, dict):
+            raise self.wrong(name, "a JSON object", value)
+        return value
+
+    def objects(self, name: str, each: str) -> Iterator[Fields]:
+        """A list of JSON objects; ``each`` is what a message calls one of them."""
+        for number, value in enumerate(self._list(name), start=1):
+            if not isinstance(value, dict):
+                raise self.wrong(name, "a list of JSON objects", value)
+            yield Fields(value, self._place, f" of {each} {number}")
+
+    def close(self) -> None:
+        """Refuse fields that nobody asked for: a misspelt one would otherwise be lost in silence."""
+        more = sorted(set(self._values) - self._read)
+        if more:
+            raise ModelError(f'unknown field "{more[0]}"{self._owner}; remove it.', self._place)
+
+    def _value(self, name: str) -> object:
+        if name not in self._values:
+            raise ModelError(f'field "{name}"{self._owner} is missing; the file is damaged.', self._place)
+        self._read.add(name)
+        return self._values[name]
+
+    def _list(self, name: str) -> list[object]:
+        value = self._value(name)
+        if not isinstance(value, list):
+            raise self.wrong(name, "a list", value)
+        return value
+
+    def _number(self, name: str, value: object) -> float:
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            try:
+                number = float(value)
+            except OverflowError:
+                number = math.inf
+            if math.isfinite(number):
+                return number
+        raise self.wrong(name, "a finite number", value)

@@ -1,0 +1,214 @@
+"""Models as JSON files: text that reads back to the last bit, and equal files for equal models.
+
+A file holds the format version, target, schema, learner, the settings that change the result, and
+what the learner's own kind of model adds: for ``rlr`` the prior and the weighted clauses with their
+totals on the training data. It never holds times, paths, or how the model was computed.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+from hornbeam.database import Codes
+from hornbeam.engines.contract import Engine
+from hornbeam.errors import InputError, ModelError, Place
+from hornbeam.files import write_file
+from hornbeam.json_fields import Fields
+from hornbeam.model import Floats, Model, WeightedClause
+from hornbeam.schema import Schema
+from hornbeam.syntax import parse_clause
+
+FORMAT_VERSION = 1
+
+
+class LearnedModel(Protocol):
+    """What every learner's model offers, whatever is inside it."""
+
+    @property
+    def target(self) -> str: ...
+    @property
+    def schema(self) -> Schema: ...
+    @property
+    def settings(self) -> Mapping[str, object]: ...
+    @property
+    def learner(self) -> str: ...
+    def predicates(self) -> tuple[str, ...]:
+        """The predicates it reads facts of, sorted."""
+        ...
+
+    def probabilities(self, engine: Engine, keys: Codes) -> Floats:
+        """P(y=1) of each example."""
+        ...
+
+
+class Common(NamedTuple):
+    """The part of a model file that all learners share."""
+
+    target: str
+    schema: Schema
+    settings: Mapping[str, object]
+    learner: str
+
+
+class ModelKind(NamedTuple):
+    """How the models of one learner become fields of a JSON object, and come back."""
+
+    fields: Callable[[Any], dict[str, object]]
+    read: Callable[[Common, Fields], LearnedModel]
+
+
+HOMES: dict[str, str] = {}
+"""Modules that register further kinds by learner name, imported when a file asks for one."""
+_kinds: dict[str, ModelKind] = {}
+
+
+def register_kind(learner: str, kind: ModelKind) -> None:
+    """Make the models of a learner savable under its name."""
+    _kinds[learner] = kind
+
+
+def model_text(model: LearnedModel) -> str:
+    """The model as JSON text: sorted keys, fixed layout, a newline at the end."""
+    document: dict[str, object] = {
+        "format_version": FORMAT_VERSION,
+        "learner": model.learner,
+        "schema": {name: list(types) for name, types in model.schema.predicates.items()},
+        "settings": dict(model.settings),
+        "target": model.target,
+    }
+    return _layout(document | _kind(model.learner, None).fields(model))
+
+
+def parse_model(text: str, source: str = "model") -> LearnedModel:
+    """The model that ``model_text`` wrote; anything else is refused in one sentence."""
+    place = Place(source)
+    fields = Fields(_document(text, source), place)
+    if not fields.has("format_version"):
+        raise ModelError("this is not a Hornbeam model: it has no format_version.", place)
+    version = fields.whole("format_version")
+    if version > FORMAT_VERSION:
+        raise ModelError(
+            f"the model has format version {version}, but this Hornbeam reads up to {FORMAT_VERSION}: "
+            "install a newer Hornbeam.",
+            place,
+        )
+    learner = fields.text("learner")
+    kind = _kind(learner, place)
+    common = Common(fields.text("target"), _schema(fields), fields.object("settings"), learner)
+    if common.target not in common.schema.predicates:
+        raise fields.wrong("target", "a predicate of the schema", common.target)
+    model = kind.read(common, fields)
+    fields.close()
+    return model
+
+
+def save_model(model: LearnedModel, path: str | Path) -> None:
+    """Write the model to a file, whole or not at all."""
+    write_file(path, model_text(model))
+
+
+def load_model(path: str | Path) -> LearnedModel:
+    """Read a model file; one that is damaged, too new or of an unknown learner is a ``ModelError``."""
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise ModelError("no such model file.", Place(str(path))) from None
+    except UnicodeDecodeError:
+        raise ModelError("this is not a model file: it is not UTF-8 text.", Place(str(path))) from None
+    except OSError as error:
+        raise ModelError(f"the model file cannot be read ({error.strerror}).", Place(str(path))) from None
+    return parse_model(text, str(path))
+
+
+def _kind(learner: str, place: Place | None) -> ModelKind:
+    if learner not in _kinds and learner in HOMES:
+        import_module(HOMES[learner])
+    if learner not in _kinds:
+        known = ", ".join(sorted({*_kinds, *HOMES}))
+        raise ModelError(f'unknown learner "{learner}"; known learners are: {known}.', place)
+    return _kinds[learner]
+
+
+def _document(text: str, source: str) -> dict[str, object]:
+    def refuse(word: str) -> float:
+        raise ModelError(f"{word} is not a number a model can have; the file is damaged.", Place(source))
+
+    try:
+        document = json.loads(text, parse_constant=refuse)
+    except json.JSONDecodeError as error:
+        place = Place(source, error.lineno, error.colno)
+        raise ModelError(f"the model file is damaged: not JSON ({error.msg}).", place) from None
+    except (ValueError, RecursionError):
+        raise ModelError("the model file is damaged: not usable JSON.", Place(source)) from None
+    if not isinstance(document, dict):
+        raise ModelError("this is not a Hornbeam model: not a JSON object.", Place(source))
+    return document
+
+
+def _schema(fields: Fields) -> Schema:
+    predicates: dict[str, tuple[str, ...]] = {}
+    for name, types in fields.object("schema").items():
+        if not isinstance(types, list) or not types or not all(isinstance(t, str) and t for t in types):
+            raise fields.wrong("schema", "a list of type names for each predicate", {name: types})
+        predicates[name] = tuple(types)
+    return Schema(predicates)
+
+
+def _layout(document: Mapping[str, object]) -> str:
+    """One line per field, and one per member of a list or object: short changes are short diffs."""
+
+    def dumps(value: object) -> str:
+        return json.dumps(value, sort_keys=True, allow_nan=False)
+
+    fields = []
+    for name, value in sorted(document.items()):
+        if isinstance(value, list) and value:
+            members = ",\n".join(f"    {dumps(member)}" for member in value)
+            shown = f"[\n{members}\n  ]"
+        elif isinstance(value, dict) and value:
+            members = ",\n".join(f"    {dumps(key)}: {dumps(value[key])}" for key in sorted(value))
+            shown = f"{{\n{members}\n  }}"
+        else:
+            shown = dumps(value)
+        fields.append(f"  {dumps(name)}: {shown}")
+    return "{\n" + ",\n".join(fields) + "\n}\n"
+
+
+# --- the models of the boosted learner ---------------------------------------------------------
+
+
+def _rlr_fields(model: Model) -> dict[str, object]:
+    clauses = [
+        {"clause": str(weighted.clause), "total": weighted.total, "weights": list(weighted.weights)}
+        for weighted in model.clauses
+    ]
+    return {"prior": model.prior, "clauses": clauses}
+
+
+def _read_rlr(common: Common, fields: Fields) -> Model:
+    prior = fields.number("prior")
+    clauses = tuple(_read_clause(common, member) for member in fields.objects("clauses", "clause"))
+    return Model(common.target, common.schema, prior, clauses, common.settings, common.learner)
+
+
+def _read_clause(common: Common, fields: Fields) -> WeightedClause:
+    text = fields.text("clause")
+    try:
+        clause = parse_clause(text, common.schema)
+    except InputError as error:
+        raise fields.wrong("clause", f"a clause of the model's schema ({error})", text) from None
+    if clause.head.predicate != common.target:
+        raise fields.wrong("clause", f'a clause with head "{common.target}"', text)
+    weights = fields.numbers("weights")
+    if len(weights) != 3:
+        raise fields.wrong("weights", "three numbers", list(weights))
+    total = fields.whole("total")
+    fields.close()
+    return WeightedClause(clause, (weights[0], weights[1], weights[2]), total)
+
+
+register_kind("rlr", ModelKind(_rlr_fields, _read_rlr))

@@ -22,7 +22,7 @@ _TOKEN = re.compile(
   | (?P<quoted>  '(?:[^'\\\n]|\\.)*' | "(?:[^"\\\n]|\\.)*" )
   | (?P<arrow>   :- | <- )
   | (?P<mark>    [(),:{}=!`] )
-  | (?P<word>    (?: [^\s(),:'"%{}=!`.] | \.(?!//)(?=[^\s).,%"']) )+ )
+  | (?P<word>    (?: [^\s(),:'"%{}=!`.] | (?<!\))\.(?!//)(?=[^\s).,%"']) )+ )
   | (?P<stop>    \. )
     """,
     re.VERBOSE,
@@ -53,9 +53,8 @@ class Text:
         return Place(self.source, line, offset - (before.rfind("\n") + 1) + 1)
 
 
-def tokens(text: Text) -> Iterator[Token]:
-    """The tokens of a text, ending with one of kind ``end``."""
-    position = 0
+def tokens(text: Text, position: int = 0) -> Iterator[Token]:
+    """The tokens of a text from a position on, ending with one of kind ``end``."""
     while position < len(text.text):
         match = _TOKEN.match(text.text, position)
         if match is None:
@@ -77,11 +76,11 @@ def unquote(quoted: str) -> str:
 
 
 class Parser:
-    """Reads one construct after another from a text."""
+    """Reads one construct after another from a text, from a position on."""
 
-    def __init__(self, text: Text) -> None:
+    def __init__(self, text: Text, position: int = 0) -> None:
         self.text = text
-        self._tokens = tokens(text)
+        self._tokens = tokens(text, position)
         self.token = next(self._tokens)
 
     def fail(self, expected: str, token: Token | None = None) -> ParseError:
@@ -128,9 +127,13 @@ class Parser:
             if self.at(")"):
                 self.next()
                 return found
-            if self.token.kind in ("end", "stop"):
+            if self.token.kind in ("end", "stop") or (not self.at(",") and self.on_new_line(opening)):
                 raise ParseError('this "(" is not closed.', self.text.place(opening.offset))
             self.take(",", '"," or ")"')
+
+    def on_new_line(self, token: Token) -> bool:
+        """Whether the present token stands on a later line than the given one."""
+        return "\n" in self.text.text[token.offset : self.token.offset]
 
     def end(self) -> None:
         """An optional full stop, then nothing."""

@@ -9,12 +9,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from hornbeam.errors import DataError, Place, SchemaError, did_you_mean
+from hornbeam.clauses import Atom, format_literal
+from hornbeam.errors import DataError, Place, SchemaError, did_you_mean, plural
 from hornbeam.modes import Kind, Mode
 from hornbeam.refine import Constants
 from hornbeam.schema import Schema
@@ -232,20 +233,32 @@ def _read_only(
     )
 
 
+@dataclass(frozen=True, eq=False, slots=True)
+class Coded:
+    """A column of names in short: names (one may stand twice), and for each row the place of its name."""
+
+    names: Sequence[str]
+    codes: Codes
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+
 NameRows = Sequence[Sequence[str]]
 
 
 def build(
     schema: Schema,
     modes: Sequence[Mode],
-    facts: Mapping[str, Sequence[Sequence[str]]],
-    examples: Mapping[str, tuple[NameRows, Sequence[int]]] | None = None,
+    facts: Mapping[str, Sequence[Sequence[str] | Coded]],
+    examples: Mapping[str, tuple[NameRows | Sequence[Coded], Sequence[int]]] | None = None,
     ranges: Mapping[str, Sequence[str]] | None = None,
     notices: Sequence[Notice] = (),
 ) -> Database:
-    """A database from names: facts as columns per predicate, examples as rows and labels per target.
+    """A database from names: facts as columns per predicate, examples and their labels per target.
 
-    An example given twice counts once; one given with both labels is positive and reported.
+    Examples are rows of names, or coded columns. One given twice counts once; one given with both
+    labels is positive; both are said.
 
     >>> db = build(Schema({"smokes": ("person",)}), (), {"smokes": [["ann", "bob", "ann"]]})
     >>> len(db.relation("smokes")), len(db.population("person"))
@@ -263,9 +276,9 @@ def build(
         for predicate, columns in facts.items()
     }
     coded_examples = {}
-    for target, (rows, labels) in (examples or {}).items():
+    for target, (given, labels) in (examples or {}).items():
         types = schema.types_of(target)
-        columns = list(zip(*rows, strict=True)) if len(rows) else [() for _ in types]
+        columns = _example_columns(given, len(types))
         keys = [_encode(column, codes[name]) for column, name in zip(columns, types, strict=True)]
         coded_examples[target] = (keys, labels)
     populations = {type_name: Population(list(names)) for type_name, names in codes.items()}
@@ -275,10 +288,18 @@ def build(
     }
     example_sets = {}
     for target, (keys, labels) in coded_examples.items():
-        sizes = [len(populations[t]) for t in schema.types_of(target)]
-        example_sets[target], more = _examples(target, keys, labels, sizes)
+        of_arguments = [populations[t] for t in schema.types_of(target)]
+        example_sets[target], more = _examples(target, keys, labels, of_arguments)
         said.extend(more)
     return _read_only(schema, tuple(modes), populations, relations, example_sets, tuple(said))
+
+
+def _example_columns(given: NameRows | Sequence[Coded], arity: int) -> Sequence[Sequence[str] | Coded]:
+    if len(given) == 0:
+        return [() for _ in range(arity)]
+    if isinstance(given[0], Coded):
+        return given
+    return list(zip(*cast(NameRows, given), strict=True))
 
 
 def _types(schema: Schema, predicate: str, arity: int) -> tuple[str, ...]:
@@ -291,38 +312,53 @@ def _types(schema: Schema, predicate: str, arity: int) -> tuple[str, ...]:
     return types
 
 
-def _encode(names: Iterable[str], codes: dict[str, int]) -> Codes:
+def _encode(names: Iterable[str] | Coded, codes: dict[str, int]) -> Codes:
+    """The code of each name, new names being added to ``codes``."""
+    if isinstance(names, Coded):
+        return _encode(names.names, codes)[names.codes]
     give = codes.setdefault
     return np.array([give(name, len(codes)) for name in names], dtype=np.int32)
 
 
 def _examples(
-    target: str, columns: Sequence[Codes], labels: Sequence[int], sizes: Sequence[int]
+    target: str, columns: Sequence[Codes], labels: Sequence[int], populations: Sequence[Population]
 ) -> tuple[Examples, list[Notice]]:
     """Positives, then negatives, each in the order given; repeated ones merged, and said so."""
     label = np.asarray(labels, dtype=np.int8)
     order = np.argsort(-label, kind="stable")
-    keys = (
-        np.stack(columns, axis=1).astype(np.int32)[order]
-        if len(label)
-        else np.empty((0, len(sizes)), dtype=np.int32)
-    )
     label = label[order]
-    _, first, groups = np.unique(keys, axis=0, return_index=True, return_inverse=True)
+    columns = [column[order] for column in columns]
+    keys = np.ascontiguousarray(np.stack(columns, axis=1), dtype=np.int32)
+    groups = _row_numbers(columns, [len(population) for population in populations])
+    order = np.argsort(groups, kind="stable")
+    fresh = np.ones(len(order), dtype=bool)
+    fresh[1:] = groups[order[1:]] != groups[order[:-1]]
+    starts = np.flatnonzero(fresh)
+    if len(starts) == len(order):
+        return Examples(target, keys, label), []
+    sizes = np.diff(starts, append=len(order))
+    # The sort is stable and positives come first: a group's last row is negative if any of it is.
+    first, last = order[starts], order[starts + sizes - 1]
+    both = label[first] != label[last]
+    repeated = sizes - both > 1
     notices = []
-    if len(first) < len(label):
-        positive = np.zeros(len(first), dtype=bool)
-        np.logical_or.at(positive, groups.ravel(), label == 1)
-        negative = np.zeros(len(first), dtype=bool)
-        np.logical_or.at(negative, groups.ravel(), label == 0)
-        both = int(np.count_nonzero(positive & negative))
-        repeated = len(label) - len(first) - both
-        if both:
-            notices.append(
-                Notice(f'{both} examples of "{target}" are given with both labels; they count as positive.')
-            )
-        if repeated:
-            notices.append(Notice(f'{repeated} repeated examples of "{target}" count once.'))
-        keep = np.sort(first)
-        keys, label = keys[keep], label[keep]
-    return Examples(target, np.ascontiguousarray(keys), label), notices
+
+    def said(which: npt.NDArray[np.bool_], number: int, what: str) -> None:
+        if number:
+            key = keys[first[which].min()].tolist()
+            names = tuple(population.names[code] for population, code in zip(populations, key, strict=True))
+            example = format_literal(Atom(target, names))
+            notices.append(Notice(f'{plural(number, "example")} of "{target}" {what} (first: {example}).'))
+
+    said(both, int(np.count_nonzero(both)), "given with both labels, counted as positive")
+    said(repeated, int((sizes - both - 1).sum()), "given again, counted once")
+    keep = np.sort(first)
+    return Examples(target, keys[keep], label[keep]), notices
+
+
+def _row_numbers(columns: Sequence[Codes], sizes: Sequence[int]) -> npt.NDArray[np.int64]:
+    """A number for each row, equal for equal rows only."""
+    if _product(sizes) < 2**63:
+        return _row_keys(columns, sizes)
+    _, numbers = np.unique(np.stack(columns, axis=1), axis=0, return_inverse=True)
+    return numbers.ravel().astype(np.int64)

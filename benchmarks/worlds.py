@@ -1,0 +1,102 @@
+"""Databases for the counting benchmarks: integer columns drawn by NumPy, names made only when asked for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from types import MappingProxyType
+
+import numpy as np
+import numpy.typing as npt
+
+from hornbeam.database import Codes, Database, Population, Relation
+from hornbeam.generate import Numbered
+from hornbeam.modes import schema_of
+from hornbeam.syntax import parse_mode
+
+CITIES = 100
+MODES = tuple(
+    parse_mode(text)
+    for text in (
+        "cancer(+person).",
+        "friends(+person,-person).",
+        "friends(-person,+person).",
+        "smokes(+person).",
+        "lives(+person,#city).",
+        "advisedby(+person,+person).",
+        "publication(-title,+person).",
+        "publication(+title,-person).",
+    )
+)
+
+
+@dataclass(frozen=True)
+class World:
+    """A database and the examples to count for."""
+
+    name: str
+    database: Database
+    keys: Codes
+
+    def facts(self) -> int:
+        return sum(map(len, self.database.relations.values()))
+
+
+def friendships(persons: int, edges: int, seed: int = 0) -> World:
+    """Power-law friendships, 30% smokers, one of 100 cities for each; every person is an example of cancer/1."""
+    rng = np.random.default_rng(seed)
+    people = np.arange(persons, dtype=np.int32)
+    relations = {
+        "friends": _distinct_pairs(rng, edges, (persons, persons)),
+        "smokes": Relation((people[rng.random(persons) < 0.3],)),
+        "lives": Relation((people, rng.integers(0, CITIES, persons, dtype=np.int32))),
+    }
+    populations = {"person": persons, "city": CITIES}
+    name = f"{_short(edges)} friendships, {_short(persons)} persons"
+    return World(name, database(relations, populations), people[:, None])
+
+
+def publications(rows: int = 1_000_000, persons: int = 100_000, pairs: int = 200_000, seed: int = 0) -> World:
+    """Who wrote what; half of the example pairs share a title, half are drawn at random."""
+    rng = np.random.default_rng(seed)
+    titles = rows * 2 // 5
+    written = _distinct_pairs(rng, rows, (titles, persons))
+    title, person = written.columns
+    # Rows are sorted by title, so neighbours often share one.
+    neighbours = np.flatnonzero(title[1:] == title[:-1])
+    chosen = rng.choice(neighbours, pairs // 2)
+    together = np.stack([person[chosen], person[chosen + 1]], axis=1)
+    apart = rng.integers(0, persons, (pairs - len(together), 2), dtype=np.int32)
+    keys = np.ascontiguousarray(rng.permutation(np.concatenate([together, apart])), dtype=np.int32)
+    populations = {"person": persons, "title": titles}
+    name = f"{_short(rows)} publications, {_short(pairs)} pairs"
+    return World(name, database({"publication": written}, populations), keys)
+
+
+def _distinct_pairs(rng: np.random.Generator, count: int, sizes: tuple[int, int]) -> Relation:
+    """So many distinct pairs, both ends with power-law degrees (expected degree ~ rank**-0.5)."""
+    # One order for both ends where they are of one type: who has many friends is a friend of many.
+    ends = [rng.permutation(size) for size in sorted(set(sizes), reverse=True)]
+    ends = ends * 2 if sizes[0] == sizes[1] else ends if sizes[0] > sizes[1] else ends[::-1]
+    keys = np.empty(0, dtype=np.int64)
+    while len(keys) < count:
+        drawn = (count - len(keys)) * 5 // 4 + 1000
+        first, second = (
+            end[(size * rng.random(drawn) ** 2).astype(np.int64)]
+            for end, size in zip(ends, sizes, strict=True)
+        )
+        keys = np.union1d(keys, first * sizes[1] + second)
+    kept: npt.NDArray[np.int64] = np.sort(rng.choice(keys, count, replace=False))
+    columns = np.divmod(kept, sizes[1])
+    return Relation(tuple(column.astype(np.int32) for column in columns))
+
+
+def database(relations: dict[str, Relation], sizes: dict[str, int]) -> Database:
+    populations = {name: Population(Numbered(name[0], size)) for name, size in sizes.items()}
+    return Database(schema_of(MODES), MODES, MappingProxyType(populations), MappingProxyType(relations))
+
+
+def _short(number: int) -> str:
+    for unit, size in (("M", 1_000_000), ("k", 1_000)):
+        if number >= size:
+            return f"{number / size:g}{unit}"
+    return str(number)

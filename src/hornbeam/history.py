@@ -1,0 +1,82 @@
+"""What happened in a fit, step by step: data for reports, never part of a model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hornbeam.engines.contract import Skipped
+from hornbeam.model import WeightedClause
+
+ALL_STEPS = "all steps done"
+NO_GAIN = "no clause lowers the error"
+INTERRUPTED = "interrupted"
+TIME_LIMIT = "time limit"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One round of boosting: the clause it added, and what it took to find it."""
+
+    number: int
+    """counts from 1"""
+    weighted: WeightedClause
+    error_before: float
+    """sum of the squared gradients"""
+    error_after: float
+    """what the clause's ridge fit leaves of it"""
+    log_loss: float
+    """mean over the training examples, after the step"""
+    counted: int
+    """candidates that had to be counted"""
+    reused: int
+    """candidates whose counts were known"""
+    skipped: int
+    """candidates that could not be counted exactly or within the budget"""
+    seconds: float
+
+    def as_dict(self) -> dict[str, object]:
+        """The step as JSON values."""
+        return {
+            "step": self.number,
+            "clause": str(self.weighted.clause),
+            "weights": list(self.weighted.weights),
+            "total": self.weighted.total,
+            "error_before": self.error_before,
+            "error_after": self.error_after,
+            "log_loss": self.log_loss,
+            "counted": self.counted,
+            "reused": self.reused,
+            "skipped": self.skipped,
+            "seconds": self.seconds,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """The steps of a fit and why it ended."""
+
+    steps: tuple[Step, ...]
+    ended: str
+    cut: bool
+    """whether it ended before its time: on request, or by a time limit"""
+    skipped: tuple[Skipped, ...] = ()
+    """every candidate that was skipped, once"""
+
+    def as_dict(self) -> dict[str, object]:
+        """The history as JSON values."""
+        return {
+            "ended": self.ended,
+            "cut": self.cut,
+            "steps": [step.as_dict() for step in self.steps],
+            "skipped": [skipped_fields(each) for each in self.skipped],
+        }
+
+
+def skipped_fields(skipped: Skipped) -> dict[str, object]:
+    """A skipped candidate as JSON values."""
+    return {
+        "clause": str(skipped.clause),
+        "reason": skipped.reason,
+        "estimate": skipped.estimate,
+        "budget": skipped.budget,
+    }

@@ -1,0 +1,130 @@
+"""Keys of examples as text, by one rule, whatever they come in.
+
+A key names constants. Numbers that are whole are written without a point, so that 1, 1.0 and "1"
+are one key; text stays as it is; what stands for "no value" is refused. Data frames of pandas,
+polars, Arrow and others are read through narwhals, which is imported only for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import date
+from decimal import Decimal
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hornbeam.errors import DataError
+
+Names = npt.NDArray[np.object_]
+
+
+def key_text(value: object) -> str:
+    """The text of one value of a key.
+
+    >>> [key_text(value) for value in (1, 1.0, "1", -0.0, 2.5, "Ann", True)]
+    ['1', '1', '1', '0', '2.5', 'Ann', 'true']
+    >>> key_text(None)
+    Traceback (most recent call last):
+    hornbeam.errors.DataError: None in a key: every key needs a value.
+    """
+    if type(value) is str:
+        return value
+    if _is_missing(value):
+        raise DataError(f"{value} in a key: every key needs a value.")
+    if isinstance(value, bool | np.bool_):
+        return "true" if value else "false"
+    if isinstance(value, Integral):
+        return str(int(value))
+    if isinstance(value, Real | Decimal):
+        return _number_text(value)
+    if isinstance(value, str):
+        return str(value)
+    if isinstance(value, date):
+        return value.isoformat()
+    if isinstance(value, np.datetime64):
+        return str(value)
+    raise DataError(f"a key cannot be made of {value!r} ({type(value).__name__}); give text or numbers.")
+
+
+def _is_missing(value: object) -> bool:
+    """None, NaN, NaT, and pandas' NA, which answers no question."""
+    try:
+        return value is None or bool(value != value)
+    except (TypeError, ValueError):
+        return type(value).__name__ == "NAType"
+
+
+def _number_text(value: Real | Decimal) -> str:
+    number = float(value)
+    if not np.isfinite(number):
+        raise DataError(f"{value} in a key: every key needs a value.")
+    if isinstance(value, Decimal):
+        return str(int(value)) if value == value.to_integral_value() else format(value.normalize(), "f")
+    return str(int(number)) if number.is_integer() else str(value)
+
+
+def key_rows(X: Any) -> Names:
+    """Rows of keys as text, one column per argument, from an array, a list of rows or a data frame.
+
+    >>> key_rows([[1, "x"], [2.0, "y"]]).tolist()
+    [['1', 'x'], ['2', 'y']]
+    """
+    columns = _frame_columns(X) if _is_frame(X) else _array_columns(X)
+    texts = [_texts(column) for column in columns]
+    rows = np.empty((len(texts[0]) if texts else 0, len(texts)), dtype=object)
+    for position, column in enumerate(texts):
+        rows[:, position] = column
+    return rows
+
+
+def _is_frame(X: Any) -> bool:
+    """Whether this is a data frame; arrays and lists need no import to tell."""
+    if isinstance(X, np.ndarray | list | tuple) or type(X).__module__.startswith("scipy."):
+        return False
+    # Asked of the type: to name its columns a lazy frame would have to work, and says so.
+    return any(hasattr(type(X), name) for name in ("__narwhals_dataframe__", "columns", "column_names"))
+
+
+def _frame_columns(X: Any) -> list[Iterable[object]]:
+    import narwhals as nw
+
+    try:
+        frame = nw.from_native(X, eager_only=True)
+    except TypeError:
+        raise DataError(
+            f"X is a {type(X).__name__}, which cannot be read as a data frame; "
+            "collect it first, or give an array."
+        ) from None
+    return [frame[:, position].to_list() for position in range(frame.shape[1])]
+
+
+def _array_columns(X: Any) -> list[Iterable[object]]:
+    if type(X).__module__.startswith("scipy.sparse"):
+        raise DataError("X is a sparse matrix, but keys must be a dense array with one column per argument.")
+    if isinstance(X, np.ndarray):
+        array = X
+    else:
+        # As objects: numpy would turn a row of numbers and text into text by its own rule.
+        try:
+            array = np.array(X if hasattr(X, "__array__") else list(X), dtype=object)
+            ragged = array.ndim == 1 and any(isinstance(row, list | tuple) for row in array)
+        except (TypeError, ValueError):
+            ragged = True
+        if ragged:
+            raise DataError("X must be rows of keys of one length, one column per argument.")
+    if array.ndim != 2:
+        raise DataError(
+            f"X has {array.ndim} dimensions, but must have two: one row per example and one column per "
+            "argument. Reshape your data, for one argument with X.reshape(-1, 1)."
+        )
+    return list(array.T)
+
+
+def _texts(column: Iterable[object]) -> list[str]:
+    # Python's own values are quicker; short floats and dates keep their type for their shortest text.
+    plain = isinstance(column, np.ndarray) and (column.dtype.kind in "iubOU" or column.dtype == np.float64)
+    values = column.tolist() if isinstance(column, np.ndarray) and plain else column
+    return [value if type(value) is str else key_text(value) for value in values]

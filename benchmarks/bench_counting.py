@@ -16,16 +16,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import measure
 import numpy as np
-import worlds
-from measure import best_of, best_with_setup, say, seconds, table, times
 
+import measure
+import worlds
 from hornbeam.clauses import Clause, atom_of
 from hornbeam.database import Relation
 from hornbeam.engines.contract import DEFAULT_MEMORY, Counts
 from hornbeam.engines.memory import MemoryEngine
 from hornbeam.syntax import parse_clause
+from measure import best_of, best_with_setup, say, seconds, table, times
 
 ACYCLIC_FACTS = ("friends", "smokes", "lives")
 AT_LEAST_BELOW_SQL = {"pairs": 2.0, "triangle": 1.0}
@@ -234,7 +234,8 @@ def _memory_of(world: worlds.World, body: Any, scratch: Path, budget: int) -> di
     found: dict[str, Any] = json.loads(run.output.splitlines()[-1])
     say(
         f"  {body.name}: {found['resident'] / found['columns']:.2f}x resident, "
-        f"{found['peak'] / found['columns']:.2f}x at the peak, budget {budget / 1e6:.0f} MB, {found['outcome']}"
+        f"{found['peak'] / found['columns']:.2f}x at the peak, budget {budget / 1e6:.0f} MB, "
+        f"{found['outcome']}"
     )
     return {"world": world.name, "body": body.name, "budget": budget, **found}
 
@@ -301,7 +302,10 @@ def report(results: dict[str, Any]) -> str:
         measure.machine_line(results["machine"]),
         "",
         table(
-            ["body", "world", "hornbeam", "wall", "scipy", "SQL", "SQL / hornbeam", "target", "hornbeam / scipy", "target"],
+            [
+                *("body", "world", "hornbeam", "wall", "scipy", "SQL"),
+                *("SQL / hornbeam", "target", "hornbeam / scipy", "target"),
+            ],
             [_body_row(line) for line in results["bodies"]],
         ),
         "",
@@ -324,8 +328,13 @@ def report(results: dict[str, Any]) -> str:
         table(
             ["world", "counted together", "one alone", "ratio", "target"],
             [
-                [line["world"], seconds(line["each_together"]), seconds(line["each_alone"]), times(line["ratio"]),
-                 _verdict(line["ratio"] <= 0.5, "<= 0.5x")]
+                [
+                    line["world"],
+                    seconds(line["each_together"]),
+                    seconds(line["each_alone"]),
+                    times(line["ratio"]),
+                    _verdict(line["ratio"] <= 0.5, "<= 0.5x"),
+                ]
                 for line in results["candidates"]
             ],
         ),
@@ -346,12 +355,16 @@ def report(results: dict[str, Any]) -> str:
         table(
             ["body", "budget", "outcome", "peak beyond the columns"],
             [
-                [line["body"], f"{line['budget'] / 1e6:.0f} MB", line["outcome"],
-                 f"{(line['peak'] - line['columns']) / 1e6:.0f} MB"]
+                [
+                    line["body"],
+                    f"{line['budget'] / 1e6:.0f} MB",
+                    line["outcome"],
+                    f"{(line['peak'] - line['columns']) / 1e6:.0f} MB",
+                ]
                 for line in results["cyclic"]
             ],
         ),
-    ]  # fmt: skip
+    ]
     return "\n".join(parts)
 
 

@@ -14,6 +14,7 @@ import duckdb
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
+
 from worlds import World
 
 Integers = npt.NDArray[np.int64]

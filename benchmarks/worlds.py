@@ -42,7 +42,7 @@ class World:
 
 
 def friendships(persons: int, edges: int, seed: int = 0) -> World:
-    """Power-law friendships, 30% smokers, one of 100 cities for each; every person is an example of cancer/1."""
+    """Power-law friendships, 30% smokers, each in one of 100 cities; every person is an example."""
     rng = np.random.default_rng(seed)
     people = np.arange(persons, dtype=np.int32)
     relations = {

@@ -169,6 +169,23 @@ class Database:
     def population(self, type_name: str) -> Population:
         return self.populations.get(type_name) or Population(())
 
+    def target_named(self, name: str | None) -> str:
+        """The target of that name, in any case; without one, the only target that has examples."""
+        if name is not None:
+            target = name.lower()
+            if target not in self.schema.predicates:
+                known = self.example_sets or self.schema.predicates
+                raise DataError(f'no target "{name}". {did_you_mean(target, known, "Targets")}')
+            return target
+        if len(self.example_sets) != 1:
+            found = ", ".join(sorted(self.example_sets))
+            raise DataError(
+                f"the data have examples of several targets ({found}); name one of them."
+                if found
+                else "the data have no examples; name a target that has some."
+            )
+        return next(iter(self.example_sets))
+
     def examples_of(self, target: str) -> Examples:
         """The examples of a target; one without examples is an error that names the targets."""
         try:

@@ -9,6 +9,8 @@ HornbeamError
 │   └── ModelError        a model file that is damaged, too new, or of other data
 └── LimitError            a result that is refused: past int64, past the memory budget
 
+HornbeamWarning           what the Python interface accepts and says once (the command line prints it)
+
 Every message is one sentence: what is wrong, where, what was expected, what to do.
 """
 
@@ -54,7 +56,7 @@ class SchemaError(InputError):
     """Predicates, arities, types or modes that do not fit each other."""
 
 
-class DataError(InputError):
+class DataError(InputError, ValueError):
     """Files, folders, examples or keys that cannot be used."""
 
 
@@ -77,6 +79,10 @@ def plural(number: int, noun: str) -> str:
     ('1 argument', '2 arguments')
     """
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+class HornbeamWarning(UserWarning):
+    """Something accepted that may surprise: unknown keys, empty predicates, skipped candidates."""
 
 
 def did_you_mean(name: str, known: Iterable[str], kind: str) -> str:

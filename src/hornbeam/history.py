@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from hornbeam.database import Notice
 from hornbeam.engines.contract import Skipped
 from hornbeam.model import WeightedClause
 
@@ -61,6 +62,20 @@ class History:
     """whether it ended before its time: on request, or by a time limit"""
     skipped: tuple[Skipped, ...] = ()
     """every candidate that was skipped, once"""
+
+    def notices(self) -> tuple[Notice, ...]:
+        """What a fit's owner should hear once: that it was cut, learned nothing, or skipped clauses."""
+        said = []
+        if self.cut:
+            said.append(f"the fit was cut ({self.ended}); the model has the {len(self.steps)} steps done.")
+        elif not self.steps:
+            said.append(f"{self.ended}: the model is its prior alone.")
+        if self.skipped:
+            said.append(
+                f"{len(self.skipped)} candidate clauses could not be counted and were skipped; "
+                f"the history lists them (first: {self.skipped[0]})."
+            )
+        return tuple(map(Notice, said))
 
     def as_dict(self) -> dict[str, object]:
         """The history as JSON values."""

@@ -130,7 +130,12 @@ def step(problem: Problem, state: State, pause: Callable[[], None]) -> tuple[Sta
     found = search(problem.session, problem.refine, problem.empty, whole, options, pause)
     skipped = tuple(dict.fromkeys((*state.skipped, *found.skipped)))
     best = found.best
-    if best is None or best.gain <= 0.0:
+    if best is None:
+        return state._replace(skipped=skipped, ended=NO_GAIN), None
+    # Both are the nearest floats to exact numbers: what the rounding of gradients alone could
+    # explain is no gain.
+    before, after = whole.error(), whole.error(exact_gain(best.sums, whole, options.l2))
+    if after >= before:
         return state._replace(skipped=skipped, ended=NO_GAIN), None
     weighted = WeightedClause(best.clause, weights(best.sums, whole, options.l2), best.sums.total)
     scores = _added(problem, state.scores, weighted)
@@ -138,8 +143,8 @@ def step(problem: Problem, state: State, pause: Callable[[], None]) -> tuple[Sta
     info = Step(
         number=number,
         weighted=weighted,
-        error_before=whole.error(),
-        error_after=whole.error(exact_gain(best.sums, whole, options.l2)),
+        error_before=before,
+        error_after=after,
         log_loss=log_loss(problem.labels, scores),
         counted=found.counted,
         reused=found.reused,

@@ -1,0 +1,288 @@
+"""One suite for all engines: each counts as the naive engine does, and obeys the laws of counting."""
+
+from itertools import product
+from math import prod
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from every_engine import ENGINES
+from hornbeam.clauses import Atom, Clause, Literal, Not, atom_of, literal_variables, rename
+from hornbeam.database import Codes, Database, build
+from hornbeam.engines.contract import INT64_MAX, Counts, Engine, Skipped
+from hornbeam.engines.naive import NaiveEngine
+from strategies import CASES, STRANGER, TARGET, Case, assignments, bodies, cases
+
+every_engine = pytest.mark.parametrize("engine", ENGINES.values(), ids=ENGINES.keys())
+every_other_engine = pytest.mark.parametrize(
+    "engine",
+    [engine for engine in ENGINES.values() if engine is not NaiveEngine],
+    ids=[name for name, engine in ENGINES.items() if engine is not NaiveEngine],
+)
+BUDGETS = (0, 50, 200, 500, 1_000, 2_000, 5_000, 20_000, 100_000)
+
+
+def true_counts(engine: Engine, clause: Clause, keys: Codes) -> list[int]:
+    """The true counts of one clause that must not be skipped."""
+    (counts,) = engine.count([clause], keys)
+    assert isinstance(counts, Counts), counts
+    return [int(count) for count in counts.true]
+
+
+# --- against the definition ------------------------------------------------------------------
+
+
+@every_other_engine
+@given(case=cases())
+@settings(max_examples=CASES)
+def test_an_engine_counts_what_the_definition_counts(engine: type[Engine], case: Case) -> None:
+    expected = NaiveEngine(case.database).count(case.clauses, case.keys)
+    found = engine(case.database).count(case.clauses, case.keys)
+    assert len(found) == len(case.clauses)
+    for clause, right, counts in zip(case.clauses, expected, found, strict=True):
+        assert isinstance(counts, Counts), counts
+        assert counts.true.tolist() == right.true.tolist(), clause
+        assert counts.total == right.total, clause
+
+
+@every_other_engine
+@given(case=cases(), budget=st.sampled_from(BUDGETS))
+@settings(max_examples=max(CASES // 2, 1))
+def test_a_small_budget_skips_or_counts_but_never_miscounts(
+    engine: type[Engine], case: Case, budget: int
+) -> None:
+    expected = NaiveEngine(case.database).count(case.clauses, case.keys)
+    found = engine(case.database, budget).count(case.clauses, case.keys)
+    for clause, right, counts in zip(case.clauses, expected, found, strict=True):
+        if isinstance(counts, Skipped):
+            assert counts.clause == clause
+            assert counts.estimate > counts.budget
+        else:
+            assert counts.true.tolist() == right.true.tolist(), clause
+
+
+@every_other_engine
+@given(case=cases(), budget=st.sampled_from(BUDGETS))
+def test_what_is_skipped_does_not_depend_on_what_was_counted_before(
+    engine: type[Engine], case: Case, budget: int
+) -> None:
+    together = engine(case.database, budget).count(case.clauses, case.keys)
+    used = engine(case.database, budget)
+    backwards = [used.count([clause], case.keys)[0] for clause in reversed(case.clauses)][::-1]
+    alone = [engine(case.database, budget).count([clause], case.keys)[0] for clause in case.clauses]
+    for first, second, third in zip(together, backwards, alone, strict=True):
+        if isinstance(first, Skipped):
+            assert first == second == third
+        else:
+            assert isinstance(second, Counts) and isinstance(third, Counts)
+            assert first.true.tolist() == second.true.tolist() == third.true.tolist()
+
+
+@every_engine
+@given(case=cases(), gradients=st.lists(st.integers(-(2**30), 2**30), min_size=12, max_size=12))
+def test_a_session_sums_what_the_definition_counts(
+    engine: type[Engine], case: Case, gradients: list[int]
+) -> None:
+    d = gradients[: len(case.keys)]
+    clauses = list(dict.fromkeys(case.clauses))
+    session = engine(case.database).session(case.keys)
+    session.set_gradients(np.array(d, dtype=np.int64))
+    sums = session.sums(clauses)
+    assert list(sums.clauses) == clauses and sums.skipped == ()
+    for i, (clause, right) in enumerate(
+        zip(clauses, NaiveEngine(case.database).count(clauses, case.keys), strict=True)
+    ):
+        t = right.true.tolist()
+        assert sums.total[i] == right.total
+        assert sums.true[i] == sum(t)
+        assert sums.true_squared[i] == sum(x * x for x in t)
+        assert sums.true_gradient[i] == sum(x * y for x, y in zip(t, d, strict=True))
+        assert session.column(clause).tolist() == t
+    session.close()
+
+
+# --- laws ------------------------------------------------------------------------------------
+
+
+@every_engine
+@given(case=cases())
+def test_true_and_false_counts_make_the_total(engine: type[Engine], case: Case) -> None:
+    for clause, counts in zip(
+        case.clauses, engine(case.database).count(case.clauses, case.keys), strict=True
+    ):
+        assert isinstance(counts, Counts)
+        assert counts.total == assignments(case.database, clause)
+        assert all(0 <= t <= counts.total for t in counts.true.tolist())
+
+
+@every_engine
+@given(case=cases(), data=st.data())
+def test_names_of_variables_and_order_of_literals_change_nothing(
+    engine: type[Engine], case: Case, data: st.DataObject
+) -> None:
+    clause = case.clauses[0]
+    free = clause.free_variables()
+    arity = len(clause.head.args)
+    numbers = data.draw(st.permutations(range(arity, arity + len(free) + 2)))
+    names = dict(zip(free, numbers, strict=False))
+    body = data.draw(st.permutations([rename(literal, names) for literal in clause.body]))
+    other = Clause(clause.head, tuple(body))
+    counter = engine(case.database)
+    assert true_counts(counter, other, case.keys) == true_counts(counter, clause, case.keys)
+    assert counter.total(other) == counter.total(clause)
+
+
+@every_engine
+@given(case=cases(), data=st.data())
+def test_order_of_facts_and_constants_changes_nothing(
+    engine: type[Engine], case: Case, data: st.DataObject
+) -> None:
+    old = case.database
+    new, keys = _reordered(old, case.keys, data)
+    for clause in case.clauses:
+        assert true_counts(engine(new), clause, keys) == true_counts(engine(old), clause, case.keys)
+
+
+@every_engine
+@given(case=cases())
+def test_each_key_is_counted_by_itself(engine: type[Engine], case: Case) -> None:
+    for clause in case.clauses:
+        together = true_counts(engine(case.database), clause, case.keys)
+        alone = [
+            true_counts(engine(case.database), clause, case.keys[i : i + 1]) for i in range(len(together))
+        ]
+        assert [[count] for count in together] == alone
+
+
+@every_engine
+@given(case=cases(), data=st.data())
+def test_a_literal_without_a_new_variable_never_raises_the_count(
+    engine: type[Engine], case: Case, data: st.DataObject
+) -> None:
+    clause, literal = _extension(case, data)
+    assume(_new_variables(clause, literal) == set())
+    counter = engine(case.database)
+    before = true_counts(counter, clause, case.keys)
+    after = true_counts(counter, _with(clause, literal), case.keys)
+    assert all(t <= u for t, u in zip(after, before, strict=True))
+    assert true_counts(counter, _with(clause, clause.body[0]), case.keys) == before
+
+
+@every_engine
+@given(case=cases(), data=st.data())
+def test_a_literal_and_its_negation_share_the_assignments(
+    engine: type[Engine], case: Case, data: st.DataObject
+) -> None:
+    clause, literal = _extension(case, data)
+    types = case.database.schema.variable_types(_with(clause, literal))
+    new = _new_variables(clause, literal)
+    ways = prod(len(case.database.population(types[variable])) for variable in new)
+    atom = atom_of(literal)
+    counter = engine(case.database)
+    body = true_counts(counter, clause, case.keys)
+    positive = true_counts(counter, _with(clause, atom), case.keys)
+    negative = true_counts(counter, _with(clause, Not(atom)), case.keys)
+    assert negative == [ways * t - u for t, u in zip(body, positive, strict=True)]
+
+
+@every_engine
+@given(case=cases(), data=st.data())
+def test_an_unknown_constant_matches_nothing(engine: type[Engine], case: Case, data: st.DataObject) -> None:
+    clause, literal = _extension(case, data)
+    predicate, args = atom_of(literal)
+    place = data.draw(st.integers(0, len(args) - 1))
+    atom = Atom(predicate, (*args[:place], STRANGER, *args[place + 1 :]))
+    found = true_counts(engine(case.database), _with(clause, atom), case.keys)
+    assert found == [0] * len(case.keys)
+
+
+@every_other_engine
+@given(case=cases(), copies=st.integers(2, 200))
+@settings(max_examples=max(CASES // 5, 1))
+def test_copies_of_every_constant_multiply_the_counts(engine: type[Engine], case: Case, copies: int) -> None:
+    """Each free variable has so many times as many values: counts grow past 16, 32 and 63 bits."""
+    while copies > 2 and _largest_relation(case.database, copies) > 20_000:
+        copies -= 1
+    keys = np.where(case.keys < 0, case.keys, case.keys * copies)
+    expected = NaiveEngine(case.database).count(case.clauses, case.keys)
+    found = engine(_copied(case.database, copies)).count(case.clauses, keys)
+    for clause, few, many in zip(case.clauses, expected, found, strict=True):
+        factor = copies ** len(clause.free_variables())
+        if isinstance(many, Skipped):
+            assert few.total * factor > INT64_MAX, many
+        else:
+            assert many.total == few.total * factor
+            assert many.true.tolist() == [t * factor for t in few.true.tolist()], clause
+
+
+# --- helpers ---------------------------------------------------------------------------------
+
+
+def _extension(case: Case, data: st.DataObject) -> tuple[Clause, Literal]:
+    """A clause of the case and one literal more, which may bring new variables."""
+    clause = case.clauses[0]
+    body = data.draw(bodies(case.database, clause.body, most_literals=len(clause.body) + 1))
+    return clause, body[-1]
+
+
+def _with(clause: Clause, literal: Literal) -> Clause:
+    return Clause(clause.head, (*clause.body, literal))
+
+
+def _new_variables(clause: Clause, literal: Literal) -> set[int]:
+    return set(literal_variables(literal)) - {*clause.head.args, *clause.free_variables()}
+
+
+def _named_facts(database: Database) -> dict[str, list[tuple[str, ...]]]:
+    facts = {}
+    for predicate, relation in database.relations.items():
+        populations = [database.population(name) for name in database.schema.types_of(predicate)]
+        names = [p.decode(column) for p, column in zip(populations, relation.columns, strict=True)]
+        facts[predicate] = list(zip(*names, strict=True))
+    return facts
+
+
+def _reordered(database: Database, keys: Codes, data: st.DataObject) -> tuple[Database, Codes]:
+    """The same facts and constants, each in another order; and the same keys in the new codes."""
+    order = data.draw(st.randoms(use_true_random=False))
+    ranges = {name: list(population.names) for name, population in database.populations.items()}
+    rows = _named_facts(database)
+    for sequence in (*ranges.values(), *rows.values()):
+        order.shuffle(sequence)
+    schema = database.schema
+    columns = {name: [[row[i] for row in rows[name]] for i in range(schema.arity(name))] for name in rows}
+    new = build(schema, (), columns, ranges=ranges)
+    translated = keys.copy()
+    for place, type_name in enumerate(schema.types_of(TARGET)):
+        old_names, codes = database.population(type_name).names, new.population(type_name)
+        translated[:, place] = [-1 if code < 0 else codes.code(old_names[code]) for code in keys[:, place]]
+    return new, translated
+
+
+def _largest_relation(database: Database, copies: int) -> int:
+    return max(
+        prod(len(database.population(name)) * copies for name in database.schema.types_of(predicate))
+        for predicate in database.relations or [TARGET]
+    )
+
+
+def _copied(database: Database, copies: int) -> Database:
+    """Each constant so many times; whatever is true of constants is true of all their copies.
+
+    The first copy keeps the name, so that constants in clauses name one copy.
+    """
+
+    def copied(name: str) -> list[str]:
+        return [name, *(f"{name} copy {number}" for number in range(1, copies))]
+
+    ranges = {
+        type_name: [copy for name in population.names for copy in copied(name)]
+        for type_name, population in database.populations.items()
+    }
+    columns = {}
+    for predicate, rows in _named_facts(database).items():
+        many = [row for fact in rows for row in product(*map(copied, fact))]
+        columns[predicate] = [[row[i] for row in many] for i in range(database.schema.arity(predicate))]
+    return build(database.schema, (), columns, ranges=ranges)

@@ -106,6 +106,7 @@ def _arguments() -> argparse.Namespace:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--with-jars", action="store_true", help="run BoostSRL and SRLBoost as well")
+    parser.add_argument("--jars-only", action="store_true", help="run BoostSRL and SRLBoost, not Hornbeam")
     parser.add_argument("--only", nargs="+", metavar="NAME", choices=[case.name for case in CASES])
     parser.add_argument("--repeats", type=int, default=3, help="runs of which the least time is taken")
     parser.add_argument("--quick", action="store_true", help="leave out the world of 10M facts")

@@ -1,0 +1,307 @@
+"""Joins of cores: what cannot be summed out, on the bindings that examples have.
+
+A table of partial bindings grows by one variable (or one atom) at a time, always by the cheapest
+step; two atoms that lead to the same new variable are intersected row by row. Variables that
+nothing needs any more are summed out, so rows stay few. A step that would make more rows than fit
+the budget is done in pieces.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from hornbeam.clauses import Atom, literal_variables
+from hornbeam.engines.contract import INT64_MAX
+from hornbeam.engines.messages import RefusedError, Vector, float_bound
+from hornbeam.engines.plan import Core
+from hornbeam.engines.views import Facts, Integers, Links, fold, unique_rows
+
+BYTES_PER_BINDING = 16
+"""What one partial binding counts against the memory budget."""
+CHUNK_SHARE = 128
+"""A table of partial bindings may take budget / CHUNK_SHARE rows at a time."""
+AGGREGATE_FROM = 1 << 10
+"""Rows from which summing out variables that nothing needs pays for its sort."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Table:
+    """Partial bindings: the row of the bindings each belongs to, its variables, how many ways."""
+
+    row: Integers
+    columns: dict[int, Integers]
+    times: Integers | None
+
+    def __len__(self) -> int:
+        return len(self.row)
+
+    def take(self, places: Integers) -> Table:
+        return Table(
+            self.row[places],
+            {variable: column[places] for variable, column in self.columns.items()},
+            None if self.times is None else self.times[places],
+        )
+
+    def scaled(self, factor: Integers | None) -> Table:
+        """The same bindings in ``factor`` times as many ways each; refused past int64."""
+        if factor is None:
+            return self
+        if self.times is None:
+            return replace(self, times=factor.astype(np.int64))
+        bound = int(self.times.max(initial=0)) * int(factor.max(initial=0))
+        if bound > INT64_MAX:
+            float_bound(self.times.astype(np.float64) * factor)
+        return replace(self, times=self.times * factor.astype(np.int64))
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """One way to go on: bind ``new`` variables by ``atoms`` at this many visited facts."""
+
+    cost: int
+    atoms: tuple[Atom, ...]
+    new: tuple[int, ...]
+    degrees: Integers
+
+
+class Join:
+    """Joins one core for given bindings; counts the partial bindings it visits."""
+
+    def __init__(
+        self, facts: Facts, core: Core, weights: dict[int, Vector], keep: frozenset[int], memory: int
+    ) -> None:
+        self.facts = facts
+        self.core = core
+        self.weights = weights
+        self.keep = keep
+        self.memory = memory
+        self.visited = 0
+        self.chunk = max(memory // CHUNK_SHARE, 1024)
+        self.sizes = {
+            variable: facts.size(atom, variable) + 1
+            for atom in core.atoms
+            for variable in literal_variables(atom)
+        }
+
+    def run(self, bindings: Sequence[Integers]) -> Table:
+        """The bindings with the kept variables, rows in order, distinct, with multiplicities."""
+        start = Table(np.arange(len(bindings[0]), dtype=np.int64), dict(enumerate(bindings)), None)
+        return self._grow(start, self.core.atoms)
+
+    def _grow(self, table: Table, atoms: tuple[Atom, ...]) -> Table:
+        while atoms:
+            table, atoms = self._check(table, atoms)
+            table = self._sum_out(table, atoms)
+            if not atoms:
+                break
+            step = self._cheapest(table, atoms)
+            self._visit(step.cost)
+            if step.cost > self.chunk and len(table) > 1:
+                return self._in_pieces(table, atoms, step)
+            table = self._extend(table, step)
+            atoms = tuple(atom for atom in atoms if atom not in step.atoms)
+        return self._sum_out(table, ())
+
+    def _visit(self, cost: int) -> None:
+        self.visited += cost
+        if self.visited * BYTES_PER_BINDING > self.memory:
+            raise RefusedError(
+                "joining it would visit more partial bindings than the memory budget allows",
+                self.visited * BYTES_PER_BINDING,
+                self.memory,
+            )
+
+    def _in_pieces(self, table: Table, atoms: tuple[Atom, ...], step: _Step) -> Table:
+        rest = tuple(atom for atom in atoms if atom not in step.atoms)
+        piece = np.cumsum(step.degrees, dtype=np.int64) // self.chunk
+        edges = np.flatnonzero(np.diff(piece, prepend=-1, append=piece[-1] + 1))
+        tables = []
+        for first, last in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True):
+            part = table.take(np.arange(first, last))
+            cut = replace(step, degrees=step.degrees[first:last])
+            tables.append(self._grow(self._extend(part, cut), rest))
+        return self._sum_out(_concatenated(tables), ())
+
+    def _check(self, table: Table, atoms: tuple[Atom, ...]) -> tuple[Table, tuple[Atom, ...]]:
+        """Atoms whose needed variables are all bound: keep the bindings they have facts for."""
+        rest = []
+        for atom in atoms:
+            bound, new = self._needed(table, atom, atoms)
+            if new:
+                rest.append(atom)
+            else:
+                lookup = self.facts.lookup(atom, bound, ())
+                first, found = lookup.find([table.columns[variable] for variable in bound])
+                places = np.flatnonzero(found)
+                table = table.take(places)
+                if lookup.times is not None:
+                    table = table.scaled(lookup.times[first[places]])
+        return table, tuple(rest)
+
+    def _needed(
+        self, table: Table, atom: Atom, atoms: tuple[Atom, ...]
+    ) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Bound variables of an atom, and its new ones that something else asks for."""
+        own = literal_variables(atom)
+        bound = tuple(variable for variable in own if variable in table.columns)
+        new = tuple(
+            variable
+            for variable in own
+            if variable not in table.columns
+            and (
+                variable in self.keep
+                or variable in self.weights
+                or any(variable in other.args for other in atoms if other is not atom)
+            )
+        )
+        return bound, new
+
+    def _cheapest(self, table: Table, atoms: tuple[Atom, ...]) -> _Step:
+        steps: list[_Step] = []
+        by_new: dict[int, list[tuple[Atom, int, Integers]]] = {}
+        for atom in atoms:
+            bound, new = self._needed(table, atom, atoms)
+            if not bound:
+                continue
+            if len(bound) == 1 and len(new) == 1:
+                degrees = self.facts.links(atom, bound[0], new[0]).degrees(table.columns[bound[0]])
+                by_new.setdefault(new[0], []).append((atom, bound[0], degrees))
+            else:
+                lookup = self.facts.lookup(atom, bound, new)
+                degrees = lookup.find([table.columns[variable] for variable in bound])[1]
+            steps.append(_Step(int(degrees.sum(dtype=np.int64)), (atom,), new, degrees))
+        for new_variable, ways in by_new.items():
+            if len(ways) > 1:
+                ways.sort(key=lambda way: int(way[2].sum(dtype=np.int64)))
+                (one, _, few), (two, _, more) = ways[:2]
+                both = few.astype(np.int64) + more
+                steps.append(_Step(int(both.sum()), (one, two), (new_variable,), both))
+        # An intersection reads both sides but leaves few rows: worth more than one side alone.
+        return min(steps, key=lambda step: step.cost if len(step.atoms) == 1 else step.cost / 8)
+
+    def _extend(self, table: Table, step: _Step) -> Table:
+        if len(step.atoms) == 2:
+            return self._intersect(table, step)
+        (atom,) = step.atoms
+        own = literal_variables(atom)
+        bound = tuple(variable for variable in own if variable in table.columns)
+        repeat = np.repeat(np.arange(len(table)), step.degrees)
+        within = np.arange(len(repeat)) - np.repeat(np.cumsum(step.degrees) - step.degrees, step.degrees)
+        if len(bound) == 1 and len(step.new) == 1:
+            links = self.facts.links(atom, bound[0], step.new[0])
+            places = links.starts[table.columns[bound[0]]][repeat] + within
+            columns: tuple[Integers, ...] = (links.ends[places],)
+            times = links.times
+        else:
+            lookup = self.facts.lookup(atom, bound, step.new)
+            first, _ = lookup.find([table.columns[variable] for variable in bound])
+            places = first[repeat] + within
+            columns = tuple(column[places] for column in lookup.columns)
+            times = lookup.times
+        longer = table.take(repeat)
+        longer.columns.update(zip(step.new, columns, strict=True))
+        return longer.scaled(None if times is None else times[places])
+
+    def _intersect(self, table: Table, step: _Step) -> Table:
+        """The new variable's values that both atoms have for a binding, row by row."""
+        (new,) = step.new
+        sides = []
+        plain = True
+        for atom in step.atoms:
+            (bound,) = (v for v in literal_variables(atom) if v in table.columns)
+            links = self.facts.links(atom, bound, new)
+            plain = plain and links.times is None
+            sides.append((links, table.columns[bound]))
+        dtype = np.int8 if plain else np.int64
+        common = _rows(*sides[0], dtype).multiply(_rows(*sides[1], dtype)).tocsr()
+        longer = table.take(np.repeat(np.arange(len(table)), np.diff(common.indptr)))
+        longer.columns[new] = common.indices
+        return longer if plain else longer.scaled(common.data)
+
+    def _sum_out(self, table: Table, atoms: tuple[Atom, ...]) -> Table:
+        """Apply the weights of variables no atom needs any more, and drop those variables."""
+        needed = {variable for atom in atoms for variable in atom.args}
+        for variable, vector in self.weights.items():
+            if variable in table.columns and variable not in needed and variable not in self.keep:
+                factor = vector.values[table.columns[variable]]
+                table = table.take(np.flatnonzero(factor)).scaled(factor[factor != 0])
+                table.columns.pop(variable)
+        idle = [v for v in table.columns if v not in needed and v not in self.keep]
+        if not idle:
+            return table
+        columns = {v: column for v, column in table.columns.items() if v not in idle}
+        table = replace(table, columns=columns)
+        if len(table) < AGGREGATE_FROM and atoms:
+            return table
+        return self._merged(table)
+
+    def _merged(self, table: Table) -> Table:
+        """Equal bindings of a row become one, with their ways added."""
+        if len(table) == 0:
+            return table
+        variables = list(table.columns)
+        if not variables and bool(np.all(np.diff(table.row) > 0)):
+            return table
+        keys = [table.row, *(table.columns[variable] for variable in variables)]
+        spans = [int(table.row[-1]) + 1, *(self.sizes[variable] for variable in variables)]
+        if table.times is None:
+            first, counts = unique_rows(keys, spans)
+            times: Integers | None = None if counts.max() == 1 else counts
+        else:
+            first, times = _summed(keys, spans, table.times)
+        return replace(replace(table, times=None).take(first), times=times)
+
+
+def _rows(links: Links, codes: Integers, dtype: Any) -> Any:
+    rows = links.matrix(dtype)[codes]
+    rows.has_sorted_indices = True
+    rows.has_canonical_format = True
+    return rows
+
+
+def _summed(keys: Sequence[Integers], spans: Sequence[int], times: Integers) -> tuple[Integers, Integers]:
+    """First positions of distinct rows in sorted order, and their times added exactly."""
+    folded, _ = fold(keys, spans)
+    order = np.argsort(folded, kind="stable")
+    folded = folded[order]
+    starts = np.flatnonzero(np.diff(folded, prepend=folded[0] - 1))
+    ordered = times[order]
+    bound = int(times.max()) * len(times)
+    if bound > INT64_MAX:
+        float_bound(np.add.reduceat(ordered.astype(np.float64), starts))
+    return order[starts], np.add.reduceat(ordered, starts)
+
+
+def _concatenated(tables: Sequence[Table]) -> Table:
+    row = np.concatenate([table.row for table in tables])
+    columns = {
+        variable: np.concatenate([table.columns[variable] for table in tables])
+        for variable in tables[0].columns
+    }
+    if all(table.times is None for table in tables):
+        return Table(row, columns, None)
+    times = np.concatenate(
+        [np.ones(len(table), dtype=np.int64) if table.times is None else table.times for table in tables]
+    )
+    return Table(row, columns, times)
+
+
+def row_sums(table: Table, rows: int, weights: Sequence[tuple[Integers, Vector]]) -> Integers:
+    """For each row of the bindings, its ways times the weights of its kept variables, added up."""
+    for codes, vector in weights:
+        table = table.scaled(vector.values[codes])
+    if table.times is None:
+        return np.bincount(table.row, minlength=rows)
+    values = np.zeros(rows, dtype=np.int64)
+    if len(table) == 0:
+        return values
+    bound = int(table.times.max()) * len(table)
+    if bound > INT64_MAX:
+        float_bound(np.bincount(table.row, weights=table.times, minlength=rows))
+    starts = np.flatnonzero(np.diff(table.row, prepend=-1))
+    values[table.row[starts]] = np.add.reduceat(table.times, starts)
+    return values

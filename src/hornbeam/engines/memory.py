@@ -1,0 +1,221 @@
+"""The default engine: in process, on NumPy arrays and SciPy sparse matrices.
+
+A clause is planned into factors (``plan``); factors that are messages are vectors over a
+population, computed once and shared (``messages``); cores are joined on the distinct bindings that
+the examples have (``join``). An example's count is the product of its factors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from math import prod
+
+import numpy as np
+
+from hornbeam.clauses import Clause
+from hornbeam.database import Codes, Database
+from hornbeam.engines.contract import (
+    DEFAULT_MEMORY,
+    INT64_MAX,
+    Column,
+    Counts,
+    Engine,
+    Session,
+    Skipped,
+)
+from hornbeam.engines.join import Join, Table, row_sums
+from hornbeam.engines.kept import KeptCounts
+from hornbeam.engines.messages import Kept, Messages, RefusedError, Vector, narrowest, too_large
+from hornbeam.engines.plan import Factor, Joined, Planner, Summed, Term, messages_of
+from hornbeam.engines.views import Facts, Integers, fold
+
+TABLE_ROWS = 1 << 18
+"""A core's join is kept as a table for other weights to come while it has at most so many rows."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Bindings:
+    """The distinct values that examples give to some head variables, and which example has which."""
+
+    columns: tuple[Integers, ...]
+    inverse: Integers | None
+
+
+@dataclass(slots=True, eq=False)
+class ExampleRows:
+    """The keys of one set of examples, and what was computed for them."""
+
+    keys: Codes
+    columns: tuple[Integers, ...]
+    bindings: dict[tuple[int, ...], Bindings] = field(default_factory=dict)
+
+
+class MemoryEngine(Engine):
+    """Counts in memory; exact integers; partial results under the memory budget."""
+
+    name = "memory"
+
+    def __init__(self, database: Database, memory: int = DEFAULT_MEMORY) -> None:
+        super().__init__(database, memory)
+        self._facts = Facts(database)
+        self._planner = Planner()
+        self._messages = Messages(self._facts, memory // 4)
+        self._joins = Kept(memory // 4)
+        self._examples: ExampleRows | None = None
+        self._totals: dict[Clause, int] = {}
+
+    def session(self, keys: Codes) -> Session:
+        return KeptCounts(self, keys)
+
+    def count(self, clauses: Sequence[Clause], keys: Codes) -> list[Counts | Skipped]:
+        if not clauses:
+            return []
+        examples = self._example_rows(keys, clauses[0].head.predicate)
+        plans = [self._planner.plan(clause) for clause in clauses]
+        self._messages.prepare(message for terms in plans for message in messages_of(terms))
+        return [self._count(clause, terms, examples) for clause, terms in zip(clauses, plans, strict=True)]
+
+    def _example_rows(self, keys: Codes, target: str) -> ExampleRows:
+        if self._examples is None or self._examples.keys is not keys:
+            types = self.database.schema.types_of(target)
+            columns = []
+            for place, type_name in enumerate(types):
+                size = len(self.database.population(type_name))
+                # An unknown constant takes the place after the last: a constant without facts.
+                columns.append(np.where(keys[:, place] < 0, size, keys[:, place]))
+            self._examples = ExampleRows(keys, tuple(columns))
+            self._joins = Kept(self.memory // 4)
+        return self._examples
+
+    def _count(self, clause: Clause, terms: Sequence[Term], examples: ExampleRows) -> Counts | Skipped:
+        try:
+            true = self._signed_sum(clause, terms, examples)
+        except RefusedError as refused:
+            return Skipped(clause, refused.reason, refused.estimate, refused.budget)
+        return Counts(true, self.total(clause))
+
+    def _signed_sum(self, clause: Clause, terms: Sequence[Term], examples: ExampleRows) -> Column:
+        if len(terms) == 1:
+            return self._product(terms[0].factors, 1, examples)[0]
+        types = self.database.schema.variable_types(clause)
+        true = np.zeros(len(examples.keys), dtype=np.int64)
+        bound = 0
+        for term in terms:
+            times = prod(len(self.database.population(types[variable])) for variable in term.vanished)
+            column, largest = self._product(term.factors, times, examples)
+            bound += largest
+            if bound > INT64_MAX:
+                raise too_large(bound)
+            true += term.sign * column.astype(np.int64)
+        return true
+
+    def _product(self, factors: Sequence[Factor], times: int, examples: ExampleRows) -> tuple[Column, int]:
+        """The product of factors for each example, times a number, and the largest of them."""
+        columns: list[Vector] = []
+        for factor in factors:
+            if isinstance(factor, Summed):
+                vector = self._messages.vector(factor.message)
+                if factor.head is None:
+                    times *= _population_sum(vector)
+                else:
+                    values = vector.values[examples.columns[factor.head]]
+                    columns.append(Vector(values, vector.largest))
+            elif factor.heads:
+                columns.append(self._joined(factor, examples))
+            else:
+                times *= self._joined_sum(factor)
+        bound = times
+        for column in columns:
+            bound *= column.largest
+        if bound > INT64_MAX:
+            bound = times
+            for column in columns:
+                bound *= int(column.values.max(initial=0))
+            if bound > INT64_MAX:
+                bound = self._tight_bound(columns, times)
+        dtype = narrowest(bound)
+        if not columns or times == 0:
+            return np.full(len(examples.keys), times, dtype=dtype), bound
+        result = columns[0].values
+        for column in columns[1:]:
+            result = np.multiply(result, column.values, dtype=dtype)
+        if times != 1:
+            result = np.multiply(result, dtype(times), dtype=dtype)
+        return result, bound
+
+    def _tight_bound(self, columns: Sequence[Vector], times: int) -> int:
+        """The largest product over the examples, from floats; refused past int64."""
+        product = np.full(len(columns[0].values) if columns else 1, float(times))
+        for column in columns:
+            product = product * column.values
+        bound = int(product.max(initial=0.0) * (1 + 1e-9))
+        if bound > INT64_MAX:
+            raise too_large(bound)
+        return bound
+
+    def _joined(self, factor: Joined, examples: ExampleRows) -> Vector:
+        """A core joined on the distinct bindings of the examples' head variables."""
+        bindings = self._bindings(factor.heads, examples)
+        column = self._joins.get(factor)
+        if column is None:
+            try:
+                column = Vector.of(self._join(factor, bindings.columns, factor.heads))
+                size = column.values.nbytes
+            except RefusedError as refused:
+                column, size = refused, 0
+            self._joins.put(factor, column, size + 300)
+        if isinstance(column, RefusedError):
+            raise column
+        assert isinstance(column, Vector)
+        if bindings.inverse is None:
+            return column
+        return Vector(column.values[bindings.inverse], column.largest)
+
+    def _joined_sum(self, factor: Joined) -> int:
+        """A core that touches no head variable: joined on all values of its variable 0, summed."""
+        size = self._facts.size(factor.core.atoms[0], 0)
+        values = self._join(factor, (np.arange(size),), ())
+        return int(values.sum(dtype=object)) if len(values) else 0
+
+    def _join(self, factor: Joined, columns: tuple[Integers, ...], heads: tuple[int, ...]) -> Integers:
+        weights = {variable: self._messages.weights(below) for variable, below in factor.weights}
+        rows = len(columns[0])
+        keep = frozenset(weights)
+        key = (factor.core, keep, heads)
+        table = self._joins.get(key)
+        if table is None:
+            join = Join(self._facts, factor.core, {}, keep, min(self.memory, TABLE_ROWS * 16))
+            try:
+                table = join.run(columns)
+                size = 8 * (len(table.columns) + 2) * len(table)
+            except RefusedError:
+                table, size = "too wide to keep", 0
+            self._joins.put(key, table, size + 300)
+        if isinstance(table, Table):
+            return row_sums(table, rows, [(table.columns[v], vector) for v, vector in weights.items()])
+        join = Join(self._facts, factor.core, weights, frozenset(), self.memory)
+        return row_sums(join.run(columns), rows, ())
+
+    def _bindings(self, heads: tuple[int, ...], examples: ExampleRows) -> Bindings:
+        found = examples.bindings.get(heads)
+        if found is None:
+            columns = [examples.columns[head] for head in heads]
+            keys, _ = fold(columns, [int(column.max(initial=0)) + 1 for column in columns])
+            _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
+            if len(first) == len(keys):
+                found = Bindings(tuple(columns), None)
+            else:
+                found = Bindings(tuple(column[first] for column in columns), inverse.ravel())
+            examples.bindings[heads] = found
+        return found
+
+
+def _population_sum(vector: Vector) -> int:
+    """The sum over the constants of a population: the last place is no constant of it."""
+    if len(vector.values) == 1:
+        return int(vector.values[0])
+    values = vector.values[:-1]
+    if vector.largest * len(values) <= INT64_MAX:
+        return int(values.sum(dtype=np.int64))
+    return sum(values.tolist())

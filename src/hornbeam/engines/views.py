@@ -1,0 +1,274 @@
+"""Indexes over the facts, made when first asked for and kept: views, links, lookups.
+
+A *view* of an atom holds the facts that match its constants and repeated variables, a column per
+variable. *Links* lead from the values of one variable to those of another (a sparse matrix).
+A *lookup* finds the rows of a view by the values of several variables.
+
+Codes run from 0 to size-1; code ``size`` stands for a constant that no fact has, so every index
+has one more, empty, place at its end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from hornbeam.clauses import Atom, literal_variables
+from hornbeam.database import UNKNOWN, Codes, Database
+
+Integers = npt.NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class View:
+    """Facts that match an atom's constants and repeated variables; rows distinct and sorted."""
+
+    columns: tuple[Codes, ...]
+    sizes: tuple[int, ...]
+    rows: int
+
+
+@dataclass(slots=True, eq=False)
+class Links:
+    """From each value of one variable to values of another, with the number of ways (None: 1)."""
+
+    starts: Codes
+    ends: Codes
+    times: Integers | None
+    shape: tuple[int, int]
+    _matrices: dict[str, Any]
+    _widest: int = -1
+
+    @property
+    def widest(self) -> int:
+        """The most ways that any one value has."""
+        if self._widest < 0:
+            if self.times is None:
+                self._widest = int(np.diff(self.starts).max(initial=0))
+            else:
+                self._widest = int((self.matrix(np.int64) @ np.ones(self.shape[1], dtype=np.int64)).max())
+        return self._widest
+
+    def degrees(self, codes: Integers) -> Integers:
+        """How many links each of these values has."""
+        return self.starts[codes + 1] - self.starts[codes]
+
+    def matrix(self, dtype: type[np.integer[Any]] | type[np.floating[Any]]) -> Any:
+        """The links as a CSR matrix; matrices without multiplicities share one array of ones."""
+        name = np.dtype(dtype).name
+        found = self._matrices.get(name)
+        if found is None:
+            data = _ones(dtype, len(self.ends)) if self.times is None else self.times.astype(dtype)
+            found = sparse.csr_array((data, self.ends, self.starts), shape=self.shape)
+            # Told, not checked: the check would read all indices for every fresh row slice.
+            found.has_sorted_indices = True
+            found.has_canonical_format = True
+            self._matrices[name] = found
+        return found
+
+
+_ONES: dict[str, npt.NDArray[Any]] = {}
+
+
+def _ones(dtype: type[Any], length: int) -> npt.NDArray[Any]:
+    name = np.dtype(dtype).name
+    ones = _ONES.get(name)
+    if ones is None or len(ones) < length:
+        ones = _ONES[name] = np.ones(length, dtype=dtype)
+    return ones[:length]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Lookup:
+    """Rows of a view by the values of its key variables: the other columns, and multiplicities."""
+
+    folds: tuple[tuple[int, Integers | None], ...]
+    keys: Integers
+    columns: tuple[Codes, ...]
+    times: Integers | None
+
+    def find(self, values: Sequence[Integers]) -> tuple[Integers, Integers]:
+        """First row and number of rows for each tuple of key values."""
+        keys = _probe(values, self.folds)
+        first = np.searchsorted(self.keys, keys, side="left")
+        last = np.searchsorted(self.keys, keys, side="right")
+        return first, np.where(keys < 0, 0, last - first)
+
+
+class Facts:
+    """All indexes of one database."""
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+        self._views: dict[tuple[object, ...], View] = {}
+        self._links: dict[tuple[object, ...], Links] = {}
+        self._lookups: dict[tuple[object, ...], Lookup] = {}
+        self._orders: dict[tuple[str, int], tuple[Integers, Integers]] = {}
+
+    def size(self, atom: Atom, variable: int) -> int:
+        """The population of the variable's type."""
+        type_name = self.database.schema.types_of(atom.predicate)[atom.args.index(variable)]
+        return len(self.database.population(type_name))
+
+    def view(self, atom: Atom) -> tuple[View, tuple[int, ...]]:
+        """The view of an atom, and the variable of each of its columns."""
+        order = literal_variables(atom)
+        key = _pattern(atom, order)
+        view = self._views.get(key)
+        if view is None:
+            view = self._views[key] = self._make_view(atom, order)
+        return view, order
+
+    def column(self, atom: Atom, variable: int) -> Codes:
+        view, order = self.view(atom)
+        return view.columns[order.index(variable)]
+
+    def links(self, atom: Atom, source: int, target: int) -> Links:
+        """Links from one variable of an atom to another; its other variables are counted out."""
+        view, order = self.view(atom)
+        i, j = order.index(source), order.index(target)
+        key = (_pattern(atom, order), i, j)
+        links = self._links.get(key)
+        if links is None:
+            links = self._links[key] = _make_links(view, i, j)
+        return links
+
+    def lookup(self, atom: Atom, keys: tuple[int, ...], others: tuple[int, ...]) -> Lookup:
+        """Rows of an atom by its key variables; variables in neither list are counted out."""
+        view, order = self.view(atom)
+        by = tuple(order.index(variable) for variable in keys)
+        rest = tuple(order.index(variable) for variable in others)
+        key = (_pattern(atom, order), by, rest)
+        lookup = self._lookups.get(key)
+        if lookup is None:
+            lookup = self._lookups[key] = _make_lookup(view, by, rest)
+        return lookup
+
+    def _make_view(self, atom: Atom, order: tuple[int, ...]) -> View:
+        relation = self.database.relation(atom.predicate)
+        types = self.database.schema.types_of(atom.predicate)
+        columns = list(relation.columns)
+        codes = [
+            (place, self.database.population(types[place]).code(term))
+            for place, term in enumerate(atom.args)
+            if isinstance(term, str)
+        ]
+        if any(code == UNKNOWN for _, code in codes):
+            columns = [column[:0] for column in columns]
+        elif codes:
+            place, code = codes[0]
+            columns = self._rows_with(atom.predicate, place, code)
+            for place, code in codes[1:]:
+                keep = columns[place] == code
+                columns = [column[keep] for column in columns]
+        for place, term in enumerate(atom.args):
+            first = atom.args.index(term)
+            if isinstance(term, int) and first < place:
+                keep = columns[first] == columns[place]
+                columns = [column[keep] for column in columns]
+        places = [atom.args.index(variable) for variable in order]
+        sizes = tuple(len(self.database.population(types[place])) for place in places)
+        return View(tuple(columns[place] for place in places), sizes, len(columns[0]))
+
+    def _rows_with(self, predicate: str, place: int, code: int) -> list[Codes]:
+        """The rows that have a constant at a place, in their order."""
+        columns = self.database.relation(predicate).columns
+        if place == 0:  # rows are sorted by their first column
+            first, last = np.searchsorted(columns[0], [code, code + 1])
+            return [column[first:last] for column in columns]
+        if (predicate, place) not in self._orders:
+            order = np.argsort(columns[place], kind="stable").astype(np.int32)
+            self._orders[predicate, place] = order, columns[place][order]
+        order, values = self._orders[predicate, place]
+        first, last = np.searchsorted(values, [code, code + 1])
+        rows = order[first:last]
+        return [column[rows] for column in columns]
+
+
+def _pattern(atom: Atom, order: tuple[int, ...]) -> tuple[object, ...]:
+    args = tuple(order.index(term) if isinstance(term, int) else term for term in atom.args)
+    return (atom.predicate, args)
+
+
+def _make_links(view: View, i: int, j: int) -> Links:
+    shape = (view.sizes[i] + 1, view.sizes[j] + 1)
+    source, target = view.columns[i], view.columns[j]
+    if len(view.columns) > 2:
+        keys, times = np.unique(source.astype(np.int64) * shape[1] + target, return_counts=True)
+        wide_source, wide_target = np.divmod(keys, shape[1])
+        source, target = wide_source, wide_target.astype(np.int32)
+        ways = None if times.max(initial=1) == 1 else times
+    elif i < j:
+        ways = None
+    else:
+        # Rows are sorted by the target here; scipy's counting sort keeps that order in each row.
+        marks = np.broadcast_to(np.int8(1), len(source))
+        rows = sparse.coo_array((marks, (source, target)), shape=shape).tocsr()
+        return Links(rows.indptr.astype(np.int32), rows.indices.astype(np.int32), None, shape, {})
+    starts = np.zeros(shape[0] + 1, dtype=np.int32)
+    np.cumsum(np.bincount(source, minlength=shape[0]), out=starts[1:])
+    return Links(starts, target, ways, shape, {})
+
+
+def _make_lookup(view: View, by: tuple[int, ...], rest: tuple[int, ...]) -> Lookup:
+    columns = [view.columns[place] for place in (*by, *rest)]
+    sizes = [view.sizes[place] + 1 for place in (*by, *rest)]
+    times = None
+    if len(columns) < len(view.columns):
+        rows, counts = unique_rows(columns, sizes)
+        columns = [column[rows] for column in columns]
+        times = None if counts.max(initial=1) == 1 else counts
+    keys, folds = fold(columns[: len(by)], sizes[: len(by)])
+    order = np.argsort(keys, kind="stable")
+    others = tuple(column[order] for column in columns[len(by) :])
+    return Lookup(folds, keys[order], others, None if times is None else times[order])
+
+
+def fold(
+    columns: Sequence[Integers], sizes: Sequence[int]
+) -> tuple[Integers, tuple[tuple[int, Integers | None], ...]]:
+    """One integer per row, equal for equal rows, and how to make it for other rows.
+
+    Where the product of sizes passes int64, what is folded so far is first replaced by ranks.
+    """
+    keys = columns[0].astype(np.int64)
+    span = int(sizes[0])
+    folds: list[tuple[int, Integers | None]] = []
+    for column, size in zip(columns[1:], sizes[1:], strict=True):
+        ranks: Integers | None = None
+        if span * int(size) >= 2**63:
+            ranks, keys = np.unique(keys, return_inverse=True)
+            keys = keys.ravel().astype(np.int64)
+            span = len(ranks)
+        keys = keys * int(size) + column
+        span *= int(size)
+        folds.append((int(size), ranks))
+    return keys, tuple(folds)
+
+
+def _probe(values: Sequence[Integers], folds: Sequence[tuple[int, Integers | None]]) -> Integers:
+    """The folded integer of other rows; -1 for rows that cannot be among those folded."""
+    keys = values[0].astype(np.int64)
+    missing = np.zeros(len(keys), dtype=bool)
+    for column, (size, ranks) in zip(values[1:], folds, strict=True):
+        if ranks is not None:
+            if len(ranks) == 0:
+                return np.full(len(keys), -1, dtype=np.int64)
+            place = np.minimum(np.searchsorted(ranks, keys), len(ranks) - 1)
+            missing |= ranks[place] != keys
+            keys = place.astype(np.int64)
+        keys = keys * size + column
+    keys[missing] = -1
+    return keys
+
+
+def unique_rows(columns: Sequence[Integers], sizes: Sequence[int]) -> tuple[Integers, Integers]:
+    """Positions of the first of each distinct row, in sorted order of rows, and how often each occurs."""
+    keys, _ = fold(columns, sizes)
+    _, first, counts = np.unique(keys, return_index=True, return_counts=True)
+    return first, counts

@@ -1,0 +1,265 @@
+"""Text, canonical form, modes and refinement, against brute force."""
+
+from collections.abc import Iterator
+from itertools import combinations, permutations, product
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hornbeam.clauses import (
+    Atom,
+    Clause,
+    Literal,
+    Not,
+    Term,
+    atom_of,
+    canonical,
+    format_clause,
+    head_atom,
+    literal_variables,
+    rename,
+)
+from hornbeam.modes import Argument, Kind, Mode, schema_of
+from hornbeam.refine import Language, memoised, refinements
+from hornbeam.syntax import parse_clause, parse_fact, parse_mode
+from strategies import TARGET, modes, schemas
+
+# --- text ------------------------------------------------------------------------------------
+
+nasty = st.one_of(
+    st.text(max_size=6),
+    st.sampled_from(["", "_", "A", "a.", "a..b", "1.5", "-3", "+x", "not", "true", "mode", "ü"]),
+    st.sampled_from(["a'b", 'a"b', "\\", "\n", "\\n", "\t", "a b", "a%b", "//", "p(a)", ":-", "{}"]),
+)
+names = nasty.map(str.lower).filter(bool)
+"""Names of predicates and types ignore case and print in lower case."""
+
+
+@st.composite
+def nasty_clauses(draw: st.DrawFn) -> Clause:
+    arity = draw(st.integers(1, 3))
+    terms = st.one_of(st.integers(0, arity + 3), nasty)
+    atoms = st.builds(Atom, names, st.lists(terms, min_size=1, max_size=3).map(tuple))
+    literals = st.one_of(atoms, atoms.map(Not))
+    body = draw(st.lists(literals, max_size=4))
+    return Clause(head_atom(draw(names), arity), tuple(body))
+
+
+@given(nasty_clauses())
+def test_a_canonical_clause_reads_back_from_its_text(clause: Clause) -> None:
+    clause = canonical(clause)
+    text = format_clause(clause)
+    assert parse_clause(text) == clause
+    assert parse_clause(text.removesuffix(".")) == clause
+    assert "\n" not in text
+
+
+@given(names, st.lists(nasty, min_size=1, max_size=3))
+def test_a_fact_reads_back_from_its_text(predicate: str, args: list[str]) -> None:
+    atom = Atom(predicate, tuple(args))
+    text = format_clause(Clause(atom, ())).removesuffix(" :- true.")
+    assert parse_fact(text) == parse_fact(text + ".") == atom
+
+
+arguments = st.builds(Argument, st.sampled_from(Kind), names)
+
+
+@given(names, st.lists(arguments, min_size=1, max_size=4))
+def test_a_mode_reads_back_from_its_text(predicate: str, args: list[Argument]) -> None:
+    mode = Mode(predicate, tuple(args))
+    assert parse_mode(str(mode)) == parse_mode(f"mode: {mode}") == mode
+    assert schema_of([mode]).predicates == {predicate: tuple(arg.type for arg in args)}
+
+
+# --- canonical form --------------------------------------------------------------------------
+
+
+def smallest_text(clause: Clause) -> str:
+    """The definition: over all orders, free variables named by first use, the smallest text."""
+    return min(
+        format_clause(named_by_first_use(Clause(clause.head, order)))
+        for order in permutations(dict.fromkeys(clause.body))
+    )
+
+
+def named_by_first_use(clause: Clause) -> Clause:
+    names = {variable: variable for variable in range(len(clause.head.args))}
+    for literal in clause.body:
+        for variable in literal_variables(literal):
+            names.setdefault(variable, len(names))
+    return Clause(clause.head, tuple(rename(literal, names) for literal in clause.body))
+
+
+@st.composite
+def symmetric_clauses(draw: st.DrawFn) -> Clause:
+    """Few predicates, many free variables: as many ties between literals as can be."""
+    terms = st.one_of(st.integers(0, 6), st.sampled_from(["a", "A"]))
+    atoms = st.one_of(
+        st.builds(Atom, st.just("e"), st.tuples(st.integers(0, 6), st.integers(0, 6))),
+        st.builds(Atom, st.sampled_from(["e", "v"]), st.lists(terms, min_size=1, max_size=3).map(tuple)),
+    )
+    literals = st.one_of(atoms, atoms, atoms, atoms.map(Not))
+    body = draw(st.lists(literals, min_size=1, max_size=6))
+    return Clause(head_atom("t", draw(st.integers(1, 2))), tuple(body))
+
+
+@given(symmetric_clauses())
+def test_the_canonical_form_is_the_smallest_text_of_all(clause: Clause) -> None:
+    assert format_clause(canonical(clause)) == smallest_text(clause)
+
+
+@given(symmetric_clauses(), st.randoms(use_true_random=False))
+def test_names_and_order_do_not_change_the_canonical_form(clause: Clause, random: Random) -> None:
+    free = list(clause.free_variables())
+    numbers = [*range(len(clause.head.args), len(clause.head.args) + len(free) + 2)]
+    random.shuffle(numbers)
+    body = [rename(literal, dict(zip(free, numbers, strict=False))) for literal in clause.body]
+    random.shuffle(body)
+    other = Clause(clause.head, (*body, *body[:1]))
+    assert canonical(other) == canonical(clause) == canonical(canonical(clause))
+    assert hash(canonical(other)) == hash(canonical(clause))
+
+
+# --- refinement ------------------------------------------------------------------------------
+
+
+def allowed(literal: Literal, types: dict[int, str], language: Language) -> bool:
+    """Whether some mode allows the literal next to variables of these types."""
+    atom = atom_of(literal)
+    if atom.predicate == language.head.predicate or (isinstance(literal, Not) and not language.negation):
+        return False
+    return any(
+        mode.predicate == atom.predicate and fits(atom, mode, types, language) for mode in language.modes
+    )
+
+
+def fits(atom: Atom, mode: Mode, types: dict[int, str], language: Language) -> bool:
+    new = [term for term in atom.args if isinstance(term, int) and term not in types]
+    if len(set(new)) != len(new):
+        return False
+    for position, (term, (kind, type_name)) in enumerate(zip(atom.args, mode.args, strict=True)):
+        is_old = types.get(term) == type_name if isinstance(term, int) else False
+        is_new = term in new
+        right = {
+            Kind.BOUND: is_old,
+            Kind.OPEN: is_old or is_new,
+            Kind.NEW: is_new,
+            Kind.CONSTANT: term in language.constants.get((mode.predicate, position), ()),
+        }
+        if not right[kind]:
+            return False
+    return True
+
+
+def is_legal(clause: Clause, language: Language) -> bool:
+    """Whether in some order each literal is allowed next to the head and those before it."""
+    for order in permutations(clause.body):
+        types = dict(zip(clause.head.args, language.schema.types_of(clause.head.predicate), strict=True))
+        for literal in order:
+            if not allowed(literal, types, language):
+                break
+            atom = atom_of(literal)
+            arguments = zip(atom.args, language.schema.types_of(atom.predicate), strict=True)
+            types |= {term: type_name for term, type_name in arguments if isinstance(term, int)}
+        else:
+            return True
+    return False
+
+
+def all_legal(language: Language, length: int) -> set[str]:
+    """Every legal clause of a length, by trying all sets of literals over enough variables."""
+    arity = len(language.head.args)
+    most_new = max(
+        (sum(kind in (Kind.OPEN, Kind.NEW) for kind, _ in mode.args) for mode in language.modes), default=0
+    )
+    literals = list(all_literals(language, range(arity + most_new * length)))
+    bodies = [body for body in combinations(literals, length) if uses_first_variables(body, arity)]
+    clauses = (Clause(language.head, body) for body in bodies)
+    return {smallest_text(clause) for clause in clauses if is_legal(clause, language)}
+
+
+def uses_first_variables(body: tuple[Literal, ...], arity: int) -> bool:
+    """Free variables without gaps, so that of the many names of a clause few are tried."""
+    used = {variable for literal in body for variable in literal_variables(literal)} - set(range(arity))
+    return used == set(range(arity, arity + len(used)))
+
+
+def all_literals(language: Language, variables: range) -> Iterator[Literal]:
+    for predicate, types in language.schema.predicates.items():
+        choices: list[list[Term]] = [
+            [*variables, *language.constants.get((predicate, position), ())] for position in range(len(types))
+        ]
+        for args in product(*choices):
+            yield Atom(predicate, args)
+            if language.negation:
+                yield Not(Atom(predicate, args))
+
+
+def reached(language: Language, length: int) -> list[Clause]:
+    """Every clause of a length that refinement reaches from the empty body."""
+    level = [language.empty()]
+    for _ in range(length):
+        level = list(dict.fromkeys(finer for clause in level for finer in refinements(clause, language)))
+    return level
+
+
+def language_of(modes_text: str, negation: bool = False) -> Language:
+    """A language for the target t from modes; every # argument has the constants a and B."""
+    found = tuple(map(parse_mode, modes_text.split()))
+    schema = schema_of(found)
+    places = [(mode.predicate, i, arg) for mode in found for i, arg in enumerate(mode.args)]
+    constants = {(name, i): ("a", "B") for name, i, arg in places if arg.kind is Kind.CONSTANT}
+    return Language(head_atom("t", schema.arity("t")), schema, found, constants, negation)
+
+
+SMALL_LANGUAGES = [
+    language_of("t(+x) e(+x,-x)"),
+    language_of("t(+x) e(+x,-x) e(-x,+x) v(+x)"),
+    language_of("t(+x) e(+x,`x) v(+x)", negation=True),
+    language_of("t(+x,+y) e(-x,+y) g(+x,#k)"),
+    language_of("t(+x) e(`x,`x) e(+x,+x)"),
+]
+
+
+@pytest.mark.parametrize("language", SMALL_LANGUAGES, ids=lambda language: " ".join(map(str, language.modes)))
+@pytest.mark.parametrize("length", [1, 2, 3])
+def test_refinement_reaches_every_legal_clause_and_no_other(language: Language, length: int) -> None:
+    assert {str(clause) for clause in reached(language, length)} == all_legal(language, length)
+
+
+@st.composite
+def languages(draw: st.DrawFn) -> Language:
+    schema = draw(schemas())
+    places = [(name, i) for name, types in schema.predicates.items() for i in range(len(types))]
+    constants = {place: ("a", "B")[: draw(st.integers(0, 2))] for place in places}
+    head = head_atom(TARGET, schema.arity(TARGET))
+    return Language(head, schema, draw(modes(schema)), constants, draw(st.booleans()))
+
+
+@given(languages(), st.data())
+def test_refinements_are_legal_distinct_longer_and_without_the_target(
+    language: Language, data: st.DataObject
+) -> None:
+    refine = memoised(language)
+    clause = language.empty()
+    for length in (1, 2, 3, 4):
+        finer = refine(clause)
+        if not finer:
+            break
+        assert refine(clause) == refinements(clause, language) == finer
+        assert len(set(finer)) == len(finer)
+        for found in (finer[0], data.draw(st.sampled_from(finer))):
+            assert canonical(found) == found
+            assert len(set(found.body)) == len(found.body) == length
+            assert not found.calls(TARGET)
+            assert is_legal(found, language)
+            language.schema.variable_types(found)
+        clause = data.draw(st.sampled_from(finer))
+
+
+@given(languages())
+def test_refinement_of_the_empty_body_is_every_allowed_literal(language: Language) -> None:
+    found = {str(clause) for clause in refinements(language.empty(), language)}
+    assert found == all_legal(language, 1)

@@ -9,7 +9,7 @@ import numpy as np
 
 from hornbeam.clauses import Atom, Clause, Not
 from hornbeam.database import Codes
-from hornbeam.engines.contract import Counts, Engine, Session, Skipped
+from hornbeam.engines.contract import INT64_MAX, Counts, Engine, Session, Skipped
 from hornbeam.engines.kept import KeptCounts
 
 
@@ -24,7 +24,10 @@ class NaiveEngine(Engine):
     def session(self, keys: Codes) -> Session:
         return KeptCounts(self, keys)
 
-    def _count(self, clause: Clause, keys: Codes) -> Counts:
+    def _count(self, clause: Clause, keys: Codes) -> Counts | Skipped:
+        total = self.total(clause)
+        if total > INT64_MAX:
+            return Skipped(clause, "its true count may exceed int64", total, INT64_MAX)
         schema = self.database.schema
         types = schema.variable_types(clause)
         facts = {
@@ -44,7 +47,7 @@ class NaiveEngine(Engine):
                     for literal in clause.body
                 )
             true.append(count)
-        return Counts(np.array(true, dtype=np.int64), self.total(clause))
+        return Counts(np.array(true, dtype=np.int64), total)
 
     def _facts(self, atom: Atom) -> list[tuple[int, ...]]:
         columns = self.database.relation(atom.predicate).columns

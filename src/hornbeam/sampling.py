@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from hashlib import blake2b
-from itertools import repeat
 
 import numpy as np
 import numpy.typing as npt
@@ -32,8 +31,14 @@ def sampled(
     if wanted >= len(negatives):
         return everything
     texts = atom_texts(database, target, keys[negatives])
-    hashes = [blake2b(text.encode(), digest_size=16).digest() for text in map(f"{seed} ".__add__, texts)]
-    order = sorted(range(len(hashes)), key=hashes.__getitem__)
+    start = blake2b(f"{seed} ".encode(), digest_size=16)
+    digests = []
+    for text in texts:
+        each = start.copy()
+        each.update(text.encode())
+        digests.append(each.digest())
+    first, second = np.frombuffer(b"".join(digests), dtype=">u8").reshape(-1, 2).T
+    order = np.lexsort((second, first))
     keep = labels != 0
     keep[negatives[order[:wanted]]] = True
     return np.flatnonzero(keep)
@@ -47,5 +52,5 @@ def atom_texts(database: Database, target: str, keys: Codes) -> list[str]:
         names = database.population(type_name).names
         words = [format_constant(names[code]) if code != UNKNOWN else "_" for code in codes.tolist()]
         columns.append([words[position] for position in positions.ravel().tolist()])
-    arguments = columns[0] if len(columns) == 1 else map(",".join, zip(*columns, strict=True))
-    return list(map("{}({})".format, repeat(format_name(target)), arguments))
+    name = format_name(target)
+    return [f"{name}({','.join(arguments)})" for arguments in zip(*columns, strict=True)]

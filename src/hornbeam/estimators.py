@@ -169,10 +169,20 @@ class RLRClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return database
 
     def _names(self, X: Any, reset: bool) -> Names:
+        """Keys as text, shape and column names checked with the words scikit-learn's users know."""
         names = key_rows(X)
+        rows, columns = names.shape
+        if not rows or not columns:
+            empty = "sample" if not rows else "feature"
+            raise DataError(
+                f"Found array with 0 {empty}(s) (shape={names.shape}) while a minimum of 1 is required."
+            )
         _check_feature_names(self, X, reset=reset)
-        if not len(names):
-            raise DataError("Found array with 0 sample(s): X must have at least one row.")
+        if not reset and columns != self.n_features_in_:
+            raise DataError(
+                f"X has {columns} features, but RLRClassifier is expecting {self.n_features_in_} features as "
+                f'input: one column per argument of "{self.model_.target}".'
+            )
         return names
 
     def __sklearn_tags__(self) -> Tags:
@@ -186,14 +196,30 @@ class RLRClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 def _labels(y: Any, size: int) -> npt.NDArray[np.int8]:
     """Labels as 0 and 1; anything else is refused."""
     if y is None:
-        raise DataError("y is None, but fit requires y to be passed: a label, 0 or 1, for each row of X.")
+        raise DataError(
+            "fit requires y to be passed, but the target y is None: give each row a label 0 or 1."
+        )
     labels: npt.NDArray[Any] = column_or_1d(np.asarray(y), warn=True)
     if len(labels) != size:
         raise DataError(f"X has {size} rows, but y has {len(labels)} labels.")
-    wrong = [value for value in labels.tolist() if value not in (0, 1)]
+    values = list(dict.fromkeys(labels.tolist()))
+    wrong = [value for value in values if value not in (0, 1)]
     if wrong:
-        raise DataError(f"labels must be 0 or 1, found {wrong[0]!r}.")
+        raise DataError(f"labels must be 0 or 1, found {wrong[0]!r}{_kind(values)}.")
+    if len(values) == 1:
+        raise DataError(
+            f"y holds one class only, {values[0]}: learning needs examples of label 0 and of label 1."
+        )
     return labels.astype(np.int8)
+
+
+def _kind(values: list[Any]) -> str:
+    """What scikit-learn says of a classifier that does not take labels of this kind."""
+    if any(isinstance(value, float) and not value.is_integer() for value in values):
+        return " (Unknown label type: continuous)"
+    if len(values) > 2:
+        return " (Only binary classification is supported. The type of the target is multiclass.)"
+    return ""
 
 
 def _warn(notices: Iterable[object]) -> None:

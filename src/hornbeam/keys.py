@@ -28,12 +28,12 @@ def key_text(value: object) -> str:
     ['1', '1', '1', '0', '2.5', 'Ann', 'true']
     >>> key_text(None)
     Traceback (most recent call last):
-    hornbeam.errors.DataError: None in a key: every key needs a value.
+    hornbeam.errors.DataError: a key is None: None, NaN and infinity name nothing, every key needs a value.
     """
     if type(value) is str:
         return value
     if _is_missing(value):
-        raise DataError(f"{value} in a key: every key needs a value.")
+        raise _no_value(value)
     if isinstance(value, bool | np.bool_):
         return "true" if value else "false"
     if isinstance(value, Integral):
@@ -49,6 +49,10 @@ def key_text(value: object) -> str:
     raise DataError(f"a key cannot be made of {value!r} ({type(value).__name__}); give text or numbers.")
 
 
+def _no_value(value: object) -> DataError:
+    return DataError(f"a key is {value}: None, NaN and infinity name nothing, every key needs a value.")
+
+
 def _is_missing(value: object) -> bool:
     """None, NaN, NaT, and pandas' NA, which answers no question."""
     try:
@@ -60,7 +64,7 @@ def _is_missing(value: object) -> bool:
 def _number_text(value: Real | Decimal) -> str:
     number = float(value)
     if not np.isfinite(number):
-        raise DataError(f"{value} in a key: every key needs a value.")
+        raise _no_value(value)
     if isinstance(value, Decimal):
         return str(int(value)) if value == value.to_integral_value() else format(value.normalize(), "f")
     return str(int(number)) if number.is_integer() else str(value)
@@ -72,11 +76,10 @@ def key_rows(X: Any) -> Names:
     >>> key_rows([[1, "x"], [2.0, "y"]]).tolist()
     [['1', 'x'], ['2', 'y']]
     """
-    columns = _frame_columns(X) if _is_frame(X) else _array_columns(X)
-    texts = [_texts(column) for column in columns]
-    rows = np.empty((len(texts[0]) if texts else 0, len(texts)), dtype=object)
-    for position, column in enumerate(texts):
-        rows[:, position] = column
+    size, columns = _frame_columns(X) if _is_frame(X) else _array_columns(X)
+    rows = np.empty((size, len(columns)), dtype=object)
+    for position, column in enumerate(columns):
+        rows[:, position] = _texts(column)
     return rows
 
 
@@ -88,7 +91,8 @@ def _is_frame(X: Any) -> bool:
     return any(hasattr(type(X), name) for name in ("__narwhals_dataframe__", "columns", "column_names"))
 
 
-def _frame_columns(X: Any) -> list[Iterable[object]]:
+def _frame_columns(X: Any) -> tuple[int, list[Iterable[object]]]:
+    """The number of rows, and the columns."""
     import narwhals as nw
 
     try:
@@ -98,10 +102,11 @@ def _frame_columns(X: Any) -> list[Iterable[object]]:
             f"X is a {type(X).__name__}, which cannot be read as a data frame; "
             "collect it first, or give an array."
         ) from None
-    return [frame[:, position].to_list() for position in range(frame.shape[1])]
+    return frame.shape[0], [frame[:, position].to_list() for position in range(frame.shape[1])]
 
 
-def _array_columns(X: Any) -> list[Iterable[object]]:
+def _array_columns(X: Any) -> tuple[int, list[Iterable[object]]]:
+    """The number of rows, and the columns."""
     if type(X).__module__.startswith("scipy.sparse"):
         raise DataError("X is a sparse matrix, but keys must be a dense array with one column per argument.")
     if isinstance(X, np.ndarray):
@@ -115,12 +120,14 @@ def _array_columns(X: Any) -> list[Iterable[object]]:
             ragged = True
         if ragged:
             raise DataError("X must be rows of keys of one length, one column per argument.")
+    if array.dtype.kind == "c":
+        raise DataError("Complex data not supported: a key is text or a number.")
     if array.ndim != 2:
         raise DataError(
             f"X has {array.ndim} dimensions, but must have two: one row per example and one column per "
             "argument. Reshape your data, for one argument with X.reshape(-1, 1)."
         )
-    return list(array.T)
+    return array.shape[0], list(array.T)
 
 
 def _texts(column: Iterable[object]) -> list[str]:

@@ -31,7 +31,7 @@ def test_one_value_has_one_text(value, text):
     "value", [None, float("nan"), np.nan, pd.NaT, pd.NA, float("inf"), np.float32("nan")]
 )
 def test_no_value_is_refused(value):
-    with pytest.raises(DataError, match="in a key: every key needs a value"):
+    with pytest.raises(DataError, match="every key needs a value"):
         key_text(value)
 
 
@@ -87,8 +87,15 @@ def test_no_rows_are_no_rows():
             pl.LazyFrame({"a": [1]}),
             "X is a LazyFrame, which cannot be read as a data frame; collect it first",
         ),
-        (pd.DataFrame({"a": [1, None]}), "nan in a key: every key needs a value."),
-        (pl.DataFrame({"a": [1, None]}), "None in a key: every key needs a value."),
+        (
+            pd.DataFrame({"a": [1, None]}),
+            "a key is nan: None, NaN and infinity name nothing, every key needs a value.",
+        ),
+        (
+            pl.DataFrame({"a": [1, None]}),
+            "a key is None: None, NaN and infinity name nothing, every key needs a value.",
+        ),
+        (np.array([[1j]]), "Complex data not supported: a key is text or a number."),
         (5, "X must be rows of keys of one length, one column per argument."),
     ],
 )

@@ -1,0 +1,291 @@
+"""The estimator contract: scikit-learn's own checks, and what people do with estimators."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_predict, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from hornbeam.database import build
+from hornbeam.errors import DataError, HornbeamWarning, OptionError
+from hornbeam.estimators import RLRClassifier
+from hornbeam.generate import smokers, university
+from hornbeam.model_json import model_text
+from hornbeam.schema import Schema
+from hornbeam.syntax import parse_mode
+
+# --- scikit-learn's checks -----------------------------------------------------------------------
+
+TWO_LABELS = "draws labels other than 0 and 1, which are refused"
+CANNOT_APPLY = {
+    "check_classifier_data_not_an_array": TWO_LABELS,
+    "check_classifiers_classes": TWO_LABELS,
+    "check_estimators_dtypes": TWO_LABELS,
+}
+"""X holds keys and y holds 0 and 1: these checks assume otherwise."""
+COLUMNS = {
+    "check_classifiers_train": 2,
+    "check_dict_unchanged": 3,
+    "check_dont_overwrite_parameters": 3,
+    "check_dtype_object": 10,
+    "check_estimators_fit_returns_self": 2,
+    "check_estimators_nan_inf": 3,
+    "check_estimators_overwrite_params": 2,
+    "check_estimators_pickle": 3,
+    "check_f_contiguous_array_estimator": 3,
+    "check_fit2d_1feature": 1,
+    "check_fit2d_predict1d": 3,
+    "check_fit_check_is_fitted": 2,
+    "check_fit_idempotent": 2,
+    "check_fit_score_takes_y": 3,
+    "check_methods_sample_order_invariance": 3,
+    "check_methods_subset_invariance": 3,
+    "check_n_features_in": 2,
+    "check_n_features_in_after_fitting": 4,
+    "check_pipeline_consistency": 3,
+    "check_positive_only_tag_during_fit": 4,
+    "check_readonly_memmap_input": 2,
+    "check_supervised_y_2d": 3,
+}
+"""Checks that draw X with so many columns; a target takes exactly as many as it has arguments."""
+
+
+def any_world(arity):
+    """Whole numbers as keys, of which 0 and 1 are special, and a target with that many arguments."""
+    schema = Schema({"p": ("x",), "q": ("x", "x"), "t": ("x",) * arity})
+    modes = [parse_mode("p(+x)."), parse_mode("q(+x,-x).")]
+    return build(schema, modes, {"p": [["0", "1"]], "q": [["0", "1", "2"], ["1", "2", "3"]]})
+
+
+def cannot_apply(estimator):
+    arity = estimator.database.schema.arity("t")
+    other = {
+        name: f"draws X with {columns} columns for a target of {arity} arguments"
+        for name, columns in COLUMNS.items()
+        if columns != arity
+    }
+    return CANNOT_APPLY | other
+
+
+@pytest.mark.filterwarnings("ignore::hornbeam.errors.HornbeamWarning")
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
+@parametrize_with_checks(
+    [RLRClassifier(any_world(arity), "t", n_steps=2, max_literals=2) for arity in (1, 2, 3, 4, 10)],
+    expected_failed_checks=cannot_apply,
+    xfail_strict=True,
+)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+def test_every_check_that_depends_on_the_number_of_columns_runs_with_some_target():
+    assert set(COLUMNS.values()) <= {1, 2, 3, 4, 10}
+
+
+# --- what people do ------------------------------------------------------------------------------
+
+DATABASE = smokers(n_persons=300, seed=1)
+X, y = DATABASE.examples("cancer")
+
+
+def classifier(**options):
+    return RLRClassifier(
+        **({"database": DATABASE, "target": "cancer", "n_steps": 3, "max_literals": 2} | options)
+    )
+
+
+def test_parameters_are_stored_untouched_and_a_clone_shares_the_database():
+    options = {"l2": "anything", "n_steps": [1], "preset": None, "target": "CANCER"}
+    made = classifier(**options)
+    assert {name: made.get_params()[name] for name in options} == options
+    copy = clone(classifier(l2=3.0))
+    assert copy.database is DATABASE
+    assert copy.get_params() == classifier(l2=3.0).get_params()
+    assert copy.set_params(l2=4.0).l2 == 4.0
+
+
+def test_a_grid_search_over_penalty_and_length():
+    search = GridSearchCV(
+        classifier(), {"l2": [1.0, 100.0], "max_literals": [1, 2]}, cv=3, scoring="neg_log_loss"
+    ).fit(X, y)
+    assert set(search.best_params_) == {"l2", "max_literals"}
+    assert search.best_estimator_.database is DATABASE
+    assert search.best_estimator_.model_.settings["l2"] == search.best_params_["l2"]
+
+
+def test_predictions_across_folds_keep_the_order_of_rows():
+    folds = StratifiedKFold(3, shuffle=True, random_state=0)
+    found = cross_val_predict(classifier(), X, y, cv=folds, method="predict_proba")
+    for train, test in folds.split(X, y):
+        expected = classifier().fit(X[train], y[train]).predict_proba(X[test])
+        assert np.array_equal(found[test], expected)
+    assert len(cross_val_score(classifier(), X, y, cv=3, scoring="roc_auc")) == 3
+
+
+def test_processes_share_the_work():
+    alone = cross_val_score(classifier(), X, y, cv=2)
+    assert cross_val_score(classifier(), X, y, cv=2, n_jobs=2).tolist() == alone.tolist()
+
+
+def test_pickling_keeps_the_predictions():
+    fitted = classifier().fit(X, y)
+    again = pickle.loads(pickle.dumps(fitted))
+    assert np.array_equal(again.predict_proba(X), fitted.predict_proba(X))
+    assert again.model_ == fitted.model_
+
+
+def test_a_pipeline_passes_keys_through():
+    assert make_pipeline(classifier()).fit(X, y).score(X, y) > 0.5
+
+
+def test_probabilities_are_in_the_order_of_classes_and_rows():
+    fitted = classifier().fit(X, y)
+    found = fitted.predict_proba(X)
+    assert fitted.classes_.tolist() == [0, 1]
+    assert fitted.n_features_in_ == 1
+    assert np.allclose(found.sum(axis=1), 1)
+    assert found[y == 1, 1].mean() > found[y == 0, 1].mean()
+    assert np.array_equal(fitted.predict(X), (found[:, 1] > 0.5).astype(int))
+    order = np.random.default_rng(0).permutation(len(X))
+    assert np.array_equal(fitted.predict_proba(X[order]), found[order])
+
+
+@pytest.mark.parametrize("kind", ["list", "str array", "pandas", "polars"])
+def test_any_kind_of_rows_gives_the_same_model(kind):
+    rows = {
+        "list": X.tolist(),
+        "str array": X.astype(str),
+        "pandas": pd.DataFrame(X, columns=["person"]),
+        "polars": pl.DataFrame({"person": X[:, 0].tolist()}),
+    }[kind]
+    fitted = classifier().fit(rows, y.tolist() if kind == "list" else y)
+    assert model_text(fitted.model_) == model_text(classifier().fit(X, y).model_)
+    assert fitted.predict_proba(rows).shape == (300, 2)
+    if kind in ("pandas", "polars"):
+        assert fitted.feature_names_in_.tolist() == ["person"]
+
+
+def test_numbers_and_their_text_are_one_key():
+    database = build(
+        Schema({"smokes": ("person",), "cancer": ("person",)}),
+        [parse_mode("smokes(+person).")],
+        {"smokes": [["1", "2"]]},
+        {"cancer": ([["1"], ["2"], ["3"], ["4"]], [1, 1, 0, 0])},
+    )
+    found = [
+        RLRClassifier(database, n_steps=2).fit(rows, [1, 1, 0, 0]).predict_proba(rows).tolist()
+        for rows in (
+            np.array([[1], [2], [3], [4]]),
+            np.array([[1.0], [2], [3], [4]]),
+            [["1"], ["2"], ["3"], ["4"]],
+        )
+    ]
+    assert found[0] == found[1] == found[2]
+    assert found[0][0][1] > 0.5 > found[0][3][1]
+
+
+def test_predicting_on_another_database():
+    other = smokers(n_persons=100, seed=2)
+    keys, labels = other.examples("cancer")
+    fitted = classifier().fit(X, y)
+    found = fitted.predict_proba(keys, database=other)[:, 1]
+    assert found[labels == 1].mean() > found[labels == 0].mean()
+    assert np.array_equal(clone(fitted).set_params(database=other).fit(keys, labels).classes_, [0, 1])
+
+
+def test_the_target_may_be_in_any_case_or_left_out():
+    assert classifier(target=None).fit(X, y).model_ == classifier(target="Cancer").fit(X, y).model_
+
+
+def test_explanations_come_one_per_row():
+    fitted = classifier().fit(X, y)
+    first, second = fitted.explain(X[:2], shown=2)
+    assert (first.key, second.key) == (tuple(X[0]), tuple(X[1]))
+    assert first.probability == fitted.predict_proba(X[:1])[0, 1]
+
+
+def test_all_negatives_are_an_option_and_not_the_lack_of_one():
+    assert classifier(neg_pos_ratio=None).fit(X, y).model_.settings["neg_pos_ratio"] is None
+    assert classifier(preset="paper", n_steps=1).fit(X, y).model_.settings["neg_pos_ratio"] is None
+    assert classifier().fit(X, y).model_.settings["neg_pos_ratio"] is not None
+
+
+def test_one_warning_for_unknown_keys_and_none_where_they_are_refused():
+    fitted = classifier().fit(X, y)
+    with pytest.warns(HornbeamWarning, match=r"2 of 3 keys are not in the data \(first: zoe\)") as caught:
+        fitted.predict_proba([["zoe"], [X[0, 0]], ["tim"]])
+    assert len(caught) == 1
+    with pytest.raises(DataError, match="1 of 1 keys are not in the data"):
+        fitted.set_params(unknown="error").predict_proba([["zoe"]])
+
+
+def test_one_warning_for_skipped_candidates():
+    database = university(n_departments=1)
+    pairs, labels = database.examples("advisedby")
+    with pytest.warns(
+        HornbeamWarning, match="candidate clauses could not be counted and were skipped"
+    ) as caught:
+        fitted = RLRClassifier(database, memory=10_000, n_steps=2, max_literals=2).fit(pairs, labels)
+    assert len(caught) == 1
+    assert len(fitted.history_.skipped) > 0
+
+
+def test_a_time_limit_keeps_the_steps_and_warns():
+    with pytest.warns(
+        HornbeamWarning, match=r"the fit was cut \(time limit\); the model has the 0 steps done"
+    ):
+        fitted = classifier(time_limit=0).fit(X, y)
+    assert fitted.history_.cut
+
+
+@pytest.mark.parametrize(
+    ("options", "rows", "labels", "error", "sentence"),
+    [
+        ({"database": None}, X, y, OptionError, "database=None is refused: it must be a Database"),
+        (
+            {"target": "cnacer"},
+            X,
+            y,
+            DataError,
+            'no target "cnacer". Targets are: cancer. Did you mean "cancer"?',
+        ),
+        ({"preset": "defualt"}, X, y, OptionError, 'no preset "defualt".'),
+        ({"l2": 0}, X, y, OptionError, "l2=0 is refused: it must be a finite number above 0."),
+        ({"engine": "duck"}, X, y, OptionError, 'no engine "duck".'),
+        ({}, np.repeat(X, 2, axis=1), y, DataError, 'X has 2 columns, but "cancer" takes 1'),
+        ({}, X, y[:-1], DataError, "X has 300 rows, but y has 299 labels."),
+        ({}, X, np.where(y == 1, 2, 1), DataError, "labels must be 0 or 1, found 2."),
+        ({}, X, np.where(y == 1, "yes", "no"), DataError, "labels must be 0 or 1, found 'yes'."),
+        ({}, X, y + 0.5, DataError, "labels must be 0 or 1, found 1.5 (Unknown label type: continuous)."),
+        ({}, X, np.ones(300), DataError, "y holds one class only, 1.0: learning needs examples of label 0"),
+        ({}, X, None, DataError, "fit requires y to be passed, but the target y is None"),
+        ({}, X[:, 0], y, DataError, "X has 1 dimensions, but must have two"),
+    ],
+)
+def test_bad_input_is_one_sentence(options, rows, labels, error, sentence):
+    with pytest.raises(error) as caught:
+        classifier(**options).fit(rows, labels)
+    assert sentence in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_predicting_before_learning_or_with_other_columns_is_refused():
+    with pytest.raises(NotFittedError):
+        classifier().predict_proba(X)
+    fitted = classifier().fit(X, y)
+    with pytest.raises(DataError, match=r'X has 2 features, .* expecting 1 features as input: .* "cancer"'):
+        fitted.predict_proba(np.repeat(X, 2, axis=1))
+
+
+def test_two_argument_targets_learn_the_planted_clause():
+    database = university(n_departments=2, seed=1)
+    pairs, labels = database.examples("advisedby")
+    fitted = RLRClassifier(database, n_steps=1, max_literals=2).fit(pairs, labels)
+    (found,) = fitted.model_.clauses
+    assert str(found.clause) == "advisedby(A,B) :- publication(C,A), publication(C,B)."

@@ -16,13 +16,15 @@ from hornbeam.errors import ParseError, Place, SchemaError, did_you_mean, plural
 from hornbeam.modes import Argument, Kind, Mode
 from hornbeam.schema import Schema
 
+WORD = r"""(?: [^\s(),:'"%{}=!`.] | (?<!\))\.(?!//)(?=[^\s).,%"']) )+"""
+"""A word, as a verbose expression: a full stop is inside one only where more of it follows."""
 _TOKEN = re.compile(
-    r"""
+    rf"""
     (?P<space>   \s+ | %[^\n]* | //[^\n]* )
   | (?P<quoted>  '(?:[^'\\\n]|\\.)*' | "(?:[^"\\\n]|\\.)*" )
   | (?P<arrow>   :- | <- )
-  | (?P<mark>    [(),:{}=!`] )
-  | (?P<word>    (?: [^\s(),:'"%{}=!`.] | (?<!\))\.(?!//)(?=[^\s).,%"']) )+ )
+  | (?P<mark>    [(),:{{}}=!`] )
+  | (?P<word>    {WORD} )
   | (?P<stop>    \. )
     """,
     re.VERBOSE,

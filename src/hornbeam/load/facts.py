@@ -1,0 +1,234 @@
+"""What one file says: its facts in columns, and its other statements with their places.
+
+Long runs of plain facts are read by one regular expression, chunk by chunk; whatever it does not
+recognise is read by ``statements``, one at a time. Both ways give the same: the expression takes
+only what can mean nothing else, and every word is checked once.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import count, islice
+from pathlib import Path
+
+import numpy as np
+
+from hornbeam.clauses import Atom
+from hornbeam.database import Coded, Codes
+from hornbeam.errors import Place
+from hornbeam.load.statements import Fact, Statement, read_statement, skip_space, statements
+from hornbeam.syntax import WORD, Text
+
+Signature = tuple[str, int]
+"""A predicate and the number of its arguments."""
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """A file's facts, as columns by predicate and arity in file order, and its other statements."""
+
+    path: Path
+    text: Text
+    bare_modes: bool
+    facts: dict[Signature, tuple[Coded, ...]]
+    others: tuple[Statement, ...]
+
+    def place(self, statement: Statement) -> Place:
+        return self.text.place(statement.offset)
+
+    def first_place(self, signature: Signature) -> Place:
+        """Where the first fact of a predicate with so many arguments stands."""
+        for found, offset in _signatures(self.text, self.bare_modes):
+            if found == signature:
+                return self.text.place(offset)
+        return Place(self.text.source)
+
+
+def read_contents(path: Path, text: str, bare_modes: bool) -> Contents:
+    """Everything a file says; ``bare_modes`` as in ``statements``."""
+    named = Text(text, str(path))
+    try:
+        return _fast(path, named, bare_modes)
+    except _DoubtfulWordError as doubt:
+        # Almost always an error: look for it near the word first, then read the file from its start.
+        for _ in statements(named, bare_modes, doubt.start, doubt.end):
+            pass
+        return read_carefully(path, text, bare_modes)
+
+
+def read_carefully(path: Path, text: str, bare_modes: bool) -> Contents:
+    """The same as ``read_contents``, one statement at a time: the definition of what it means."""
+    named = Text(text, str(path))
+    table = _Table()
+    others = []
+    for statement in statements(named, bare_modes):
+        if isinstance(statement, Fact):
+            table.add(statement.atom)
+        else:
+            others.append(statement)
+    return Contents(path, named, bare_modes, table.columns(), tuple(others))
+
+
+# --- the fast way ----------------------------------------------------------------------------
+
+_UNQUOTED = r"""[^()'"%:=!`{}]*+"""
+_ARGUMENTS = rf"""{_UNQUOTED} (?: '[^'\\\n,]*+' {_UNQUOTED} | "[^"\\\n,]*+" {_UNQUOTED} )*+"""
+_AFTER = r"""(?: \. | (?= [ \t]*+ \r?\n \s*+ [\w-]+[ ]*+\( ) ) \s*+ (?: (?:%|//)[^\n]*+ \s*+ )*+"""
+"""A full stop, which may be missing where the next line begins with another fact; then comments."""
+_UNMARKED = r"(?! \s*+[-+\#`] | [^()]*?,\s*+[-+\#`] )"
+"""No argument begins as those of modes do."""
+
+
+def _expressions(guard: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """A plain fact; and the same, or else all the rest."""
+    fact = rf"([\w-]+)[ ]*+ \( {guard} ({_ARGUMENTS}) \) {_AFTER}"
+    return re.compile(fact, re.VERBOSE), re.compile(rf"{fact} | ([\s\S]+)", re.VERBOSE)
+
+
+_FACT, _FACTS = _expressions("")
+_UNMARKED_FACT, _UNMARKED_FACTS = _expressions(_UNMARKED)
+_PLAIN_WORD = re.compile(rf"(?! // | \[ | _\Z ) {WORD}", re.VERBOSE)
+_SMALLEST_CHUNK, _LARGEST_CHUNK = 1 << 12, 1 << 17
+
+
+class _DoubtfulWordError(Exception):
+    """A word that is not a plain constant, somewhere between two positions."""
+
+    def __init__(self, start: int, end: int) -> None:
+        super().__init__()
+        self.start = start
+        self.end = end
+
+
+def _fast(path: Path, named: Text, bare_modes: bool) -> Contents:
+    text = named.text
+    find_facts = (_UNMARKED_FACTS if bare_modes else _FACTS).findall
+    table = _Table()
+    others: list[Statement] = []
+    chunk = _LARGEST_CHUNK
+    position = skip_space(text, 0)
+    while position < len(text):
+        end = text.find("\n", position + chunk) + 1 or len(text)
+        found = find_facts(text, position, end)
+        rest = len(found[-1][2])
+        try:
+            table.add_run(found[:-1] if rest else found)
+        except ValueError:
+            raise _DoubtfulWordError(position, end) from None
+        position = end - rest
+        chunk = min(4 * chunk, _LARGEST_CHUNK)
+        if rest:
+            statement, position = read_statement(named, position, bare_modes)
+            if isinstance(statement, Fact):
+                table.add(statement.atom)
+            else:
+                others.append(statement)
+            chunk = _SMALLEST_CHUNK
+        position = skip_space(text, position)
+    return Contents(path, named, bare_modes, table.columns(), tuple(others))
+
+
+class _Column:
+    """One argument of a predicate: the words seen, the names they stand for, a code for each row."""
+
+    def __init__(self) -> None:
+        # A new word gets the next number.
+        self.codes: defaultdict[str, int] = defaultdict(count().__next__)
+        self.names: list[str] = []
+        self.parts: list[Codes] = []
+        self.single: list[int] = []
+
+    def add_words(self, words: list[str]) -> None:
+        self._close()
+        codes = self.codes
+        self.parts.append(np.fromiter(map(codes.__getitem__, words), dtype=np.int32, count=len(words)))
+        new = len(codes) - len(self.names)
+        if new:
+            self.names.extend(map(_name, reversed([*islice(reversed(codes), new)])))
+
+    def add_name(self, name: str) -> None:
+        # No word of a run begins with a parenthesis, so a name has a code of its own.
+        code = self.codes["(" + name]
+        if code == len(self.names):
+            self.names.append(name)
+        self.single.append(code)
+
+    def _close(self) -> None:
+        if self.single:
+            self.parts.append(np.array(self.single, dtype=np.int32))
+            self.single.clear()
+
+    def coded(self) -> Coded:
+        self._close()
+        return Coded(self.names, np.concatenate(self.parts))
+
+
+class _Table:
+    """Facts on their way into columns."""
+
+    def __init__(self) -> None:
+        self._columns: dict[Signature, tuple[_Column, ...]] = {}
+
+    def _of(self, predicate: str, arity: int) -> tuple[_Column, ...]:
+        signature = (predicate.lower(), arity)
+        columns = self._columns.get(signature)
+        if columns is None:
+            columns = self._columns[signature] = tuple(_Column() for _ in range(arity))
+        return columns
+
+    def add(self, atom: Atom) -> None:
+        for column, name in zip(self._of(atom.predicate, len(atom.args)), atom.args, strict=True):
+            assert isinstance(name, str)
+            column.add_name(name)
+
+    def add_run(self, found: list[tuple[str, str, str]]) -> None:
+        """Facts as pairs of predicate and argument text; ValueError if a word is not a plain constant."""
+        by_predicate: dict[str, list[str]] = {}
+        for predicate, arguments, _ in found:
+            try:
+                by_predicate[predicate].append(arguments)
+            except KeyError:
+                by_predicate[predicate] = [arguments]
+        for predicate, rows in by_predicate.items():
+            commas = {arguments.count(",") for arguments in rows}
+            for number in commas:
+                same = rows if len(commas) == 1 else [row for row in rows if row.count(",") == number]
+                words = ",".join(same).split(",")
+                for position, column in enumerate(self._of(predicate, number + 1)):
+                    column.add_words(words[position :: number + 1])
+
+    def columns(self) -> dict[Signature, tuple[Coded, ...]]:
+        return {
+            signature: tuple(column.coded() for column in columns)
+            for signature, columns in self._columns.items()
+        }
+
+
+def _name(word: str) -> str:
+    """The constant that a word stands for, without the space around it and without its quotes."""
+    word = word.strip()
+    if _PLAIN_WORD.fullmatch(word):
+        return word
+    if len(word) > 1 and word[0] == word[-1] and word[0] in "'\"" and word[0] not in word[1:-1]:
+        return word[1:-1]
+    raise ValueError
+
+
+def _signatures(text: Text, bare_modes: bool) -> Iterator[tuple[Signature, int]]:
+    """Predicate, number of arguments and position of each fact of a text that was read before."""
+    plain = _UNMARKED_FACT if bare_modes else _FACT
+    position = skip_space(text.text, 0)
+    while position < len(text.text):
+        match = plain.match(text.text, position)
+        if match is not None:
+            yield (match[1].lower(), match[2].count(",") + 1), position
+            position = match.end()
+        else:
+            offset = position
+            statement, position = read_statement(text, position, bare_modes)
+            if isinstance(statement, Fact):
+                yield (statement.atom.predicate, len(statement.atom.args)), offset
+        position = skip_space(text.text, position)

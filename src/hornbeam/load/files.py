@@ -1,0 +1,51 @@
+"""One file as text, or one sentence that says why not."""
+
+from __future__ import annotations
+
+import errno
+from pathlib import Path
+
+from hornbeam.errors import DataError, ParseError, Place
+
+_REASONS = {
+    errno.ENOENT: "there is nothing of that name",
+    errno.ENOTDIR: "there is nothing of that name",
+    errno.EISDIR: "it is a folder",
+    errno.EACCES: "it may not be read by you",
+    errno.ELOOP: "its links lead in a circle",
+}
+
+
+def reason(error: OSError | ValueError) -> str:
+    """Why a file or folder cannot be read (ValueError: a name that nothing can have)."""
+    number = error.errno if isinstance(error, OSError) else None
+    return _REASONS.get(number or 0, str(error))
+
+
+def read_text(path: Path, asked_by: Place | None = None) -> str:
+    """The text of a UTF-8 file, without a byte order mark; line ends are left as they are.
+
+    ``asked_by`` is the place that names the file, for the message if it cannot be read.
+    """
+    try:
+        data = path.read_bytes()
+    except (OSError, ValueError) as error:
+        raise DataError(
+            f'cannot read "{path}": {reason(error)}; name a text file that can be read.', asked_by
+        ) from error
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ParseError(_not_utf8(data, error.start), _place(path, data, error.start)) from None
+
+
+def _not_utf8(data: bytes, offset: int) -> str:
+    if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        return "the file is UTF-16, not UTF-8 text; save it as UTF-8."
+    return f"byte {offset + 1} of the file, 0x{data[offset]:02x}, is not UTF-8 text; save the file as UTF-8."
+
+
+def _place(path: Path, data: bytes, offset: int) -> Place:
+    line_start = data.rfind(b"\n", 0, offset) + 1
+    column = len(data[line_start:offset].decode("utf-8-sig")) + 1
+    return Place(str(path), data.count(b"\n", 0, offset) + 1, column)

@@ -1,0 +1,240 @@
+"""A folder of facts and examples as a database."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from hornbeam.database import Coded, Database, Notice, build
+from hornbeam.errors import Place, SchemaError, plural
+from hornbeam.load.background import MOST_SHOWN, Background, background_of, first, named_places
+from hornbeam.load.infer import infer_modes, infer_target_types, target_mode
+from hornbeam.load.layout import find_layout
+from hornbeam.load.sources import Role, Source, read_sources
+from hornbeam.load.statements import Import
+from hornbeam.modes import Mode, schema_of
+
+Columns = tuple[Coded, ...]
+
+
+def load(path: str | os.PathLike[str], split: str | None = None) -> Database:
+    """Facts, modes and examples of a folder: BoostSRL layout (with a split) or flat.
+
+    What the files say and Hornbeam does not use, and whatever else was accepted but may surprise,
+    is in the ``notices`` of the database. What cannot be used is an ``InputError`` with its place.
+    """
+    layout = find_layout(Path(path), split)
+    sources = read_sources(layout)
+    background = background_of(sources)
+    _check_arities(sources, background)
+    atoms = _Atoms.of(sources)
+    notices = [*layout.notices, *background.notices, *_empty_files(sources)]
+    facts = {name: columns for name, columns in atoms.facts.items() if name not in atoms.examples}
+    if background.modes:
+        modes, more = _stated_modes(background, facts, atoms)
+    else:
+        modes, more = _inferred_modes(facts, atoms)
+    notices += more
+    schema = schema_of(modes)
+    ranges = {name: names for name, names in background.ranges.items() if name in schema.types()}
+    notices += _unused_facts(sources, atoms, schema.predicates)
+    notices += _unused_ranges(background, ranges)
+    used = {predicate: columns for predicate, columns in facts.items() if predicate in schema.predicates}
+    return build(schema, modes, used, atoms.examples, ranges, notices)
+
+
+@dataclass(frozen=True, slots=True)
+class _Atoms:
+    """Facts and labelled examples in columns, by predicate."""
+
+    facts: dict[str, Columns]
+    examples: dict[str, tuple[Columns, Sequence[int]]]
+
+    @classmethod
+    def of(cls, sources: Iterable[Source]) -> _Atoms:
+        facts: dict[str, list[Columns]] = {}
+        examples: dict[str, list[tuple[Columns, int]]] = {}
+        for source in sources:
+            for (predicate, _), columns in source.contents.facts.items():
+                if source.role.gives_examples:
+                    label = int(source.role is Role.POSITIVES)
+                    examples.setdefault(predicate, []).append((columns, label))
+                else:
+                    facts.setdefault(predicate, []).append(columns)
+        return cls(
+            {predicate: _joined(parts) for predicate, parts in facts.items()},
+            {predicate: _joined_examples(parts) for predicate, parts in examples.items()},
+        )
+
+
+def _joined(parts: Sequence[Columns]) -> Columns:
+    """The rows of several files, one after another."""
+    return tuple(_concatenated(columns) for columns in zip(*parts, strict=True))
+
+
+def _joined_examples(parts: Sequence[tuple[Columns, int]]) -> tuple[Columns, Sequence[int]]:
+    labels = np.concatenate([np.full(len(columns[0]), label, dtype=np.int8) for columns, label in parts])
+    return _joined([columns for columns, _ in parts]), labels  # type: ignore[return-value]
+
+
+def _concatenated(columns: Sequence[Coded]) -> Coded:
+    if len(columns) == 1:
+        return columns[0]
+    names: list[str] = []
+    codes = []
+    for column in columns:
+        codes.append(column.codes + np.int32(len(names)))
+        names.extend(column.names)
+    return Coded(names, np.concatenate(codes))
+
+
+def _names(columns: Columns) -> list[frozenset[str]]:
+    return [frozenset(column.names) for column in columns]
+
+
+# --- modes -----------------------------------------------------------------------------------
+
+
+def _inferred_modes(facts: Mapping[str, Columns], atoms: _Atoms) -> tuple[tuple[Mode, ...], list[Notice]]:
+    inferred = infer_modes(
+        {predicate: _names(columns) for predicate, columns in facts.items()},
+        {target: _names(columns) for target, (columns, _) in atoms.examples.items()},
+    )
+    said = Notice(
+        "the data state no modes, so types and modes were inferred from shared constants; "
+        "hornbeam modes prints them."
+    )
+    return inferred.modes, [said, *inferred.notices]
+
+
+def _stated_modes(
+    background: Background, facts: Mapping[str, Columns], atoms: _Atoms
+) -> tuple[tuple[Mode, ...], list[Notice]]:
+    """The modes of the background, and one for each target that has none there."""
+    modes = list(background.modes)
+    types = schema_of(modes).predicates
+    notices = []
+    without = {
+        mode.predicate: place
+        for mode, place in background.modes.items()
+        if mode.predicate not in atoms.facts and mode.predicate not in atoms.examples
+    }
+    if without:
+        shown = named_places(without, len(without))
+        notices.append(
+            Notice(f"modes of predicates without facts, false everywhere: {shown}.", first(without))
+        )
+    missing = [target for target in atoms.examples if target not in types]
+    if missing:
+        populations = _populations(types, facts, atoms, background)
+        for target in missing:
+            own = infer_target_types(target, _names(atoms.examples[target][0]), populations)
+            modes.append(target_mode(target, own))
+        said = " ".join(map(str, modes[-len(missing) :]))
+        notices.append(
+            Notice(f"targets without a mode got the types that their constants have elsewhere: {said}")
+        )
+    return tuple(modes), notices
+
+
+def _populations(
+    types: Mapping[str, tuple[str, ...]], facts: Mapping[str, Columns], atoms: _Atoms, background: Background
+) -> dict[str, frozenset[str]]:
+    """The constants of each type as far as modes tell them."""
+    found: dict[str, set[str]] = {type_name: set() for own in types.values() for type_name in own}
+    for type_name, names in background.ranges.items():
+        found.setdefault(type_name, set()).update(names)
+    examples = {target: columns for target, (columns, _) in atoms.examples.items()}
+    for predicate, columns in [*facts.items(), *examples.items()]:
+        for type_name, column in zip(types.get(predicate, ()), columns, strict=False):
+            found[type_name].update(column.names)
+    return {type_name: frozenset(names) for type_name, names in found.items()}
+
+
+# --- checks and notices ----------------------------------------------------------------------
+
+
+def _check_arities(sources: Sequence[Source], background: Background) -> None:
+    """Every atom of a predicate has as many arguments as its mode, or else as its first atom."""
+    stated = {mode.predicate: (mode, place) for mode, place in reversed(background.modes.items())}
+    seen: dict[str, tuple[int, Source]] = {}
+    for source in sources:
+        for predicate, arity in source.contents.facts:
+            expected, before = seen.setdefault(predicate, (arity, source))
+            if predicate in stated:
+                mode, place = stated[predicate]
+                if len(mode.args) != arity:
+                    types = ",".join(arg.type for arg in mode.args)
+                    raise SchemaError(
+                        f'"{predicate}" has {plural(arity, "argument")} here, but takes {len(mode.args)} '
+                        f"by its mode at {place}: {predicate}({types}).",
+                        source.contents.first_place((predicate, arity)),
+                    )
+            elif expected != arity:
+                place = before.contents.first_place((predicate, expected))
+                raise SchemaError(
+                    f'"{predicate}" has {plural(arity, "argument")} here, but {expected} at {place}; '
+                    "give it the same number everywhere.",
+                    source.contents.first_place((predicate, arity)),
+                )
+
+
+def _empty_files(sources: Iterable[Source]) -> list[Notice]:
+    notices = []
+    for source in sources:
+        others = source.contents.others
+        if source.role is not Role.BACKGROUND:
+            others = tuple(statement for statement in others if isinstance(statement, Import))
+        if not source.contents.facts and not others:
+            notices.append(
+                Notice(f"no {source.role.value} in this file.", Place(source.contents.text.source))
+            )
+    return notices
+
+
+def _unused_facts(
+    sources: Iterable[Source], atoms: _Atoms, known: Mapping[str, tuple[str, ...]]
+) -> list[Notice]:
+    targets: dict[str, Place] = {}
+    without_mode: dict[str, Place] = {}
+    for source in sources:
+        if source.role.gives_examples:
+            continue
+        for signature in source.contents.facts:
+            predicate = signature[0]
+            if predicate in atoms.examples:
+                found = targets
+            elif predicate not in known:
+                found = without_mode
+            else:
+                continue
+            if predicate not in found and len(found) < MOST_SHOWN:
+                found[predicate] = source.contents.first_place(signature)
+    notices = []
+    if targets:
+        shown = ", ".join(f"{name} ({len(atoms.facts[name][0]):,})" for name in targets)
+        notices.append(
+            Notice(
+                f"facts of targets not used, since examples say what is known of them: {shown}.",
+                first(targets),
+            )
+        )
+    if without_mode:
+        shown = ", ".join(f"{name} ({len(atoms.facts[name][0]):,})" for name in without_mode)
+        notices.append(Notice(f"facts without a mode not used: {shown}.", first(without_mode)))
+    return notices
+
+
+def _unused_ranges(background: Background, used: Mapping[str, Sequence[str]]) -> list[Notice]:
+    places = {name: place for name, place in background.range_places.items() if name not in used}
+    if not places:
+        return []
+    return [
+        Notice(
+            f"ranges of types that no mode has not used: {named_places(places, len(places))}.", first(places)
+        )
+    ]

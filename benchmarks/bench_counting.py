@@ -97,8 +97,14 @@ def _indexed(world: worlds.World, clauses: Sequence[Clause]) -> MemoryEngine:
     """An engine that has its indexes, and none of the counts."""
     engine = MemoryEngine(world.database)
     engine.count(clauses, world.keys)
-    engine.forget()
-    return engine
+    return _forgetful(engine)
+
+
+def _forgetful(engine: MemoryEngine) -> MemoryEngine:
+    """A new engine with the indexes of another: it must plan and count everything again."""
+    fresh = MemoryEngine(engine.database, engine.memory)
+    fresh._facts = fresh._messages.facts = engine._facts
+    return fresh
 
 
 def _column(found: Any) -> Any:
@@ -119,12 +125,9 @@ def _compare(
         clause = parse_clause(body.clause, world.database.schema)
         engine = _indexed(world, [clause])
 
-        def forget(engine: MemoryEngine = engine) -> MemoryEngine:
-            engine.forget()
-            return engine
-
-        ours, found = best_with_setup(repeats, forget, lambda e, c=clause: e.count([c], world.keys))
-        engine.forget()
+        ours, found = best_with_setup(
+            repeats, lambda e=engine: _forgetful(e), lambda e, c=clause: e.count([c], world.keys)
+        )
         del engine
         first, _ = best_with_setup(
             min(repeats, 3),
@@ -168,12 +171,11 @@ def _candidates(world: worlds.World, repeats: int) -> dict[str, Any]:
     ]
     engine = _indexed(world, clauses)
 
-    def forget() -> MemoryEngine:
-        engine.forget()
-        return engine
+    def fresh() -> MemoryEngine:
+        return _forgetful(engine)
 
-    together, found = best_with_setup(repeats, forget, lambda e: e.count(clauses, world.keys))
-    apart = [best_with_setup(repeats, forget, lambda e, c=c: e.count([c], world.keys)) for c in clauses]
+    together, found = best_with_setup(repeats, fresh, lambda e: e.count(clauses, world.keys))
+    apart = [best_with_setup(repeats, fresh, lambda e, c=c: e.count([c], world.keys)) for c in clauses]
     for (_, alone), batched in zip(apart, found, strict=True):
         if not np.array_equal(_column(alone[0]), _column(batched)):
             sys.exit(f"{world.name}: candidates are counted differently together and alone")

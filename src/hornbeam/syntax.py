@@ -110,7 +110,7 @@ class Parser:
             raise self.fail(expected)
         return self.next().value.lower()
 
-    def arguments(self) -> list[Token]:
+    def arguments(self, expected: str = "a variable or a constant") -> list[Token]:
         """The words between parentheses, at least one."""
         opening = self.take("(", '"(" after the predicate name')
         found: list[Token] = []
@@ -119,7 +119,7 @@ class Parser:
                 if self.token.kind in ("end", "stop"):
                     place = self.text.place(opening.offset)
                     raise ParseError('this "(" is not closed.', place)
-                raise self.fail("a variable or a constant")
+                raise self.fail(expected)
             found.append(self.next())
             if self.at("("):
                 raise ParseError(
@@ -131,7 +131,7 @@ class Parser:
                 return found
             if self.token.kind in ("end", "stop") or (not self.at(",") and self.on_new_line(opening)):
                 raise ParseError('this "(" is not closed.', self.text.place(opening.offset))
-            self.take(",", '"," or ")"')
+            self.take(",", '"," or ")" (a name with a space or a mark in it needs quotes)')
 
     def on_new_line(self, token: Token) -> bool:
         """Whether the present token stands on a later line than the given one."""

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import islice
 
 from hornbeam.database import Database, Notice
-from hornbeam.errors import Place, SchemaError, did_you_mean
+from hornbeam.errors import Place, SchemaError
 from hornbeam.load.facts import Contents
 from hornbeam.load.sources import Source
 from hornbeam.load.statements import Directive, ModeStatement, Range, Rule, Statement
 from hornbeam.modes import Mode
 
-USED_DIRECTIVES = ("mode", "range", "import")
+_USED_WORDS = ("mode", "range", "import")
 _UNUSED = {
     "setparam": "settings are options of fit",
     "setparameter": "settings are options of fit",
@@ -115,8 +116,9 @@ def _not_used(word: str) -> str:
         return f"{word} not used ({_RULES})"
     if kind in _UNUSED:
         return f"{word} not used ({_UNUSED[kind]})"
-    hint = did_you_mean(kind, USED_DIRECTIVES, "Words before a colon that are")
-    return f"{word} not used (not a word we know. {hint})"
+    near = difflib.get_close_matches(kind, _USED_WORDS, n=1)
+    hint = f'did you mean "{near[0]}"?' if near else f"those we know are {', '.join(_USED_WORDS)}"
+    return f"{word} not used (not a word we know; {hint})"
 
 
 def named_places(places: Mapping[str, Place], number: int) -> str:

@@ -12,6 +12,7 @@ import numpy as np
 from hornbeam.database import Coded, Database, Notice, build
 from hornbeam.errors import Place, SchemaError, plural
 from hornbeam.load.background import MOST_SHOWN, Background, background_of, first, named_places
+from hornbeam.load.facts import Signature
 from hornbeam.load.infer import infer_modes, infer_target_types, target_mode
 from hornbeam.load.layout import find_layout
 from hornbeam.load.sources import Role, Source, read_sources
@@ -32,10 +33,10 @@ def load(path: str | os.PathLike[str], split: str | None = None) -> Database:
     background = background_of(sources)
     _check_arities(sources, background)
     atoms = _Atoms.of(sources)
-    notices = [*layout.notices, *background.notices, *_empty_files(sources)]
+    notices = [*layout.notices, *background.notices, *_empty_files(sources), *_mode_like_facts(sources)]
     facts = {name: columns for name, columns in atoms.facts.items() if name not in atoms.examples}
     if background.modes:
-        modes, more = _stated_modes(background, facts, atoms)
+        modes, more = _stated_modes(background, facts, atoms, sources)
     else:
         modes, more = _inferred_modes(facts, atoms)
     notices += more
@@ -112,7 +113,7 @@ def _inferred_modes(facts: Mapping[str, Columns], atoms: _Atoms) -> tuple[tuple[
 
 
 def _stated_modes(
-    background: Background, facts: Mapping[str, Columns], atoms: _Atoms
+    background: Background, facts: Mapping[str, Columns], atoms: _Atoms, sources: Iterable[Source]
 ) -> tuple[tuple[Mode, ...], list[Notice]]:
     """The modes of the background, and one for each target that has none there."""
     modes = list(background.modes)
@@ -132,13 +133,25 @@ def _stated_modes(
     if missing:
         populations = _populations(types, facts, atoms, background)
         for target in missing:
-            own = infer_target_types(target, _names(atoms.examples[target][0]), populations)
+            columns = atoms.examples[target][0]
+            try:
+                own = infer_target_types(target, _names(columns), populations)
+            except SchemaError as error:
+                place = _first_example(sources, (target, len(columns)))
+                raise SchemaError(error.message, place) from None
             modes.append(target_mode(target, own))
         said = " ".join(map(str, modes[-len(missing) :]))
         notices.append(
             Notice(f"targets without a mode got the types that their constants have elsewhere: {said}")
         )
     return tuple(modes), notices
+
+
+def _first_example(sources: Iterable[Source], signature: Signature) -> Place | None:
+    for source in sources:
+        if source.role.gives_examples and signature in source.contents.facts:
+            return source.contents.first_place(signature)
+    return None
 
 
 def _populations(
@@ -196,6 +209,30 @@ def _empty_files(sources: Iterable[Source]) -> list[Notice]:
     return notices
 
 
+def _mode_like_facts(sources: Iterable[Source]) -> list[Notice]:
+    """Modes that were put among the facts without ``mode:`` are facts, but hardly meant so."""
+    for source in sources:
+        for signature, columns in source.contents.facts.items():
+            if source.contents.bare_modes or not all(any(map(_marked, column.names)) for column in columns):
+                continue
+            marked = np.ones(len(columns[0]), dtype=bool)
+            for column in columns:
+                marked &= np.fromiter(map(_marked, column.names), dtype=bool)[column.codes]
+            if marked.any():
+                row = int(marked.argmax())
+                names = ",".join(column.names[column.codes[row]] for column in columns)
+                message = (
+                    f"{signature[0]}({names}) is read as a fact, though it looks like a mode; "
+                    'write "mode:" before modes, or keep them in background.txt.'
+                )
+                return [Notice(message, source.contents.first_place(signature))]
+    return []
+
+
+def _marked(name: str) -> bool:
+    return name[:1] in ("+", "-", "#") and name[1:].isidentifier()
+
+
 def _unused_facts(
     sources: Iterable[Source], atoms: _Atoms, known: Mapping[str, tuple[str, ...]]
 ) -> list[Notice]:
@@ -225,7 +262,9 @@ def _unused_facts(
         )
     if without_mode:
         shown = ", ".join(f"{name} ({len(atoms.facts[name][0]):,})" for name in without_mode)
-        notices.append(Notice(f"facts without a mode not used: {shown}.", first(without_mode)))
+        notices.append(
+            Notice(f"facts without a mode not used (add modes to use them): {shown}.", first(without_mode))
+        )
     return notices
 
 

@@ -164,7 +164,7 @@ def infer_target_types(
             mode = target_mode(target, [f"type{number + 1}" for number in range(len(arguments))])
             raise SchemaError(
                 f'"{target}" has examples but no mode, and its argument {index + 1} {why}; '
-                f"add a mode such as {mode} to the background."
+                f'add a mode such as "mode: {mode}" to the background.'
             )
         found.append(best[0])
     return tuple(found)

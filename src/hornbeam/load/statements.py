@@ -187,17 +187,15 @@ def _range(text: Text, position: int, offset: int) -> tuple[Statement, int] | No
     opening = parser.next()
     names: list[str] = []
     while not parser.at("}"):
-        if parser.token.kind in ("end", "stop"):
-            if text.text.startswith("...", parser.token.offset):
-                raise ParseError(
-                    '"..." in a range: write out every constant.', text.place(parser.token.offset)
-                )
-            raise ParseError('this "{" is not closed.', text.place(opening.offset))
+        if names:
+            parser.take(",", '"," or "}"')
+        if text.text.startswith("...", parser.token.offset):
+            raise ParseError('"..." in a range: write out every constant.', text.place(parser.token.offset))
         if parser.token.kind not in ("word", "quoted"):
             raise parser.fail("a constant")
         names.append(constant(parser.next(), text))
-        if not parser.at("}"):
-            parser.take(",", '"," or "}"')
+        if parser.token.kind in ("end", "stop"):
+            raise ParseError('this "{" is not closed.', text.place(opening.offset))
     parser.next()
     return Range(type_name, tuple(names), offset), _end(parser, offset)
 
@@ -217,7 +215,7 @@ def _fact_or_rule(text: Text, position: int) -> tuple[Statement, int]:
     if parser.at(")"):
         raise ParseError('this ")" has no "(" before it.', text.place(position))
     predicate = parser.name("a predicate name")
-    arguments = parser.arguments()
+    arguments = parser.arguments("a constant")
     if parser.token.kind == "arrow":
         rule = _RULE.match(text.text, parser.token.offset)
         assert rule is not None

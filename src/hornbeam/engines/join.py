@@ -80,7 +80,7 @@ class Join:
         self.keep = keep
         self.memory = memory
         self.visited = 0
-        self.chunk = max(memory // CHUNK_SHARE, 1024)
+        self.chunk = max(memory // CHUNK_SHARE, 1)
         self.sizes = {
             variable: facts.size(atom, variable) + 1
             for atom in core.atoms

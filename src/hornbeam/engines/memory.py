@@ -26,7 +26,7 @@ from hornbeam.engines.contract import (
 )
 from hornbeam.engines.join import Join, Table, row_sums
 from hornbeam.engines.kept import KeptCounts
-from hornbeam.engines.messages import Kept, Messages, RefusedError, Vector, narrowest, too_large
+from hornbeam.engines.messages import Kept, Messages, RefusedError, Vector, float_bound, narrowest, too_large
 from hornbeam.engines.plan import Factor, Joined, Planner, Summed, Term, messages_of
 from hornbeam.engines.views import Facts, Integers, fold
 
@@ -115,7 +115,7 @@ class MemoryEngine(Engine):
         columns: list[Vector] = []
         for factor in factors:
             if isinstance(factor, Summed):
-                vector = self._messages.vector(factor.message)
+                vector = self._messages.weights(factor.messages)
                 if factor.head is None:
                     times *= _population_sum(vector)
                 else:
@@ -133,10 +133,10 @@ class MemoryEngine(Engine):
             for column in columns:
                 bound *= int(column.values.max(initial=0))
             if bound > INT64_MAX:
-                bound = self._tight_bound(columns, times)
+                return self._wide_product(columns, times)
+        if not columns or bound == 0:
+            return np.full(len(examples.keys), bound, dtype=narrowest(bound)), bound
         dtype = narrowest(bound)
-        if not columns or times == 0:
-            return np.full(len(examples.keys), times, dtype=dtype), bound
         result = columns[0].values
         for column in columns[1:]:
             result = np.multiply(result, column.values, dtype=dtype)
@@ -144,15 +144,16 @@ class MemoryEngine(Engine):
             result = np.multiply(result, dtype(times), dtype=dtype)
         return result, bound
 
-    def _tight_bound(self, columns: Sequence[Vector], times: int) -> int:
-        """The largest product over the examples, from floats; refused past int64."""
-        product = np.full(len(columns[0].values) if columns else 1, float(times))
+    def _wide_product(self, columns: Sequence[Vector], times: int) -> tuple[Column, int]:
+        """A product whose factors alone would allow more than int64, but whose examples do not."""
+        if times > INT64_MAX or not columns:
+            raise too_large(times)
+        bound = np.full(len(columns[0].values), float(times))
+        result = np.full(len(columns[0].values), times, dtype=np.int64)
         for column in columns:
-            product = product * column.values
-        bound = int(product.max(initial=0.0) * (1 + 1e-9))
-        if bound > INT64_MAX:
-            raise too_large(bound)
-        return bound
+            bound = bound * column.values
+            result = result * column.values
+        return result, float_bound(bound)
 
     def _joined(self, factor: Joined, examples: ExampleRows) -> Vector:
         """A core joined on the distinct bindings of the examples' head variables."""
@@ -213,8 +214,6 @@ class MemoryEngine(Engine):
 
 def _population_sum(vector: Vector) -> int:
     """The sum over the constants of a population: the last place is no constant of it."""
-    if len(vector.values) == 1:
-        return int(vector.values[0])
     values = vector.values[:-1]
     if vector.largest * len(values) <= INT64_MAX:
         return int(values.sum(dtype=np.int64))

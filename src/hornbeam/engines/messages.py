@@ -174,9 +174,9 @@ class Messages:
         return self._sum_rows(literal, weighted)
 
     def _counts(self, atom: Atom) -> Integers:
-        """Facts per value of variable 0; one number for an atom without variables."""
+        """Facts per value of variable 0; an atom without variables counts as if it had one value."""
         if 0 not in atom.args:
-            return np.array([self.facts.view(atom)[0].rows])
+            return np.array([self.facts.view(atom)[0].rows, 0])
         size = self.facts.size(atom, 0)
         return np.bincount(self.facts.column(atom, 0), minlength=size + 1)
 

@@ -40,10 +40,10 @@ class Core:
 
 @dataclass(frozen=True, slots=True)
 class Summed:
-    """A message read at a head variable; summed over its population where ``head`` is None."""
+    """The product of messages at a head variable; summed over a population where ``head`` is None."""
 
     head: int | None
-    message: Message
+    messages: tuple[Message, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ class Planner:
         """
         plain: list[Literal] = []
         negated: list[Atom] = []
-        for literal in clause.body:
+        for literal in dict.fromkeys(clause.body):
             if isinstance(literal, Not) and len(literal_variables(literal)) > 1:
                 negated.append(literal.atom)
             else:
@@ -110,14 +110,14 @@ class Planner:
     def _factors(self, body: tuple[Literal, ...], heads: set[int | str]) -> tuple[Factor, ...]:
         factors: list[Factor] = []
         for literals, anchors in components(body, heads):
-            root = anchors or literal_variables(literals[0])[:1]
-            core, hanging = self._sum_out(literals, root)
+            core, hanging = self._sum_out(literals, anchors)
             if core:
+                root = anchors or literal_variables(core[0])[:1]
                 factors.append(self._joined(core, hanging, root, anchors))
             else:
-                head = anchors[0] if anchors else None
-                for message in hanging[root[0] if root else -1]:
-                    factors.append(Summed(head, message))
+                # All of a component without a core ends as messages at one variable.
+                ((_, messages),) = hanging.items()
+                factors.append(Summed(anchors[0] if anchors else None, tuple(messages)))
         return tuple(factors)
 
     def _sum_out(
@@ -230,7 +230,7 @@ def messages_of(terms: Iterable[Term]) -> Iterable[Message]:
     for term in terms:
         for factor in term.factors:
             if isinstance(factor, Summed):
-                yield factor.message
+                yield from factor.messages
             else:
                 for _, messages in factor.weights:
                     yield from messages

@@ -1,0 +1,198 @@
+"""The tables that a SQL engine makes on the way: messages and guards, within a memory budget."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sqlglot import exp
+
+from hornbeam.engines.sql import (
+    Dialect,
+    Placed,
+    SqlSource,
+    Tables,
+    message_query,
+    projection_query,
+)
+from hornbeam.engines.sql_plan import Attached, Formula, Guard, Message, Projection
+from hornbeam.engines.sql_sizes import Sizes
+
+MOST_COLUMNS = 200
+"""Numbers in one table; PostgreSQL rows must fit a page of 8 kB."""
+CELL = 8
+"""Bytes of one number or key in a table, for the budget."""
+
+Values = npt.NDArray[Any]
+
+
+class Connection(ABC):
+    """Runs SQL somewhere. Tables that it makes are temporary and have names of our own."""
+
+    dialect: Dialect
+
+    def __init__(self) -> None:
+        self._names = 0
+
+    def new_name(self) -> str:
+        """A name that no other table of this connection has."""
+        self._names += 1
+        return f"hornbeam_{self._names}"
+
+    @abstractmethod
+    def create(self, name: str, query: exp.Select) -> None:
+        """A table with the rows of a query."""
+
+    @abstractmethod
+    def load(self, name: str, columns: Mapping[str, Values]) -> None:
+        """A table from columns of integers or text."""
+
+    @abstractmethod
+    def rows(self, query: str) -> list[tuple[Any, ...]]:
+        """The rows of a query that has few."""
+
+    @abstractmethod
+    def integers(self, query: str) -> list[npt.NDArray[np.int64]]:
+        """The columns of a query, all of int64 and without NULL."""
+
+    @abstractmethod
+    def drop(self, name: str) -> None:
+        """Remove a table of ours."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Remove every table of ours and let go of the connection where it is our own."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Table:
+    """A table of messages, and its size."""
+
+    messages: tuple[Message, ...]
+    size: int
+
+
+class MessageTables:
+    """Messages computed once each, many in one pass; those used longest ago go first."""
+
+    def __init__(self, source: SqlSource, connection: Connection, sizes: Sizes, memory: int) -> None:
+        self._source = source
+        self._connection = connection
+        self._sizes = sizes
+        self._memory = memory
+        self._placed: dict[Message, Placed] = {}
+        self._largest: dict[Message, int] = {}
+        self._tables: OrderedDict[str, _Table] = OrderedDict()
+        self._bytes = 0
+        self.guards: dict[Guard, str] = {}
+        """tables of guards; those of the examples' bindings are put here by their owner"""
+
+    @property
+    def tables(self) -> Tables:
+        return Tables(self._placed, self.guards, self._largest)
+
+    def cost(self, formula: Formula, planned: set[Message]) -> int:
+        """Bytes of the tables that a formula needs and that neither exist nor are planned, which it adds."""
+        bytes_needed = 0
+        for message in needed([formula]):
+            if not message.is_relation and message not in planned and message not in self._placed:
+                planned.add(message)
+                bytes_needed += CELL * self._sizes.rows(message.shape)
+        return bytes_needed
+
+    def place(self, formulas: Iterable[Formula]) -> None:
+        """Make the tables of all messages that formulas need."""
+        by_depth: dict[int, list[Message]] = {}
+        for message in needed(formulas):
+            if message.is_relation:
+                self._largest[message] = 1
+            elif message in self._placed:
+                self._tables.move_to_end(self._placed[message].table)
+            else:
+                by_depth.setdefault(_depth(message), []).append(message)
+        for depth in sorted(by_depth):
+            for group in _groups(by_depth[depth]):
+                self._make(group)
+
+    def trim(self) -> None:
+        """Drop tables, the ones used longest ago first, until the rest fits the budget."""
+        while self._bytes > self._memory and self._tables:
+            name, table = self._tables.popitem(last=False)
+            self._connection.drop(name)
+            self._bytes -= table.size
+            for message in table.messages:
+                del self._placed[message]
+
+    def close(self) -> None:
+        made = [name for guard, name in self.guards.items() if isinstance(guard, Projection)]
+        for name in (*self._tables, *made):
+            self._connection.drop(name)
+        self._tables.clear()
+        self._placed.clear()
+        self.guards.clear()
+        self._bytes = 0
+
+    def _make(self, messages: Sequence[Message]) -> None:
+        shape = messages[0].shape
+        if isinstance(shape.guard, Projection):
+            self._guard(shape.guard)
+        for message in messages:
+            self._largest[message] = self._sizes.largest(message)
+        query = message_query(self._source, self._connection.dialect, messages, self.tables)
+        name = self._connection.new_name()
+        self._connection.create(name, query)
+        size = CELL * self._sizes.rows(shape) * (shape.anchors + len(messages))
+        self._tables[name] = _Table(tuple(messages), size)
+        self._bytes += size
+        for number, message in enumerate(messages):
+            self._placed[message] = Placed(name, f"n{number}")
+
+    def _guard(self, guard: Projection) -> None:
+        if guard in self.guards:
+            return
+        if isinstance(guard.of.guard, Projection):
+            self._guard(guard.of.guard)
+        name = self._connection.new_name()
+        self._connection.create(name, projection_query(self._source, guard, self.guards))
+        self.guards[guard] = name
+
+
+def needed(formulas: Iterable[Formula]) -> Iterator[Message]:
+    """Every message that formulas use, children before parents, each once."""
+    seen: set[Message] = set()
+    for formula in formulas:
+        for term in formula.terms:
+            for factor in term.factors:
+                yield from _walk(factor.message, seen)
+
+
+def _walk(message: Message, seen: set[Message]) -> Iterator[Message]:
+    if message not in seen:
+        seen.add(message)
+        for child in message.children:
+            yield from _walk(child.message, seen)
+        yield message
+
+
+def _depth(message: Message) -> int:
+    return 1 + max((_depth(c.message) for c in message.children if not c.message.is_relation), default=0)
+
+
+def _groups(messages: Sequence[Message]) -> Iterator[list[Message]]:
+    """Messages that one pass computes: of one shape, and with the same children on several variables.
+
+    Those children restrict the join, so each choice of them is a pass of its own; children on one
+    variable only multiply.
+    """
+    groups: dict[tuple[object, tuple[Attached, ...]], list[Message]] = {}
+    for message in messages:
+        links = tuple(child for child in message.children if len(child.at) > 1)
+        groups.setdefault((message.shape, links), []).append(message)
+    for group in groups.values():
+        for start in range(0, len(group), MOST_COLUMNS):
+            yield group[start : start + MOST_COLUMNS]

@@ -1,0 +1,332 @@
+"""Counting where the data are: only sums come back, and the counts of the one clause that is chosen.
+
+Examples with equal keys at the head variables that a clause uses have equal counts, so counts are
+kept for the distinct bindings of those variables.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+from sqlglot import exp
+
+from hornbeam.clauses import Clause
+from hornbeam.database import Codes
+from hornbeam.engines.contract import INT64_MAX, Column, Counts, Session, Skipped, Sums
+from hornbeam.engines.sql import Dialect, SqlSource, counts_query, own_column, own_table, product
+from hornbeam.engines.sql_examples import Head, SqlExamples
+from hornbeam.engines.sql_messages import CELL, MOST_COLUMNS, Connection, MessageTables, Values, needed
+from hornbeam.engines.sql_plan import Bindings, Formula, Message, formula
+from hornbeam.engines.sql_sizes import WIDE_MAX, Sizes, Statistics
+
+LEAST_GRADIENT = 2**30
+"""Queries are written for gradients of at least this size, so that their text can be kept."""
+MOST_CLAUSES = 400
+"""Clauses planned and counted together."""
+
+
+@dataclass(slots=True, eq=False)
+class _Table:
+    """Kept counts of several clauses over the same head variables."""
+
+    name: str
+    head: Head
+    size: int
+    members: list[_Kept] = field(default_factory=list)
+    query: str = ""
+    """text of the sums of products with the gradients, once made"""
+    gradient_limit: int = 0
+    """the largest gradient that the query's integer types hold"""
+
+
+@dataclass(slots=True, eq=False)
+class _Kept:
+    """A counted clause: its sums, and where its counts are while they are kept."""
+
+    clause: Clause
+    total: int
+    true: int | None = None
+    true_squared: int = 0
+    largest: int = 0
+    true_gradient: int = 0
+    round: int = -1
+    """the gradients that ``true_gradient`` belongs to"""
+    table: _Table | None = None
+    column: int = 0
+
+
+class SqlSession(Session):
+    """Sums computed by the database; counts stay in its temporary tables."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        source: SqlSource,
+        statistics: Statistics,
+        keys: Codes,
+        total: Callable[[Clause], int],
+        memory: int,
+    ) -> None:
+        self._connection = connection
+        self._source = source
+        self._statistics = statistics
+        self._total = total
+        self._memory = memory
+        self._head_types: tuple[str, ...] = ()
+        self._examples = SqlExamples(connection, keys, self._values)
+        self._sizes = Sizes(source.schema, statistics, lambda guard: self._bindings(guard.head))
+        self._messages = MessageTables(source, connection, self._sizes, memory // 2)
+        self._kept: dict[Clause, _Kept | Skipped] = {}
+        self._tables: OrderedDict[str, _Table] = OrderedDict()
+        self._bytes = 0
+
+    def set_gradients(self, gradients: npt.NDArray[np.int64]) -> None:
+        self._examples.set_gradients(gradients)
+
+    def sums(self, clauses: Sequence[Clause]) -> Sums:
+        new = [clause for clause in clauses if clause not in self._kept]
+        self._update([kept for clause in clauses if isinstance(kept := self._kept.get(clause), _Kept)])
+        dropped = [
+            clause
+            for clause in clauses
+            if isinstance(kept := self._kept.get(clause), _Kept) and kept.round != self._examples.round
+        ]
+        for counted in self._count(new + dropped):
+            self._update(counted)
+        found = [kept for clause in clauses if isinstance(kept := self._kept[clause], _Kept)]
+        skipped = [kept for clause in clauses if isinstance(kept := self._kept[clause], Skipped)]
+        return Sums(
+            [kept.clause for kept in found],
+            [kept.total for kept in found],
+            [kept.true or 0 for kept in found],
+            [kept.true_squared for kept in found],
+            [kept.true_gradient for kept in found],
+            tuple(skipped),
+            len(new),
+        )
+
+    def column(self, clause: Clause) -> Column:
+        (counts,) = self.counts([clause])
+        assert isinstance(counts, Counts)
+        return counts.true
+
+    def counts(self, clauses: Sequence[Clause]) -> list[Counts | Skipped]:
+        """True counts of clauses, one per example."""
+        missing = []
+        known = []
+        for clause in dict.fromkeys(clauses):
+            kept = self._kept.get(clause)
+            if isinstance(kept, _Kept) and kept.table is not None:
+                known.append(kept)
+            elif not isinstance(kept, Skipped):
+                missing.append(clause)
+        found = self._fetch(known)
+        for counted in self._count(missing):
+            found |= self._fetch(counted)
+        return [
+            kept if isinstance(kept := self._kept[clause], Skipped) else found[clause] for clause in clauses
+        ]
+
+    def close(self) -> None:
+        for name in self._tables:
+            self._connection.drop(name)
+        self._messages.close()
+        self._examples.close()
+        self._tables.clear()
+        self._kept.clear()
+        self._bytes = 0
+
+    # --- counting --------------------------------------------------------------------------------
+
+    def _count(self, clauses: Sequence[Clause]) -> Iterator[list[_Kept]]:
+        """Count clauses, new or dropped, in batches that fit the budget; a batch may go after its turn."""
+        if clauses:
+            self._head_types = self._source.schema.types_of(clauses[0].head.predicate)
+        planned: set[Message] = set()
+        batch: dict[Clause, Formula] = {}
+        room = self._memory // 4
+        for clause in clauses:
+            plan = formula(clause, self._source.schema, self._statistics.population)
+            refused = self._refused(clause, plan)
+            if refused is not None:
+                self._kept[clause] = refused
+                continue
+            cost = self._messages.cost(plan, planned) + CELL * self._bindings(plan.head)
+            if batch and (cost > room or len(batch) == MOST_CLAUSES):
+                yield self._count_batch(batch)
+                batch, planned, room = {}, set(), self._memory // 4
+            batch[clause] = plan
+            room -= cost
+        if batch:
+            yield self._count_batch(batch)
+
+    def _refused(self, clause: Clause, plan: Formula) -> Skipped | None:
+        largest = self._sizes.formula(plan)
+        if largest > WIDE_MAX:
+            return Skipped(clause, "its true count may exceed int64", largest, INT64_MAX)
+        rows = self._bindings(plan.head)
+        for message in needed([plan]):
+            if not message.is_relation:
+                rows = max(rows, self._sizes.rows(message.shape), self._sizes.widest_guard(message))
+        size = rows * CELL * 2
+        if size > self._memory:
+            return Skipped(clause, "its partial results may exceed the memory budget", size, self._memory)
+        return None
+
+    def _count_batch(self, batch: dict[Clause, Formula]) -> list[_Kept]:
+        self._messages.trim()
+        self._trim()
+        self._messages.place(batch.values())
+        by_head: dict[Head, dict[Clause, Formula]] = {}
+        for clause, plan in batch.items():
+            by_head.setdefault(plan.head, {})[clause] = plan
+        kept: list[_Kept] = []
+        for head, plans in by_head.items():
+            clauses = list(plans)
+            for start in range(0, len(clauses), MOST_COLUMNS):
+                chunk = clauses[start : start + MOST_COLUMNS]
+                kept += self._keep(head, {clause: plans[clause] for clause in chunk})
+        return kept
+
+    def _keep(self, head: Head, plans: dict[Clause, Formula]) -> list[_Kept]:
+        """Make a table of counts; its members with their sums, without those that turn out too large."""
+        name = self._connection.new_name()
+        tables = self._messages.tables
+        query = counts_query(self._source, self._connection.dialect, list(plans.values()), head, tables)
+        self._connection.create(name, query)
+        table = _Table(name, head, CELL * self._bindings(head) * (1 + len(plans)))
+        self._tables[name] = table
+        self._bytes += table.size
+        for number, clause in enumerate(plans):
+            kept = self._kept.get(clause)
+            if not isinstance(kept, _Kept):
+                kept = self._kept[clause] = _Kept(clause, self._total(clause))
+            kept.table, kept.column = table, number
+            table.members.append(kept)
+        self._sum(table, [kept for kept in table.members if kept.true is None])
+        table.members = [kept for kept in table.members if kept.true is not None]
+        return table.members
+
+    def _trim(self) -> None:
+        while self._bytes > self._memory // 4 and self._tables:
+            name, table = self._tables.popitem(last=False)
+            self._connection.drop(name)
+            self._bytes -= table.size
+            for kept in table.members:
+                if kept.table is table:
+                    kept.table = None
+
+    # --- sums ------------------------------------------------------------------------------------
+
+    def _sum(self, table: _Table, members: list[_Kept]) -> None:
+        """The sums that do not depend on gradients; the largest count first, for it decides the types."""
+        greatest = self._aggregates(table, [exp.Max(this=_counts(kept)) for kept in members])
+        for kept, largest in zip(members, greatest, strict=True):
+            kept.largest = largest
+            if largest > INT64_MAX:
+                reason = "its true count may exceed int64"
+                self._kept[kept.clause] = Skipped(kept.clause, reason, largest, INT64_MAX)
+        members = [kept for kept in members if kept.largest <= INT64_MAX]
+        dialect, number = self._connection.dialect, len(self._examples)
+        heaviest = self._examples.bindings(table.head).heaviest
+        weight = own_column("weight", "b")
+        sums: list[exp.Expr] = []
+        for kept in members:
+            count, most = _counts(kept), kept.largest
+            sums.append(summed(dialect, [count, weight.copy()], most * heaviest, most * number))
+            squares: list[exp.Expr] = [count.copy(), count.copy(), weight.copy()]
+            if most**2 * number > WIDE_MAX:
+                squares = [exp.Literal.number(0)]
+            sums.append(summed(dialect, squares, most**2 * heaviest, most**2 * number))
+        found = self._aggregates(table, sums)
+        for kept, true, squared in zip(members, found[::2], found[1::2], strict=True):
+            kept.true, kept.true_squared = true, squared
+            if kept.largest**2 * number > WIDE_MAX:
+                column = self._fetch([kept])[kept.clause].true
+                kept.true_squared = sum(count * count for count in column.tolist())
+
+    def _aggregates(self, table: _Table, aggregates: Sequence[exp.Expr]) -> list[int]:
+        if not aggregates:
+            return []
+        return self._single_row(self._sums_text(table, self._examples.bindings(table.head).table, aggregates))
+
+    def _update(self, members: Sequence[_Kept]) -> None:
+        """Bring the products of counts that are kept up to the present gradients."""
+        for kept in members:
+            table = kept.table
+            if table is None or kept.round == self._examples.round:
+                continue
+            self._tables.move_to_end(table.name)
+            found = self._single_row(self._gradient_query(table))
+            for member, value in zip(table.members, found, strict=True):
+                member.true_gradient, member.round = value, self._examples.round
+
+    def _gradient_query(self, table: _Table) -> str:
+        keys = self._examples.with_gradients(table.head)
+        if not table.query or keys.largest_gradient > table.gradient_limit:
+            most = table.gradient_limit = max(keys.largest_gradient, LEAST_GRADIENT * keys.heaviest)
+            gradient = own_column("gradient", "b")
+            sums = [
+                summed(
+                    self._connection.dialect,
+                    [_counts(kept), gradient.copy()],
+                    kept.largest * most,
+                    kept.largest * most * len(keys),
+                )
+                for kept in table.members
+            ]
+            table.query = self._sums_text(table, keys.gradient_table, sums)
+        return table.query
+
+    def _sums_text(self, table: _Table, other: str, aggregates: Sequence[exp.Expr]) -> str:
+        same = exp.EQ(this=own_column("example", "t"), expression=own_column("example", "b"))
+        query = exp.Select().from_(own_table(table.name, "t"), copy=False)
+        query = query.join(own_table(other, "b"), on=same, join_type="INNER", copy=False)
+        return self._connection.dialect.text(query.select(*aggregates, copy=False))
+
+    def _single_row(self, query: str) -> list[int]:
+        (row,) = self._connection.rows(query)
+        return [int(value or 0) for value in row]
+
+    # --- examples --------------------------------------------------------------------------------
+
+    def _values(self, variable: int, codes: Codes) -> Values:
+        return self._source.key_values(self._head_types[variable], codes)
+
+    def _bindings(self, head: Head) -> int:
+        """How many distinct bindings head variables have; their table is there from now on."""
+        keys = self._examples.bindings(head)
+        self._messages.guards[Bindings(head)] = keys.table
+        return len(keys)
+
+    def _fetch(self, members: Sequence[_Kept]) -> dict[Clause, Counts]:
+        """The counts of kept clauses, one query for each table that they are in."""
+        by_table: dict[str, list[_Kept]] = {}
+        for kept in members:
+            if kept.table is not None:
+                by_table.setdefault(kept.table.name, []).append(kept)
+        dialect = self._connection.dialect
+        found: dict[Clause, Counts] = {}
+        for name, some in by_table.items():
+            columns = [exp.cast(_counts(kept), "BIGINT", dialect=dialect.name) for kept in some]
+            query = exp.Select().from_(own_table(name, "t"), copy=False).select(*columns, copy=False)
+            query = query.order_by(own_column("example", "t"), copy=False)
+            of_example = self._examples.bindings(self._tables[name].head).of_example
+            for kept, column in zip(some, self._connection.integers(dialect.text(query)), strict=True):
+                found[kept.clause] = Counts(column[of_example], kept.total)
+        return found
+
+
+def _counts(kept: _Kept) -> exp.Column:
+    return own_column(f"t{kept.column}", "t")
+
+
+def summed(dialect: Dialect, factors: list[exp.Expr], largest: int, largest_sum: int) -> exp.Expr:
+    """The sum of a product whose terms and sum have these bounds, in integers that hold them."""
+    if largest > INT64_MAX or (largest_sum > INT64_MAX and not dialect.sum_widens):
+        factors = [exp.cast(factors[0], dialect.wide, dialect=dialect.name), *factors[1:]]
+    return exp.Sum(this=product(factors))

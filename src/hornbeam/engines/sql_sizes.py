@@ -1,0 +1,114 @@
+"""Upper bounds of counts and sizes of partial results, from a few numbers per relation.
+
+What is skipped follows from these alone: clause, data, examples and budget.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple, Protocol
+
+from hornbeam.engines.sql_plan import Bindings, Formula, Guard, Message, Projection, Shape
+from hornbeam.schema import Schema
+
+WIDE_MAX = 10**37
+"""Integers that every wide type holds, with room for one sum of a few terms."""
+
+
+class ColumnSizes(NamedTuple):
+    """One argument of a predicate: how many distinct values, and the most facts with the same value."""
+
+    distinct: int
+    largest: int
+
+
+class Statistics(Protocol):
+    """Sizes of populations and relations."""
+
+    def population(self, type_name: str) -> int: ...
+
+    def rows(self, predicate: str) -> int: ...
+
+    def sizes(self, predicate: str, position: int) -> ColumnSizes: ...
+
+
+class Sizes:
+    """Bounds for messages, guards and formulas over one database."""
+
+    def __init__(self, schema: Schema, statistics: Statistics, bindings: Callable[[Bindings], int]) -> None:
+        self._schema = schema
+        self._statistics = statistics
+        self._bindings = bindings
+        self._largest: dict[Message, int] = {}
+
+    def largest(self, message: Message) -> int:
+        """No number of the message is greater; at least 1, so that products of bounds bound products."""
+        known = self._largest.get(message)
+        if known is None:
+            known = self._fan_out(message.shape)
+            for child in message.children:
+                known *= self.largest(child.message)
+            self._largest[message] = known
+        return known
+
+    def formula(self, formula: Formula) -> int:
+        """No number met in computing the formula is greater."""
+        result = 0
+        for term in formula.terms:
+            size = abs(term.coefficient)
+            for factor in term.factors:
+                size *= self.largest(factor.message)
+            result += size
+        return result
+
+    def rows(self, shape: Shape) -> int:
+        """At most so many keys has a message of the shape."""
+        if shape.guard is not None:
+            return self.guard(shape.guard)
+        rows = self._statistics.rows(shape.predicate)
+        if shape.anchors == 0:
+            return 1
+        if shape.anchors == 1:
+            return min(rows, self._statistics.sizes(shape.predicate, shape.args.index(0)).distinct)
+        return rows
+
+    def guard(self, guard: Guard) -> int:
+        """How many rows a guard has: known for examples, estimated by average fan-out for others."""
+        if isinstance(guard, Bindings):
+            return self._bindings(guard)
+        return self._joined(guard)
+
+    def widest_guard(self, message: Message) -> int:
+        """The most rows of any guard that the message or its children need."""
+        own = 0 if message.shape.guard is None else self.guard(message.shape.guard)
+        return max([own, *(self.widest_guard(child.message) for child in message.children)])
+
+    def _joined(self, projection: Projection) -> int:
+        shape = projection.of
+        rows = self._statistics.rows(shape.predicate)
+        if shape.guard is None:
+            return rows
+        averages = [
+            -(-rows // max(self._statistics.sizes(shape.predicate, position).distinct, 1))
+            for position, arg in enumerate(shape.args)
+            if arg is not None and arg < shape.anchors
+        ]
+        return self.guard(shape.guard) * max(1, min(averages, default=rows))
+
+    def _fan_out(self, shape: Shape) -> int:
+        """At most so many facts of the root share the values of the anchors."""
+        types = self._schema.types_of(shape.predicate)
+        fixed: list[int] = []
+        seen: set[int] = set()
+        possible = 1
+        for position, arg in enumerate(shape.args):
+            if arg is None or arg < shape.anchors:
+                fixed.append(position)
+            elif arg not in seen:
+                seen.add(arg)
+                possible *= max(1, self._statistics.population(types[position]))
+        if not seen:
+            return 1
+        facts = [self._statistics.sizes(shape.predicate, position).largest for position in fixed]
+        facts.append(self._statistics.rows(shape.predicate))
+        return max(1, min(possible, *facts))

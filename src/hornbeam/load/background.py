@@ -75,7 +75,7 @@ def background_of(sources: Iterable[Source]) -> Background:
 
 def _first_part(value: str) -> str:
     """What a directive is about: ``treeDepth`` of ``treeDepth=3``, ``friends/2``, ``true``."""
-    return value.split("=")[0].strip().strip("\"'")
+    return " ".join(value.split("=")[0].split())[:40].strip("\"'")
 
 
 def _check_agreement(first: Mode, mode: Mode, places: dict[Mode, Place], here: Place) -> None:

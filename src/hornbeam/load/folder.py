@@ -14,7 +14,7 @@ from hornbeam.errors import Place, SchemaError, plural
 from hornbeam.load.background import MOST_SHOWN, Background, background_of, first, named_places
 from hornbeam.load.facts import Signature
 from hornbeam.load.infer import infer_modes, infer_target_types, target_mode
-from hornbeam.load.layout import find_layout
+from hornbeam.load.layout import DEFAULT_SPLIT, find_layout
 from hornbeam.load.sources import Role, Source, read_sources
 from hornbeam.load.statements import Import
 from hornbeam.modes import Mode, schema_of
@@ -22,13 +22,16 @@ from hornbeam.modes import Mode, schema_of
 Columns = tuple[Coded, ...]
 
 
-def load(path: str | os.PathLike[str], split: str | None = None) -> Database:
+def load(
+    path: str | os.PathLike[str], split: str | None = None, default_split: str = DEFAULT_SPLIT
+) -> Database:
     """Facts, modes and examples of a folder: BoostSRL layout (with a split) or flat.
 
+    A flat folder has no splits: naming one is an error, and the default one is for BoostSRL layout.
     What the files say and Hornbeam does not use, and whatever else was accepted but may surprise,
     is in the ``notices`` of the database. What cannot be used is an ``InputError`` with its place.
     """
-    layout = find_layout(Path(path), split)
+    layout = find_layout(Path(path), split, default_split)
     sources = read_sources(layout)
     background = background_of(sources)
     _check_arities(sources, background)
@@ -118,17 +121,7 @@ def _stated_modes(
     """The modes of the background, and one for each target that has none there."""
     modes = list(background.modes)
     types = schema_of(modes).predicates
-    notices = []
-    without = {
-        mode.predicate: place
-        for mode, place in background.modes.items()
-        if mode.predicate not in atoms.facts and mode.predicate not in atoms.examples
-    }
-    if without:
-        shown = named_places(without, len(without))
-        notices.append(
-            Notice(f"modes of predicates without facts, false everywhere: {shown}.", first(without))
-        )
+    notices = _modes_without_facts(background, atoms)
     missing = [target for target in atoms.examples if target not in types]
     if missing:
         populations = _populations(types, facts, atoms, background)
@@ -145,6 +138,17 @@ def _stated_modes(
             Notice(f"targets without a mode got the types that their constants have elsewhere: {said}")
         )
     return tuple(modes), notices
+
+
+def _modes_without_facts(background: Background, atoms: _Atoms) -> list[Notice]:
+    places: dict[str, Place] = {}
+    for mode, place in background.modes.items():
+        if mode.predicate not in atoms.facts and mode.predicate not in atoms.examples:
+            places.setdefault(mode.predicate, place)
+    if not places:
+        return []
+    shown = named_places(places, len(places))
+    return [Notice(f"modes of predicates without facts, false everywhere: {shown}.", first(places))]
 
 
 def _first_example(sources: Iterable[Source], signature: Signature) -> Place | None:

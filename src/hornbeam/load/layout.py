@@ -29,8 +29,8 @@ class Layout:
     notices: tuple[Notice, ...] = ()
 
 
-def find_layout(folder: Path, split: str | None) -> Layout:
-    """The files of a data set, with the split in BoostSRL layout (``train`` unless given)."""
+def find_layout(folder: Path, split: str | None, default: str = DEFAULT_SPLIT) -> Layout:
+    """The files of a data set; in BoostSRL layout those of the split, or of the default one."""
     _check_folder(folder)
     splits = _splits(folder)
     flat = [kind for kind in KINDS if _exists(folder / f"{kind}.txt")]
@@ -40,7 +40,7 @@ def find_layout(folder: Path, split: str | None) -> Layout:
             f"name a split ({', '.join(splits)}) or keep the two apart."
         )
     if splits:
-        chosen = DEFAULT_SPLIT if split is None else split
+        chosen = default if split is None else split
         if chosen not in splits:
             raise OptionError(f'"{folder}" has no split "{chosen}"; it has: {", ".join(splits)}.')
         return _layout(folder, folder / chosen, f"{chosen}_")
@@ -51,7 +51,7 @@ def find_layout(folder: Path, split: str | None) -> Layout:
                 "leave the split out."
             )
         return _layout(folder, folder, "")
-    raise DataError(_nothing_found(folder, split or DEFAULT_SPLIT))
+    raise DataError(_nothing_found(folder, split or default))
 
 
 def _check_folder(folder: Path) -> None:

@@ -47,7 +47,7 @@ class Fields:
         """A list of finite numbers."""
         return tuple(self._number(name, value) for value in self._list(name))
 
-    def object(self, name: str) -> dict[str, object]:
+    def mapping(self, name: str) -> dict[str, object]:
         value = self._value(name)
         if not isinstance(value, dict):
             raise self.wrong(name, "a JSON object", value)

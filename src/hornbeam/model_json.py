@@ -98,7 +98,7 @@ def parse_model(text: str, source: str = "model") -> LearnedModel:
         )
     learner = fields.text("learner")
     kind = _kind(learner, place)
-    common = Common(fields.text("target"), _schema(fields), fields.object("settings"), learner)
+    common = Common(fields.text("target"), _schema(fields), fields.mapping("settings"), learner)
     if common.target not in common.schema.predicates:
         raise fields.wrong("target", "a predicate of the schema", common.target)
     model = kind.read(common, fields)
@@ -151,7 +151,7 @@ def _document(text: str, source: str) -> dict[str, object]:
 
 def _schema(fields: Fields) -> Schema:
     predicates: dict[str, tuple[str, ...]] = {}
-    for name, types in fields.object("schema").items():
+    for name, types in fields.mapping("schema").items():
         if not isinstance(types, list) or not types or not all(isinstance(t, str) and t for t in types):
             raise fields.wrong("schema", "a list of type names for each predicate", {name: types})
         predicates[name] = tuple(types)

@@ -1,0 +1,93 @@
+"""The verbs together, and what becomes of an error: one sentence, and never a traceback unasked.
+
+Exit status: 0 done, 2 a user's error, 130 interrupted (what was done is kept), 141 nobody reads.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Annotated
+
+import typer
+
+from hornbeam.cli import learn, look, use
+from hornbeam.errors import HornbeamError
+from hornbeam.version import __version__
+
+# typer has its own copy of click and no public name for the errors that a wrong command line raises.
+_CommandLineError: type[Exception] = typer.BadParameter.__mro__[2]
+
+USER_ERROR, INTERRUPTED, BROKEN_PIPE = 2, 130, 141
+
+app = typer.Typer(
+    name="hornbeam",
+    add_completion=False,
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+for verb in (
+    learn.fit,
+    use.predict,
+    use.evaluate,
+    look.count,
+    look.show,
+    use.explain,
+    look.modes,
+    learn.demo,
+):
+    app.command()(verb)
+
+
+def _say_version(wanted: bool) -> None:
+    if wanted:
+        print(f"hornbeam {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def hornbeam(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_say_version, is_eager=True, help="Print the version.")
+    ] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
+) -> None:
+    """Learn readable clauses over the counts of their groundings, predict with them, and see why.
+
+    Results go to stdout, everything else to stderr. `hornbeam demo` needs no data.
+    """
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run a command line and exit with its status."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    debug = "--debug" in words
+    try:
+        status = app(args=[word for word in words if word != "--debug"], standalone_mode=False)
+        sys.stdout.flush()
+    except (HornbeamError, _CommandLineError) as error:
+        if debug:
+            raise
+        status = USER_ERROR
+        _complain(_sentence(error))
+    except KeyboardInterrupt:
+        if debug:
+            raise
+        status = INTERRUPTED
+        _complain("interrupted.")
+    except BrokenPipeError:
+        # Whoever read the output has left; Python would complain once more when closing it.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        status = BROKEN_PIPE
+    sys.exit(status if isinstance(status, int) else 0)
+
+
+def _sentence(error: Exception) -> str:
+    text = error.format_message() if hasattr(error, "format_message") else str(error)
+    return " ".join(text.split())
+
+
+def _complain(sentence: str) -> None:
+    print(f"hornbeam: {sentence}", file=sys.stderr)

@@ -1,0 +1,87 @@
+"""Verbs that look at models and data: count, show, modes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hornbeam.cli.options import Data, EngineName, Json, Memory, Out, Split, read_size
+from hornbeam.cli.output import check_writable, csv_text, write_result
+from hornbeam.cli.talk import say
+
+
+def count(
+    data: Data,
+    clause: Annotated[str, typer.Argument(metavar="CLAUSE", help="Such as 'cancer(A) :- friends(A,B).'")],
+    out: Out = None,
+    split: Split = None,
+    engine: EngineName = "memory",
+    memory: Memory = "2GB",
+) -> None:
+    """Count a clause for every example of its head.
+
+    The result is CSV with the columns arg1..argk,true,false: positives, then negatives, each in the
+    order of the data.
+
+    \b
+    Example: hornbeam count data/toy_cancer "cancer(A) :- friends(A,B), smokes(B)."
+    """
+    from hornbeam.engines.contract import Counts
+    from hornbeam.engines.registry import open_engine
+    from hornbeam.errors import LimitError
+    from hornbeam.load import load
+    from hornbeam.syntax import parse_clause
+
+    budget = read_size(memory)
+    check_writable(out)
+    database = load(data, split)
+    say(database.notices)
+    parsed = parse_clause(clause, database.schema)
+    target = parsed.head.predicate
+    examples = database.examples_of(target)
+    (counts,) = open_engine(engine, database, budget).count([parsed], examples.keys)
+    if not isinstance(counts, Counts):
+        raise LimitError(str(counts))
+    names = database.names_of(target, examples.keys)
+    header = [f"arg{number + 1}" for number in range(names.shape[1])]
+    rows = (
+        (*key, true, counts.total - true)
+        for key, true in zip(names.tolist(), counts.true.tolist(), strict=True)
+    )
+    write_result(csv_text([*header, "true", "false"], rows), out)
+
+
+def show(
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="Model file (JSON).")],
+    compact: Annotated[bool, typer.Option("--compact", help="Each body once, its weights added.")] = False,
+    json: Json = False,
+) -> None:
+    """Print a model's prior and weighted clauses.
+
+    A clause is printed as [w0, w1, w2] : head :- body. with the weights of 1, true count, false count.
+
+    \b
+    Example: hornbeam show m.json --compact
+    """
+    from hornbeam.model import Model
+    from hornbeam.model_json import load_model, model_text
+
+    learned = load_model(model)
+    if compact and isinstance(learned, Model):
+        learned = learned.compact()
+    write_result([model_text(learned) if json else f"{learned}\n"], None)
+
+
+def modes(data: Data, split: Split = None) -> None:
+    """Print the modes, inferred where the data give none.
+
+    \b
+    Example: hornbeam modes data/movielens_paper
+    """
+    from hornbeam.load import load, modes_text
+
+    database = load(data, split)
+    say(database.notices)
+    write_result([modes_text(database)], None)

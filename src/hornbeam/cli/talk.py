@@ -1,0 +1,54 @@
+"""What goes to stderr: notices once, and progress while somebody watches."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from hornbeam.history import Step
+
+
+def say(notices: Iterable[object]) -> None:
+    """Each notice on a line of its own, once."""
+    for text in dict.fromkeys(map(str, notices)):
+        print(f"note: {text}", file=sys.stderr)
+
+
+def remark(text: str) -> None:
+    """Something for whoever sits in front of a terminal; nothing when piped."""
+    if sys.stderr.isatty():
+        print(text, file=sys.stderr)
+
+
+@contextmanager
+def progress(steps: int) -> Iterator[Callable[[Step], None] | None]:
+    """On a terminal, a bar that moves with each step of a fit; otherwise nothing."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+    from rich.table import Column
+
+    columns = (
+        SpinnerColumn(),
+        TextColumn("step {task.completed}/{task.total}"),
+        BarColumn(bar_width=20),
+        TextColumn("{task.fields[candidates]:,} candidates"),
+        TimeElapsedColumn(),
+        # The clause is text with square brackets, which are markup to rich unless told otherwise.
+        TextColumn("{task.fields[clause]}", markup=False, table_column=Column(no_wrap=True, ratio=1)),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=steps, candidates=0, clause="searching ...")
+        candidates = 0
+
+        def on_step(step: Step) -> None:
+            nonlocal candidates
+            candidates += step.counted + step.reused
+            bar.update(task, completed=step.number, candidates=candidates, clause=str(step.weighted.clause))
+
+        yield on_step

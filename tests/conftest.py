@@ -2,8 +2,10 @@
 
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 # Tests are imported by path, not as packages: shared modules such as strategies are found here.
@@ -21,3 +23,21 @@ settings.register_profile(
     print_blob=True,
 )
 settings.load_profile("hornbeam")
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    """Engines that are slow to start draw fewer random cases of the same tests."""
+    from every_engine import SLOWER
+
+    parameters = getattr(getattr(item, "callspec", None), "params", {})
+    slower = SLOWER.get(getattr(parameters.get("engine"), "name", ""), 1)
+    drawn = getattr(getattr(item, "obj", None), "_hypothesis_internal_use_settings", None)
+    if slower == 1 or not getattr(item.obj, "is_hypothesis_test", False):
+        yield
+        return
+    usual = drawn or settings.default
+    fewer = max(1, usual.max_examples // slower)
+    item.obj._hypothesis_internal_use_settings = settings(usual, max_examples=fewer)
+    yield
+    item.obj._hypothesis_internal_use_settings = drawn

@@ -7,6 +7,7 @@ HornbeamError
 │   ├── DataError         files, folders, examples or keys that cannot be used
 │   ├── OptionError       an option outside what it allows
 │   └── ModelError        a model file that is damaged, too new, or of other data
+├── EngineError           a database or cluster that failed: gone, full, or without permission
 └── LimitError            a result that is refused: past int64, past the memory budget
 
 HornbeamWarning           what the Python interface accepts and says once (the command line prints it)
@@ -66,6 +67,10 @@ class OptionError(InputError, ValueError):
 
 class ModelError(InputError):
     """A model that is damaged, of a newer format, or learned on other data."""
+
+
+class EngineError(HornbeamError):
+    """A database or cluster that counts for us failed or cannot be reached."""
 
 
 class LimitError(HornbeamError):

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import shutil
 import tempfile
+import uuid
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import duckdb
@@ -14,6 +17,7 @@ from sqlglot import exp
 from hornbeam.engines.sql import DUCKDB, create_table, drop_table
 from hornbeam.engines.sql_engine import SqlEngine
 from hornbeam.engines.sql_messages import Connection, Values
+from hornbeam.errors import EngineError
 
 LEAST_MEMORY = 256_000_000
 """DuckDB needs some memory to work in, whatever the budget for partial results."""
@@ -24,13 +28,13 @@ class DuckDBConnection(Connection):
 
     dialect = DUCKDB
 
-    def __init__(self, memory: int) -> None:
+    def __init__(self, memory: int, spill: Path | None = None) -> None:
         super().__init__()
-        self._folder = tempfile.TemporaryDirectory(prefix="hornbeam-")
+        self._spill = (spill or Path(tempfile.gettempdir())) / f"hornbeam-{uuid.uuid4().hex}"
         self._duckdb = duckdb.connect(
             config={
                 "memory_limit": f"{max(memory, LEAST_MEMORY)}B",
-                "temp_directory": self._folder.name,
+                "temp_directory": str(self._spill),
                 "preserve_insertion_order": "false",
                 "autoinstall_known_extensions": "false",
             }
@@ -43,8 +47,7 @@ class DuckDBConnection(Connection):
         view = f"{name}_arrays"
         self._duckdb.register(view, {key: np.ascontiguousarray(values) for key, values in columns.items()})
         try:
-            query = exp.select(*columns).from_(exp.to_table(view))
-            self._execute(self.dialect.text(create_table(name, query)))
+            self.create(name, exp.select(*columns).from_(exp.to_table(view)))
         finally:
             self._duckdb.unregister(view)
 
@@ -60,10 +63,25 @@ class DuckDBConnection(Connection):
 
     def close(self) -> None:
         self._duckdb.close()
-        self._folder.cleanup()
+        shutil.rmtree(self._spill, ignore_errors=True)
 
     def _execute(self, query: str) -> duckdb.DuckDBPyConnection:
-        return self._duckdb.execute(query)
+        try:
+            return self._duckdb.execute(query)
+        except duckdb.InterruptException:
+            raise KeyboardInterrupt from None
+        except duckdb.Error as error:
+            raise EngineError(failure(error, self._spill)) from error
+
+
+def failure(error: duckdb.Error, spill: Path) -> str:
+    """One sentence about what DuckDB could not do, and what would help."""
+    said = " ".join(str(error).split())
+    if isinstance(error, duckdb.OutOfMemoryException):
+        return f"DuckDB ran out of memory or of room in {spill.parent}: {said} Give it more with memory=."
+    if isinstance(error, duckdb.IOException):
+        return f"DuckDB could not read or write ({said}); free some disk in {spill.parent}, then go on."
+    return f"DuckDB failed: {said}"
 
 
 class DuckDBEngine(SqlEngine):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, NamedTuple, Protocol
 
 import numpy.typing as npt
@@ -30,9 +31,18 @@ class Dialect:
     sum_widens: bool = True
     """whether the sum of BIGINT is exact past int64"""
 
+    def cast(self, value: exp.Expr, wide: bool = False) -> exp.Cast:
+        """A value as BIGINT, or as the integer type past it."""
+        return exp.Cast(this=value, to=_type(self.wide if wide else "BIGINT", self.name).copy())
+
     def text(self, tree: exp.Expr, pretty: bool = False) -> str:
         """The tree as text of this dialect."""
         return tree.sql(dialect=self.name, pretty=pretty, comments=pretty)
+
+
+@cache
+def _type(name: str, dialect: str) -> exp.DataType:
+    return exp.DataType.build(name, dialect=dialect)
 
 
 DUCKDB = Dialect("duckdb", "INT128")
@@ -287,7 +297,7 @@ def message_query(
             counts_rows = one_choice and not factors
             value = exp.Count(this=exp.Star()) if counts_rows else exp.Sum(this=value)
         if wide or summed:
-            value = exp.cast(value, dialect.wide if wide else "BIGINT", dialect=dialect.name)
+            value = dialect.cast(value, wide)
         numbers.append(value)
     named = [exp.alias_(key, f"k{number}") for number, key in enumerate(keys)]
     named += [exp.alias_(value, f"n{number}") for number, value in enumerate(numbers)]
@@ -308,7 +318,7 @@ def _equal(source: SqlSource, root: _Root, constants: Sequence[str]) -> list[exp
 def _widened(factors: list[exp.Expr], dialect: Dialect) -> list[exp.Expr]:
     """Factors whose product does not overflow: the first is cast, the others follow."""
     first = factors[0] if factors else integer(1)
-    return [exp.cast(first, dialect.wide, dialect=dialect.name), *factors[1:]]
+    return [dialect.cast(first, wide=True), *factors[1:]]
 
 
 def projection_query(source: SqlSource, projection: Projection, guards: Mapping[Guard, str]) -> exp.Select:
@@ -348,7 +358,7 @@ def _count(formula: Formula, joins: _Joins, tables: Tables, dialect: Dialect) ->
     for term in formula.terms:
         value = _term(term, joins, dialect, wide)
         result = value if result is None else exp.Add(this=result, expression=value)
-    return exp.cast(result or integer(0), dialect.wide if wide else "BIGINT", dialect=dialect.name)
+    return dialect.cast(result or integer(0), wide)
 
 
 def _term(term: Term, joins: _Joins, dialect: Dialect, wide: bool) -> exp.Expr:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import weakref
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from sqlglot import exp
@@ -73,6 +74,7 @@ class SqlEngine(Engine):
         super().__init__(database, memory)
         self._connection: Connection | None = None
         self._source: LoadedSource | None = None
+        self._finalizer: Callable[[], object] | None = None
 
     @abstractmethod
     def _connect(self) -> Connection:
@@ -89,13 +91,14 @@ class SqlEngine(Engine):
         return self._session(keys)
 
     def close(self) -> None:
-        """Let go of the connection, and remove what was made through it."""
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = self._source = None
+        """Let go of the connection, and remove what was made through it; a later call connects anew."""
+        if self._finalizer is not None:
+            self._finalizer()
+        self._connection = self._source = self._finalizer = None
 
     def _session(self, keys: Codes) -> SqlSession:
         if self._connection is None or self._source is None:
             self._connection = self._connect()
+            self._finalizer = weakref.finalize(self, self._connection.close)
             self._source = LoadedSource(self.database, self._connection)
         return SqlSession(self._connection, self._source, self._source, keys, self.total, self.memory)

@@ -72,8 +72,7 @@ class SqlExamples:
         if known.round != self.round:
             sums = np.zeros(len(known), dtype=np.int64)
             np.add.at(sums, known.of_example, self._gradients)
-            if known.round >= 0:
-                self._connection.drop(known.gradient_table)
+            self._connection.drop(known.gradient_table)
             numbers = np.arange(len(sums), dtype=np.int64)
             self._connection.load(known.gradient_table, {"example": numbers, "gradient": sums})
             known.largest_gradient = int(np.abs(sums).max(initial=0))
@@ -82,9 +81,7 @@ class SqlExamples:
 
     def close(self) -> None:
         for known in self._known.values():
-            self._connection.drop(known.table)
-            if known.round >= 0:
-                self._connection.drop(known.gradient_table)
+            self._connection.give_back((known.table, known.gradient_table))
         self._known.clear()
 
     def _load(self, head: Head) -> BoundKeys:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +23,7 @@ from hornbeam.engines.sql import (
 )
 from hornbeam.engines.sql_plan import Attached, Formula, Guard, Message, Projection
 from hornbeam.engines.sql_sizes import Sizes
+from hornbeam.errors import EngineError
 
 MOST_COLUMNS = 200
 """Numbers in one table; PostgreSQL rows must fit a page of 8 kB."""
@@ -62,7 +64,13 @@ class Connection(ABC):
 
     @abstractmethod
     def drop(self, name: str) -> None:
-        """Remove a table of ours."""
+        """Remove a table of ours, if it is there."""
+
+    def give_back(self, names: Iterable[str]) -> None:
+        """Remove tables at the end; a connection that is gone has removed them itself."""
+        for name in names:
+            with suppress(EngineError):
+                self.drop(name)
 
     @abstractmethod
     def close(self) -> None:
@@ -130,8 +138,7 @@ class MessageTables:
 
     def close(self) -> None:
         made = [name for guard, name in self.guards.items() if isinstance(guard, Projection)]
-        for name in (*self._tables, *made):
-            self._connection.drop(name)
+        self._connection.give_back((*self._tables, *made))
         self._tables.clear()
         self._placed.clear()
         self.guards.clear()

@@ -132,8 +132,7 @@ class SqlSession(Session):
         ]
 
     def close(self) -> None:
-        for name in self._tables:
-            self._connection.drop(name)
+        self._connection.give_back(self._tables)
         self._messages.close()
         self._examples.close()
         self._tables.clear()
@@ -312,7 +311,7 @@ class SqlSession(Session):
         dialect = self._connection.dialect
         found: dict[Clause, Counts] = {}
         for name, some in by_table.items():
-            columns = [exp.cast(_counts(kept), "BIGINT", dialect=dialect.name) for kept in some]
+            columns = [dialect.cast(_counts(kept)) for kept in some]
             query = exp.Select().from_(own_table(name, "t"), copy=False).select(*columns, copy=False)
             query = query.order_by(own_column("example", "t"), copy=False)
             of_example = self._examples.bindings(self._tables[name].head).of_example
@@ -328,5 +327,5 @@ def _counts(kept: _Kept) -> exp.Column:
 def summed(dialect: Dialect, factors: list[exp.Expr], largest: int, largest_sum: int) -> exp.Expr:
     """The sum of a product whose terms and sum have these bounds, in integers that hold them."""
     if largest > INT64_MAX or (largest_sum > INT64_MAX and not dialect.sum_widens):
-        factors = [exp.cast(factors[0], dialect.wide, dialect=dialect.name), *factors[1:]]
+        factors = [dialect.cast(factors[0], wide=True), *factors[1:]]
     return exp.Sum(this=product(factors))

@@ -14,6 +14,7 @@ from hornbeam.modes import schema_of
 from hornbeam.syntax import parse_mode
 
 CITIES = 100
+TRAITS = 16
 MODES = tuple(
     parse_mode(text)
     for text in (
@@ -22,6 +23,7 @@ MODES = tuple(
         "friends(-person,+person).",
         "smokes(+person).",
         "lives(+person,#city).",
+        "has(+person,#trait).",
         "advisedby(+person,+person).",
         "publication(-title,+person).",
         "publication(+title,-person).",
@@ -42,15 +44,19 @@ class World:
 
 
 def friendships(persons: int, edges: int, seed: int = 0) -> World:
-    """Power-law friendships, 30% smokers, each in one of 100 cities; every person is an example."""
+    """Power-law friendships; every person is an example.
+
+    30% smoke, each lives in one of 100 cities and has each of 16 traits with probability 0.3.
+    """
     rng = np.random.default_rng(seed)
     people = np.arange(persons, dtype=np.int32)
     relations = {
         "friends": _distinct_pairs(rng, edges, (persons, persons)),
         "smokes": Relation((people[rng.random(persons) < 0.3],)),
         "lives": Relation((people, rng.integers(0, CITIES, persons, dtype=np.int32))),
+        "has": _distinct_rows(rng.random((persons, TRAITS)) < 0.3),
     }
-    populations = {"person": persons, "city": CITIES}
+    populations = {"person": persons, "city": CITIES, "trait": TRAITS}
     name = f"{_short(edges)} friendships, {_short(persons)} persons"
     return World(name, database(relations, populations), people[:, None])
 
@@ -88,6 +94,11 @@ def _distinct_pairs(rng: np.random.Generator, count: int, sizes: tuple[int, int]
     kept: npt.NDArray[np.int64] = np.sort(rng.choice(keys, count, replace=False))
     columns = np.divmod(kept, sizes[1])
     return Relation(tuple(column.astype(np.int32) for column in columns))
+
+
+def _distinct_rows(which: npt.NDArray[np.bool_]) -> Relation:
+    """The pairs of row and column that are true."""
+    return Relation(tuple(column.astype(np.int32) for column in np.nonzero(which)))
 
 
 def database(relations: dict[str, Relation], sizes: dict[str, int]) -> Database:

@@ -29,7 +29,7 @@ from measure import say, seconds, table, times
 HORNBEAM = Path(sys.executable).with_name("hornbeam")
 COMMON = ("--steps", "10", "--beam-width", "10", "--max-literals", "4", "--seed", "0")
 SAMPLED = ("--neg-pos-ratio", "2")
-EVERY = ("--neg-pos-ratio", "none")
+EVERY = ("--neg-pos-ratio", "all")
 FACTS_PER_PERSON = 14.75
 MLN_BOOST = "BoostSRL MLN-Boost"
 JAR_LIMIT = 600

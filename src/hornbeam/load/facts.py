@@ -186,13 +186,7 @@ class _Table:
 
     def add_run(self, found: list[tuple[str, str, str]]) -> None:
         """Facts as pairs of predicate and argument text; ValueError if a word is not a plain constant."""
-        by_predicate: dict[str, list[str]] = {}
-        for predicate, arguments, _ in found:
-            try:
-                by_predicate[predicate].append(arguments)
-            except KeyError:
-                by_predicate[predicate] = [arguments]
-        for predicate, rows in by_predicate.items():
+        for predicate, rows in _by_predicate(found).items():
             commas = {arguments.count(",") for arguments in rows}
             for number in commas:
                 same = rows if len(commas) == 1 else [row for row in rows if row.count(",") == number]
@@ -205,6 +199,19 @@ class _Table:
             signature: tuple(column.coded() for column in columns)
             for signature, columns in self._columns.items()
         }
+
+
+def _by_predicate(found: list[tuple[str, str, str]]) -> dict[str, list[str]]:
+    groups: dict[str, list[str]] = {}
+    for predicate, arguments, _ in found:
+        try:
+            groups[predicate].append(arguments)
+        except KeyError:
+            groups[predicate] = [arguments]
+    if len(set(map(str.lower, groups))) < len(groups):
+        # One predicate in two spellings: its facts keep their order.
+        return _by_predicate([(predicate.lower(), arguments, rest) for predicate, arguments, rest in found])
+    return groups
 
 
 def _name(word: str) -> str:

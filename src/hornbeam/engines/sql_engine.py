@@ -42,12 +42,12 @@ class LoadedSource:
             names = tuple(f"c{position}" for position in range(len(columns)))
             table = self._connection.new_name()
             self._connection.load(table, dict(zip(names, columns, strict=True)))
-            known = self._relations[predicate] = SqlRelation(exp.to_table(table), names)
+            known = self._relations[predicate] = SqlRelation(exp.to_table(table), names, own=True)
         return known
 
-    def constant(self, type_name: str, name: str) -> exp.Expr | None:
+    def equals(self, value: exp.Expr, type_name: str, name: str) -> exp.Expr:
         code = self._database.population(type_name).code(name)
-        return None if code == UNKNOWN else integer(code)
+        return exp.false() if code == UNKNOWN else exp.EQ(this=value, expression=integer(code))
 
     def key_values(self, type_name: str, codes: Codes) -> Values:
         # Unknown keys stay -1: no fact has that code.

@@ -13,15 +13,9 @@ import numpy as np
 import numpy.typing as npt
 from sqlglot import exp
 
-from hornbeam.engines.sql import (
-    Dialect,
-    Placed,
-    SqlSource,
-    Tables,
-    message_query,
-    projection_query,
-)
+from hornbeam.engines.sql import Dialect, SqlSource
 from hornbeam.engines.sql_plan import Attached, Formula, Guard, Message, Projection
+from hornbeam.engines.sql_queries import Placed, Tables, message_query, projection_query
 from hornbeam.engines.sql_sizes import Sizes
 from hornbeam.errors import EngineError
 
@@ -102,7 +96,7 @@ class MessageTables:
 
     @property
     def tables(self) -> Tables:
-        return Tables(self._placed, self.guards, self._largest)
+        return Tables(self._placed, self.guards, self._largest, self._sizes.population)
 
     def cost(self, formula: Formula, planned: set[Message]) -> int:
         """Bytes of the tables that a formula needs and that neither exist nor are planned, which it adds."""

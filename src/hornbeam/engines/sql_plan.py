@@ -13,7 +13,8 @@ constants and children, so that one pass over the root computes many of them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from itertools import combinations
 from typing import NamedTuple
 
@@ -77,9 +78,10 @@ class Attached(NamedTuple):
 
 
 class Term(NamedTuple):
-    """An integer times a product of messages."""
+    """An integer times the sizes of populations, by type, times a product of messages."""
 
     coefficient: int
+    populations: tuple[str, ...]
     factors: tuple[Attached, ...]
 
 
@@ -90,35 +92,60 @@ class Formula(NamedTuple):
     head: tuple[int, ...]
 
 
-def formula(clause: Clause, schema: Schema, size: Callable[[str], int]) -> Formula:
-    """The plan of a clause; ``size`` gives the population of a type.
+def formula(clause: Clause, schema: Schema) -> Formula:
+    """The plan of a clause.
 
     >>> from hornbeam.syntax import parse_clause
     >>> schema = Schema({"risk": ("p",), "friends": ("p", "p"), "smokes": ("p",)})
-    >>> clause = parse_clause("risk(A) :- friends(A,B), not smokes(B).")
-    >>> [(term.coefficient, len(term.factors)) for term in formula(clause, schema, {"p": 3}.get).terms]
-    [(1, 1), (-1, 1)]
+    >>> clause = parse_clause("risk(A) :- friends(A,B), not smokes(C).")
+    >>> [(term.coefficient, term.populations, len(term.factors)) for term in formula(clause, schema).terms]
+    [(1, ('p',), 1), (-1, (), 2)]
     """
     types = schema.variable_types(clause)
     free = clause.free_variables()
     arity = len(clause.head.args)
     positive = [literal for literal in clause.body if isinstance(literal, Atom)]
     negated = [atom_of(literal) for literal in clause.body if isinstance(literal, Not)]
-    found: dict[tuple[Attached, ...], int] = {}
+    found: dict[tuple[tuple[str, ...], tuple[Attached, ...]], int] = {}
     for number in range(len(negated) + 1):
         for chosen in combinations(negated, number):
             body = tuple(dict.fromkeys((*positive, *chosen)))
             used = {variable for atom in body for variable in literal_variables(atom)}
-            coefficient = (-1) ** number
-            for variable in free:
-                if variable not in used:
-                    coefficient *= size(types[variable])
-            if coefficient:
-                factors = tuple(_factors(body, range(arity)))
-                found[factors] = found.get(factors, 0) + coefficient
-    terms = tuple(Term(coefficient, factors) for factors, coefficient in found.items() if coefficient)
+            populations = tuple(sorted(types[variable] for variable in free if variable not in used))
+            product = (populations, tuple(_factors(body, range(arity))))
+            found[product] = found.get(product, 0) + (-1) ** number
+    terms = tuple(Term(coefficient, *product) for product, coefficient in found.items() if coefficient)
     head = sorted({variable for term in terms for factor in term.factors for variable in factor.at})
     return Formula(terms, tuple(head))
+
+
+def body_of(message: Message) -> tuple[Atom, ...]:
+    """The atoms that a message counts, its anchors numbered first, for a reader.
+
+    >>> from hornbeam.syntax import parse_clause
+    >>> schema = Schema({"risk": ("p",), "friends": ("p", "p"), "smokes": ("p",)})
+    >>> plan = formula(parse_clause("risk(A) :- friends(B,A), smokes(B)."), schema)
+    >>> body_of(plan.terms[0].factors[0].message)
+    (Atom(predicate='friends', args=(1, 0)), Atom(predicate='smokes', args=(1,)))
+    """
+    atoms: list[Atom] = []
+    _add_atoms(message, dict(enumerate(range(message.shape.anchors))), atoms)
+    return tuple(dict.fromkeys(atoms))
+
+
+def _add_atoms(message: Message, names: dict[int, int], atoms: list[Atom]) -> None:
+    used = {term for atom in atoms for term in atom.args if isinstance(term, int)} | set(names.values())
+    fresh = iter(range(max(used, default=-1) + 1, 1000))
+    constants = iter(message.constants)
+    args = tuple(
+        next(constants) if arg is None else names[arg] if arg in names else names.setdefault(arg, next(fresh))
+        for arg in message.shape.args
+    )
+    atoms.append(Atom(message.shape.predicate, args))
+    for child in message.children:
+        _add_atoms(
+            child.message, {number: names[variable] for number, variable in enumerate(child.at)}, atoms
+        )
 
 
 def _factors(body: Sequence[Atom], head: Iterable[int]) -> Iterator[Attached]:
@@ -159,7 +186,11 @@ def _message(atoms: Sequence[Atom], at: tuple[int, ...], guard: Guard | None) ->
         for variable in literal_variables(atom):
             names.setdefault(variable, len(names))
     body = canonical_body([rename(atom, names) for atom in atoms], anchors)
-    component = tuple(atom for atom in body if isinstance(atom, Atom))
+    return _planned(tuple(atom for atom in body if isinstance(atom, Atom)), anchors, guard)
+
+
+@lru_cache(maxsize=65536)
+def _planned(component: tuple[Atom, ...], anchors: int, guard: Guard | None) -> Message:
     wanted = set(range(anchors))
     if guard is None:
         roots = [atom for atom in component if wanted <= set(atom.args)]

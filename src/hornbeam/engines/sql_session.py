@@ -17,10 +17,11 @@ from sqlglot import exp
 from hornbeam.clauses import Clause
 from hornbeam.database import Codes
 from hornbeam.engines.contract import INT64_MAX, Column, Counts, Session, Skipped, Sums
-from hornbeam.engines.sql import Dialect, SqlSource, counts_query, own_column, own_table, product
+from hornbeam.engines.sql import Dialect, SqlSource, own_column, own_table, product
 from hornbeam.engines.sql_examples import Head, SqlExamples
 from hornbeam.engines.sql_messages import CELL, MOST_COLUMNS, Connection, MessageTables, Values, needed
 from hornbeam.engines.sql_plan import Bindings, Formula, Message, formula
+from hornbeam.engines.sql_queries import counts_query
 from hornbeam.engines.sql_sizes import WIDE_MAX, Sizes, Statistics
 
 LEAST_GRADIENT = 2**30
@@ -73,7 +74,6 @@ class SqlSession(Session):
     ) -> None:
         self._connection = connection
         self._source = source
-        self._statistics = statistics
         self._total = total
         self._memory = memory
         self._head_types: tuple[str, ...] = ()
@@ -149,7 +149,7 @@ class SqlSession(Session):
         batch: dict[Clause, Formula] = {}
         room = self._memory // 4
         for clause in clauses:
-            plan = formula(clause, self._source.schema, self._statistics.population)
+            plan = formula(clause, self._source.schema)
             refused = self._refused(clause, plan)
             if refused is not None:
                 self._kept[clause] = refused
@@ -194,8 +194,14 @@ class SqlSession(Session):
     def _keep(self, head: Head, plans: dict[Clause, Formula]) -> list[_Kept]:
         """Make a table of counts; its members with their sums, without those that turn out too large."""
         name = self._connection.new_name()
-        tables = self._messages.tables
-        query = counts_query(self._source, self._connection.dialect, list(plans.values()), head, tables)
+        query = counts_query(
+            self._source,
+            self._connection.dialect,
+            list(plans.values()),
+            head,
+            self._examples.bindings(head).table,
+            self._messages.tables,
+        )
         self._connection.create(name, query)
         table = _Table(name, head, CELL * self._bindings(head) * (1 + len(plans)))
         self._tables[name] = table

@@ -41,6 +41,9 @@ class Sizes:
         self._bindings = bindings
         self._largest: dict[Message, int] = {}
 
+    def population(self, type_name: str) -> int:
+        return self._statistics.population(type_name)
+
     def largest(self, message: Message) -> int:
         """No number of the message is greater; at least 1, so that products of bounds bound products."""
         known = self._largest.get(message)
@@ -56,6 +59,8 @@ class Sizes:
         result = 0
         for term in formula.terms:
             size = abs(term.coefficient)
+            for type_name in term.populations:
+                size *= self.population(type_name)
             for factor in term.factors:
                 size *= self.largest(factor.message)
             result += size

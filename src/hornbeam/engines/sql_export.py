@@ -1,0 +1,336 @@
+"""Weighted clauses as one query that scores a table of examples, in any dialect.
+
+The query reads the tables that hold the facts, under their own names; everything it makes is a
+common table expression. Duplicate rows and rows with NULL are not facts. Constants are compared as
+text, keys with each other as they are.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy.typing as npt
+import sqlglot
+from sqlglot import exp
+
+from hornbeam.clauses import Clause, format_clause, format_literal, variable_name
+from hornbeam.database import Codes
+from hornbeam.engines.contract import INT64_MAX
+from hornbeam.engines.sql import Dialect, SqlRelation, column, integer, own_column, product
+from hornbeam.engines.sql_messages import needed
+from hornbeam.engines.sql_plan import Bindings, Formula, Guard, Message, body_of, formula
+from hornbeam.engines.sql_queries import Placed, Tables, counts_query, message_query, projection_query
+from hornbeam.errors import OptionError, SchemaError, did_you_mean
+from hornbeam.schema import Schema
+
+LARGEST_SCORE = 700
+"""exp of more overflows, and some systems refuse it; probabilities there are 0 or 1 to 1e-300."""
+
+
+class SqlTable(NamedTuple):
+    """A table in the user's database: the parts of its name, and its column for each argument."""
+
+    name: tuple[str, ...]
+    columns: tuple[str, ...]
+
+
+class Weighted(NamedTuple):
+    """A clause, its weights ``[w0, w1, w2]``, and the total to use; None takes it from the data."""
+
+    clause: Clause
+    weights: tuple[float, float, float]
+    total: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Scoring:
+    """What a scoring query is made of."""
+
+    target: str
+    schema: Schema
+    prior: float
+    clauses: Sequence[Weighted]
+
+
+def scoring_query(
+    scoring: Scoring,
+    dialect: str,
+    tables: Mapping[str, SqlTable] | None = None,
+    examples: SqlTable | None = None,
+) -> str:
+    """One query: a row per example with its keys, each clause's counts, the log-odds, the probability.
+
+    Without a mapping, facts are expected in a table named as the predicate, and examples in
+    ``examples``, with columns ``arg1 arg2 ...``.
+    """
+    known = _dialects()
+    if dialect not in known:
+        raise OptionError(f'no dialect "{dialect}". {did_you_mean(dialect, known, "Dialects")}')
+    return _Export(scoring, Dialect(dialect, "BIGINT"), tables or {}, examples).text()
+
+
+def _dialects() -> list[str]:
+    return sorted(name for name in sqlglot.Dialect.classes if name)
+
+
+def _arguments(number: int) -> tuple[str, ...]:
+    return tuple(f"arg{position + 1}" for position in range(number))
+
+
+class _Part(NamedTuple):
+    """A named part of the query."""
+
+    name: str
+    query: exp.Select
+    comment: str = ""
+
+
+class _Names:
+    """Plain words for the parts of the query; none hides a table of the user's."""
+
+    def __init__(self, tables: Iterable[SqlTable]) -> None:
+        self._taken = {table.name[-1].lower() for table in tables}
+
+    def take(self, word: str) -> str:
+        while word in self._taken:
+            word += "_"
+        self._taken.add(word)
+        return word
+
+
+class _Facts:
+    """The user's tables as a source: one common table expression for each predicate used."""
+
+    def __init__(self, schema: Schema, tables: Mapping[str, SqlTable], names: _Names) -> None:
+        self.schema = schema
+        self._tables = tables
+        self._names_free = names
+        self._names: dict[str, str] = {}
+        for predicate, table in tables.items():
+            if len(table.columns) != schema.arity(predicate):
+                raise SchemaError(
+                    f'table {".".join(table.name)} has {len(table.columns)} columns for "{predicate}", '
+                    f"which takes {schema.arity(predicate)}; name one column per argument."
+                )
+
+    def relation(self, predicate: str) -> SqlRelation:
+        columns = tuple(f"c{position}" for position in range(self.schema.arity(predicate)))
+        return SqlRelation(exp.to_table(self.name(predicate)), columns, own=True)
+
+    def equals(self, value: exp.Expr, type_name: str, name: str) -> exp.Expr:
+        return exp.EQ(this=exp.cast(value, "TEXT"), expression=exp.Literal.string(name))
+
+    def key_values(self, type_name: str, codes: Codes) -> npt.NDArray[Any]:
+        raise NotImplementedError  # a query has no keys of its own
+
+    def name(self, predicate: str) -> str:
+        """A plain word for a predicate's facts; two predicates never share one."""
+        if predicate not in self._names:
+            word = "facts_" + re.sub(r"[^a-z0-9]+", "_", predicate.lower())
+            self._names[predicate] = self._names_free.take(word)
+        return self._names[predicate]
+
+    def parts(self) -> list[_Part]:
+        """The facts of each predicate used so far, under their plain names."""
+        return [_Part(name, self._facts(predicate)) for predicate, name in self._names.items()]
+
+    def _facts(self, predicate: str) -> exp.Select:
+        table = self._tables[predicate]
+        columns = [column(name, "f") for name in table.columns]
+        named = [exp.alias_(value.copy(), f"c{position}") for position, value in enumerate(columns)]
+        select = exp.select(*named).distinct().from_(_table(table, "f"))
+        return select.where(*(exp.Not(this=exp.Is(this=value, expression=exp.null())) for value in columns))
+
+
+class _Export:
+    def __init__(
+        self,
+        scoring: Scoring,
+        dialect: Dialect,
+        tables: Mapping[str, SqlTable],
+        examples: SqlTable | None,
+    ) -> None:
+        self._scoring = scoring
+        self._dialect = dialect
+        self._arity = scoring.schema.arity(scoring.target)
+        self._examples = examples or SqlTable(("examples",), _arguments(self._arity))
+        if len(self._examples.columns) != self._arity:
+            raise SchemaError(
+                f"the examples have {len(self._examples.columns)} key columns, but "
+                f'"{scoring.target}" takes {self._arity}; name one column per argument.'
+            )
+        predicates = scoring.schema.predicates
+        defaults = {name: SqlTable((name,), _arguments(len(types))) for name, types in predicates.items()}
+        self._names = _Names([self._examples, *(defaults | dict(tables)).values()])
+        self._facts = _Facts(scoring.schema, defaults | dict(tables), self._names)
+        self._keys = self._names.take("example_keys")
+        self._placed: dict[Message, Placed] = {}
+        self._guards: dict[Guard, str] = {}
+        self._sizes: dict[str, str] = {}
+
+    def text(self) -> str:
+        """The whole query, each part after those that it reads."""
+        plans = [formula(weighted.clause, self._scoring.schema) for weighted in self._scoring.clauses]
+        tables = Tables(self._placed, self._guards, None, self._population)
+        messages = list(self._messages(plans, tables))
+        keys = [f"k{number}" for number in range(self._arity)]
+        head = tuple(range(self._arity))
+        query = counts_query(self._facts, self._dialect, plans, head, self._keys, tables, keys)
+        counts = _Part(self._names.take("clause_counts"), query)
+        features = _Part(self._names.take("clause_features"), self._features(counts.name))
+        scores = _Part(self._names.take("example_scores"), self._scores(features.name))
+        populations = [_Part(name, self._size(type_name)) for type_name, name in self._sizes.items()]
+        examples = _Part(self._keys, self._key_columns())
+        parts = [examples, *self._facts.parts(), *populations, *messages, counts, features, scores]
+        query = self._result(scores.name)
+        for name, part, comment in parts:
+            if comment:
+                part.add_comments([_comment(comment)])
+            query = query.with_(name, as_=part, copy=False)
+        return self._dialect.text(query, pretty=True) + "\n"
+
+    def _key_columns(self) -> exp.Select:
+        named = [
+            exp.alias_(column(name, "e"), f"k{number}") for number, name in enumerate(self._examples.columns)
+        ]
+        return exp.select(*named).from_(_table(self._examples, "e"))
+
+    def _messages(self, plans: Iterable[Formula], tables: Tables) -> Iterator[_Part]:
+        for message in needed(plans):
+            if message.is_relation:
+                continue
+            if message.shape.guard is not None:
+                yield from self._guard(message.shape.guard)
+            name = self._names.take(f"message_{len(self._placed) + 1}")
+            query = message_query(self._facts, self._dialect, [message], tables)
+            self._placed[message] = Placed(name, "n0")
+            anchors = ", ".join(map(variable_name, range(message.shape.anchors)))
+            body = ", ".join(map(format_literal, body_of(message)))
+            yield _Part(name, query, f"for each {anchors}: {body}" if anchors else body)
+
+    def _guard(self, guard: Guard) -> Iterator[_Part]:
+        if guard in self._guards:
+            return
+        if isinstance(guard, Bindings):
+            named = [
+                exp.alias_(own_column(f"k{variable}"), f"k{number}")
+                for number, variable in enumerate(guard.head)
+            ]
+            query = exp.select(*named).distinct().from_(self._keys)
+        else:
+            if guard.of.guard is not None:
+                yield from self._guard(guard.of.guard)
+            query = projection_query(self._facts, guard, self._guards)
+        self._guards[guard] = self._names.take(f"bindings_{len(self._guards) + 1}")
+        yield _Part(self._guards[guard], query)
+
+    # --- populations -----------------------------------------------------------------------------
+
+    def _population(self, type_name: str) -> exp.Expr:
+        """The size of a type's population, asked of the data."""
+        if type_name not in self._sizes:
+            self._sizes[type_name] = self._names.take(f"population_{len(self._sizes) + 1}")
+        return exp.select("n").from_(self._sizes[type_name]).subquery()
+
+    def _size(self, type_name: str) -> exp.Select:
+        """How many constants the facts and the examples have at arguments of a type."""
+        parts = []
+        for predicate, types in self._scoring.schema.predicates.items():
+            for position, own in enumerate(types):
+                if own == type_name and predicate == self._scoring.target:
+                    value = own_column(f"k{position}")
+                    known = exp.Not(this=exp.Is(this=value.copy(), expression=exp.null()))
+                    parts.append(_distinct(value, self._keys).where(known))
+                elif own == type_name:
+                    parts.append(_distinct(own_column(f"c{position}"), self._facts.name(predicate)))
+        union: exp.Query = parts[0]
+        for part in parts[1:]:
+            union = union.union(part)
+        query = exp.select(exp.alias_(exp.Count(this=exp.Star()), "n")).from_(union.subquery("constants"))
+        query.add_comments([_comment(f"the population of {type_name}")])
+        return query
+
+    def _total(self, weighted: Weighted) -> exp.Expr:
+        if weighted.total is not None:
+            exact = weighted.total <= INT64_MAX
+            return integer(weighted.total) if exact else exp.Literal.number(float(weighted.total))
+        types = self._scoring.schema.variable_types(weighted.clause)
+        sizes = [_double(self._population(types[variable])) for variable in weighted.clause.free_variables()]
+        return product(sizes)
+
+    # --- scores ----------------------------------------------------------------------------------
+
+    def _features(self, counts: str) -> exp.Select:
+        """True and false counts side by side."""
+        named: list[exp.Expr] = [own_column(f"k{number}") for number in range(self._arity)]
+        for number, weighted in enumerate(self._scoring.clauses):
+            true = own_column(f"t{number}")
+            false = exp.Sub(this=self._total(weighted), expression=true.copy())
+            counted = exp.alias_(true, f"true_{number + 1}")
+            counted.add_comments([_comment(format_clause(weighted.clause))])
+            named += [counted, exp.alias_(false, f"false_{number + 1}")]
+        return exp.select(*named).from_(counts)
+
+    def _scores(self, features: str) -> exp.Select:
+        score: exp.Expr = _number(self._scoring.prior)
+        for number, weighted in enumerate(self._scoring.clauses):
+            w0, w1, w2 = map(_number, weighted.weights)
+            true, false = (_double(own_column(f"{name}_{number + 1}")) for name in ("true", "false"))
+            part = exp.Add(
+                this=exp.Paren(this=exp.Add(this=w0, expression=exp.Mul(this=w1, expression=true))),
+                expression=exp.Mul(this=w2, expression=false),
+            )
+            score = exp.Add(this=score, expression=exp.Paren(this=part))
+        return exp.select(exp.Star(), exp.alias_(_double(score), "score")).from_(features)
+
+    def _result(self, scores: str) -> exp.Select:
+        named = [
+            exp.alias_(own_column(f"k{number}"), exp.to_identifier(name, quoted=True))
+            for number, name in enumerate(self._examples.columns)
+        ]
+        for number in range(len(self._scoring.clauses)):
+            named += [own_column(f"true_{number + 1}"), own_column(f"false_{number + 1}")]
+        score = own_column("score")
+        above = exp.GT(this=score.copy(), expression=_number(LARGEST_SCORE))
+        below = exp.LT(this=score.copy(), expression=_number(-LARGEST_SCORE))
+        limits = [(above, LARGEST_SCORE), (below, -LARGEST_SCORE)]
+        within = exp.Case(
+            ifs=[exp.If(this=condition, true=_number(limit)) for condition, limit in limits],
+            default=score.copy(),
+        )
+        power = exp.Exp(this=exp.Neg(this=within))
+        probability = exp.Div(
+            this=_number(1.0),
+            expression=exp.Paren(this=exp.Add(this=_number(1.0), expression=power)),
+            typed=False,
+            safe=False,
+        )
+        named += [score, exp.alias_(probability, "probability")]
+        return exp.select(*named).from_(scores)
+
+
+def _distinct(value: exp.Column, table: str) -> exp.Select:
+    return exp.select(exp.alias_(value, "constant")).distinct().from_(table)
+
+
+def _table(table: SqlTable, alias: str) -> exp.Expr:
+    *qualifiers, name = (exp.to_identifier(part, quoted=True) for part in table.name)
+    keys = ("db", "catalog")
+    parts = dict(zip(keys, reversed(qualifiers), strict=False))
+    return exp.alias_(exp.Table(this=name, **parts), alias, table=True)
+
+
+def _double(value: exp.Expr) -> exp.Expr:
+    return exp.cast(value, "DOUBLE")
+
+
+def _number(value: float) -> exp.Expr:
+    return exp.Neg(this=_number(-value)) if value < 0 else exp.Literal.number(repr(value))
+
+
+def _comment(text: str) -> str:
+    """Text that cannot end its comment, nor begin another."""
+    return " " + text.replace("*/", "* /").replace("/*", "/ *").replace("\n", " ").strip() + " "

@@ -1,0 +1,307 @@
+"""Messages and counts as SQL queries: expression trees only, no connection."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from sqlglot import exp
+
+from hornbeam.engines.contract import INT64_MAX
+from hornbeam.engines.sql import (
+    Dialect,
+    SqlSource,
+    aliased,
+    conjunction,
+    integer,
+    own_column,
+    own_table,
+    product,
+)
+from hornbeam.engines.sql_plan import Attached, Formula, Guard, Message, Projection, Shape, Term
+
+
+class Placed(NamedTuple):
+    """Where a message is: a table with key columns ``k0 k1 ...`` and one column of numbers."""
+
+    table: str
+    column: str
+
+
+@dataclass(frozen=True, slots=True)
+class Tables:
+    """What a query may refer to: messages, guards (also bindings of examples), and number sizes."""
+
+    messages: Mapping[Message, Placed]
+    guards: Mapping[Guard, str]
+    largest: Mapping[Message, int] | None
+    """an upper bound of each message's numbers, which decides types; None leaves types to the system"""
+    population: Callable[[str], int | exp.Expr]
+    """the size of a type's population"""
+
+
+@dataclass(slots=True)
+class _Join:
+    """A child to join: where from, on what, and how to read its number."""
+
+    item: exp.Expr
+    on: Sequence[exp.Expr]
+    present: exp.Expr
+    """a column that is NULL where the join found nothing"""
+    users: int = 0
+
+
+class _Joins:
+    """Children joined at most once each, whatever number of columns need them."""
+
+    def __init__(self, source: SqlSource, tables: Tables, values: Mapping[int, exp.Expr]) -> None:
+        self._source = source
+        self._tables = tables
+        self._values = values
+        self._joins: dict[tuple[str, tuple[int, ...]], _Join] = {}
+        self._aliases: dict[tuple[str, tuple[int, ...]], str] = {}
+
+    def use(self, attached: Sequence[Attached]) -> None:
+        """Note that one column needs these children, all of them."""
+        for place in dict.fromkeys(map(self._place, attached)):
+            self._joins[place].users += 1
+
+    def number(self, attached: Attached, inner: bool) -> exp.Expr | None:
+        """The child's number in a row; None where it is always 1."""
+        place = self._place(attached)
+        if not attached.message.is_relation:
+            alias = self._aliases[place]
+            return own_column(self._tables.messages[attached.message].column, alias)
+        if inner:
+            return None
+        missing = exp.Is(this=self._joins[place].present.copy(), expression=exp.null())
+        return exp.Case(ifs=[exp.If(this=missing, true=integer(0))], default=integer(1))
+
+    def needed_by_all(self, attached: Attached, columns: int) -> bool:
+        return self._joins[self._place(attached)].users == columns
+
+    def add_to(self, select: exp.Select, columns: int) -> exp.Select:
+        """The select with the joins; one that every column needs drops rows without a match."""
+        for join in self._joins.values():
+            kind = "INNER" if join.users == columns else "LEFT"
+            if join.on:
+                select = select.join(join.item, on=conjunction(join.on), join_type=kind, copy=False)
+            else:
+                select = select.join(join.item, join_type="CROSS", copy=False)
+        return select
+
+    def _place(self, attached: Attached) -> tuple[str, tuple[int, ...]]:
+        message, at = attached
+        if message.is_relation:
+            shape = message.shape
+            terms = tuple(at[arg] for arg in shape.args if arg is not None)
+            place = (f"relation {shape.predicate}", terms)
+            if place not in self._joins:
+                alias = self._alias(place)
+                relation = self._source.relation(shape.predicate)
+                on = [
+                    exp.EQ(this=relation.column(position, alias), expression=self._values[term].copy())
+                    for position, term in enumerate(terms)
+                ]
+                self._joins[place] = _Join(aliased(relation.item, alias), on, relation.column(0, alias))
+            return place
+        table = self._tables.messages[message].table
+        place = (f"message {table}", at)
+        if place not in self._joins:
+            alias = self._alias(place)
+            on = [
+                exp.EQ(this=own_column(f"k{number}", alias), expression=self._values[variable].copy())
+                for number, variable in enumerate(at)
+            ]
+            self._joins[place] = _Join(own_table(table, alias), on, own_column("k0", alias))
+        return place
+
+    def _alias(self, place: tuple[str, tuple[int, ...]]) -> str:
+        return self._aliases.setdefault(place, f"m{len(self._aliases)}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Root:
+    """The join of guard and root that all messages of a shape start from."""
+
+    select: exp.Select
+    values: dict[int, exp.Expr]
+    constant_columns: list[exp.Expr]
+    constant_types: list[str]
+
+
+def _root(source: SqlSource, shape: Shape, guards: Mapping[Guard, str]) -> _Root:
+    relation = source.relation(shape.predicate)
+    types = source.schema.types_of(shape.predicate)
+    values: dict[int, exp.Expr] = {}
+    if shape.guard is not None:
+        values = {number: own_column(f"k{number}", "g") for number in range(shape.anchors)}
+    conditions: list[exp.Expr] = []
+    constant_columns: list[exp.Expr] = []
+    constant_types: list[str] = []
+    for position, (arg, type_name) in enumerate(zip(shape.args, types, strict=True)):
+        here = relation.column(position, "f")
+        if arg is None:
+            constant_columns.append(here)
+            constant_types.append(type_name)
+        elif arg in values:
+            conditions.append(exp.EQ(this=here, expression=values[arg].copy()))
+        else:
+            values[arg] = here
+    facts = aliased(relation.item, "f")
+    if shape.guard is None:
+        select = exp.Select().from_(facts, copy=False)
+        if conditions:
+            select = select.where(*conditions, copy=False)
+    else:
+        select = exp.Select().from_(own_table(guards[shape.guard], "g"), copy=False)
+        select = select.join(facts, on=conjunction(conditions), join_type="INNER", copy=False)
+    return _Root(select, values, constant_columns, constant_types)
+
+
+def message_query(
+    source: SqlSource, dialect: Dialect, messages: Sequence[Message], tables: Tables
+) -> exp.Select:
+    """Messages of one shape in one pass: their keys ``k0 k1 ...`` and numbers ``n0 n1 ...``.
+
+    Tables of the children and of the guard must be in ``tables``. Where one message has no row
+    but another has, its number is NULL, which means 0.
+    """
+    shape = messages[0].shape
+    root = _root(source, shape, tables.guards)
+    joins = _Joins(source, tables, root.values)
+    for message in messages:
+        joins.use(message.children)
+    one_choice = len({message.constants for message in messages}) == 1
+    select = root.select
+    if one_choice:
+        for condition in _equal(source, root, messages[0].constants):
+            select = select.where(condition, copy=False)
+    select = joins.add_to(select, len(messages))
+    keys = [root.values[number].copy() for number in range(shape.anchors)]
+    rows_repeat = not one_choice or any(arg is not None and arg >= shape.anchors for arg in shape.args)
+    summed = rows_repeat or not keys
+    numbers = []
+    for message in messages:
+        factors = [
+            number
+            for child in message.children
+            if (number := joins.number(child, joins.needed_by_all(child, len(messages)))) is not None
+        ]
+        wide = tables.largest is not None and tables.largest[message] > INT64_MAX
+        value = product(_widened(factors, dialect) if wide else factors)
+        if not one_choice:
+            chosen = conjunction(_equal(source, root, message.constants))
+            value = exp.Case(ifs=[exp.If(this=chosen, true=value)])
+        if summed:
+            counts_rows = one_choice and not factors
+            value = exp.Count(this=exp.Star()) if counts_rows else exp.Sum(this=value)
+        if tables.largest is not None and (wide or summed):
+            value = dialect.cast(value, wide)
+        numbers.append(value)
+    named = [exp.alias_(key, f"k{number}") for number, key in enumerate(keys)]
+    named += [exp.alias_(value, f"n{number}") for number, value in enumerate(numbers)]
+    select = select.select(*named, copy=False)
+    if summed and keys:
+        select = select.group_by(*(key.copy() for key in keys), copy=False)
+    return select
+
+
+def _equal(source: SqlSource, root: _Root, constants: Sequence[str]) -> list[exp.Expr]:
+    places = zip(root.constant_columns, root.constant_types, constants, strict=True)
+    return [source.equals(here.copy(), type_name, name) for here, type_name, name in places]
+
+
+def _widened(factors: list[exp.Expr], dialect: Dialect) -> list[exp.Expr]:
+    """Factors whose product does not overflow: the first is cast, the others follow."""
+    first = factors[0] if factors else integer(1)
+    return [dialect.cast(first, wide=True), *factors[1:]]
+
+
+def projection_query(source: SqlSource, projection: Projection, guards: Mapping[Guard, str]) -> exp.Select:
+    """The distinct values of some variables of a shape's join, as ``k0 k1 ...``."""
+    root = _root(source, projection.of, guards)
+    named = [
+        exp.alias_(root.values[variable].copy(), f"k{number}")
+        for number, variable in enumerate(projection.at)
+    ]
+    return root.select.select(*named, copy=False).distinct(copy=False)
+
+
+def counts_query(
+    source: SqlSource,
+    dialect: Dialect,
+    formulas: Sequence[Formula],
+    head: tuple[int, ...],
+    bindings: str,
+    tables: Tables,
+    carried: Sequence[str] = ("example",),
+) -> exp.Select:
+    """True counts ``t0 t1 ...`` of clauses for each row of a table of bindings of head variables.
+
+    That table has their values ``k0 k1 ...`` and what is ``carried`` beside the counts.
+    """
+    values = {variable: own_column(f"k{number}", "b") for number, variable in enumerate(head)}
+    joins = _Joins(source, tables, values)
+    for formula in formulas:
+        joins.use([factor for term in formula.terms for factor in term.factors])
+    select = exp.Select().from_(own_table(bindings, "b"), copy=False)
+    # Every binding keeps its row: no join may drop one, so none counts as needed by all.
+    select = joins.add_to(select, -1)
+    named: list[exp.Expr] = [own_column(name, "b") for name in carried]
+    for number, formula in enumerate(formulas):
+        count = _count(formula, joins, tables, dialect)
+        named.append(exp.alias_(count, f"t{number}"))
+    return select.select(*named, copy=False)
+
+
+def _count(formula: Formula, joins: _Joins, tables: Tables, dialect: Dialect) -> exp.Expr:
+    wide = tables.largest is not None and formula_size(formula, tables) > INT64_MAX
+    result: exp.Expr | None = None
+    for term in formula.terms:
+        if result is None:
+            result = _term(term, joins, tables, dialect, wide)
+        elif term.coefficient > 0:
+            result = exp.Add(this=result, expression=_term(term, joins, tables, dialect, wide))
+        else:
+            positive = term._replace(coefficient=-term.coefficient)
+            result = exp.Sub(this=result, expression=_term(positive, joins, tables, dialect, wide))
+    result = result or integer(0)
+    return result if tables.largest is None else dialect.cast(result, wide)
+
+
+def _term(term: Term, joins: _Joins, tables: Tables, dialect: Dialect, wide: bool) -> exp.Expr:
+    coefficient = term.coefficient
+    factors: list[exp.Expr] = []
+    for type_name in term.populations:
+        size = tables.population(type_name)
+        if isinstance(size, int):
+            coefficient *= size
+        else:
+            factors.append(size)
+    for factor in term.factors:
+        number = joins.number(factor, inner=False)
+        assert number is not None
+        if not factor.message.is_relation:
+            number = exp.Coalesce(this=number, expressions=[integer(0)])
+        factors.append(number)
+    if coefficient != 1 or not factors:
+        factors.insert(0, integer(coefficient))
+    return product(_widened(factors, dialect) if wide else factors)
+
+
+def formula_size(formula: Formula, tables: Tables) -> int:
+    """An upper bound of every number that computing a formula meets."""
+    assert tables.largest is not None
+    result = 0
+    for term in formula.terms:
+        size = abs(term.coefficient)
+        for type_name in term.populations:
+            population = tables.population(type_name)
+            assert isinstance(population, int)
+            size *= population
+        for factor in term.factors:
+            size *= tables.largest[factor.message]
+        result += size
+    return result

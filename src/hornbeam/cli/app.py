@@ -1,6 +1,6 @@
 """The verbs together, and what becomes of an error: one sentence, and never a traceback unasked.
 
-Exit status: 0 done, 2 a user's error, 130 interrupted (what was done is kept), 141 nobody reads.
+Exit status: 0 done, 2 a user's error, 130 interrupted (what was done is kept), 1 nobody reads it.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from typing import Annotated
 
 import typer
 
-from hornbeam.cli import learn, look, use
+from hornbeam.cli import export, learn, look, use
 from hornbeam.errors import HornbeamError
 from hornbeam.version import __version__
 
 # typer has its own copy of click and no public name for the errors that a wrong command line raises.
 _CommandLineError: type[Exception] = typer.BadParameter.__mro__[2]
 
-USER_ERROR, INTERRUPTED, BROKEN_PIPE = 2, 130, 141
+USER_ERROR, INTERRUPTED, BROKEN_PIPE = 2, 130, 1
 
 app = typer.Typer(
     name="hornbeam",
@@ -36,6 +36,7 @@ for verb in (
     look.show,
     use.explain,
     look.modes,
+    export.sql,
     learn.demo,
 ):
     app.command()(verb)
@@ -65,18 +66,17 @@ def main(arguments: list[str] | None = None) -> None:
     words = list(sys.argv[1:] if arguments is None else arguments)
     debug = "--debug" in words
     try:
-        status = app(args=[word for word in words if word != "--debug"], standalone_mode=False)
+        status = app(
+            [word for word in words if word != "--debug"], prog_name="hornbeam", standalone_mode=False
+        )
         sys.stdout.flush()
     except (HornbeamError, _CommandLineError) as error:
         if debug:
             raise
         status = USER_ERROR
         _complain(_sentence(error))
-    except KeyboardInterrupt:
-        if debug:
-            raise
+    except (KeyboardInterrupt, typer.Abort):
         status = INTERRUPTED
-        _complain("interrupted.")
     except BrokenPipeError:
         # Whoever read the output has left; Python would complain once more when closing it.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

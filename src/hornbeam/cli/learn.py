@@ -118,7 +118,8 @@ def fit(
         )
     interrupted = fitted.history.ended == INTERRUPTED
     if interrupted and not fitted.history.steps:
-        raise KeyboardInterrupt
+        say(["interrupted before the first step was done; nothing was written."])
+        raise typer.Exit(_INTERRUPTED)
     say(fitted.history.notices())
     if model is None:
         write_result([f"{fitted.model}\n"], None)

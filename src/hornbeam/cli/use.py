@@ -89,17 +89,16 @@ def explain(
     \b
     Example: hornbeam explain data/uwcse/fold1 --model m.json --example "advisedby(person1,person2)"
     """
+    from hornbeam.errors import ModelError
     from hornbeam.explain import explain as reasons
     from hornbeam.model import Model
     from hornbeam.model_json import load_model
 
     learned = load_model(model)
+    if not isinstance(learned, Model):
+        raise ModelError(f"a model of learner {learned.learner} has no clauses with counts to explain by.")
     counting, _ = _opened(learned, data, split, engine, memory)
     key, name = _example(learned, counting.database, example)
-    if not isinstance(learned, Model):
-        raise typer.BadParameter(
-            f"a model of the learner {learned.learner} cannot be explained example by example."
-        )
     explanation = reasons(learned, counting, key, name, shown)
     write_result([json_text(explanation.as_dict()) if json else f"{explanation}\n"], None)
 

@@ -9,6 +9,7 @@ from hornbeam.engines.contract import DEFAULT_MEMORY, Engine
 from hornbeam.errors import OptionError, did_you_mean
 
 ENGINES = {
+    "duckdb": ("hornbeam.engines.duckdb", "DuckDBEngine"),
     "memory": ("hornbeam.engines.memory", "MemoryEngine"),
     "naive": ("hornbeam.engines.naive", "NaiveEngine"),
 }
@@ -24,10 +25,16 @@ def open_engine(name: str, database: Database, memory: int = DEFAULT_MEMORY) -> 
     'naive'
     >>> open_engine("nave", build(Schema({}), (), {}))
     Traceback (most recent call last):
-    hornbeam.errors.OptionError: no engine "nave". Engines are: memory, naive. Did you mean "naive"?
+    hornbeam.errors.OptionError: no engine "nave". Engines are: duckdb, memory, naive. Did you mean "naive"?
     """
     if name not in ENGINES:
         raise OptionError(f'no engine "{name}". {did_you_mean(name, ENGINES, "Engines")}')
     module, engine = ENGINES[name]
-    made: Engine = getattr(import_module(module), engine)(database, memory)
+    try:
+        made: Engine = getattr(import_module(module), engine)(database, memory)
+    except ModuleNotFoundError as error:
+        raise OptionError(
+            f'engine "{name}" needs the package {error.name}, which is not installed: '
+            f'pip install "hornbeam[{name}]".'
+        ) from error
     return made

@@ -1,0 +1,539 @@
+"""The command line from the outside: what people type, what they read, what is left on disk."""
+
+import csv
+import io
+import json
+import os
+import pty
+import select
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from folders import boostsrl, flat, write
+from hornbeam.clauses import Atom, format_literal
+from hornbeam.cli import main
+from hornbeam.database import Database
+from hornbeam.engines.naive import NaiveEngine
+from hornbeam.evaluate import evaluate
+from hornbeam.generate import smokers, university
+from hornbeam.load import load
+from hornbeam.model_json import load_model
+from hornbeam.syntax import parse_clause
+
+DATA = Path(os.environ.get("HORNBEAM_DATA", Path(__file__).parents[3] / "shared" / "data"))
+needs_data = pytest.mark.skipif(not DATA.is_dir(), reason=f"public data sets are not at {DATA}")
+
+
+class Ran:
+    """What a command left: exit status, stdout, stderr."""
+
+    def __init__(self, status: object, out: str, err: str) -> None:
+        self.status, self.out, self.err = status, out, err
+
+    def rows(self) -> list[dict[str, str]]:
+        return list(csv.DictReader(io.StringIO(self.out)))
+
+
+@pytest.fixture
+def run(capsys):
+    def run(*words: object) -> Ran:
+        with pytest.raises(SystemExit) as left:
+            main(list(map(str, words)))
+        captured = capsys.readouterr()
+        return Ran(left.value.code, captured.out, captured.err)
+
+    return run
+
+
+def facts_text(database: Database) -> str:
+    lines = []
+    for predicate, relation in database.relations.items():
+        populations = [database.population(name) for name in database.schema.types_of(predicate)]
+        for row in zip(*(column.tolist() for column in relation.columns), strict=True):
+            names = tuple(population.names[code] for population, code in zip(populations, row, strict=True))
+            lines.append(f"{format_literal(Atom(predicate, names))}.")
+    return "\n".join(lines)
+
+
+def split_files(database: Database, split: str) -> dict[str, str]:
+    files = {f"{split}/{split}_facts.txt": facts_text(database)}
+    (target,) = database.example_sets
+    keys, labels = database.examples(target)
+    for name, label in (("pos", 1), ("neg", 0)):
+        atoms = (format_literal(Atom(target, tuple(key))) for key in keys[labels == label])
+        files[f"{split}/{split}_{name}.txt"] = "".join(f"{atom}.\n" for atom in atoms)
+    return files
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory) -> Path:
+    """A generated world on disk: train and test, with modes."""
+    train, test = smokers(n_persons=120, seed=1), smokers(n_persons=80, seed=2)
+    background = "".join(f"mode: {mode}\n" for mode in train.modes)
+    files = split_files(train, "train") | split_files(test, "test") | {"background.txt": background}
+    return write(tmp_path_factory.mktemp("world"), files)
+
+
+@pytest.fixture(scope="module")
+def model(world, tmp_path_factory) -> Path:
+    path = tmp_path_factory.mktemp("model") / "m.json"
+    with pytest.raises(SystemExit) as left:
+        main(["fit", str(world), "--model", str(path), "--steps", "4", "--max-literals", "2"])
+    assert left.value.code == 0
+    return path
+
+
+# --- fit -----------------------------------------------------------------------------------------
+
+
+def test_fit_writes_the_model_and_is_quiet_when_piped(world, tmp_path, run):
+    ran = run("fit", world, "--target", "CANCER", "--model", tmp_path / "m.json", "--steps", 2)
+    assert (ran.status, ran.out, ran.err) == (0, "", "")
+    assert len(load_model(tmp_path / "m.json").clauses) == 2
+    assert [path.name for path in tmp_path.iterdir()] == ["m.json"]
+
+
+def test_fit_without_a_file_prints_the_clauses(world, run):
+    ran = run("fit", world, "--steps", 1, "--max-literals", 2)
+    assert ran.status == 0
+    prior, clause = ran.out.splitlines()
+    assert prior == "prior 0"
+    assert clause.startswith("[")
+    assert "] : cancer(A) :- " in clause
+
+
+def test_the_same_command_gives_the_same_bytes(world, tmp_path, run):
+    for name in ("a.json", "b.json"):
+        run("fit", world, "--model", tmp_path / name, "--steps", 3)
+    assert (tmp_path / "a.json").read_bytes() == (tmp_path / "b.json").read_bytes()
+
+
+def test_every_option_of_a_fit_is_in_the_model(world, tmp_path, run):
+    options = (
+        "--preset paper --steps 2 --l2 5 --max-literals 3 --beam-width 2 --stop best --prior base-rate "
+        "--neg-pos-ratio 1.5 --seed 7 --negation --populations training --memory 1GB --time 10m"
+    )
+    ran = run("fit", world, "--model", tmp_path / "m.json", *shlex.split(options))
+    assert (ran.status, ran.err) == (0, "")
+    assert load_model(tmp_path / "m.json").settings == {
+        "n_steps": 2, "l2": 5.0, "max_literals": 3, "beam_width": 2, "stop": "best", "prior": "base-rate",
+        "neg_pos_ratio": 1.5, "seed": 7, "negation": True, "populations": "training",
+    }  # fmt: skip
+
+
+def test_presets_and_all_negatives(world, tmp_path, run):
+    run("fit", world, "--preset", "paper", "--steps", 1, "--model", tmp_path / "p.json")
+    assert load_model(tmp_path / "p.json").settings["populations"] == "database"
+    run("fit", world, "--neg-pos-ratio", "all", "--steps", 1, "--model", tmp_path / "a.json")
+    assert load_model(tmp_path / "a.json").settings["neg_pos_ratio"] is None
+
+
+def test_the_history_says_what_each_step_did(world, tmp_path, run):
+    run("fit", world, "--steps", 2, "--model", tmp_path / "m.json", "--history", tmp_path / "h.json")
+    history = json.loads((tmp_path / "h.json").read_text())
+    assert [step["step"] for step in history["steps"]] == [1, 2]
+    assert history["steps"][0]["clause"].startswith("cancer(A) :- ")
+
+
+def test_a_checkpoint_is_taken_up_by_the_same_command(world, tmp_path, run):
+    words = ("fit", world, "--steps", 2, "--checkpoint", tmp_path / "c")
+    first, second = run(*words), run(*words)
+    assert first.out == second.out
+    other = run("fit", world, "--steps", 2, "--l2", 3, "--checkpoint", tmp_path / "c")
+    assert other.status == 2
+    assert "this checkpoint belongs to a fit with other options" in other.err
+
+
+def test_a_time_limit_keeps_the_steps_and_says_so(world, tmp_path, run):
+    ran = run("fit", world, "--time", "0s", "--model", tmp_path / "m.json")
+    assert ran.status == 0
+    assert ran.err == "note: the fit was cut (time limit); the model has the 0 steps done.\n"
+    assert load_model(tmp_path / "m.json").settings["cut"] == "time limit"
+
+
+def test_candidates_beyond_the_budget_are_noted_once(tmp_path, run):
+    database = university(n_departments=1)
+    folder = write(tmp_path / "u", split_files(database, "train"))
+    write(folder, {"background.txt": "".join(f"mode: {mode}\n" for mode in database.modes)})
+    ran = run(
+        "fit", folder, "--memory", "10kB", "--steps", 2, "--max-literals", 2, "--model", tmp_path / "m.json"
+    )
+    assert ran.status == 0
+    assert ran.err.count("note: ") == 1
+    assert "candidate clauses could not be counted and were skipped" in ran.err
+
+
+# --- predict, evaluate, explain ------------------------------------------------------------------
+
+
+def test_predict_prints_one_row_per_example_of_the_test_split(world, model, run):
+    rows = run("predict", world, "--model", model).rows()
+    keys, labels = load(world, "test").examples("cancer")
+    assert list(rows[0]) == ["arg1", "label", "probability"]
+    assert [row["arg1"] for row in rows] == [key for (key,) in keys]
+    assert [int(row["label"]) for row in rows] == labels.tolist()
+    learned, database = load_model(model), load(world, "test")
+    expected = learned.probabilities(NaiveEngine(database), database.examples_of("cancer").keys)
+    assert [float(row["probability"]) for row in rows] == expected.tolist()
+
+
+def test_predict_writes_the_same_to_a_file(world, model, tmp_path, run):
+    printed = run("predict", world, "--model", model, "--split", "train")
+    ran = run("predict", world, "--model", model, "--split", "train", "--out", tmp_path / "p.csv")
+    assert (ran.status, ran.out) == (0, "")
+    assert (tmp_path / "p.csv").read_text() == printed.out
+
+
+def test_evaluate_scores_what_predict_predicts(world, model, run):
+    rows = run("predict", world, "--model", model).rows()
+    expected = evaluate([int(row["label"]) for row in rows], [float(row["probability"]) for row in rows])
+    ran = run("evaluate", world, "--model", model, "--json")
+    assert json.loads(ran.out) == expected.as_dict()
+    assert list(json.loads(ran.out)) == [
+        "auc_roc", "auc_pr", "auc_pr_2to1", "log_loss", "brier", "n_pos", "n_neg"
+    ]  # fmt: skip
+    text = run("evaluate", world, "--model", model).out
+    assert f"auc_roc      {expected.auc_roc:.6f}\n" in text
+
+
+def test_explain_says_why(world, model, run):
+    (row, *_) = run("predict", world, "--model", model).rows()
+    example = f"Cancer({row['arg1']})"
+    text = run("explain", world, "--model", model, "--example", example).out
+    assert text.startswith(f"cancer({row['arg1']}): probability {float(row['probability']):.4f}")
+    assert " because friends(" in text
+    document = json.loads(run("explain", world, "--model", model, "--example", example, "--json").out)
+    assert document["probability"] == float(row["probability"])
+
+
+def test_a_stranger_is_explained_with_a_note(world, model, run):
+    ran = run("explain", world, "--model", model, "--example", "cancer('Zoe X')")
+    assert ran.status == 0
+    assert ran.err == "note: 1 of 1 keys are not in the data (first: Zoe X); they count as having no facts.\n"
+    assert ran.out.startswith("cancer('Zoe X'): probability")
+
+
+def test_data_that_lack_a_predicate_are_noted_once(model, tmp_path, run):
+    folder = flat(tmp_path, "friends(ann,bob).", "mode: friends(+person,-person).")
+    ran = run("predict", folder, "--model", model)
+    assert ran.status == 0
+    assert ran.err.count("the data have no facts of smokes, which the model uses; counted as empty.") == 1
+    assert len(ran.rows()) == 2
+
+
+# --- count, show, modes, demo --------------------------------------------------------------------
+
+
+def test_count_prints_true_and_false(tmp_path, run):
+    folder = flat(tmp_path, "friends(ann,bob). friends(ann,'C, D'). smokes(bob).")
+    rows = run("count", folder, "cancer(A) :- friends(A,B), smokes(B).").rows()
+    assert rows == [{"arg1": "ann", "true": "1", "false": "2"}, {"arg1": "bob", "true": "0", "false": "3"}]
+
+
+@pytest.mark.parametrize("engine", ["memory", "naive", "duckdb"])
+def test_engines_count_the_same(engine, world, run):
+    clause = "cancer(A) :- friends(A,B), smokes(B)."
+    rows = run("count", world, clause, "--engine", engine).rows()
+    database = load(world, "train")
+    (expected,) = NaiveEngine(database).count(
+        [parse_clause(clause, database.schema)], database.examples_of("cancer").keys
+    )
+    assert [int(row["true"]) for row in rows] == expected.true.tolist()
+
+
+def test_names_come_out_bare_and_csv_is_quoted_where_it_must_be(tmp_path, run):
+    folder = flat(tmp_path, "smokes('A, \"B\"').", pos="cancer('A, \"B\"').", neg="cancer(Ω).")
+    ran = run("count", folder, "cancer(A) :- smokes(A).", "--out", tmp_path / "c.csv")
+    assert ran.status == 0
+    with (tmp_path / "c.csv").open(newline="", encoding="utf-8") as file:
+        assert list(csv.reader(file)) == [["arg1", "true", "false"], ['A, "B"', "1", "0"], ["Ω", "0", "1"]]
+
+
+def test_show_prints_what_was_learned(model, run):
+    text = run("show", model).out
+    assert text == f"{load_model(model)}\n"
+    compact = run("show", model, "--compact").out.splitlines()
+    bodies = [line.partition(" : ")[2] for line in compact[1:]]
+    assert len(bodies) == len(set(bodies)) <= len(text.splitlines()) - 1
+    assert run("show", model, "--json").out == model.read_text()
+
+
+def test_modes_are_inferred_where_there_are_none(tmp_path, run):
+    folder = flat(tmp_path, "friends(ann,bob). smokes(ann).")
+    ran = run("modes", folder)
+    assert "mode: smokes(+" in ran.out
+    assert ran.err.startswith("note: ")
+
+
+def test_printed_modes_read_back(tmp_path, run):
+    folder = flat(tmp_path, "friends(ann,bob). smokes(ann).")
+    first = run("modes", folder)
+    write(folder, {"background.txt": first.out})
+    assert run("modes", folder).out == first.out
+
+
+def test_the_demo_needs_no_data(run):
+    ran = run("demo")
+    assert (ran.status, ran.err) == (0, "")
+    assert "advisedby(A,B) :- publication(C,A), publication(C,B)." in ran.out
+    assert "auc_roc" in ran.out
+    assert "because publication(C," in ran.out
+
+
+def test_the_version_is_printed(run):
+    assert run("--version").out.startswith("hornbeam 0.")
+
+
+# --- user errors: one sentence, exit 2 -----------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        ("fit nowhere", 'cannot read "nowhere"'),
+        ("fit WORLD --target cnacer", 'no target "cnacer". Targets are: cancer. Did you mean "cancer"?'),
+        ("fit WORLD --target smokes", 'no examples of "smokes". Targets are: cancer.'),
+        ("fit WORLD --split dev", 'has no split "dev"; it has: test, train.'),
+        ("fit WORLD --preset papr", 'no preset "papr". Presets are: default, paper. Did you mean "paper"?'),
+        ("fit WORLD --l2 -1", "l2=-1.0 is refused: it must be a finite number above 0."),
+        ("fit WORLD --l2 much", "Invalid value for '--l2': "),
+        ("fit WORLD --steps 0", "n_steps=0 is refused: it must be a whole number from 1 to"),
+        ("fit WORLD --stop early", "stop='early' is refused: it must be 'best' or 'full'."),
+        ("fit WORLD --prior high", "prior='high' is refused: it must be a finite number or 'base-rate'."),
+        ("fit WORLD --neg-pos-ratio some", "neg_pos_ratio='some' is refused: it must be a finite number"),
+        ("fit WORLD --engine dukcdb", 'no engine "dukcdb". Engines are: duckdb, memory, naive.'),
+        ("fit WORLD --memory 2XB", "--memory 2XB is refused: it must be a size such as 500MB or 2GB."),
+        ("fit WORLD --memory 0", "--memory 0 is refused: it must be a size such as 500MB or 2GB."),
+        ("fit WORLD --time soon", "--time soon is refused: it must be a duration such as 30s, 10m or 2h."),
+        ("fit WORLD --model no/m.json", "no/m.json: cannot be written; name a file in a folder that exists"),
+        ("fit WORLD --history WORLD", "cannot be written; name a file in a folder that exists"),
+        ("fit WORLD --fast", "No such option: --fast"),
+        ("fit", "Missing argument 'DATA'."),
+        ("fly", "No such command 'fly'."),
+        ("predict WORLD", "Missing option '--model'."),
+        ("predict WORLD --model none.json", "none.json: no such model file."),
+        ("predict WORLD --model WORLD/background.txt", "background.txt:1:1: the model file is damaged"),
+        ("predict WORLD --model MODEL --split dev", 'has no split "dev"; it has: test, train.'),
+        ("predict WORLD --model MODEL --out no/p.csv", "no/p.csv: cannot be written"),
+        ("predict OTHER --model MODEL", "they have none of its predicates (friends, smokes), only"),
+        ("evaluate UNLABELLED --model MODEL", 'no examples of "cancer". Targets are: happy.'),
+        ("evaluate POSITIVE --model MODEL", "there are no negative examples; scores need at least one"),
+        ("fit POSITIVE", 'no negative example of "cancer" among 1; learning needs at least one of each'),
+        ("explain WORLD --model MODEL --example cancer(p1,p2)", 'has 2 arguments, but "cancer" takes 1'),
+        ("explain WORLD --model MODEL --example smokes(p1)", 'is of "smokes", but the model is of "cancer".'),
+        ("explain WORLD --model MODEL --example cancer(p1", '--example:1:7: this "(" is not closed.'),
+        ("explain WORLD --model MODEL --example cancer(p1) --shown -1", "Invalid value for '--shown'"),
+        ("count WORLD cancer(A):-frends(A,B).", 'no predicate "frends".'),
+        ("count WORLD cancer(A):-friends(A).", '"friends" has 1 argument here, but takes 2'),
+        ("count WORLD smokes(A):-friends(A,B).", 'no examples of "smokes". Targets are: cancer.'),
+        ("count WORLD cancer(A):-", "expected a predicate name, found the end of the text."),
+        ("show none.json", "none.json: no such model file."),
+        ("modes nowhere", 'cannot read "nowhere"'),
+    ],
+)  # fmt: skip
+def test_a_user_error_is_one_sentence(words, sentence, world, model, tmp_path, run, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    flat(tmp_path / "other", "likes(ann,tea).", pos="cancer(ann).", neg="cancer(bob).")
+    flat(tmp_path / "unlabelled", "smokes(ann).", pos="happy(ann).", neg="happy(bob).")
+    flat(tmp_path / "positive", "smokes(ann). smokes(bob).", pos="cancer(ann).", neg="")
+    places = {"WORLD": world, "MODEL": model} | {
+        name.upper(): tmp_path / name for name in ("other", "unlabelled", "positive")
+    }
+    for name, path in places.items():
+        words = words.replace(name, str(path))
+    ran = run(*words.split())
+    assert ran.status == 2
+    assert ran.out == ""
+    complaint = [line for line in ran.err.splitlines() if not line.startswith("note: ")]
+    assert len(complaint) == 1
+    assert complaint[0].startswith("hornbeam: ")
+    assert sentence in complaint[0]
+
+
+def test_predicting_on_a_flat_folder_with_a_split_is_refused(model, tmp_path, run):
+    ran = run("predict", flat(tmp_path, "smokes(ann)."), "--model", model, "--split", "test")
+    assert ran.status == 2
+    assert "flat folder with one set of examples" in ran.err
+
+
+def test_several_targets_must_be_named(tmp_path, run):
+    folder = flat(tmp_path, "smokes(ann).", pos="cancer(ann). happy(bob).", neg="cancer(bob). happy(ann).")
+    ran = run("fit", folder)
+    assert ran.status == 2
+    assert "the data have examples of several targets (cancer, happy); name one of them." in ran.err
+    assert run("fit", folder, "--target", "happy", "--steps", 1).status == 0
+
+
+def test_a_model_of_a_newer_format_is_refused(world, model, tmp_path, run):
+    (tmp_path / "new.json").write_text(
+        model.read_text().replace('"format_version": 1', '"format_version": 9')
+    )
+    ran = run("predict", world, "--model", tmp_path / "new.json")
+    assert ran.status == 2
+    assert "format version 9, but this Hornbeam reads up to 1: install a newer Hornbeam." in ran.err
+
+
+def test_debug_shows_the_traceback(model):
+    done = subprocess.run(
+        [sys.executable, "-m", "hornbeam", "show", "none.json", "--debug"], capture_output=True, text=True
+    )
+    assert "Traceback" in done.stderr
+    assert "ModelError" in done.stderr
+
+
+def test_an_output_that_cannot_be_written_leaves_the_old_one(world, model, tmp_path, run):
+    out = tmp_path / "p.csv"
+    out.write_text("old")
+    assert run("predict", world, "--model", model, "--split", "dev", "--out", out).status == 2
+    assert out.read_text() == "old"
+    assert [path.name for path in tmp_path.iterdir()] == ["p.csv"]
+
+
+# --- processes: terminals, pipes, signals --------------------------------------------------------
+
+
+def hornbeam(*words: object) -> list[str]:
+    return [sys.executable, "-m", "hornbeam", *map(str, words)]
+
+
+def on_a_terminal(*words: object) -> tuple[str, str]:
+    """Stdout (a pipe) and stderr (a terminal) of a command."""
+    ours, theirs = pty.openpty()
+    environment = os.environ | {"TERM": "xterm-256color", "COLUMNS": "160", "LINES": "40"}
+    with subprocess.Popen(
+        hornbeam(*words), stdout=subprocess.PIPE, stderr=theirs, env=environment
+    ) as process:
+        os.close(theirs)
+        seen = b""
+        while True:
+            try:
+                piece = os.read(ours, 65536)
+            except OSError:
+                break
+            if not piece:
+                break
+            seen += piece
+        assert process.stdout is not None
+        out = process.stdout.read().decode()
+    os.close(ours)
+    assert process.returncode == 0
+    return out, seen.decode()
+
+
+def test_progress_is_shown_on_a_terminal_only(world, tmp_path):
+    words = ("fit", world, "--steps", 3, "--max-literals", 2, "--model", tmp_path / "m.json")
+    out, screen = on_a_terminal(*words)
+    assert out == ""
+    assert "step 3/3" in screen
+    assert "candidates" in screen
+    assert "cancer(A) :- " in screen
+    assert "clauses from 120 examples, in" in screen
+    piped = subprocess.run(hornbeam(*words), capture_output=True, text=True, check=True)
+    assert (piped.stdout, piped.stderr) == ("", "")
+
+
+def test_the_result_on_stdout_is_the_same_with_and_without_a_terminal(world):
+    words = ("fit", world, "--steps", 2, "--max-literals", 2)
+    out, _ = on_a_terminal(*words)
+    assert out == subprocess.run(hornbeam(*words), capture_output=True, text=True, check=True).stdout
+
+
+def test_a_reader_that_leaves_is_no_error(tmp_path):
+    people = "".join(f"cancer(p{number}).\n" for number in range(100_000))
+    folder = flat(tmp_path, "smokes(p1).", pos=people, neg="cancer(x).")
+    with subprocess.Popen(
+        hornbeam("count", folder, "cancer(A) :- smokes(A)."), stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert process.stdout.readline() == b"arg1,true,false\n"
+        process.stdout.close()
+        complaints = process.stderr.read().decode().splitlines()
+    assert [line for line in complaints if not line.startswith("note: ")] == []
+    assert process.returncode == 1
+
+
+def interrupted(words: list[str], ready, seconds: float = 60) -> tuple[int, str, str]:
+    """The command's status, stdout and stderr when Ctrl-C comes as soon as it is ready."""
+    process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    end = time.monotonic() + seconds
+    while not ready() and process.poll() is None and time.monotonic() < end:
+        select.select([], [], [], 0.05)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate()
+    return process.returncode, out, err
+
+
+def test_ctrl_c_keeps_the_steps_done_and_says_so(world, tmp_path):
+    saved = tmp_path / "c" / "checkpoint.json"
+
+    def two_steps() -> bool:
+        return saved.exists() and len(json.loads(saved.read_text())["steps"]) >= 2
+
+    words = hornbeam(
+        "fit", world, "--steps", 100_000, "--model", tmp_path / "m.json", "--checkpoint", tmp_path / "c"
+    )
+    status, out, err = interrupted(words, two_steps)
+    assert status == 130
+    assert out == ""
+    model = load_model(tmp_path / "m.json")
+    assert len(model.clauses) >= 2
+    assert err == f"note: the fit was cut (interrupted); the model has the {len(model.clauses)} steps done.\n"
+    assert "Traceback" not in err
+
+
+def test_ctrl_c_before_the_first_step_writes_nothing(tmp_path):
+    started = tmp_path / "started"
+    script = (
+        "import pathlib, sys, hornbeam.boost, hornbeam.cli\n"
+        "def search(*_):\n"
+        f"    pathlib.Path({str(started)!r}).touch()\n"
+        "    while True: pass\n"
+        "hornbeam.boost.search = search\n"
+        "hornbeam.cli.main(sys.argv[1:])"
+    )
+    folder = boostsrl(tmp_path / "d", "train")
+    words = [sys.executable, "-c", script, "fit", str(folder), "--model", str(tmp_path / "m.json")]
+    status, out, err = interrupted(words, started.exists)
+    assert (status, out) == (130, "")
+    assert err.splitlines()[-1] == "note: interrupted before the first step was done; nothing was written."
+    assert not (tmp_path / "m.json").exists()
+
+
+# --- the toys of the public data -----------------------------------------------------------------
+
+
+@needs_data
+@pytest.mark.parametrize(
+    ("name", "target", "example"),
+    [
+        ("toy_cancer", "cancer", "cancer(zod)"),
+        ("toy_father", "father", "father(harrypotter,jamespotter)"),
+    ],
+)
+def test_the_toys_from_fit_to_explain(name, target, example, tmp_path, run):
+    folder, model = DATA / name, tmp_path / "m.json"
+    assert run("fit", folder, "--target", target, "--steps", 5, "--model", model).status == 0
+    scores = json.loads(run("evaluate", folder, "--model", model, "--json").out)
+    assert scores["auc_roc"] > 0.5
+    rows = run("predict", folder, "--model", model).rows()
+    assert len(rows) == scores["n_pos"] + scores["n_neg"]
+    assert run("explain", folder, "--model", model, "--example", example).out.startswith(example)
+
+
+@needs_data
+def test_the_toy_without_negatives_can_be_counted_but_not_learned(run):
+    folder = DATA / "toy_machines"
+    rows = run("count", folder, "machine(A,B) :- worn(A,C), replaceable(C).").rows()
+    assert len(rows) == 12
+    refused = run("fit", folder)
+    assert refused.status == 2
+    assert (
+        'no negative example of "machine" among 12; learning needs at least one of each label.' in refused.err
+    )

@@ -8,7 +8,7 @@ the budget is done in pieces.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,8 +16,8 @@ import numpy as np
 
 from hornbeam.clauses import Atom, literal_variables
 from hornbeam.engines.contract import INT64_MAX
-from hornbeam.engines.messages import RefusedError, Vector, float_bound
 from hornbeam.engines.plan import Core
+from hornbeam.engines.vectors import RefusedError, Weight, float_bound
 from hornbeam.engines.views import Facts, Integers, Links, fold, unique_rows
 
 BYTES_PER_BINDING = 16
@@ -72,7 +72,7 @@ class Join:
     """Joins one core for given bindings; counts the partial bindings it visits."""
 
     def __init__(
-        self, facts: Facts, core: Core, weights: dict[int, Vector], keep: frozenset[int], memory: int
+        self, facts: Facts, core: Core, weights: tuple[Weight, ...], keep: frozenset[int], memory: int
     ) -> None:
         self.facts = facts
         self.core = core
@@ -90,21 +90,49 @@ class Join:
     def run(self, bindings: Sequence[Integers]) -> Table:
         """The bindings with the kept variables, rows in order, distinct, with multiplicities."""
         start = Table(np.arange(len(bindings[0]), dtype=np.int64), dict(enumerate(bindings)), None)
-        return self._grow(start, self.core.atoms)
+        return self._grow(start, self.core.atoms, self.weights)
 
-    def _grow(self, table: Table, atoms: tuple[Atom, ...]) -> Table:
-        while atoms:
-            table, atoms = self._check(table, atoms)
-            table = self._sum_out(table, atoms)
+    def _grow(self, table: Table, atoms: tuple[Atom, ...], weights: tuple[Weight, ...]) -> Table:
+        while True:
+            table, atoms, weights = self._settle(table, atoms, weights)
             if not atoms:
-                break
-            step = self._cheapest(table, atoms)
+                return table
+            step = self._cheapest(table, atoms, weights)
             self._visit(step.cost)
-            if step.cost > self.chunk and len(table) > 1:
-                return self._in_pieces(table, atoms, step)
-            table = self._extend(table, step)
             atoms = tuple(atom for atom in atoms if atom not in step.atoms)
-        return self._sum_out(table, ())
+            if step.cost > self.chunk and len(table) > 1:
+                pieces = [
+                    self._grow(self._extend(part, cut), atoms, weights)
+                    for part, cut in self._pieces(table, step)
+                ]
+                return self._dropped(_concatenated(pieces), (), ())
+            table = self._extend(table, step)
+
+    def _settle(
+        self, table: Table, atoms: tuple[Atom, ...], weights: tuple[Weight, ...]
+    ) -> tuple[Table, tuple[Atom, ...], tuple[Weight, ...]]:
+        """Apply every weight and atom whose variables are bound; drop what nothing needs any more."""
+        later = []
+        for weight in weights:
+            if all(variable in table.columns for variable in weight.variables):
+                factor = weight.of(table.columns)
+                table = table.take(np.flatnonzero(factor)).scaled(factor[factor != 0])
+            else:
+                later.append(weight)
+        weights = tuple(later)
+        rest = []
+        for atom in atoms:
+            bound, new = self._needed(table, atom, atoms, weights)
+            if new:
+                rest.append(atom)
+            else:
+                lookup = self.facts.lookup(atom, bound, ())
+                first, found = lookup.find([table.columns[variable] for variable in bound])
+                places = np.flatnonzero(found)
+                table = table.take(places)
+                if lookup.times is not None:
+                    table = table.scaled(lookup.times[first[places]])
+        return self._dropped(table, tuple(rest), weights), tuple(rest), weights
 
     def _visit(self, cost: int) -> None:
         self.visited += cost
@@ -115,35 +143,15 @@ class Join:
                 self.memory,
             )
 
-    def _in_pieces(self, table: Table, atoms: tuple[Atom, ...], step: _Step) -> Table:
-        rest = tuple(atom for atom in atoms if atom not in step.atoms)
+    def _pieces(self, table: Table, step: _Step) -> Iterator[tuple[Table, _Step]]:
+        """The table and a step cut into parts that each visit about as much as fits the budget."""
         piece = np.cumsum(step.degrees, dtype=np.int64) // self.chunk
         edges = np.flatnonzero(np.diff(piece, prepend=-1, append=piece[-1] + 1))
-        tables = []
         for first, last in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True):
-            part = table.take(np.arange(first, last))
-            cut = replace(step, degrees=step.degrees[first:last])
-            tables.append(self._grow(self._extend(part, cut), rest))
-        return self._sum_out(_concatenated(tables), ())
-
-    def _check(self, table: Table, atoms: tuple[Atom, ...]) -> tuple[Table, tuple[Atom, ...]]:
-        """Atoms whose needed variables are all bound: keep the bindings they have facts for."""
-        rest = []
-        for atom in atoms:
-            bound, new = self._needed(table, atom, atoms)
-            if new:
-                rest.append(atom)
-            else:
-                lookup = self.facts.lookup(atom, bound, ())
-                first, found = lookup.find([table.columns[variable] for variable in bound])
-                places = np.flatnonzero(found)
-                table = table.take(places)
-                if lookup.times is not None:
-                    table = table.scaled(lookup.times[first[places]])
-        return table, tuple(rest)
+            yield table.take(np.arange(first, last)), replace(step, degrees=step.degrees[first:last])
 
     def _needed(
-        self, table: Table, atom: Atom, atoms: tuple[Atom, ...]
+        self, table: Table, atom: Atom, atoms: tuple[Atom, ...], weights: tuple[Weight, ...]
     ) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """Bound variables of an atom, and its new ones that something else asks for."""
         own = literal_variables(atom)
@@ -154,17 +162,17 @@ class Join:
             if variable not in table.columns
             and (
                 variable in self.keep
-                or variable in self.weights
+                or any(variable in weight.variables for weight in weights)
                 or any(variable in other.args for other in atoms if other is not atom)
             )
         )
         return bound, new
 
-    def _cheapest(self, table: Table, atoms: tuple[Atom, ...]) -> _Step:
+    def _cheapest(self, table: Table, atoms: tuple[Atom, ...], weights: tuple[Weight, ...]) -> _Step:
         steps: list[_Step] = []
         by_new: dict[int, list[tuple[Atom, int, Integers]]] = {}
         for atom in atoms:
-            bound, new = self._needed(table, atom, atoms)
+            bound, new = self._needed(table, atom, atoms, weights)
             if not bound:
                 continue
             if len(bound) == 1 and len(new) == 1:
@@ -222,22 +230,14 @@ class Join:
         longer.columns[new] = common.indices
         return longer if plain else longer.scaled(common.data)
 
-    def _sum_out(self, table: Table, atoms: tuple[Atom, ...]) -> Table:
-        """Apply the weights of variables no atom needs any more, and drop those variables."""
-        needed = {variable for atom in atoms for variable in atom.args}
-        for variable, vector in self.weights.items():
-            if variable in table.columns and variable not in needed and variable not in self.keep:
-                factor = vector.values[table.columns[variable]]
-                table = table.take(np.flatnonzero(factor)).scaled(factor[factor != 0])
-                table.columns.pop(variable)
-        idle = [v for v in table.columns if v not in needed and v not in self.keep]
-        if not idle:
+    def _dropped(self, table: Table, atoms: tuple[Atom, ...], weights: tuple[Weight, ...]) -> Table:
+        """The table without the variables that nothing needs any more, equal bindings merged."""
+        needed = self.keep.union(*(atom.args for atom in atoms), *(weight.variables for weight in weights))
+        columns = {v: column for v, column in table.columns.items() if v in needed}
+        if len(columns) == len(table.columns) and atoms:
             return table
-        columns = {v: column for v, column in table.columns.items() if v not in idle}
         table = replace(table, columns=columns)
-        if len(table) < AGGREGATE_FROM and atoms:
-            return table
-        return self._merged(table)
+        return table if atoms and len(table) < AGGREGATE_FROM else self._merged(table)
 
     def _merged(self, table: Table) -> Table:
         """Equal bindings of a row become one, with their ways added."""
@@ -290,10 +290,10 @@ def _concatenated(tables: Sequence[Table]) -> Table:
     return Table(row, columns, times)
 
 
-def row_sums(table: Table, rows: int, weights: Sequence[tuple[Integers, Vector]]) -> Integers:
+def row_sums(table: Table, rows: int, weights: Sequence[Weight]) -> Integers:
     """For each row of the bindings, its ways times the weights of its kept variables, added up."""
-    for codes, vector in weights:
-        table = table.scaled(vector.values[codes])
+    for weight in weights:
+        table = table.scaled(weight.of(table.columns))
     if table.times is None:
         return np.bincount(table.row, minlength=rows)
     values = np.zeros(rows, dtype=np.int64)

@@ -24,10 +24,11 @@ from hornbeam.engines.contract import (
     Session,
     Skipped,
 )
-from hornbeam.engines.join import Join, Table, row_sums
+from hornbeam.engines.join import BYTES_PER_BINDING, Join, Table, row_sums
 from hornbeam.engines.kept import KeptCounts
-from hornbeam.engines.messages import Kept, Messages, RefusedError, Vector, float_bound, narrowest, too_large
+from hornbeam.engines.messages import Messages
 from hornbeam.engines.plan import Factor, Joined, Planner, Summed, Term, messages_of
+from hornbeam.engines.vectors import Kept, RefusedError, Vector, float_bound, narrowest, too_large
 from hornbeam.engines.views import Facts, Integers, fold
 
 TABLE_ROWS = 1 << 18
@@ -60,7 +61,7 @@ class MemoryEngine(Engine):
         super().__init__(database, memory)
         self._facts = Facts(database)
         self._planner = Planner()
-        self._messages = Messages(self._facts, memory // 4)
+        self._messages = Messages(self._facts, memory)
         self._joins = Kept(memory // 4)
         self._examples: ExampleRows | None = None
         self._totals: dict[Clause, int] = {}
@@ -115,7 +116,7 @@ class MemoryEngine(Engine):
         columns: list[Vector] = []
         for factor in factors:
             if isinstance(factor, Summed):
-                vector = self._messages.weights(factor.messages)
+                vector = self._messages.at(factor.messages)
                 if factor.head is None:
                     times *= _population_sum(vector)
                 else:
@@ -175,18 +176,19 @@ class MemoryEngine(Engine):
 
     def _joined_sum(self, factor: Joined) -> int:
         """A core that touches no head variable: joined on all values of its variable 0, summed."""
-        size = self._facts.size(factor.core.atoms[0], 0)
+        atom = next(atom for atom in factor.core.atoms if 0 in atom.args)
+        size = self._facts.size(atom, 0)
         values = self._join(factor, (np.arange(size),), ())
         return int(values.sum(dtype=object)) if len(values) else 0
 
     def _join(self, factor: Joined, columns: tuple[Integers, ...], heads: tuple[int, ...]) -> Integers:
-        weights = {variable: self._messages.weights(below) for variable, below in factor.weights}
+        weights = tuple(self._messages.weights(factor.weights))
         rows = len(columns[0])
-        keep = frozenset(weights)
+        keep = frozenset(variable for weight in weights for variable in weight.variables)
         key = (factor.core, keep, heads)
         table = self._joins.get(key)
         if table is None:
-            join = Join(self._facts, factor.core, {}, keep, min(self.memory, TABLE_ROWS * 16))
+            join = Join(self._facts, factor.core, (), keep, min(self.memory, TABLE_ROWS * BYTES_PER_BINDING))
             try:
                 table = join.run(columns)
                 size = 8 * (len(table.columns) + 2) * len(table)
@@ -194,7 +196,7 @@ class MemoryEngine(Engine):
                 table, size = "too wide to keep", 0
             self._joins.put(key, table, size + 300)
         if isinstance(table, Table):
-            return row_sums(table, rows, [(table.columns[v], vector) for v, vector in weights.items()])
+            return row_sums(table, rows, weights)
         join = Join(self._facts, factor.core, weights, frozenset(), self.memory)
         return row_sums(join.run(columns), rows, ())
 

@@ -1,113 +1,38 @@
-"""Messages as vectors over a population, many at a time.
+"""Messages as vectors, each computed once for all clauses, many at a time.
 
 A message whose literal leads to one weighted variable is a sparse matrix-vector product. Messages
-over the same literal differ only in the vector; they are pushed through together: small counts
-are packed side by side into one 64-bit integer, whose sum is then four sums (or two) at once.
+over the same literal differ only in the vector; they are pushed through together.
 """
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
-from hornbeam.clauses import Atom, Not, atom_of
-from hornbeam.engines.contract import INT64_MAX
-from hornbeam.engines.plan import Message
-from hornbeam.engines.views import Facts, Integers, Links
-
-PACK_FROM = 1 << 14
-"""Facts from which packing pays; below, the cost is in the calls, and one matrix product is one call."""
-
-
-class RefusedError(Exception):
-    """A count that may pass int64, or a join past the budget: the clause is skipped."""
-
-    def __init__(self, reason: str, estimate: int, budget: int) -> None:
-        super().__init__(reason)
-        self.reason = reason
-        self.estimate = estimate
-        self.budget = budget
-
-
-def too_large(estimate: int) -> RefusedError:
-    return RefusedError("its true count may exceed int64", estimate, INT64_MAX)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Vector:
-    """A number for each constant of a type, and last for a constant without facts."""
-
-    values: Integers
-    largest: int
-
-    @classmethod
-    def of(cls, values: Integers) -> Vector:
-        """Stored in the narrowest integer type that holds it."""
-        largest = int(values.max(initial=0))
-        return cls(values.astype(narrowest(largest), copy=False), largest)
-
-
-def narrowest(largest: int) -> type[np.signedinteger[Any]]:
-    if largest < 2**7:
-        return np.int8
-    if largest < 2**15:
-        return np.int16
-    return np.int32 if largest < 2**31 else np.int64
-
-
-def product(vectors: Sequence[Vector]) -> Vector:
-    """The product, value by value; refused where it may pass int64."""
-    result = vectors[0]
-    for vector in vectors[1:]:
-        bound = result.largest * vector.largest
-        if bound > INT64_MAX:
-            bound = float_bound(result.values.astype(np.float64) * vector.values)
-        values = np.multiply(result.values, vector.values, dtype=narrowest(bound))
-        result = Vector.of(values)
-    return result
-
-
-def float_bound(values: Any) -> int:
-    """A safe bound from float arithmetic; refused where it passes int64."""
-    bound = int(values.max(initial=0.0) * (1 + 1e-9))
-    if bound > INT64_MAX:
-        raise too_large(bound)
-    return bound
-
-
-class Kept:
-    """Arrays under a budget of bytes; the least recently used go first."""
-
-    def __init__(self, budget: int) -> None:
-        self.budget = budget
-        self.used = 0
-        self._entries: OrderedDict[object, tuple[Any, int]] = OrderedDict()
-
-    def get(self, key: object) -> Any:
-        entry = self._entries.get(key)
-        if entry is None:
-            return None
-        self._entries.move_to_end(key)
-        return entry[0]
-
-    def put(self, key: object, value: Any, size: int) -> None:
-        self._entries[key] = value, size
-        self.used += size
-        while self.used > self.budget and len(self._entries) > 1:
-            _, (_, freed) = self._entries.popitem(last=False)
-            self.used -= freed
+from hornbeam.clauses import Atom, Literal, Not
+from hornbeam.engines.join import Join, row_sums
+from hornbeam.engines.plan import Core, Hanging, Message
+from hornbeam.engines.vectors import (
+    Kept,
+    RefusedError,
+    Vector,
+    Weight,
+    grouped_sum,
+    product,
+    push,
+    push_many,
+)
+from hornbeam.engines.views import Facts, Integers
 
 
 class Messages:
-    """The vectors of messages over one database, each computed once and kept under a budget."""
+    """The vectors of messages over one database, kept under a budget."""
 
-    def __init__(self, facts: Facts, budget: int) -> None:
+    def __init__(self, facts: Facts, memory: int) -> None:
         self.facts = facts
-        self._kept = Kept(budget)
+        self.memory = memory
+        self._kept = Kept(memory // 4)
 
     def prepare(self, messages: Iterable[Message]) -> None:
         """Compute what is not kept yet, level by level, equal literals together."""
@@ -116,7 +41,8 @@ class Messages:
         for level in levels:
             groups: dict[object, list[Message]] = {}
             for message in level:
-                key = (message.literal, message.below[0][0]) if len(message.below) == 1 else message
+                variable = _pushed_from(message)
+                key = message if variable is None else (message.form, variable)
                 groups.setdefault(key, []).append(message)
             for group in groups.values():
                 if len(group) > 1:
@@ -125,7 +51,7 @@ class Messages:
                     self._keep(group[0], self._compute(group[0]))
 
     def vector(self, message: Message) -> Vector:
-        """The vector of a message; raises ``RefusedError`` where it may pass int64."""
+        """The vector of a message; raises ``RefusedError`` where it may pass int64 or the budget."""
         found = self._kept.get(message)
         if found is None:
             found = self._compute(message)
@@ -135,11 +61,22 @@ class Messages:
         assert isinstance(found, Vector)
         return found
 
-    def weights(self, messages: Sequence[Message]) -> Vector:
+    def at(self, messages: Sequence[Message]) -> Vector:
         """The product of the messages at one variable."""
         if len(messages) == 1:
             return self.vector(messages[0])
         return product([self.vector(message) for message in messages])
+
+    def weights(self, hanging: Hanging) -> Iterator[Weight]:
+        """The weights that hanging messages give to bindings of their variables."""
+        for variables, messages in hanging:
+            if len(variables) == 1:
+                yield Weight(variables, self.at(messages), None)
+            else:
+                for message in messages:
+                    assert isinstance(message.form, Atom)
+                    groups = self.facts.groups(message.form, message.roots)
+                    yield Weight(variables, self.vector(message), groups)
 
     def _collect(self, messages: Iterable[Message], levels: list[dict[Message, None]]) -> None:
         for message in messages:
@@ -156,110 +93,77 @@ class Messages:
 
     def _compute(self, message: Message) -> Vector | RefusedError:
         try:
-            return self._sum(message)
+            if isinstance(message.form, Core):
+                return self._knot(message.form, message.below)
+            return self._sum(message.form, message)
         except RefusedError as refused:
             return refused
 
-    def _sum(self, message: Message) -> Vector:
-        literal = message.literal
+    def _sum(self, literal: Literal, message: Message) -> Vector:
         if isinstance(literal, Not):
-            facts = self._counts(literal.atom)
-            return Vector.of(1 - facts)
-        weighted = [(variable, self.weights(below)) for variable, below in message.below]
-        if not weighted:
-            return Vector.of(self._counts(literal))
-        if len(weighted) == 1:
-            variable, vector = weighted[0]
-            return push(self.facts.links(literal, 0, variable), vector)
-        return self._sum_rows(literal, weighted)
+            return Vector.of(1 - self._counts(literal.atom, 1))
+        if not message.below:
+            return Vector.of(self._counts(literal, message.roots))
+        variable = _pushed_from(message)
+        if variable is not None:
+            return push(self.facts.links(literal, 0, variable), self.at(message.below[0][1]))
+        rows = [self._row_weights(literal, *hanging) for hanging in message.below]
+        groups, size = self._groups(literal, message.roots)
+        return grouped_sum(groups, product(rows), size)
 
-    def _counts(self, atom: Atom) -> Integers:
-        """Facts per value of variable 0; an atom without variables counts as if it had one value."""
+    def _counts(self, atom: Atom, roots: int) -> Integers:
+        """Facts per value of the roots; an atom without variables counts as if it had one value."""
         if 0 not in atom.args:
             return np.array([self.facts.view(atom)[0].rows, 0])
-        size = self.facts.size(atom, 0)
-        return np.bincount(self.facts.column(atom, 0), minlength=size + 1)
+        groups, size = self._groups(atom, roots)
+        return np.bincount(groups, minlength=size)
 
-    def _sum_rows(self, atom: Atom, weighted: Sequence[tuple[int, Vector]]) -> Vector:
-        """Two or more weighted variables: multiply along the facts, then sum by variable 0."""
-        row_weights = product(
-            [Vector(vector.values[self.facts.column(atom, v)], vector.largest) for v, vector in weighted]
-        )
-        column = self.facts.column(atom, 0)
-        size = self.facts.size(atom, 0) + 1
-        bound = row_weights.largest * len(column)
-        if bound >= 2**53:
-            float_bound(np.bincount(column, weights=row_weights.values, minlength=size))
-            values = np.zeros(size, dtype=np.int64)
-            np.add.at(values, column, row_weights.values.astype(np.int64))
-            return Vector.of(values)
-        # Floats are exact here: every partial sum is a whole number below 2**53.
-        return Vector.of(np.bincount(column, weights=row_weights.values, minlength=size).astype(np.int64))
+    def _groups(self, atom: Atom, roots: int) -> tuple[Integers, int]:
+        """The value of the roots in each row of an atom, as one code, and how many codes there are."""
+        if roots == 1:
+            return self.facts.column(atom, 0), self.facts.size(atom, 0) + 1
+        groups = self.facts.groups(atom, roots)
+        return groups.of_row, len(groups.keys) + 1
+
+    def _row_weights(self, atom: Atom, variables: tuple[int, ...], messages: Sequence[Message]) -> Vector:
+        """What messages at some variables of an atom give to each of its rows."""
+        if len(variables) == 1:
+            vector = self.at(messages)
+            return Vector(vector.values[self.facts.column(atom, variables[0])], vector.largest)
+        rows = []
+        for message in messages:
+            assert isinstance(message.form, Atom)
+            vector = self.vector(message)
+            codes = self.facts.matches(atom, variables, message.form)
+            rows.append(Vector(vector.values[codes], vector.largest))
+        return product(rows)
+
+    def _knot(self, core: Core, below: Hanging) -> Vector:
+        """A core joined for each value of its variable 0."""
+        atom = next(atom for atom in core.atoms if 0 in atom.args)
+        size = self.facts.size(atom, 0)
+        join = Join(self.facts, core, tuple(self.weights(below)), frozenset(), self.memory)
+        return Vector.of(row_sums(join.run((np.arange(size),)), size + 1, ()))
 
     def _push_together(self, group: Sequence[Message]) -> None:
-        atom = atom_of(group[0].literal)
-        variable = group[0].below[0][0]
-        links = self.facts.links(atom, 0, variable)
-        vectors: list[tuple[Message, Vector]] = []
+        atom, variable = group[0].form, group[0].below[0][0][0]
+        assert isinstance(atom, Atom)
+        able: list[Message] = []
+        vectors: list[Vector] = []
         for message in group:
             try:
-                vectors.append((message, self.weights(message.below[0][1])))
+                vectors.append(self.at(message.below[0][1]))
+                able.append(message)
             except RefusedError as refused:
                 self._keep(message, refused)
-        for message, found in zip(
-            [message for message, _ in vectors], push_many(links, [v for _, v in vectors]), strict=True
-        ):
+        for message, found in zip(able, push_many(self.facts.links(atom, 0, variable), vectors), strict=True):
             self._keep(message, found)
 
 
-def push(links: Links, vector: Vector) -> Vector:
-    """For each source value, the sum of the vector over its links."""
-    bound = links.widest * vector.largest
-    if bound < 2**31:
-        return Vector.of(links.matrix(np.int32) @ vector.values.astype(np.int32))
-    if bound > INT64_MAX:
-        float_bound(links.matrix(np.float64) @ vector.values.astype(np.float64))
-    return Vector.of(links.matrix(np.int64) @ vector.values.astype(np.int64))
-
-
-def push_many(links: Links, vectors: Sequence[Vector]) -> list[Vector | RefusedError]:
-    """``push`` for several vectors over the same links, in few passes over them."""
-    results: list[Vector | RefusedError | None] = [None] * len(vectors)
-    lanes: dict[int, list[int]] = {16: [], 32: [], 64: []}
-    for place, vector in enumerate(vectors):
-        bound = links.widest * vector.largest
-        lanes[16 if bound < 2**16 else 32 if bound < 2**32 else 64].append(place)
-    if len(links.ends) < PACK_FROM:
-        small = lanes[16] + lanes[32]
-        if small:
-            stacked = np.stack([vectors[place].values for place in small], axis=1).astype(np.int64)
-            pushed = np.ascontiguousarray((links.matrix(np.int64) @ stacked).T)
-            for place, values in zip(small, pushed, strict=True):
-                results[place] = Vector.of(values)
-    else:
-        for bits in (16, 32):
-            width = 64 // bits
-            for first in range(0, len(lanes[bits]), width):
-                places = lanes[bits][first : first + width]
-                packed = _push_packed(links, [vectors[place] for place in places], bits)
-                for place, values in zip(places, packed, strict=True):
-                    results[place] = Vector.of(values)
-    for place in lanes[64]:
-        try:
-            results[place] = push(links, vectors[place])
-        except RefusedError as refused:
-            results[place] = refused
-    return [result for result in results if result is not None]
-
-
-def _push_packed(links: Links, vectors: Sequence[Vector], bits: int) -> list[Integers]:
-    """Counts below 2**bits side by side in 64-bit integers: no sum carries into its neighbour."""
-    if len(vectors) == 1:
-        return [push(links, vectors[0]).values]
-    lane = np.uint16 if bits == 16 else np.uint32
-    lanes = np.zeros((links.shape[1], 64 // bits), dtype=lane)
-    for place, vector in enumerate(vectors):
-        lanes[:, place] = vector.values
-    pushed = links.matrix(np.int64) @ lanes.view(np.int64).ravel()
-    unpacked = pushed.view(lane).reshape(-1, 64 // bits)
-    return [unpacked[:, place].astype(np.int64 if bits == 32 else np.int32) for place in range(len(vectors))]
+def _pushed_from(message: Message) -> int | None:
+    """The one weighted variable of a message that is a product of links with a vector, else None."""
+    if message.roots == 1 and isinstance(message.form, Atom) and len(message.below) == 1:
+        variables = message.below[0][0]
+        if len(variables) == 1:
+            return variables[0]
+    return None

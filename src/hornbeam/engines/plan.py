@@ -1,10 +1,12 @@
 """How a body is counted: into factors, and each factor into messages. Pure logic, no data.
 
 Bind the head variables, and the body falls into *components* that share no free variable; the
-count of the body is the product of theirs. Within a component, a literal that touches the rest in
-one variable only can be summed out: it becomes a *message*, a number for each value of that
-variable. What cannot be summed out, because it is a cycle or links two head variables, is the
-component's *core*; it is joined on the bindings that examples have, with the messages as weights.
+count of the body is the product of theirs. Within a component, a literal can be summed out when
+all it shares with the rest lies in one variable or within one other literal: it becomes a
+*message*, a number for each value of what it shares. What cannot be summed out, because it is a
+cycle or links two head variables, is the component's *core*; it is joined on the bindings that
+examples have, with the messages as weights. A core that hangs from the rest at one variable is
+joined once for each value of that variable: a *knot*, and a message as well.
 """
 
 from __future__ import annotations
@@ -15,19 +17,26 @@ from itertools import product
 
 from hornbeam.clauses import Atom, Clause, Literal, Not, atom_of, literal_variables
 
+Variables = tuple[int, ...]
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Message:
-    """For each value of variable 0: the ways to satisfy a literal and all that hangs from it.
+    """For each value of variables 0 .. roots-1: the ways to satisfy a literal and what hangs from it.
 
-    The literal's other variables are 1, 2, ...; ``below`` lists the messages at each of them.
+    ``below`` lists the messages at the other variables; a knot has a core instead of a literal.
     Equal messages are one object, so that a message is counted once for all clauses.
     """
 
-    literal: Literal
-    below: tuple[tuple[int, tuple[Message, ...]], ...]
+    form: Literal | Core
+    roots: int
+    below: Hanging
     depth: int
     number: int
+
+
+Hanging = tuple[tuple[Variables, tuple[Message, ...]], ...]
+"""Messages by the variables at which they hang, each in the order of the messages' roots."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +61,7 @@ class Joined:
 
     heads: tuple[int, ...]
     core: Core
-    weights: tuple[tuple[int, tuple[Message, ...]], ...]
+    weights: Hanging
 
 
 Factor = Summed | Joined
@@ -71,7 +80,7 @@ class Term:
 class Planner:
     """Plans clauses; remembers plans and messages, so that equal parts are the same object."""
 
-    _messages: dict[tuple[object, ...], Message] = field(default_factory=dict)
+    _messages: dict[object, Message] = field(default_factory=dict)
     _plans: dict[Clause, tuple[Term, ...]] = field(default_factory=dict)
 
     def plan(self, clause: Clause) -> tuple[Term, ...]:
@@ -112,8 +121,9 @@ class Planner:
         for literals, anchors in components(body, heads):
             core, hanging = self._sum_out(literals, anchors)
             if core:
-                root = anchors or literal_variables(core[0])[:1]
-                factors.append(self._joined(core, hanging, root, anchors))
+                roots = anchors or literal_variables(core[0])[:1]
+                form, weights = self._core(core, hanging, roots, stay=())
+                factors.append(Joined(anchors, form, weights))
             else:
                 # All of a component without a core ends as messages at one variable.
                 ((_, messages),) = hanging.items()
@@ -121,67 +131,100 @@ class Planner:
         return tuple(factors)
 
     def _sum_out(
-        self, literals: Sequence[Literal], anchors: Sequence[int]
-    ) -> tuple[list[Literal], dict[int, list[Message]]]:
-        """The core of a component, and the messages that hang at each of its variables."""
-        core = [(literal, literal_variables(literal)) for literal in literals]
-        hanging: dict[int, list[Message]] = {}
-        position = 0
-        while position < len(core):
-            literal, own = core[position]
-            shared = [
-                v
-                for v in own
-                if v in anchors
-                or any(v in other for place, (_, other) in enumerate(core) if place != position)
-            ]
-            if len(shared) > 1:
-                position += 1
+        self, literals: Sequence[Literal], anchors: Variables
+    ) -> tuple[list[Literal], dict[Variables, list[Message]]]:
+        """The core of a component, and the messages that hang at its variables."""
+        core = list(literals)
+        hanging: dict[Variables, list[Message]] = {}
+        while core:
+            ear = _ear(core, anchors)
+            if ear is not None:
+                literal, roots = ear
+                core.remove(literal)
+                message = self._summed_literal(literal, roots, hanging)
+                hanging.setdefault(roots, []).append(message)
                 continue
-            del core[position]
-            root = shared[0] if shared else (own[0] if own else -1)
-            hanging.setdefault(root, []).append(self._message(literal, root, hanging))
-            position = 0
-        return [literal for literal, _ in core], hanging
+            knot = _knot(core, anchors)
+            if knot is None:
+                break
+            atoms, root = knot
+            core = [literal for literal in core if literal not in atoms]
+            message = self._knot(atoms, root, hanging)
+            hanging.setdefault((root,), []).append(message)
+        return core, hanging
 
-    def _message(self, literal: Literal, root: int, hanging: dict[int, list[Message]]) -> Message:
-        numbers = {root: 0}
-        below = []
-        depth = 0
+    def _summed_literal(
+        self, literal: Literal, roots: Variables, hanging: dict[Variables, list[Message]]
+    ) -> Message:
+        numbers = {variable: number for number, variable in enumerate(roots)}
         for variable in literal_variables(literal):
-            if variable != root:
-                numbers[variable] = len(numbers)
-                messages = hanging.pop(variable, None)
-                if messages:
-                    messages.sort(key=lambda message: message.number)
-                    below.append((numbers[variable], tuple(messages)))
-                    depth = max(depth, max(message.depth for message in messages) + 1)
+            numbers.setdefault(variable, len(numbers))
+        below = _taken(hanging, numbers, roots)
         atom = renumbered(atom_of(literal), numbers)
-        key = (atom, isinstance(literal, Not), tuple(below))
+        return self._message(Not(atom) if isinstance(literal, Not) else atom, len(roots), below)
+
+    def _knot(self, atoms: list[Literal], root: int, hanging: dict[Variables, list[Message]]) -> Message:
+        core, below = self._core(atoms, hanging, (root,), stay=(root,))
+        return self._message(core, 1, below)
+
+    def _message(self, form: Literal | Core, roots: int, below: Hanging) -> Message:
+        key = (type(form), form, roots, below)
         message = self._messages.get(key)
         if message is None:
-            form: Literal = Not(atom) if isinstance(literal, Not) else atom
-            message = Message(form, tuple(below), depth, len(self._messages))
+            depth = max((m.depth + 1 for _, messages in below for m in messages), default=0)
+            message = Message(form, roots, below, depth, len(self._messages))
             self._messages[key] = message
         return message
 
-    def _joined(
+    def _core(
         self,
         core: list[Literal],
-        hanging: dict[int, list[Message]],
-        root: Sequence[int],
-        anchors: tuple[int, ...],
-    ) -> Joined:
-        numbers = {variable: number for number, variable in enumerate(root)}
+        hanging: dict[Variables, list[Message]],
+        roots: Variables,
+        stay: Variables,
+    ) -> tuple[Core, Hanging]:
+        numbers = {variable: number for number, variable in enumerate(roots)}
         for literal in core:
             for variable in literal_variables(literal):
                 numbers.setdefault(variable, len(numbers))
         atoms = tuple(renumbered(atom_of(literal), numbers) for literal in core)
-        weights = tuple(
-            (numbers[variable], tuple(sorted(messages, key=lambda message: message.number)))
-            for variable, messages in sorted(hanging.items(), key=lambda item: numbers[item[0]])
-        )
-        return Joined(anchors, Core(atoms, len(root)), weights)
+        return Core(atoms, len(roots)), _taken(hanging, numbers, stay)
+
+
+def _ear(core: list[Literal], anchors: Variables) -> tuple[Literal, Variables] | None:
+    """A literal that can be summed out, and the variables it shares with the rest, its roots."""
+    wide: tuple[Literal, Variables] | None = None
+    own = [literal_variables(literal) for literal in core]
+    for place, literal in enumerate(core):
+        others = [variables for at, variables in enumerate(own) if at != place]
+        shared = tuple(v for v in own[place] if v in anchors or any(v in other for other in others))
+        if len(shared) <= 1:
+            return literal, shared or own[place][:1]
+        if wide is None and any(set(shared) <= set(other) for other in others):
+            wide = literal, shared
+    return wide
+
+
+def _knot(core: list[Literal], anchors: Variables) -> tuple[list[Literal], int] | None:
+    """Literals of a core that touch the anchors' side in one variable only, and that variable."""
+    if not anchors:
+        return None
+    free = dict.fromkeys(v for literal in core for v in literal_variables(literal) if v not in anchors)
+    for variable in free:
+        for literals, touched in components(core, {variable, *anchors}):
+            if touched == (variable,) and len(literals) < len(core):
+                return literals, variable
+    return None
+
+
+def _taken(hanging: dict[Variables, list[Message]], numbers: dict[int, int], stay: Variables) -> Hanging:
+    """Take down what hangs at the numbered variables, except what hangs at those that ``stay`` alone."""
+    taken = []
+    for variables in list(hanging):
+        if all(v in numbers for v in variables) and not all(v in stay for v in variables):
+            messages = sorted(hanging.pop(variables), key=lambda message: message.number)
+            taken.append((tuple(numbers[v] for v in variables), tuple(messages)))
+    return tuple(sorted(taken, key=lambda item: item[0]))
 
 
 def renumbered(atom: Atom, numbers: dict[int, int]) -> Atom:

@@ -56,7 +56,8 @@ class Links:
 
     def degrees(self, codes: Integers) -> Integers:
         """How many links each of these values has."""
-        return self.starts[codes + 1] - self.starts[codes]
+        degrees: Integers = self.starts[codes + 1] - self.starts[codes]
+        return degrees
 
     def matrix(self, dtype: type[np.integer[Any]] | type[np.floating[Any]]) -> Any:
         """The links as a CSR matrix; matrices without multiplicities share one array of ones."""
@@ -100,6 +101,23 @@ class Lookup:
         return first, np.where(keys < 0, 0, last - first)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Groups:
+    """The distinct values of an atom's first variables, and which of them each row of its view has."""
+
+    folds: tuple[tuple[int, Integers | None], ...]
+    keys: Integers
+    of_row: Integers
+
+    def codes(self, values: Sequence[Integers]) -> Integers:
+        """The group of each tuple of values; ``len(keys)``, the place after the last, for none."""
+        if len(self.keys) == 0:
+            return np.zeros(len(values[0]), dtype=np.int32)
+        keys = _probe(values, self.folds)
+        place = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
+        return np.where(self.keys[place] == keys, place, len(self.keys)).astype(np.int32)
+
+
 class Facts:
     """All indexes of one database."""
 
@@ -108,6 +126,8 @@ class Facts:
         self._views: dict[tuple[object, ...], View] = {}
         self._links: dict[tuple[object, ...], Links] = {}
         self._lookups: dict[tuple[object, ...], Lookup] = {}
+        self._groups: dict[tuple[object, ...], Groups] = {}
+        self._matches: dict[tuple[object, ...], Integers] = {}
         self._orders: dict[tuple[str, int], tuple[Integers, Integers]] = {}
 
     def size(self, atom: Atom, variable: int) -> int:
@@ -148,6 +168,32 @@ class Facts:
         if lookup is None:
             lookup = self._lookups[key] = _make_lookup(view, by, rest)
         return lookup
+
+    def groups(self, atom: Atom, roots: int) -> Groups:
+        """The distinct values of variables 0 .. roots-1 of an atom."""
+        view, order = self.view(atom)
+        places = tuple(order.index(variable) for variable in range(roots))
+        key = (_pattern(atom, order), places)
+        groups = self._groups.get(key)
+        if groups is None:
+            columns = [view.columns[place] for place in places]
+            keys, folds = fold(columns, [view.sizes[place] + 1 for place in places])
+            distinct, of_row = np.unique(keys, return_inverse=True)
+            groups = self._groups[key] = Groups(folds, distinct, of_row.ravel().astype(np.int32))
+        return groups
+
+    def matches(self, atom: Atom, variables: tuple[int, ...], other: Atom) -> Integers:
+        """For each row of an atom's view, the group of the other atom that its variables lead to."""
+        view, order = self.view(atom)
+        places = tuple(order.index(variable) for variable in variables)
+        other_order = literal_variables(other)
+        roots = tuple(other_order.index(variable) for variable in range(len(variables)))
+        key = (_pattern(atom, order), places, _pattern(other, other_order), roots)
+        codes = self._matches.get(key)
+        if codes is None:
+            groups = self.groups(other, len(variables))
+            codes = self._matches[key] = groups.codes([view.columns[place] for place in places])
+        return codes
 
     def _make_view(self, atom: Atom, order: tuple[int, ...]) -> View:
         relation = self.database.relation(atom.predicate)

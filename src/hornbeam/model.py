@@ -7,7 +7,7 @@ name, with the schema it was learned under.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -20,6 +20,8 @@ from hornbeam.errors import LimitError
 from hornbeam.schema import Schema
 
 Floats = npt.NDArray[np.float64]
+Table = tuple[str | Sequence[str], Sequence[str]]
+"""A table of a database: its name, or the parts of its name, and its columns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +100,33 @@ class Model:
     def probabilities(self, engine: Engine, keys: Codes) -> Floats:
         """P(y=1) of each example."""
         return sigmoid(self.scores(engine, keys))
+
+    def sql(
+        self,
+        dialect: str = "duckdb",
+        tables: Mapping[str, Table] | None = None,
+        examples: Table | None = None,
+    ) -> str:
+        """One query that scores a table of examples where the data are, in a dialect of SQL.
+
+        ``tables`` says where the facts of a predicate are: the table's name and its column for each
+        argument, such as ``{"friends": ("social.friends", ["who", "whom"])}``; a name with a dot in it
+        is given as its parts. Without it they are in a table named as the predicate, with the columns
+        ``arg1 arg2 ...``; examples likewise in ``examples``.
+        """
+        from hornbeam.engines.sql_export import Scoring, SqlTable, Weighted, scoring_query
+
+        of_training = self.populations == "training"
+        clauses = [
+            Weighted(weighted.clause, weighted.weights, weighted.total if of_training else None)
+            for weighted in self.compact().clauses
+        ]
+        return scoring_query(
+            Scoring(self.target, self.schema, self.prior, clauses),
+            dialect,
+            {name: SqlTable.of(*table) for name, table in (tables or {}).items()},
+            None if examples is None else SqlTable.of(*examples),
+        )
 
     def compact(self) -> Model:
         """The same model with each body once: the weights of repeated bodies are added.

@@ -68,9 +68,7 @@ def _tables(path: Path | None) -> dict[str, Any]:
     except (ValueError, AttributeError, KeyError, TypeError):
         raise DataError(f"is no mapping of tables: {wanted}", Place(str(path))) from None
     for table, columns in found.values():
-        names = [table] if isinstance(table, str) else table
-        if not all(
-            isinstance(part, list) and all(isinstance(x, str) for x in part) for part in (names, columns)
-        ):
+        parts = table if isinstance(table, list) else [table]
+        if not (isinstance(columns, list) and all(isinstance(word, str) for word in [*parts, *columns])):
             raise DataError(f"is no mapping of tables: {wanted}", Place(str(path)))
     return {name.lower(): entry for name, entry in found.items()}

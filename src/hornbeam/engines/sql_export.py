@@ -36,6 +36,18 @@ class SqlTable(NamedTuple):
     name: tuple[str, ...]
     columns: tuple[str, ...]
 
+    @classmethod
+    def of(cls, name: str | Sequence[str], columns: Sequence[str]) -> SqlTable:
+        """A table from its name, whose parts are separated by dots or given one by one.
+
+        >>> SqlTable.of("social.friends", ["who", "whom"]).name
+        ('social', 'friends')
+        """
+        parts = tuple(name.split(".") if isinstance(name, str) else name)
+        if not parts or not all(parts) or len(parts) > 3:
+            raise OptionError(f"{name!r} is no name of a table: give table, schema.table or its parts.")
+        return cls(parts, tuple(columns))
+
 
 class Weighted(NamedTuple):
     """A clause, its weights ``[w0, w1, w2]``, and the total to use; None takes it from the data."""

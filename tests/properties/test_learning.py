@@ -99,9 +99,13 @@ def slow_fit(database: Database, target: str, options: FitOptions) -> list[tuple
             [sum(row[i] * row[j] for row in rows) + (Fraction(options.l2) if i == j else 0) for j in range(3)]
             for i in range(3)
         ]
-        right = [sum((row[i] * d for row, d in zip(rows, slopes, strict=True)), Fraction(0)) for i in range(3)]
+        right = [
+            sum((row[i] * d for row, d in zip(rows, slopes, strict=True)), Fraction(0)) for i in range(3)
+        ]
         w = solve(normal, right)
-        errors = (sum(a * b for a, b in zip(w, row, strict=True)) - d for row, d in zip(rows, slopes, strict=True))
+        errors = (
+            sum(a * b for a, b in zip(w, row, strict=True)) - d for row, d in zip(rows, slopes, strict=True)
+        )
         return sum((error * error for error in errors), Fraction(0)), w
 
     positives = sum(labels)
@@ -127,7 +131,9 @@ def slow_fit(database: Database, target: str, options: FitOptions) -> list[tuple
         clause = best[3]
         w = [float(f"{float_digits(each)}") for each in ridge(clause, slopes)[1]]
         true, total = count(clause)
-        scores = [s + ((w[0] + w[1] * t) + w[2] * float(total - t)) for s, t in zip(scores, true, strict=True)]
+        scores = [
+            s + ((w[0] + w[1] * t) + w[2] * float(total - t)) for s, t in zip(scores, true, strict=True)
+        ]
         learned.append((str(clause), w))
     return learned
 

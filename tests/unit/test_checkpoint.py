@@ -40,7 +40,9 @@ def world(
     return build(schema_of(MODES), MODES, facts, {"risk": risk}, ranges)
 
 
-def learn(folder: Path | None, database: Database | None = None, options: FitOptions = OPTIONS, **more: object) -> Fit:
+def learn(
+    folder: Path | None, database: Database | None = None, options: FitOptions = OPTIONS, **more: object
+) -> Fit:
     database = database or world()
     examples = database.examples_of("risk")
     return fit(

@@ -42,7 +42,9 @@ class TableEngine(Engine):
         return KeptCounts(self, keys)
 
 
-def session(rows: Sequence[Sequence[int] | None], memory: int | None = None) -> tuple[KeptCounts, TableEngine]:
+def session(
+    rows: Sequence[Sequence[int] | None], memory: int | None = None
+) -> tuple[KeptCounts, TableEngine]:
     engine = TableEngine(rows)
     size = next(len(row) for row in rows if row is not None)
     return KeptCounts(engine, np.zeros((size, 1), dtype=np.int32), memory), engine
@@ -57,7 +59,9 @@ def tables(draw: st.DrawFn) -> tuple[list[list[int] | None], list[list[int]], li
     size = draw(st.integers(1, 5))
     rows = draw(
         st.lists(
-            st.one_of(st.none(), *[st.lists(COUNTS, min_size=size, max_size=size)] * 4), min_size=1, max_size=12
+            st.one_of(st.none(), *[st.lists(COUNTS, min_size=size, max_size=size)] * 4),
+            min_size=1,
+            max_size=12,
         )
     )
     if all(row is None for row in rows):
@@ -118,3 +122,15 @@ def test_known_products_are_not_counted_again_for_the_same_gradients() -> None:
     kept.sums(CLAUSES)
     kept.sums(CLAUSES)
     assert engine.asked == CLAUSES
+
+
+def test_equal_columns_are_kept_once_and_told_apart_from_those_with_equal_sums() -> None:
+    rows = [[1, 0, 2, 0], [1, 0, 2, 0], [2, 0, 1, 0], [0, 1, 0, 2], [1, 0, 2, 0], [2, 0, 1, 0]]
+    kept, _ = session(rows)
+    kept.set_gradients(np.array([1, 2, 4, 8], dtype=np.int64))
+    assert kept.sums(CLAUSES[:4]).true_gradient == [9, 9, 6, 18]
+    assert kept.sums(CLAUSES[2:6]).true_gradient == [6, 18, 9, 6]
+    assert sum(len(block.counts) for block in kept._blocks.values()) == 3
+    kept.set_gradients(np.array([0, 0, 0, 1], dtype=np.int64))
+    assert kept.sums(CLAUSES[:6]).true_gradient == [0, 0, 0, 2, 0, 0]
+    assert [kept.column(clause).tolist() for clause in CLAUSES[:6]] == rows

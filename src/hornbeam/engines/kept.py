@@ -37,16 +37,15 @@ class _Block:
     """Counts of several clauses, one row each, none above ``largest``."""
 
     counts: Column
-    members: list[_Kept]
+    columns: list[_Column]
     largest: int
 
 
 @dataclass(slots=True, eq=False)
-class _Kept:
-    """A counted clause: its sums, and where its counts are while they are kept."""
+class _Column:
+    """Counts that one clause or several alike have: their sums, and where they are while kept."""
 
     clause: Clause
-    total: int
     true: int
     true_squared: int
     true_gradient: int
@@ -56,8 +55,19 @@ class _Kept:
     row: int
 
 
+class _Kept(NamedTuple):
+    """A counted clause."""
+
+    column: _Column
+    total: int
+
+
 class KeptCounts(Session):
-    """Keeps the counts of all clauses asked for, up to ``memory`` bytes."""
+    """Keeps the counts of all clauses asked for, up to ``memory`` bytes.
+
+    Two thirds of the clauses of a search have the counts of another one; equal columns are kept
+    and multiplied once.
+    """
 
     def __init__(self, engine: Engine, keys: Codes, memory: int | None = None) -> None:
         self.engine = engine
@@ -65,11 +75,16 @@ class KeptCounts(Session):
         # The engine keeps partial results of its own within the same budget.
         self.memory = engine.memory // 2 if memory is None else memory
         self._kept: dict[Clause, _Kept | Skipped] = {}
+        self._alike: dict[tuple[int, int, int], list[_Column]] = {}
         self._blocks: OrderedDict[int, _Block] = OrderedDict()
         self._bytes = 0
         self._round = 0
         self._gradients = np.zeros(len(keys), dtype=np.int64)
         self._mass = 0
+        # Some fixed weight for each example: columns whose sums differ are different.
+        mixed = np.arange(1, len(keys) + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+        self._weights = (mixed >> np.uint64(44)).astype(np.int64)
+        self._weights_mass = int(self._weights.sum())
 
     def set_gradients(self, gradients: Integers) -> None:
         self._gradients = gradients
@@ -78,120 +93,140 @@ class KeptCounts(Session):
 
     def sums(self, clauses: Sequence[Clause]) -> Sums:
         known = self._kept
-        new = [clause for clause in clauses if clause not in known]
-        stale: dict[int, list[_Kept]] = {}
-        dropped: list[Clause] = []
+        new: list[Clause] = []
+        dropped: dict[int, Clause] = {}
+        stale: dict[int, list[_Column]] = {}
         for clause in clauses:
             kept = known.get(clause)
-            if isinstance(kept, _Kept) and kept.round != self._round:
-                if kept.block is None:
-                    dropped.append(clause)
+            if kept is None:
+                new.append(clause)
+            elif isinstance(kept, _Kept) and kept.column.round != self._round:
+                column = kept.column
+                if column.block is None:
+                    dropped[id(column)] = column.clause
                 else:
-                    stale.setdefault(id(kept.block), []).append(kept)
-        for number, members in stale.items():
-            self._multiply(self._use(number), members)
-        self._count(new + dropped)
-        found: list[_Kept] = []
-        skipped: list[Skipped] = []
-        for clause in clauses:
-            kept = known[clause]
-            if isinstance(kept, Skipped):
-                skipped.append(kept)
-            else:
-                found.append(kept)
+                    column.round = self._round
+                    stale.setdefault(id(column.block), []).append(column)
+        for number, columns in stale.items():
+            self._multiply(number, columns)
+        self._count([*new, *dropped.values()])
+        answers = [known[clause] for clause in clauses]
+        found = [kept for kept in answers if isinstance(kept, _Kept)]
+        whole = len(found) == len(answers)
         return Sums(
-            [kept.clause for kept in found],
-            [kept.total for kept in found],
-            [kept.true for kept in found],
-            [kept.true_squared for kept in found],
-            [kept.true_gradient for kept in found],
-            tuple(skipped),
-            len(new),
+            clauses if whole else [clause for clause in clauses if isinstance(known[clause], _Kept)],
+            [total for _, total in found],
+            [column.true for column, _ in found],
+            [column.true_squared for column, _ in found],
+            [column.true_gradient for column, _ in found],
+            () if whole else tuple(kept for kept in answers if isinstance(kept, Skipped)),
+            len(new) + len(dropped),
         )
 
     def column(self, clause: Clause) -> Column:
         kept = self._kept.get(clause)
-        if not isinstance(kept, _Kept) or kept.block is None:
+        if not isinstance(kept, _Kept):
             self._count([clause])
-            kept = self._kept[clause]
+        elif kept.column.block is None:
+            self._count([kept.column.clause])
+        kept = self._kept[clause]
         assert isinstance(kept, _Kept)
-        assert kept.block is not None
-        column: Column = kept.block.counts[kept.row]
-        return column
+        return _values(kept.column)
 
     def close(self) -> None:
         self._kept.clear()
+        self._alike.clear()
         self._blocks.clear()
         self._bytes = 0
 
-    def _use(self, number: int) -> _Block:
+    def _multiply(self, number: int, columns: list[_Column]) -> None:
+        """Bring some columns of a block up to the present gradients."""
         self._blocks.move_to_end(number)
-        return self._blocks[number]
+        block = self._blocks[number]
+        columns.sort(key=lambda column: column.row)
+        rows = np.array([column.row for column in columns])
+        (products,) = measured(block.counts, rows, (self._product(block.largest),))
+        for column, product in zip(columns, products, strict=True):
+            column.true_gradient = product
 
-    def _multiply(self, block: _Block, members: list[_Kept]) -> None:
-        """Bring the products of some members of a block up to the present gradients."""
-        members.sort(key=lambda kept: kept.row)
-        rows = np.array([kept.row for kept in members])
-        (products,) = measured(block.counts, rows, (self._product(block),))
-        for kept, product in zip(members, products, strict=True):
-            kept.true_gradient = product
-            kept.round = self._round
-
-    def _product(self, block: _Block) -> Measure:
-        return gradient_sum(block.largest, self._gradients, self._mass)
+    def _product(self, largest: int) -> Measure:
+        return weighted_sum(largest, self._gradients, self._mass)
 
     def _count(self, clauses: Sequence[Clause]) -> None:
-        """Count clauses, new or dropped, a few at a time: raw counts take eight bytes each."""
+        """Count clauses, new or dropped, a few at a time: raw counts take up to eight bytes each."""
         size = max(1, self.memory // 4 // (8 * max(1, len(self.keys))))
         for start in range(0, len(clauses), size):
             batch = clauses[start : start + size]
-            counted: list[tuple[Clause, Counts]] = []
+            by_type: dict[int, list[tuple[Clause, Counts]]] = {}
+            largest = [0] * len(_TYPES)
             for clause, counts in zip(batch, self.engine.count(batch, self.keys), strict=True):
                 if isinstance(counts, Skipped):
                     self._kept[clause] = counts
-                else:
-                    counted.append((clause, counts))
-            if counted:
-                self._keep(counted)
+                    continue
+                each = int(counts.true.max(initial=0))
+                width = bisect_right(_CAPACITIES, each)
+                largest[width] = max(largest[width], each)
+                by_type.setdefault(width, []).append((clause, counts))
+            for width, counted in by_type.items():
+                rows = np.empty((len(counted), len(self.keys)), dtype=_TYPES[width])
+                for row, (_, counts) in enumerate(counted):
+                    rows[row] = counts.true
+                self._keep(_Block(rows, [], largest[width]), counted)
 
-    def _keep(self, counted: list[tuple[Clause, Counts]]) -> None:
-        """Store counts in one block for each integer type that they need."""
-        by_type: dict[int, list[tuple[Clause, Counts]]] = {}
-        largest = [0] * len(_TYPES)
-        for clause, counts in counted:
-            each = int(counts.true.max(initial=0))
-            width = bisect_right(_CAPACITIES, each)
-            by_type.setdefault(width, []).append((clause, counts))
-            largest[width] = max(largest[width], each)
-        for width, members in by_type.items():
-            columns = np.empty((len(members), len(self.keys)), dtype=_TYPES[width])
-            for row, (_, counts) in enumerate(members):
-                columns[row] = counts.true
-            self._add(_Block(columns, [], largest[width]), members)
-
-    def _add(self, block: _Block, counted: list[tuple[Clause, Counts]]) -> None:
+    def _keep(self, block: _Block, counted: list[tuple[Clause, Counts]]) -> None:
+        """Keep the rows of a block that no kept column equals."""
+        size, largest = len(self.keys), block.largest
         measures = (
-            row_sum(block.largest, len(self.keys)),
-            square_sum(block.largest, len(self.keys)),
-            self._product(block),
+            row_sum(largest, size),
+            square_sum(largest, size),
+            weighted_sum(largest, self._weights, self._weights_mass),
+            self._product(largest),
         )
-        true, squared, products = measured(block.counts, np.arange(len(counted)), measures)
+        sums = measured(block.counts, np.arange(len(counted)), measures)
         for row, (clause, counts) in enumerate(counted):
-            kept = _Kept(
-                clause, counts.total, true[row], squared[row], products[row], self._round, block, row
-            )
-            self._kept[clause] = kept
-            block.members.append(kept)
+            true, squared, weighted, product = (values[row] for values in sums)
+            alike = self._alike.setdefault((true, squared, weighted), [])
+            column = self._equal(alike, clause, block.counts[row])
+            if column is None:
+                column = _Column(clause, true, squared, product, self._round, block, row)
+                alike.append(column)
+                block.columns.append(column)
+            elif column.block is None:
+                column.block, column.row = block, row
+                block.columns.append(column)
+            column.true_gradient, column.round = product, self._round
+            self._kept[clause] = _Kept(column, counts.total)
+        if block.columns:
+            self._store(block)
+
+    def _equal(self, alike: list[_Column], clause: Clause, values: Column) -> _Column | None:
+        """Of columns with the same sums, the one that has these values."""
+        found = None
+        for column in alike:
+            if column.clause == clause:
+                return column
+            if column.block is not None and _values(column).tobytes() == values.tobytes():
+                found = column
+        return found
+
+    def _store(self, block: _Block) -> None:
+        if len(block.columns) < len(block.counts):
+            block.counts = block.counts[[column.row for column in block.columns]]
+            for row, column in enumerate(block.columns):
+                column.row = row
         self._blocks[id(block)] = block
         self._bytes += block.counts.nbytes
         while self._bytes > self.memory and len(self._blocks) > 1:
-            self._drop(self._blocks.popitem(last=False)[1])
+            _, oldest = self._blocks.popitem(last=False)
+            self._bytes -= oldest.counts.nbytes
+            for column in oldest.columns:
+                column.block = None
 
-    def _drop(self, block: _Block) -> None:
-        self._bytes -= block.counts.nbytes
-        for kept in block.members:
-            if kept.block is block:
-                kept.block = None
+
+def _values(column: _Column) -> Column:
+    assert column.block is not None
+    values: Column = column.block.counts[column.row]
+    return values
 
 
 # --- exact sums --------------------------------------------------------------------------------
@@ -225,10 +260,10 @@ def square_sum(largest: int, size: int) -> Measure:
     return Measure(largest * largest * size, of_rows, lambda row: np.dot(row, row))
 
 
-def gradient_sum(largest: int, gradients: Integers, mass: int) -> Measure:
-    """The sum of t*d; ``mass`` is the sum of the sizes of the gradients."""
-    floats = gradients.astype(np.float64)
-    return Measure(largest * mass, lambda rows: rows @ floats, lambda row: np.dot(row, gradients))
+def weighted_sum(largest: int, weights: Integers, mass: int) -> Measure:
+    """The sum of t*w; ``mass`` is the sum of the sizes of the weights."""
+    floats = weights.astype(np.float64)
+    return Measure(largest * mass, lambda rows: rows @ floats, lambda row: np.dot(row, weights))
 
 
 def measured(block: Column, rows: npt.NDArray[np.int64], measures: Sequence[Measure]) -> list[list[int]]:

@@ -123,14 +123,12 @@ def _named(database: Database, clause: Clause, key: Codes, shown: int) -> tuple[
 
 
 def _because(reason: Reason, key: tuple[str, ...]) -> str:
-    """``publication(C,ann), publication(C,bob) is true for 3 of 120 values of C: t1, t2, t3``."""
+    """``publication(C,ann), publication(C,bob) is true for 3 values of C: t1, t2, t3``."""
     body = ", ".join(format_literal(_about(literal, key)) for literal in reason.clause.body) or "true"
     if not reason.variables:
         return f"{body} is {'true' if reason.true else 'false'}"
-    many = f"{reason.true:,}" if reason.true else "none"
-    said = (
-        f"{body} is true for {many} of {reason.true + reason.false:,} values of {', '.join(reason.variables)}"
-    )
+    many = f"{reason.true:,}" if reason.true else "no"
+    said = f"{body} is true for {many} value{'s' * (reason.true > 1)} of {', '.join(reason.variables)}"
     if not reason.groundings:
         return said
     single = len(reason.variables) == 1

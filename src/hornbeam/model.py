@@ -16,7 +16,7 @@ import numpy.typing as npt
 from hornbeam.clauses import Clause, atom_of, canonical
 from hornbeam.database import Codes
 from hornbeam.engines.contract import Column, Counts, Engine
-from hornbeam.errors import LimitError
+from hornbeam.engines.parts import count_all
 from hornbeam.schema import Schema
 
 Floats = npt.NDArray[np.float64]
@@ -82,13 +82,10 @@ class Model:
 
     def counts(self, engine: Engine, keys: Codes) -> list[Counts]:
         """True counts and the total that the model uses, for each of its clauses."""
-        counted: list[Counts] = []
-        found = engine.count([weighted.clause for weighted in self.clauses], keys)
-        for weighted, counts in zip(self.clauses, found, strict=True):
-            if not isinstance(counts, Counts):
-                raise LimitError(str(counts))
-            counted.append(counts if self.populations == "database" else Counts(counts.true, weighted.total))
-        return counted
+        found = count_all(engine, [weighted.clause for weighted in self.clauses], keys)
+        if self.populations == "database":
+            return found
+        return [Counts(counts.true, w.total) for w, counts in zip(self.clauses, found, strict=True)]
 
     def scores(self, engine: Engine, keys: Codes) -> Floats:
         """The log-odds of each example, clause by clause in model order."""

@@ -64,16 +64,16 @@ def test_prior_and_contributions_add_up_to_the_prediction():
 def test_the_text_says_it_in_words():
     assert str(explained("ann", "bob")) == (
         "advisedby(ann,bob): probability 0.8670, log-odds +1.875\n"
-        "  +2.5 because publication(C,ann), publication(C,bob) is true for 3 of 5 values of C: t1, t2, t3\n"
+        "  +2.5 because publication(C,ann), publication(C,bob) is true for 3 values of C: t1, t2, t3\n"
         "  +0.25 because student(ann) is true\n"
-        "  +0.125 because not publication(C,bob), publication(C,ann) is true for 1 of 5 values of C: t4\n"
+        "  +0.125 because not publication(C,bob), publication(C,ann) is true for 1 value of C: t4\n"
         "  -1 from the prior"
     )
 
 
 def test_what_did_not_count_is_a_reason_too():
     text = str(explained("cat", "bob"))
-    assert "-0.125 because publication(C,cat), publication(C,bob) is true for none of 5 values of C\n" in text
+    assert "-0.125 because publication(C,cat), publication(C,bob) is true for no value of C\n" in text
     assert "-0.25 because student(cat) is false\n" in text
 
 
@@ -81,7 +81,7 @@ def test_no_more_groundings_than_asked_for_and_the_text_says_there_are_more():
     explanation = explained("ann", "bob", shown=2)
     assert explanation.reasons[0].groundings == (("t1",), ("t2",))
     assert explanation.reasons[0].true == 3
-    assert "3 of 5 values of C: t1, t2, ...\n" in str(explanation)
+    assert "3 values of C: t1, t2, ...\n" in str(explanation)
 
 
 def test_several_free_variables_are_shown_together():
@@ -92,7 +92,7 @@ def test_several_free_variables_are_shown_together():
         (weighted("advisedby(A,B) :- publication(C,A), publication(D,B).", 0.0, 1.0, 0.0, total=25),),
     )
     text = str(explained("cat", "bob", shown=2, model=model))
-    assert "is true for 3 of 25 values of C, D: (t9, t1), (t9, t2), ..." in text
+    assert "is true for 3 values of C, D: (t9, t1), (t9, t2), ..." in text
 
 
 def test_an_unknown_key_has_no_facts_and_needs_quotes():

@@ -61,7 +61,9 @@ def test_a_clause_the_engine_refuses_is_an_error_and_not_a_gap():
         def count(self, clauses, keys) -> list[Counts | Skipped]:
             return [Skipped(clause, "too large", 10, 1) for clause in clauses]
 
-    with pytest.raises(LimitError, match=r"smokes\(B\)\. skipped: too large \(estimate 10, limit 1\)"):
+    with pytest.raises(
+        LimitError, match=r"smokes\(B\)\. cannot be counted: too large \(estimate 10, limit 1\)"
+    ):
         model(WeightedClause(SMOKING_FRIENDS, (0.0, 1.0, 0.0), 3)).scores(Refusing(DATABASE), KEYS)
 
 

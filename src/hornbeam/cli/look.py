@@ -28,9 +28,8 @@ def count(
     \b
     Example: hornbeam count data/toy_cancer "cancer(A) :- friends(A,B), smokes(B)."
     """
-    from hornbeam.engines.contract import Counts
+    from hornbeam.engines.parts import count_all
     from hornbeam.engines.registry import open_engine
-    from hornbeam.errors import LimitError
     from hornbeam.load import load
     from hornbeam.syntax import parse_clause
 
@@ -41,9 +40,7 @@ def count(
     parsed = parse_clause(clause, database.schema)
     target = parsed.head.predicate
     examples = database.examples_of(target)
-    (counts,) = open_engine(engine, database, budget).count([parsed], examples.keys)
-    if not isinstance(counts, Counts):
-        raise LimitError(str(counts))
+    (counts,) = count_all(open_engine(engine, database, budget), [parsed], examples.keys)
     names = database.names_of(target, examples.keys)
     header = [f"arg{number + 1}" for number in range(names.shape[1])]
     rows = (

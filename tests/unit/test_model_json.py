@@ -2,14 +2,24 @@
 
 import json
 import math
+from dataclasses import dataclass
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hornbeam import model_json
 from hornbeam.errors import DataError, ModelError
 from hornbeam.model import Model, WeightedClause
-from hornbeam.model_json import FORMAT_VERSION, load_model, model_text, parse_model, save_model
+from hornbeam.model_json import (
+    FORMAT_VERSION,
+    ModelKind,
+    load_model,
+    model_text,
+    parse_model,
+    register_kind,
+    save_model,
+)
 from hornbeam.schema import Schema
 from hornbeam.syntax import parse_clause
 
@@ -148,3 +158,39 @@ def test_files_that_cannot_be_read_are_one_sentence(tmp_path):
 def test_a_folder_that_is_not_there_is_one_sentence(tmp_path):
     with pytest.raises(DataError, match=r"no/m\.json: cannot be written"):
         save_model(MODEL, tmp_path / "no" / "m.json")
+
+
+@dataclass(frozen=True)
+class BaseRate:
+    """The simplest model of another learner: one number."""
+
+    target: str
+    schema: Schema
+    settings: dict[str, object]
+    rate: float
+    learner: str = "base-rate"
+
+
+def test_other_learners_add_their_own_kind_of_model(monkeypatch, tmp_path):
+    monkeypatch.setattr(model_json, "_kinds", dict(model_json._kinds))
+    register_kind(
+        "base-rate",
+        ModelKind(
+            lambda model: {"rate": model.rate},
+            lambda common, fields: BaseRate(
+                common.target, common.schema, common.settings, fields.number("rate")
+            ),
+        ),
+    )
+    model = BaseRate("cancer", SCHEMA, {"seed": 1}, 0.25)
+    save_model(model, tmp_path / "m.json")
+    assert load_model(tmp_path / "m.json") == model
+
+
+def test_the_home_of_a_learner_is_imported_when_a_file_asks_for_it(monkeypatch):
+    asked = []
+    monkeypatch.setitem(model_json.HOMES, "oracle", "hornbeam.oracle")
+    monkeypatch.setattr(model_json, "import_module", asked.append)
+    with pytest.raises(ModelError, match='unknown learner "oracle"'):
+        parse_model(damaged(learner="oracle"))
+    assert asked == ["hornbeam.oracle"]

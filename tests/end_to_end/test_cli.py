@@ -459,14 +459,25 @@ def test_a_reader_that_leaves_is_no_error(tmp_path):
     assert process.returncode == 1
 
 
-def interrupted(words: list[str], ready, seconds: float = 60) -> tuple[int, str, str]:
+def heed_interrupts() -> None:
+    # A shell that starts tests in the background makes them, and so their children, deaf to Ctrl-C.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+def interrupted(words: list[str], ready, seconds: float = 120) -> tuple[int, str, str]:
     """The command's status, stdout and stderr when Ctrl-C comes as soon as it is ready."""
-    process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    end = time.monotonic() + seconds
-    while not ready() and process.poll() is None and time.monotonic() < end:
-        select.select([], [], [], 0.05)
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate()
+    with subprocess.Popen(
+        words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=heed_interrupts
+    ) as process:
+        end = time.monotonic() + seconds
+        while not ready() and process.poll() is None and time.monotonic() < end:
+            select.select([], [], [], 0.05)
+        process.send_signal(signal.SIGINT)
+        try:
+            out, err = process.communicate(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            raise
     return process.returncode, out, err
 
 

@@ -63,6 +63,11 @@ def test_arrays_lists_and_frames_give_the_same_rows(X):
     assert key_rows(X).tolist() == ROWS
 
 
+def test_arrow_tables_give_the_same_rows():
+    arrow = pytest.importorskip("pyarrow")
+    assert key_rows(arrow.table({"a": [1, 2], "b": ["ann", "bob"]})).tolist() == ROWS
+
+
 def test_numeric_arrays_become_text():
     assert key_rows(np.array([[1.0, 2.5], [3.0, 4.0]])).tolist() == [["1", "2.5"], ["3", "4"]]
     assert key_rows(np.array([[1, 2]], dtype=np.uint8)).tolist() == [["1", "2"]]

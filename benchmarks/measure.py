@@ -74,7 +74,7 @@ TIMED_OUT = -1000
 
 
 def run_process(
-    command: Sequence[str | Path], limit: int | None = None, cwd: Path | None = None
+    command: Sequence[str | Path], limit: int | None = None, environment: Mapping[str, str] | None = None
 ) -> ProcessRun:
     """Run a command to its end, or to the limit in CPU seconds; times by the kernel's account."""
     with tempfile.TemporaryFile() as output:
@@ -84,7 +84,7 @@ def run_process(
             stdout=output,
             stderr=subprocess.STDOUT,
             stdin=subprocess.DEVNULL,
-            cwd=cwd,
+            env={**os.environ, **(environment or {})},
             preexec_fn=None if limit is None else lambda: _limit_cpu(limit),
         )
         _, status, usage = os.wait4(process.pid, 0)

@@ -17,8 +17,9 @@ import numpy as np
 from hornbeam.clauses import Atom, literal_variables
 from hornbeam.engines.contract import INT64_MAX
 from hornbeam.engines.plan import Core
+from hornbeam.engines.products import multiplied_through
 from hornbeam.engines.vectors import RefusedError, Weight, float_bound
-from hornbeam.engines.views import Facts, Integers, Links, fold, unique_rows
+from hornbeam.engines.views import Facts, Integers, Links, unique_rows
 
 BYTES_PER_BINDING = 16
 """What one partial binding counts against the memory budget."""
@@ -75,22 +76,21 @@ class Join:
         self, facts: Facts, core: Core, weights: tuple[Weight, ...], keep: frozenset[int], memory: int
     ) -> None:
         self.facts = facts
-        self.core = core
-        self.weights = weights
+        self.atoms, self.weights = multiplied_through(facts, core, weights, keep)
         self.keep = keep
         self.memory = memory
         self.visited = 0
         self.chunk = max(memory // CHUNK_SHARE, 1)
         self.sizes = {
             variable: facts.size(atom, variable) + 1
-            for atom in core.atoms
+            for atom in self.atoms
             for variable in literal_variables(atom)
         }
 
     def run(self, bindings: Sequence[Integers]) -> Table:
         """The bindings with the kept variables, rows in order, distinct, with multiplicities."""
         start = Table(np.arange(len(bindings[0]), dtype=np.int64), dict(enumerate(bindings)), None)
-        return self._grow(start, self.core.atoms, self.weights)
+        return self._grow(start, self.atoms, self.weights)
 
     def _grow(self, table: Table, atoms: tuple[Atom, ...], weights: tuple[Weight, ...]) -> Table:
         while True:
@@ -248,12 +248,10 @@ class Join:
             return table
         keys = [table.row, *(table.columns[variable] for variable in variables)]
         spans = [int(table.row[-1]) + 1, *(self.sizes[variable] for variable in variables)]
-        if table.times is None:
-            first, counts = unique_rows(keys, spans)
-            times: Integers | None = None if counts.max() == 1 else counts
-        else:
-            first, times = _summed(keys, spans, table.times)
-        return replace(replace(table, times=None).take(first), times=times)
+        if table.times is not None and int(table.times.max()) * len(table) > INT64_MAX:
+            float_bound(np.bincount(table.row, weights=table.times))
+        first, times = unique_rows(keys, spans, table.times)
+        return replace(replace(table, times=None).take(first), times=None if times.max() == 1 else times)
 
 
 def _rows(links: Links, codes: Integers, dtype: Any) -> Any:
@@ -261,19 +259,6 @@ def _rows(links: Links, codes: Integers, dtype: Any) -> Any:
     rows.has_sorted_indices = True
     rows.has_canonical_format = True
     return rows
-
-
-def _summed(keys: Sequence[Integers], spans: Sequence[int], times: Integers) -> tuple[Integers, Integers]:
-    """First positions of distinct rows in sorted order, and their times added exactly."""
-    folded, _ = fold(keys, spans)
-    order = np.argsort(folded, kind="stable")
-    folded = folded[order]
-    starts = np.flatnonzero(np.diff(folded, prepend=folded[0] - 1))
-    ordered = times[order]
-    bound = int(times.max()) * len(times)
-    if bound > INT64_MAX:
-        float_bound(np.add.reduceat(ordered.astype(np.float64), starts))
-    return order[starts], np.add.reduceat(ordered, starts)
 
 
 def _concatenated(tables: Sequence[Table]) -> Table:

@@ -73,6 +73,7 @@ class MemoryEngine(Engine):
         if not clauses:
             return []
         examples = self._example_rows(keys, clauses[0].head.predicate)
+        self._facts.tidy(self.memory // 8)
         plans = [self._planner.plan(clause) for clause in clauses]
         self._messages.prepare(message for terms in plans for message in messages_of(terms))
         return [self._count(clause, terms, examples) for clause, terms in zip(clauses, plans, strict=True)]

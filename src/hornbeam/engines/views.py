@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,8 @@ from hornbeam.clauses import Atom, literal_variables
 from hornbeam.database import UNKNOWN, Codes, Database
 
 Integers = npt.NDArray[Any]
+DENSE_KEYS = 1 << 22
+"""A lookup has a place for every possible key while there are no more than these."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -31,6 +34,8 @@ class View:
     columns: tuple[Codes, ...]
     sizes: tuple[int, ...]
     rows: int
+    times: Integers | None = None
+    """how often each row counts, where not once: only in views that stand for a product of links"""
 
 
 @dataclass(slots=True, eq=False)
@@ -89,16 +94,26 @@ class Lookup:
     """Rows of a view by the values of its key variables: the other columns, and multiplicities."""
 
     folds: tuple[tuple[int, Integers | None], ...]
-    keys: Integers
+    keys: Integers | None
+    """the distinct keys, sorted; None where ``starts`` has a place for every possible key"""
+    starts: Integers
     columns: tuple[Codes, ...]
     times: Integers | None
 
     def find(self, values: Sequence[Integers]) -> tuple[Integers, Integers]:
         """First row and number of rows for each tuple of key values."""
         keys = _probe(values, self.folds)
-        first = np.searchsorted(self.keys, keys, side="left")
-        last = np.searchsorted(self.keys, keys, side="right")
-        return first, np.where(keys < 0, 0, last - first)
+        if self.keys is None:
+            place = keys
+        elif len(self.keys) == 0:
+            return np.zeros_like(keys), np.zeros_like(keys)
+        else:
+            place = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
+        first = self.starts[place]
+        found = self.starts[place + 1] - first
+        if self.keys is not None:
+            found[self.keys[place] != keys] = 0
+        return first, found
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -128,12 +143,15 @@ class Facts:
         self._lookups: dict[tuple[object, ...], Lookup] = {}
         self._groups: dict[tuple[object, ...], Groups] = {}
         self._matches: dict[tuple[object, ...], Integers] = {}
+        self._names: dict[object, str] = {}
+        self.computed = 0
+        """bytes of computed views"""
         self._orders: dict[tuple[str, int], tuple[Integers, Integers]] = {}
 
     def size(self, atom: Atom, variable: int) -> int:
         """The population of the variable's type."""
-        type_name = self.database.schema.types_of(atom.predicate)[atom.args.index(variable)]
-        return len(self.database.population(type_name))
+        view, order = self.view(atom)
+        return view.sizes[order.index(variable)]
 
     def view(self, atom: Atom) -> tuple[View, tuple[int, ...]]:
         """The view of an atom, and the variable of each of its columns."""
@@ -195,6 +213,34 @@ class Facts:
             codes = self._matches[key] = groups.codes([view.columns[place] for place in places])
         return codes
 
+    def pattern(self, atom: Atom, *variables: int) -> tuple[object, ...]:
+        """What tells the view of an atom, and places of variables in it, from all others."""
+        order = literal_variables(atom)
+        return (_pattern(atom, order), *map(order.index, variables))
+
+    def stand_in(self, key: object, view: View) -> str:
+        """A predicate that stands for a computed view, for as long as ``tidy`` leaves it."""
+        name = self._names.setdefault(key, f"*{len(self._names)}")
+        self._views[name, tuple(range(len(view.columns)))] = view
+        self.computed += view.rows * 16
+        return name
+
+    def standing(self, key: object) -> str | None:
+        """The predicate that stands for an earlier computed view, if it still does."""
+        name = self._names.get(key)
+        return name if name and (name, (0, 1)) in self._views else None
+
+    def tidy(self, budget: int) -> None:
+        """Forget computed views, and all indexes over them, once they take more than a budget."""
+        if self.computed <= budget:
+            return
+        self.computed = 0
+        for pattern in [p for p in self._views if str(p[0]).startswith("*")]:
+            del self._views[pattern]
+        for index in (self._links, self._lookups):
+            for key in [k for k in index if str(k[0][0]).startswith("*")]:  # type: ignore[index]
+                del index[key]
+
     def _make_view(self, atom: Atom, order: tuple[int, ...]) -> View:
         relation = self.database.relation(atom.predicate)
         types = self.database.schema.types_of(atom.predicate)
@@ -243,19 +289,18 @@ def _pattern(atom: Atom, order: tuple[int, ...]) -> tuple[object, ...]:
 
 def _make_links(view: View, i: int, j: int) -> Links:
     shape = (view.sizes[i] + 1, view.sizes[j] + 1)
-    source, target = view.columns[i], view.columns[j]
+    source, target, ways = view.columns[i], view.columns[j], view.times
     if len(view.columns) > 2:
         keys, times = np.unique(source.astype(np.int64) * shape[1] + target, return_counts=True)
         wide_source, wide_target = np.divmod(keys, shape[1])
         source, target = wide_source, wide_target.astype(np.int32)
         ways = None if times.max(initial=1) == 1 else times
-    elif i < j:
-        ways = None
-    else:
+    elif i > j:
         # Rows are sorted by the target here; scipy's counting sort keeps that order in each row.
-        marks = np.broadcast_to(np.int8(1), len(source))
+        marks = np.broadcast_to(np.int8(1), len(source)) if ways is None else ways
         rows = sparse.coo_array((marks, (source, target)), shape=shape).tocsr()
-        return Links(rows.indptr.astype(np.int32), rows.indices.astype(np.int32), None, shape, {})
+        times = None if ways is None else rows.data
+        return Links(rows.indptr.astype(np.int32), rows.indices.astype(np.int32), times, shape, {})
     starts = np.zeros(shape[0] + 1, dtype=np.int32)
     np.cumsum(np.bincount(source, minlength=shape[0]), out=starts[1:])
     return Links(starts, target, ways, shape, {})
@@ -264,15 +309,23 @@ def _make_links(view: View, i: int, j: int) -> Links:
 def _make_lookup(view: View, by: tuple[int, ...], rest: tuple[int, ...]) -> Lookup:
     columns = [view.columns[place] for place in (*by, *rest)]
     sizes = [view.sizes[place] + 1 for place in (*by, *rest)]
-    times = None
+    times = view.times
     if len(columns) < len(view.columns):
-        rows, counts = unique_rows(columns, sizes)
-        columns = [column[rows] for column in columns]
-        times = None if counts.max(initial=1) == 1 else counts
+        first, times = unique_rows(columns, sizes, times)
+        columns = [column[first] for column in columns]
+        times = None if times.max(initial=1) == 1 else times
     keys, folds = fold(columns[: len(by)], sizes[: len(by)])
     order = np.argsort(keys, kind="stable")
+    keys = keys[order]
     others = tuple(column[order] for column in columns[len(by) :])
-    return Lookup(folds, keys[order], others, None if times is None else times[order])
+    times = None if times is None else times[order]
+    span = prod(sizes[: len(by)])
+    if span <= max(DENSE_KEYS, 4 * len(keys)):
+        starts = np.zeros(span + 1, dtype=np.int32)
+        np.cumsum(np.bincount(keys, minlength=span), out=starts[1:])
+        return Lookup(folds, None, starts, others, times)
+    starts = np.append(np.flatnonzero(np.diff(keys, prepend=-1)), len(keys))
+    return Lookup(folds, keys[starts[:-1]], starts, others, times)
 
 
 def fold(
@@ -313,8 +366,14 @@ def _probe(values: Sequence[Integers], folds: Sequence[tuple[int, Integers | Non
     return keys
 
 
-def unique_rows(columns: Sequence[Integers], sizes: Sequence[int]) -> tuple[Integers, Integers]:
-    """Positions of the first of each distinct row, in sorted order of rows, and how often each occurs."""
+def unique_rows(
+    columns: Sequence[Integers], sizes: Sequence[int], times: Integers | None = None
+) -> tuple[Integers, Integers]:
+    """Positions of one of each distinct row, in sorted order of rows, and how often each counts."""
     keys, _ = fold(columns, sizes)
-    _, first, counts = np.unique(keys, return_index=True, return_counts=True)
-    return first, counts
+    order = np.argsort(keys, kind="stable")
+    keys = keys[order]
+    starts = np.flatnonzero(np.diff(keys, prepend=-1))
+    if times is None:
+        return order[starts], np.diff(starts, append=len(keys))
+    return order[starts], np.add.reduceat(times[order], starts) if len(starts) else times[:0]

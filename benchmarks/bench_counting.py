@@ -171,7 +171,8 @@ def _compare(
 
 
 def _candidates(world: worlds.World, repeats: int) -> list[dict[str, Any]]:
-    return [_candidates_on(world, body, repeats) for body in CANDIDATE_BODIES]
+    with_traits = worlds.with_traits(world)
+    return [_candidates_on(with_traits, body, repeats) for body in CANDIDATE_BODIES]
 
 
 def _candidates_on(world: worlds.World, body: str, repeats: int) -> dict[str, Any]:

@@ -44,21 +44,26 @@ class World:
 
 
 def friendships(persons: int, edges: int, seed: int = 0) -> World:
-    """Power-law friendships; every person is an example.
-
-    30% smoke, each lives in one of 100 cities and has each of 16 traits with probability 0.3.
-    """
+    """Power-law friendships, 30% smokers, each in one of 100 cities; every person is an example."""
     rng = np.random.default_rng(seed)
     people = np.arange(persons, dtype=np.int32)
     relations = {
         "friends": _distinct_pairs(rng, edges, (persons, persons)),
         "smokes": Relation((people[rng.random(persons) < 0.3],)),
         "lives": Relation((people, rng.integers(0, CITIES, persons, dtype=np.int32))),
-        "has": _distinct_rows(rng.random((persons, TRAITS)) < 0.3),
     }
-    populations = {"person": persons, "city": CITIES, "trait": TRAITS}
+    populations = {"person": persons, "city": CITIES}
     name = f"{_short(edges)} friendships, {_short(persons)} persons"
     return World(name, database(relations, populations), people[:, None])
+
+
+def with_traits(world: World, seed: int = 0) -> World:
+    """The world with ``has(person,trait)``: each person has each of 16 traits with probability 0.3."""
+    sizes = {name: len(population) for name, population in world.database.populations.items()}
+    which = np.random.default_rng(seed).random((sizes["person"], TRAITS)) < 0.3
+    has = Relation(tuple(column.astype(np.int32) for column in np.nonzero(which)))
+    relations = {**world.database.relations, "has": has}
+    return World(world.name, database(relations, sizes | {"trait": TRAITS}), world.keys)
 
 
 def publications(rows: int = 1_000_000, persons: int = 100_000, pairs: int = 200_000, seed: int = 0) -> World:
@@ -94,11 +99,6 @@ def _distinct_pairs(rng: np.random.Generator, count: int, sizes: tuple[int, int]
     kept: npt.NDArray[np.int64] = np.sort(rng.choice(keys, count, replace=False))
     columns = np.divmod(kept, sizes[1])
     return Relation(tuple(column.astype(np.int32) for column in columns))
-
-
-def _distinct_rows(which: npt.NDArray[np.bool_]) -> Relation:
-    """The pairs of row and column that are true."""
-    return Relation(tuple(column.astype(np.int32) for column in np.nonzero(which)))
 
 
 def database(relations: dict[str, Relation], sizes: dict[str, int]) -> Database:

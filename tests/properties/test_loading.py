@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -92,6 +93,16 @@ def rows_of(contents: Contents) -> Iterator[Atom]:
             yield Atom(predicate, row)
 
 
+@contextmanager
+def pieces_of(size: int) -> Iterator[None]:
+    """Let the quick readers take pieces of so many characters, however short the text is."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("_LARGEST_CHUNK", "_LARGEST_BLOCK", "_SMALLEST_BLOCK"):
+            patch.setattr(reading, name, size)
+        patch.setattr(reading, "_SHORT", 0)
+        yield
+
+
 @given(st.data())
 @settings(max_examples=max(CASES // 4, 1))
 def test_facts_in_every_style_read_back(data):
@@ -100,8 +111,7 @@ def test_facts_in_every_style_read_back(data):
     chunk = data.draw(st.sampled_from([1, 7, 40, 1 << 17]))
     # Within a predicate the order of the file is kept.
     expected = sorted(atoms, key=lambda atom: atom.predicate)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(reading, "_LARGEST_CHUNK", chunk)
+    with pieces_of(chunk):
         fast = read_contents(FILE, text, bare_modes=False)
     careful = read_carefully(FILE, text, bare_modes=False)
     for contents in (fast, careful):
@@ -114,7 +124,22 @@ def test_facts_in_every_style_read_back(data):
 PIECES = st.sampled_from(
     [
         *"abX1_ (),.:'\"%/\\-+#`!=[]{}\n",
-        *("p(a,b).", "p(a,b)", "p(c,d).\n", "q('x y').", "q(", ").", "\n", "\r\n", "//", "% c\n", ":-", "<-"),
+        *(
+            "p(a,b).",
+            "p(a,b)",
+            "p(c,d).\n",
+            "p(c, d).\r\n",
+            "P(e,f).\n",
+            "q('x y').",
+            "q(",
+            ").",
+            "\n",
+            "\r\n",
+            "//",
+            "% c\n",
+            ":-",
+            "<-",
+        ),
         *("mode: ", "p(+t,-t).\n", "range: t={a,b}.", "range: ", "setParam: x=1.\n", "precompute:\n", "!1"),
         *(
             " r(X) :- p(X,Y),\n q(Y).\n",
@@ -146,11 +171,17 @@ def outcome(read, text: str, bare_modes: bool):
 @example("p(a.).", False, 1)
 @example("p(a//b,c).", False, 1)
 @example("p(//b,c).", False, 1)
+@example("p(_).\n", False, 9)
+@example("p(a..b).\n", False, 9)
+@example("p(a.b).\np(c.).\n", False, 99)
+@example("p(a).\n.b(c).\n", False, 99)
+@example("p(-a,b).\n", True, 99)
+@example("p(a).\n\n\r\nP(b).\np(c).\n", False, 99)
+@example("p(abcdefgh).\np(abcdefghi).\np(abcdefghijklmnopqrs).\np(abcdefgh).\n", False, 99)
 @example("p(a)\n q (b)\np('c,d')", True, 1)
 @settings(max_examples=CASES)
 def test_any_text_means_the_same_read_fast_or_carefully(text, bare_modes, chunk):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(reading, "_LARGEST_CHUNK", chunk)
+    with pieces_of(chunk):
         fast = outcome(read_contents, text, bare_modes)
     assert fast == outcome(read_carefully, text, bare_modes)
 

@@ -178,26 +178,37 @@ def _populations(
 def _check_arities(sources: Sequence[Source], background: Background) -> None:
     """Every atom of a predicate has as many arguments as its mode, or else as its first atom."""
     stated = {mode.predicate: (mode, place) for mode, place in reversed(background.modes.items())}
-    seen: dict[str, tuple[int, Source]] = {}
+    seen: dict[str, dict[int, Source]] = {}
     for source in sources:
         for predicate, arity in source.contents.facts:
-            expected, before = seen.setdefault(predicate, (arity, source))
             if predicate in stated:
-                mode, place = stated[predicate]
-                if len(mode.args) != arity:
-                    types = ",".join(arg.type for arg in mode.args)
-                    raise SchemaError(
-                        f'"{predicate}" has {plural(arity, "argument")} here, but takes {len(mode.args)} '
-                        f"by its mode at {place}: {predicate}({types}).",
-                        source.contents.first_place((predicate, arity)),
-                    )
-            elif expected != arity:
-                place = before.contents.first_place((predicate, expected))
-                raise SchemaError(
-                    f'"{predicate}" has {plural(arity, "argument")} here, but {expected} at {place}; '
-                    "give it the same number everywhere.",
-                    source.contents.first_place((predicate, arity)),
-                )
+                _check_arity(source, (predicate, arity), *stated[predicate])
+            seen.setdefault(predicate, {}).setdefault(arity, source)
+    for predicate, arities in seen.items():
+        if len(arities) > 1:
+            (_, before, expected), (_, here, arity) = sorted(
+                (
+                    (sources.index(source), source.contents.first_place((predicate, arity)), arity)
+                    for arity, source in arities.items()
+                ),
+                key=lambda found: (found[0], found[1].line, found[1].column),
+            )[:2]
+            raise SchemaError(
+                f'"{predicate}" has {plural(arity, "argument")} here, but {expected} at {before}; '
+                "give it the same number everywhere.",
+                here,
+            )
+
+
+def _check_arity(source: Source, signature: Signature, mode: Mode, place: Place) -> None:
+    predicate, arity = signature
+    if len(mode.args) != arity:
+        types = ",".join(arg.type for arg in mode.args)
+        raise SchemaError(
+            f'"{predicate}" has {plural(arity, "argument")} here, but takes {len(mode.args)} '
+            f"by its mode at {place}: {predicate}({types}).",
+            source.contents.first_place(signature),
+        )
 
 
 def _empty_files(sources: Iterable[Source]) -> list[Notice]:

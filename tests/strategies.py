@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import prod
+from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
@@ -50,6 +51,10 @@ class Case:
             lines += ["clause", f"    {clause}"]
         lines.append(f"keys {self.keys.tolist()} (codes; -1 is unknown)")
         return "\n".join(lines)
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        # Hypothesis would print the fields of a dataclass instead.
+        printer.text(repr(self))
 
 
 def describe(database: Database) -> list[str]:

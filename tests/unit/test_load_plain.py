@@ -56,7 +56,7 @@ def test_columns_say_each_name_once_and_predicates_come_in_file_order():
 @pytest.mark.parametrize(
     "line",
     [
-        *("p(a)\n", " p(a).\n", "p(a). \n", "p(a) .\n", "p (a).\n", "p(a).q(b).\n", "p(a ).\n", "p( a).\n"),
+        *(" p(a).\n", "p(a). \n", "p(a) .\n", "p (a).\n", "p(a).q(b).\n", "p(a ).\n", "p( a).\n"),
         *("p('a').\n", "p(a). % c\n", "% c\n", "//c\n", "p(a):-q(b).\n", "p().\n", "p(a,).\n", "p(,a).\n"),
         *("p(a b).\n", "p(a,b\n", "p(a))\n", "p((a).\n", "(a).\n", "a.\n", "p(a)x\n", "p(a).x\n", "p(a)..\n"),
         *("mode: p(+a).\n", "p([a]).\n", "p(a\tb).\n", "p(a)\r.\n", "p(a).\r\r\n", "p(a).", "p(a"),
@@ -68,6 +68,17 @@ def test_reading_stops_before_a_line_that_is_not_plain(line):
     assert taken == len(before)
     assert [(name, names_of(columns)) for name, columns in found] == [("r", [["x", "x"], ["y", "z"]])]
     assert read_plain(line) == ([], 0)
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n", "\n\n"])
+def test_full_stops_may_be_missing_where_a_plain_line_follows(newline):
+    lines = ["p(a)", "p(b)", "p(c).", "p(d)"]
+    text = newline.join([*lines, ""])
+    last = len(lines[-1] + newline)
+    assert read_plain(text)[1] == len(text) - last
+    assert read_plain(text + ":- q(X).\n")[1] == len(text) - last
+    assert read_plain(text + "p(e).\n")[1] == len(text) + 6
+    assert read_plain("p(a)\n") == ([], 0)
 
 
 @pytest.mark.parametrize("line", ["p(_).\n", "p(a.).\n", "p(a.,b).\n", "p(a..b).\n", "1p(a).\n", ".p(a).\n"])

@@ -1,7 +1,8 @@
 """Plain facts, one a line, read by array operations: the fast way for long files.
 
 Plain is ``name(word,word).`` with nothing before or after it and at most spaces after a comma, in
-ASCII. Where the next line is anything else, reading stops and others take over.
+ASCII; the full stop may be missing where another plain line follows. Where the next line is anything
+else, reading stops and others take over.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ _FOLLOWS[_LINE, [_LINE, _RETURN], 0] = True
 _FOLLOWS[_RETURN, _LINE, 0] = True
 _FOLLOWS[[[_OPEN], [_COMMA], [_SPACE]], [[_COMMA, _CLOSE]], 1:] = True
 _FOLLOWS[[_COMMA, _SPACE], _SPACE, 0] = True
-_FOLLOWS[_CLOSE, [_LINE, _RETURN], 1] = True  # and that one is a full stop
+_FOLLOWS[_CLOSE, [_LINE, _RETURN], :2] = True  # and that one is a full stop
 _PREDICATE = re.compile(r"[A-Za-z][\w-]*", re.ASCII)
 _WINDOW = 8
 _LONGEST = 32 * _WINDOW
@@ -72,12 +73,16 @@ def _plain_lines(
     """The marks up to the end of the last line before one that is not plain."""
     between = np.minimum(np.diff(marks) - 1, 2)
     fits = _FOLLOWS[kinds[:-1], kinds[1:], between]
-    stops = np.flatnonzero(kinds[:-1] == _CLOSE)
-    fits[stops] &= characters[np.minimum(marks[stops] + 1, len(characters) - 1)] == ord(".")
+    stops = np.flatnonzero((kinds[:-1] == _CLOSE) & (between == 1))
+    fits[stops] &= characters[marks[stops] + 1] == ord(".")
     wrong = np.flatnonzero(~fits)
-    known = kinds[: wrong[0] + 1] if len(wrong) else kinds
-    last = int(np.flatnonzero(known == _LINE)[-1])
-    return marks[: last + 1], kinds[: last + 1]
+    end = int(wrong[0]) + 1 if len(wrong) else len(kinds)
+    end = int(np.flatnonzero(kinds[:end] == _LINE)[-1]) + 1
+    closes = np.flatnonzero(kinds[:end] == _CLOSE)
+    if len(closes) and between[closes[-1]] == 0:
+        # The last fact has no full stop: what follows decides whether it is one, so it is left.
+        end = int(np.flatnonzero(kinds[: closes[-1]] == _LINE)[-1]) + 1
+    return marks[:end], kinds[:end]
 
 
 def _columns(

@@ -95,52 +95,75 @@ class YesNo:
         return "True or False"
 
 
-def _option(default: Any, bound: Bound) -> Any:
+def option(default: Any, bound: Bound) -> Any:
+    """A field of a class of options: its default, and what it allows."""
     return field(default=default, metadata={"bound": bound})
 
 
 @dataclass(frozen=True, slots=True)
-class FitOptions:
-    """Every option that changes what is learned, and nothing else.
+class Options:
+    """What a learner may be told: every option that changes what is learned, and nothing else."""
+
+    def __post_init__(self) -> None:
+        for each in fields(self):
+            value, bound = getattr(self, each.name), each.metadata["bound"]
+            try:
+                taken = bound.take(value)
+            except ValueError:
+                raise OptionError(f"{each.name}={value!r} is refused: it must be {bound}.") from None
+            object.__setattr__(self, each.name, taken)
+
+    def settings(self) -> dict[str, object]:
+        """The options by name, as a model file keeps them."""
+        return asdict(self)
+
+    @classmethod
+    def names(cls) -> tuple[str, ...]:
+        """The options that there are."""
+        return tuple(each.name for each in fields(cls))
+
+
+STEPS = Whole(1, 1_000_000)
+LITERALS = Whole(1, 20)
+BEAM = Whole(1, 1_000_000)
+STOP = OneOf(("best", "full"))
+PENALTY = Number(above=0.0)
+PRIOR = Number(words=(BASE_RATE,))
+RATIO = Number(above=0.0, words=(None,))
+SEED = Whole(0, 2**63 - 1)
+POPULATIONS = OneOf(("database", "training"))
+"""What the options allow that several learners have."""
+
+
+@dataclass(frozen=True, slots=True)
+class FitOptions(Options):
+    """The options of the boosted learner of relational logistic regression.
 
     >>> FitOptions(l2=0)
     Traceback (most recent call last):
     hornbeam.errors.OptionError: l2=0 is refused: it must be a finite number above 0.
     """
 
-    n_steps: int = _option(20, Whole(1, 1_000_000))
+    n_steps: int = option(20, STEPS)
     """steps of boosting: at most so many weighted clauses"""
-    l2: float = _option(10.0, Number(above=0.0))
+    l2: float = option(10.0, PENALTY)
     """strength of the ridge penalty on a clause's weights"""
-    max_literals: int = _option(4, Whole(1, 20))
+    max_literals: int = option(4, LITERALS)
     """literals in a body, at most"""
-    beam_width: int = _option(10, Whole(1, 1_000_000))
+    beam_width: int = option(10, BEAM)
     """bodies kept at each length of the search"""
-    stop: str = _option("best", OneOf(("best", "full")))
+    stop: str = option("best", STOP)
     """``best`` takes the best clause of any length, ``full`` always extends to the greatest length"""
-    prior: float | str = _option(0.0, Number(words=(BASE_RATE,)))
+    prior: float | str = option(0.0, PRIOR)
     """log-odds before the first clause"""
-    neg_pos_ratio: float | None = _option(10.0, Number(above=0.0, words=(None,)))
+    neg_pos_ratio: float | None = option(10.0, RATIO)
     """training negatives kept per positive; ``None`` keeps all"""
-    seed: int = _option(0, Whole(0, 2**63 - 1))
+    seed: int = option(0, SEED)
     """chooses which negatives are kept"""
-    negation: bool = _option(False, YesNo())
+    negation: bool = option(False, YesNo())
     """whether bodies may hold negated literals"""
-    populations: str = _option("training", OneOf(("database", "training")))
+    populations: str = option("training", POPULATIONS)
     """where prediction takes each clause's total from: the data at hand, or those of training"""
-
-    def __post_init__(self) -> None:
-        for option in fields(self):
-            value, bound = getattr(self, option.name), option.metadata["bound"]
-            try:
-                taken = bound.take(value)
-            except ValueError:
-                raise OptionError(f"{option.name}={value!r} is refused: it must be {bound}.") from None
-            object.__setattr__(self, option.name, taken)
-
-    def settings(self) -> dict[str, object]:
-        """The options by name, as a model file keeps them."""
-        return asdict(self)
 
 
 PRESETS: Mapping[str, FitOptions] = MappingProxyType(
@@ -170,8 +193,7 @@ def fit_options(preset: str = "default", **explicit: object) -> FitOptions:
     """
     if preset not in PRESETS:
         raise OptionError(f'no preset "{preset}". {did_you_mean(preset, PRESETS, "Presets")}')
-    known = [option.name for option in fields(FitOptions)]
     for name in explicit:
-        if name not in known:
-            raise OptionError(f'no option "{name}". {did_you_mean(name, known, "Options")}')
+        if name not in FitOptions.names():
+            raise OptionError(f'no option "{name}". {did_you_mean(name, FitOptions.names(), "Options")}')
     return replace(PRESETS[preset], **explicit)  # type: ignore[arg-type]

@@ -1,45 +1,76 @@
-"""Boosting: each step fits one weighted clause to what the model still gets wrong.
+"""Boosting: each step fits weighted clauses to what the model still gets wrong.
 
-``init`` gives the state before a step, ``step`` the state after one and what happened in it;
-``fit`` is the loop around them.
+``init`` gives the state before a step, ``step`` the state after one and what happened in it; ``run``
+is the loop around them, for this and other learners that go by steps. ``fit`` learns relational
+logistic regression: one clause a step, its weights by ridge. ``boosted`` takes other ways to fit.
 """
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from hornbeam.checkpoint import Checkpoint, fingerprint
+from hornbeam.checkpoint import Checkpoint, fingerprint, read_step
 from hornbeam.clauses import Clause, format_literal, head_atom
 from hornbeam.database import Codes, Database
 from hornbeam.engines.contract import Engine, Session, Skipped
 from hornbeam.errors import DataError, SchemaError
-from hornbeam.history import ALL_STEPS, INTERRUPTED, NO_GAIN, TIME_LIMIT, History, Step
+from hornbeam.history import ALL_STEPS, INTERRUPTED, NO_GAIN, TIME_LIMIT, History, Record, Step
 from hornbeam.model import Floats, Model, WeightedClause, sigmoid
 from hornbeam.options import BASE_RATE, PRESETS, FitOptions
-from hornbeam.refine import Language, memoised
-from hornbeam.ridge import GRADIENT_BITS, exact_gain, response, round_weight, weights
+from hornbeam.refine import Language, memoised, new_literals
+from hornbeam.ridge import GRADIENT_BITS, Integers, Response, Ridge, response, round_weight
 from hornbeam.sampling import sampled
-from hornbeam.search import Refine, search
+from hornbeam.search import Fitting, Refine, SearchOptions, search
 
 Labels = npt.NDArray[np.int8]
+Pause = Callable[[], None]
+"""Called where a fit may be stopped."""
 ShouldStop = Callable[[], str | None]
 """Asked before each length of each search: the reason to stop now, or ``None``."""
 
 
+Learned = TypeVar("Learned", covariant=True)
+
+
 @dataclass(frozen=True, eq=False)
-class Fit:
+class Fit(Generic[Learned]):
     """A learned model and how it came about."""
 
-    model: Model
+    model: Learned
     history: History
+
+
+class BoostOptions(SearchOptions, Protocol):
+    """The options that boosting of clauses heeds, whatever the way to fit them."""
+
+    @property
+    def n_steps(self) -> int: ...
+    @property
+    def prior(self) -> float | str: ...
+    @property
+    def neg_pos_ratio(self) -> float | None: ...
+    @property
+    def seed(self) -> int: ...
+    @property
+    def negation(self) -> bool: ...
+    def settings(self) -> dict[str, object]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """A way to boost clauses: the learner's name, the fit of a clause, and how many clauses a step adds."""
+
+    learner: str
+    fitting: Callable[[Response], Fitting]
+    clauses_per_step: int = 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +82,8 @@ class Problem:
     empty: Clause
     labels: Labels
     prior: float
-    options: FitOptions
+    options: BoostOptions
+    way: Way
 
 
 class State(NamedTuple):
@@ -73,46 +105,99 @@ def fit(
     labels: Labels,
     target: str,
     options: FitOptions = PRESETS["default"],
-    on_step: Callable[[Step], None] | None = None,
+    on_step: Callable[[Record], None] | None = None,
     checkpoint: str | Path | None = None,
     should_stop: ShouldStop | None = None,
-) -> Fit:
+) -> Fit[Model]:
     """Learn a model of the target from examples given as rows of codes and labels 0 or 1.
 
     Ctrl-C and ``should_stop`` end the fit with the steps done so far and mark it as cut. With a
     checkpoint folder the state is saved after every step, and the same call goes on from there.
     """
+    way = Way("rlr", lambda whole: Ridge(whole, options.l2))
+    return boosted(engine, keys, labels, target, options, way, on_step, checkpoint, should_stop)
+
+
+def boosted(
+    engine: Engine,
+    keys: Codes,
+    labels: Labels,
+    target: str,
+    options: BoostOptions,
+    way: Way,
+    on_step: Callable[[Record], None] | None = None,
+    checkpoint: str | Path | None = None,
+    should_stop: ShouldStop | None = None,
+) -> Fit[Model]:
+    """As ``fit``, by a way of one's own to fit clauses."""
     database = engine.database
     check_labels(labels, target)
     saved = None
     if checkpoint is not None:
-        marks = fingerprint(database, target, keys, labels, options, engine.memory)
-        saved = Checkpoint(Path(checkpoint), marks)
+        settings = options.settings() | {"learner": way.learner}
+        marks = fingerprint(database, target, keys, labels, settings, engine.memory)
+        saved = Checkpoint(Path(checkpoint), marks, read_step)
     kept = sampled(database, target, keys, labels, options.neg_pos_ratio, options.seed)
-    problem = _problem(engine, target, keys[kept], labels[kept], options)
-    state = init(problem)
-    reason = None
+    problem = _problem(engine, target, keys[kept], labels[kept], options, way)
+
+    def start() -> State:
+        return init(problem) if saved is None else resumed(problem, saved, database)
+
+    def go_on(state: State, pause: Pause) -> tuple[State, Sequence[Step]]:
+        state, done = step(problem, state, pause)
+        if saved is not None:
+            saved.save(state.steps, state.skipped, state.ended)
+        return state, done
+
+    try:
+        state, reason = run(init(problem), start, go_on, on_step, should_stop)
+    finally:
+        problem.session.close()
+    return _result(problem, state, target, database, reason)
+
+
+class Progress(Protocol):
+    """What the loop needs to know of a state."""
+
+    @property
+    def ended(self) -> str | None:
+        """Why there are no more steps, or ``None``."""
+        ...
+
+
+Going = TypeVar("Going", bound=Progress)
+
+
+def run(
+    nothing: Going,
+    start: Callable[[], Going],
+    step: Callable[[Going, Pause], tuple[Going, Sequence[Record]]],
+    on_step: Callable[[Record], None] | None = None,
+    should_stop: ShouldStop | None = None,
+) -> tuple[Going, str | None]:
+    """Steps until the state has ended: the last state, and why somebody stopped it before, if so.
+
+    Ctrl-C and ``should_stop`` leave the state after the last whole step; ``nothing`` where not even
+    the ``start`` was done.
+    """
 
     def pause() -> None:
         if should_stop is not None and (why := should_stop()) is not None:
             raise _StopRequestedError(why)
 
+    state = nothing
     try:
-        if saved is not None:
-            state = resumed(problem, saved, database)
+        state = start()
         while state.ended is None:
-            state, info = step(problem, state, pause)
-            if saved is not None:
-                saved.save(state.steps, state.skipped, state.ended)
-            if on_step is not None and info is not None:
-                on_step(info)
+            state, done = step(state, pause)
+            if on_step is not None:
+                for record in done:
+                    on_step(record)
     except KeyboardInterrupt:
-        reason = INTERRUPTED
+        return state, INTERRUPTED
     except _StopRequestedError as stopped:
-        reason = str(stopped)
-    finally:
-        problem.session.close()
-    return _result(problem, state, target, database, reason)
+        return state, str(stopped)
+    return state, None
 
 
 def init(problem: Problem) -> State:
@@ -120,26 +205,42 @@ def init(problem: Problem) -> State:
     return State(np.full(len(problem.labels), problem.prior, dtype=np.float64))
 
 
-def step(problem: Problem, state: State, pause: Callable[[], None]) -> tuple[State, Step | None]:
-    """Add the clause that fits the gradients best; without a gain the state is the last one."""
+def step(problem: Problem, state: State, pause: Pause) -> tuple[State, tuple[Step, ...]]:
+    """Add the clauses that fit the gradients best; without a gain the state is the last one.
+
+    Each further clause of the step fits what those before it leave of the gradients.
+    """
+    number = state.steps[-1].number + 1 if state.steps else 1
+    rest = gradients(problem.labels, state.scores)
+    done: list[Step] = []
+    for _ in range(problem.way.clauses_per_step):
+        state, info = _add_clause(problem, state, rest, number, pause)
+        if info is None:
+            break
+        done.append(info)
+        rest = rest - _in_units(_contribution(problem, info.weighted))
+    ended = NO_GAIN if not done else ALL_STEPS if number >= problem.options.n_steps else None
+    return state._replace(ended=ended), tuple(done)
+
+
+def _add_clause(
+    problem: Problem, state: State, slopes: Integers, number: int, pause: Pause
+) -> tuple[State, Step | None]:
     started = time.perf_counter()
-    options = problem.options
-    slopes = gradients(problem.labels, state.scores)
-    whole = response(slopes)
+    fitting = problem.way.fitting(whole := response(slopes))
     problem.session.set_gradients(slopes)
-    found = search(problem.session, problem.refine, problem.empty, whole, options, pause)
-    skipped = tuple(dict.fromkeys((*state.skipped, *found.skipped)))
+    found = search(problem.session, problem.refine, problem.empty, fitting, problem.options, pause)
+    state = state._replace(skipped=tuple(dict.fromkeys((*state.skipped, *found.skipped))))
     best = found.best
     if best is None:
-        return state._replace(skipped=skipped, ended=NO_GAIN), None
+        return state, None
     # Both are the nearest floats to exact numbers: what the rounding of gradients alone could
     # explain is no gain.
-    before, after = whole.error(), whole.error(exact_gain(best.sums, whole, options.l2))
+    before, after = whole.error(), whole.error(fitting.exact_gain(best.sums))
     if after >= before:
-        return state._replace(skipped=skipped, ended=NO_GAIN), None
-    weighted = WeightedClause(best.clause, weights(best.sums, whole, options.l2), best.sums.total)
-    scores = _added(problem, state.scores, weighted)
-    number = len(state.steps) + 1
+        return state, None
+    weighted = WeightedClause(best.clause, fitting.weights(best.sums), best.sums.total)
+    scores = state.scores + _contribution(problem, weighted)
     info = Step(
         number=number,
         weighted=weighted,
@@ -151,8 +252,7 @@ def step(problem: Problem, state: State, pause: Callable[[], None]) -> tuple[Sta
         skipped=len(found.skipped),
         seconds=time.perf_counter() - started,
     )
-    ended = ALL_STEPS if number >= options.n_steps else None
-    return State(scores, (*state.steps, info), skipped, ended), info
+    return state._replace(scores=scores, steps=(*state.steps, info)), info
 
 
 def resumed(problem: Problem, saved: Checkpoint, database: Database) -> State:
@@ -163,18 +263,22 @@ def resumed(problem: Problem, saved: Checkpoint, database: Database) -> State:
         return state
     scores = state.scores
     for each in steps:
-        scores = _added(problem, scores, each.weighted)
+        scores = scores + _contribution(problem, each.weighted)
     return state._replace(scores=scores)
 
 
-def _added(problem: Problem, scores: Floats, weighted: WeightedClause) -> Floats:
-    return scores + weighted.contribution(problem.session.column(weighted.clause), weighted.total)
+def _contribution(problem: Problem, weighted: WeightedClause) -> Floats:
+    return weighted.contribution(problem.session.column(weighted.clause), weighted.total)
 
 
-def gradients(labels: Labels, scores: Floats) -> npt.NDArray[np.int64]:
+def gradients(labels: Labels, scores: Floats) -> Integers:
     """``y - P`` of each example, rounded to whole multiples of 2**-30."""
-    slopes: Floats = np.rint((labels - sigmoid(scores)) * 2.0**GRADIENT_BITS)
-    return slopes.astype(np.int64)
+    return _in_units(labels - sigmoid(scores))
+
+
+def _in_units(values: Floats) -> Integers:
+    units: Floats = np.rint(values * 2.0**GRADIENT_BITS)
+    return units.astype(np.int64)
 
 
 def log_loss(labels: Labels, scores: Floats) -> float:
@@ -202,30 +306,41 @@ def check_labels(labels: Labels, target: str) -> None:
             )
 
 
-def _problem(engine: Engine, target: str, keys: Codes, labels: Labels, options: FitOptions) -> Problem:
-    database = engine.database
+def language_for(database: Database, target: str, negation: bool) -> Language:
+    """What a search for clauses of the target may say; where it can say nothing, an error."""
     head = head_atom(target, database.schema.arity(target))
-    language = Language(head, database.schema, database.modes, database.constants, options.negation)
-    refine = memoised(language)
-    if not refine(language.empty()):
+    language = Language(head, database.schema, database.modes, database.constants, negation)
+    if next(new_literals(language.empty(), language), None) is None:
         raise SchemaError(
             f"no literal can be added to {format_literal(head)}; give a mode with a + argument of type "
             f"{' or '.join(dict.fromkeys(database.schema.types_of(target)))} for a predicate that has facts."
         )
-    return Problem(engine.session(keys), refine, language.empty(), labels, _prior(labels, options), options)
+    return language
 
 
-def _prior(labels: Labels, options: FitOptions) -> float:
-    if options.prior == BASE_RATE:
+def prior_of(labels: Labels, prior: float | str) -> float:
+    """The log-odds before the first step: as given, or those of the base rate."""
+    if prior == BASE_RATE:
         positives = int(np.count_nonzero(labels))
         return round_weight(math.log(positives / (len(labels) - positives)))
-    return float(options.prior)
+    return float(prior)
 
 
-def _result(problem: Problem, state: State, target: str, database: Database, reason: str | None) -> Fit:
+def _problem(
+    engine: Engine, target: str, keys: Codes, labels: Labels, options: BoostOptions, way: Way
+) -> Problem:
+    language = language_for(engine.database, target, options.negation)
+    prior = prior_of(labels, options.prior)
+    session = engine.session(keys)
+    return Problem(session, memoised(language), language.empty(), labels, prior, options, way)
+
+
+def _result(
+    problem: Problem, state: State, target: str, database: Database, reason: str | None
+) -> Fit[Model]:
     cut = reason is not None and state.ended is None
     ended = state.ended or reason or ALL_STEPS
-    settings = problem.options.settings() | ({"cut": ended} if cut else {})
+    settings = problem.options.settings() | dict(database.origin) | ({"cut": ended} if cut else {})
     clauses = tuple(each.weighted for each in state.steps)
-    model = Model(target, database.schema, problem.prior, clauses, settings)
+    model = Model(target, database.schema, problem.prior, clauses, settings, problem.way.learner)
     return Fit(model, History(state.steps, ended, cut, state.skipped))

@@ -6,7 +6,7 @@ Codes are an implementation detail: no count, score or model depends on their or
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any, cast
@@ -23,6 +23,8 @@ from hornbeam.schema import Schema
 Codes = npt.NDArray[np.int32]
 UNKNOWN = -1
 """The code of a constant that the database does not have."""
+UNLABELLED = -1
+"""The label of an example that is to be predicted and whose label nobody knows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,9 +127,17 @@ class Examples:
     keys: Codes
     """one row per example, one column of codes per head argument"""
     labels: npt.NDArray[np.int8]
+    """0 and 1, or positions in ``classes``; ``UNLABELLED`` where the label is not known"""
+    classes: tuple[str, ...] = ()
+    """the values that labels stand for, where the target is not true or false"""
 
     def __len__(self) -> int:
         return len(self.labels)
+
+    def labelled(self) -> Examples:
+        """Those whose label is known, in the same order."""
+        known = self.labels != UNLABELLED
+        return self if known.all() else replace(self, keys=self.keys[known], labels=self.labels[known])
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,6 +150,8 @@ class Database:
     relations: Mapping[str, Relation]
     example_sets: Mapping[str, Examples] = field(default_factory=dict)
     notices: tuple[Notice, ...] = ()
+    origin: Mapping[str, object] = field(default_factory=dict)
+    """of data that came as tables: what each table is, and the target as it was named; models keep it"""
 
     def __repr__(self) -> str:
         facts = sum(map(len, self.relations.values()))
@@ -156,7 +168,7 @@ class Database:
     def __reduce__(self) -> tuple[object, ...]:
         # Read-only views of dictionaries cannot be pickled; what they show can.
         parts = (dict(self.populations), dict(self.relations), dict(self.example_sets))
-        return _read_only, (self.schema, self.modes, *parts, self.notices)
+        return _read_only, (self.schema, self.modes, *parts, self.notices, dict(self.origin))
 
     def relation(self, predicate: str) -> Relation:
         """The facts of a predicate of the schema; none is an empty relation."""
@@ -170,8 +182,11 @@ class Database:
         return self.populations.get(type_name) or Population(())
 
     def target_named(self, name: str | None) -> str:
-        """The target of that name, in any case; without one, the only target that has examples."""
-        if name is not None:
+        """The target of that name, in any case; without one, the only target that has examples.
+
+        The target of tables may also be named as it was when they were loaded: ``users.gender=F``.
+        """
+        if name is not None and name != self.origin.get("target"):
             target = name.lower()
             if target not in self.schema.predicates:
                 known = self.example_sets or self.schema.predicates
@@ -188,16 +203,25 @@ class Database:
 
     def examples_of(self, target: str) -> Examples:
         """The examples of a target; one without examples is an error that names the targets."""
+        if target == self.origin.get("target"):
+            target = self.target_named(target)
         try:
             return self.example_sets[target.lower()]
         except KeyError:
             hint = did_you_mean(target.lower(), self.example_sets, "Targets")
             raise DataError(f'no examples of "{target}". {hint}') from None
 
-    def examples(self, target: str) -> tuple[npt.NDArray[np.object_], npt.NDArray[np.int8]]:
-        """Keys (names, one column per head argument) and labels of a target's examples."""
-        examples = self.examples_of(target)
-        return self.names_of(examples.target, examples.keys), examples.labels
+    def examples(self, target: str | None = None) -> tuple[npt.NDArray[np.object_], npt.NDArray[Any]]:
+        """Keys (names, one column per head argument) and labels of a target's examples.
+
+        Labels are 0 and 1, or the classes as text; examples without a label are left out. The target
+        may be left out where only one has examples.
+        """
+        examples = self.examples_of(self.target_named(None) if target is None else target).labelled()
+        labels = examples.labels
+        if examples.classes:
+            return self.names_of(examples.target, examples.keys), np.array(examples.classes)[labels]
+        return self.names_of(examples.target, examples.keys), labels
 
     def names_of(self, target: str, keys: Codes) -> npt.NDArray[np.object_]:
         """Names for rows of codes of the target's arguments."""
@@ -239,6 +263,7 @@ def _read_only(
     relations: dict[str, Relation],
     example_sets: dict[str, Examples],
     notices: tuple[Notice, ...],
+    origin: Mapping[str, object],
 ) -> Database:
     return Database(
         schema,
@@ -247,6 +272,7 @@ def _read_only(
         MappingProxyType(relations),
         MappingProxyType(example_sets),
         notices,
+        MappingProxyType(dict(origin)),
     )
 
 
@@ -271,6 +297,7 @@ def build(
     examples: Mapping[str, tuple[NameRows | Sequence[Coded], Sequence[int]]] | None = None,
     ranges: Mapping[str, Sequence[str]] | None = None,
     notices: Sequence[Notice] = (),
+    origin: Mapping[str, object] | None = None,
 ) -> Database:
     """A database from names: facts as columns per predicate, examples and their labels per target.
 
@@ -308,7 +335,7 @@ def build(
         of_arguments = [populations[t] for t in schema.types_of(target)]
         example_sets[target], more = _examples(target, keys, labels, of_arguments)
         said.extend(more)
-    return _read_only(schema, tuple(modes), populations, relations, example_sets, tuple(said))
+    return _read_only(schema, tuple(modes), populations, relations, example_sets, tuple(said), origin or {})
 
 
 def _example_columns(given: NameRows | Sequence[Coded], arity: int) -> Sequence[Sequence[str] | Coded]:

@@ -8,6 +8,7 @@ its columns are shared, not copied.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 
 import numpy as np
@@ -58,7 +59,7 @@ def under(database: Database, schema: Schema) -> Database:
             given = database.example_sets[predicate]
             columns = tuple(given.keys.T)
             keys = np.stack(_recode(columns, pairs, recoding), axis=1)
-            examples[predicate] = Examples(predicate, np.ascontiguousarray(keys), given.labels)
+            examples[predicate] = replace(given, keys=np.ascontiguousarray(keys))
     return Database(
         schema,
         (),
@@ -66,6 +67,7 @@ def under(database: Database, schema: Schema) -> Database:
         MappingProxyType(relations),
         MappingProxyType(examples),
         database.notices,
+        database.origin,
     )
 
 

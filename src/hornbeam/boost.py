@@ -255,7 +255,7 @@ def _add_clause(
     return state._replace(scores=scores, steps=(*state.steps, info)), info
 
 
-def resumed(problem: Problem, saved: Checkpoint, database: Database) -> State:
+def resumed(problem: Problem, saved: Checkpoint[Step], database: Database) -> State:
     """The state that a checkpoint keeps; scores are what its clauses give, added in order again."""
     steps, skipped, ended = saved.load(database.schema)
     state = init(problem)._replace(steps=steps, skipped=skipped, ended=ended)

@@ -7,9 +7,10 @@ a fit goes on, in the same order, so the model comes out the same to the last bi
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from hashlib import blake2b
 from pathlib import Path
+from typing import Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -18,10 +19,9 @@ from hornbeam.database import Codes, Database, Population
 from hornbeam.engines.contract import Skipped
 from hornbeam.errors import DataError, Place
 from hornbeam.files import remove_leftovers, write_file
-from hornbeam.history import Step, skipped_fields
+from hornbeam.history import Record, Step, skipped_fields
 from hornbeam.json_fields import Fields
 from hornbeam.model import WeightedClause
-from hornbeam.options import FitOptions
 from hornbeam.schema import Schema
 from hornbeam.syntax import parse_clause
 
@@ -30,16 +30,19 @@ FILE = "checkpoint.json"
 
 Marks = Mapping[str, str]
 """A short hash for each thing that a fit depends on."""
-Saved = tuple[tuple[Step, ...], tuple[Skipped, ...], str | None]
-"""The steps done, the candidates skipped, and why the fit ended if it did."""
+Done = TypeVar("Done", bound=Record)
 
 
-class Checkpoint:
-    """The saved state of one fit in a folder of its own; one of another fit is refused."""
+class Checkpoint(Generic[Done]):
+    """The saved state of one fit in a folder of its own; one of another fit is refused.
 
-    def __init__(self, folder: Path, marks: Marks) -> None:
+    ``read`` makes a step of the learner from its JSON values.
+    """
+
+    def __init__(self, folder: Path, marks: Marks, read: Callable[[Fields, Schema], Done]) -> None:
         self.folder = folder
         self.marks = dict(marks)
+        self.read = read
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -49,7 +52,7 @@ class Checkpoint:
             ) from None
         remove_leftovers(folder, FILE)
 
-    def save(self, steps: Sequence[Step], skipped: Sequence[Skipped], ended: str | None) -> None:
+    def save(self, steps: Sequence[Done], skipped: Sequence[Skipped], ended: str | None) -> None:
         """Replace the saved state, whole or not at all."""
         document = {
             "format": FORMAT,
@@ -60,8 +63,11 @@ class Checkpoint:
         }
         write_file(self.folder / FILE, json.dumps(document, allow_nan=False) + "\n")
 
-    def load(self, schema: Schema) -> Saved:
-        """The saved state; no steps where nothing was saved yet."""
+    def load(self, schema: Schema) -> tuple[tuple[Done, ...], tuple[Skipped, ...], str | None]:
+        """The steps done, the candidates skipped, and why the fit ended if it did.
+
+        There are no steps where nothing was saved yet.
+        """
         path = self.folder / FILE
         place = Place(str(path))
         try:
@@ -75,7 +81,7 @@ class Checkpoint:
         self._compare(document.get("marks"))
         fields = Fields(document, place)
         skipped = tuple(_read_skipped(each, schema) for each in fields.objects("skipped", "skipped clause"))
-        steps = tuple(_read_step(each, schema) for each in fields.objects("steps", "step"))
+        steps = tuple(self.read(each, schema) for each in fields.objects("steps", "step"))
         return steps, skipped, str(document.get("ended") or "") or None
 
     def _compare(self, marks: object) -> None:
@@ -89,7 +95,8 @@ class Checkpoint:
             )
 
 
-def _read_step(fields: Fields, schema: Schema) -> Step:
+def read_step(fields: Fields, schema: Schema) -> Step:
+    """A step of boosting clauses, as ``Step.as_dict`` wrote it."""
     w0, w1, w2 = fields.numbers("weights")
     clause = parse_clause(fields.text("clause"), schema)
     return Step(
@@ -122,7 +129,7 @@ def fingerprint(
     target: str,
     keys: Codes,
     labels: npt.NDArray[np.int8],
-    options: FitOptions,
+    settings: Mapping[str, object],
     memory: int,
 ) -> Marks:
     """Hashes of schema and modes, facts, examples and options.
@@ -147,7 +154,7 @@ def fingerprint(
         "schema or modes": _short(sorted(predicates.items()), sorted(map(str, database.modes))),
         "facts": _short(facts, populations),
         "examples": _short(target, len(labels), examples),
-        "options": _short(sorted(options.settings().items()), memory),
+        "options": _short(sorted(settings.items()), memory),
     }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
 
 from hornbeam.database import Notice
 from hornbeam.engines.contract import Skipped
@@ -14,12 +15,35 @@ INTERRUPTED = "interrupted"
 TIME_LIMIT = "time limit"
 
 
+class Record(Protocol):
+    """What one step of a learner did."""
+
+    @property
+    def number(self) -> int:
+        """The step it belongs to, from 1."""
+        ...
+
+    @property
+    def title(self) -> str:
+        """What was found, in a line."""
+        ...
+
+    @property
+    def candidates(self) -> int:
+        """How many were looked at to find it."""
+        ...
+
+    def as_dict(self) -> dict[str, object]:
+        """As JSON values."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One round of boosting: the clause it added, and what it took to find it."""
+    """A clause that a round of boosting added, and what it took to find it."""
 
     number: int
-    """counts from 1"""
+    """the round, counted from 1; a learner may add several clauses in one"""
     weighted: WeightedClause
     error_before: float
     """sum of the squared gradients"""
@@ -34,6 +58,14 @@ class Step:
     skipped: int
     """candidates that could not be counted exactly or within the budget"""
     seconds: float
+
+    @property
+    def title(self) -> str:
+        return str(self.weighted.clause)
+
+    @property
+    def candidates(self) -> int:
+        return self.counted + self.reused
 
     def as_dict(self) -> dict[str, object]:
         """The step as JSON values."""
@@ -56,7 +88,7 @@ class Step:
 class History:
     """The steps of a fit and why it ended."""
 
-    steps: tuple[Step, ...]
+    steps: tuple[Record, ...]
     ended: str
     cut: bool
     """whether it ended before its time: on request, or by a time limit"""
@@ -67,7 +99,8 @@ class History:
         """What a fit's owner should hear once: that it was cut, learned nothing, or skipped clauses."""
         said = []
         if self.cut:
-            said.append(f"the fit was cut ({self.ended}); the model has the {len(self.steps)} steps done.")
+            done = self.steps[-1].number if self.steps else 0
+            said.append(f"the fit was cut ({self.ended}); the model has the {done} steps done.")
         elif not self.steps:
             said.append(f"{self.ended}: the model is its prior alone.")
         if self.skipped:

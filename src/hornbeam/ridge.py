@@ -80,8 +80,12 @@ def response(gradients: Integers) -> Response:
     >>> response(np.array([3, -2]))
     Response(examples=2, gradient=1, gradient_squared=13)
     """
+    if len(gradients) and int(np.abs(gradients).max()) > 2**31:
+        # What an earlier clause of the step leaves may be larger than any gradient is.
+        exact = gradients.astype(object)
+        return Response(len(gradients), int(exact.sum()), int(np.dot(exact, exact)))
     squares = gradients * gradients
-    # A square takes up to 60 bits: the sum of a few would pass int64, the sums of halves do not.
+    # A square takes up to 62 bits: the sum of a few would pass int64, the sums of halves do not.
     squared = (int((squares >> 32).sum()) << 32) + int((squares & 0xFFFFFFFF).sum())
     return Response(len(gradients), int(gradients.sum()), squared)
 
@@ -177,6 +181,22 @@ def weights(sums: ClauseSums, response: Response, l2: float) -> tuple[float, flo
     parts = (2 * alpha + N * beta, N * alpha + (N * N + 1) * beta, N * alpha - beta)
     w0, w1, w2 = (round_weight(Fraction(ratio.denominator * part, below)) for part in parts)
     return w0, w1, w2
+
+
+class Ridge(NamedTuple):
+    """The ridge fit of clauses to given gradients: how the search ranks them, and their weights."""
+
+    response: Response
+    l2: float
+
+    def gains(self, sums: Sums) -> Floats:
+        return gains(sums, self.response, self.l2)
+
+    def exact_gain(self, sums: ClauseSums) -> Fraction:
+        return exact_gain(sums, self.response, self.l2)
+
+    def weights(self, sums: ClauseSums) -> tuple[float, float, float]:
+        return weights(sums, self.response, self.l2)
 
 
 def round_weight(value: Fraction | float) -> float:

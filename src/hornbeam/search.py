@@ -11,20 +11,46 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import chain
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from hornbeam.clauses import Clause
 from hornbeam.engines.contract import Session, Skipped, Sums
-from hornbeam.options import FitOptions
-from hornbeam.ridge import ClauseSums, Response, clause_sums, exact_gain, gains
+from hornbeam.ridge import ClauseSums, clause_sums
 
 NEAR = 1e-9
 """Gains nearer than this, relative, are compared exactly; their floats are far more accurate."""
 
 Refine = Callable[[Clause], Sequence[Clause]]
+
+
+class Fitting(Protocol):
+    """How a clause is fitted to the gradients: by how much it lowers their squared error."""
+
+    def gains(self, sums: Sums) -> npt.NDArray[np.float64]:
+        """The gain of each clause, to about 1e-14 relative; never negative."""
+        ...
+
+    def exact_gain(self, sums: ClauseSums) -> Fraction:
+        """The gain of one clause as a rational number."""
+        ...
+
+    def weights(self, sums: ClauseSums) -> tuple[float, float, float]:
+        """The weight vector of one clause, rounded to 12 significant digits."""
+        ...
+
+
+class SearchOptions(Protocol):
+    """The options of a learner that a search heeds."""
+
+    @property
+    def max_literals(self) -> int: ...
+    @property
+    def beam_width(self) -> int: ...
+    @property
+    def stop(self) -> str: ...
 
 
 class Scored(NamedTuple):
@@ -49,8 +75,8 @@ def search(
     session: Session,
     refine: Refine,
     empty: Clause,
-    response: Response,
-    options: FitOptions,
+    fitting: Fitting,
+    options: SearchOptions,
     pause: Callable[[], None] = lambda: None,
 ) -> Found:
     """The best clause for the session's gradients; ``pause`` is called before each length."""
@@ -63,7 +89,7 @@ def search(
         found.counted += sums.counted
         found.reused += len(candidates) - sums.counted
         found.skipped.extend(sums.skipped)
-        level = _Level(sums, gains(sums, response, options.l2), response, options.l2)
+        level = _Level(sums, fitting.gains(sums), fitting)
         if not len(level.gains):
             break
         challenger = level.best()
@@ -78,8 +104,7 @@ class _Level(NamedTuple):
 
     sums: Sums
     gains: npt.NDArray[np.float64]
-    response: Response
-    l2: float
+    fitting: Fitting
 
     def best(self) -> Scored:
         """The first in rank."""
@@ -98,10 +123,7 @@ class _Level(NamedTuple):
             return challenger.gain > best.gain
         if challenger.sums == best.sums:
             return False
-        return self._exact(challenger.sums) > self._exact(best.sums)
-
-    def _exact(self, sums: ClauseSums) -> Fraction:
-        return exact_gain(sums, self.response, self.l2)
+        return self.fitting.exact_gain(challenger.sums) > self.fitting.exact_gain(best.sums)
 
     def _first(self, width: int) -> list[int]:
         """Positions of the first ``width`` in rank, in no order."""
@@ -122,7 +144,7 @@ class _Level(NamedTuple):
             by_sums.setdefault(clause_sums(self.sums, position), []).append(position)
         by_gain: dict[Fraction | None, list[int]] = {}
         for sums, members in by_sums.items():
-            gain = self._exact(sums) if len(by_sums) > 1 else None
+            gain = self.fitting.exact_gain(sums) if len(by_sums) > 1 else None
             by_gain.setdefault(gain, []).extend(members)
         chosen: list[int] = []
         for _, members in sorted(by_gain.items(), key=lambda item: item[0] or 0, reverse=True):

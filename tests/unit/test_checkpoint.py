@@ -123,7 +123,7 @@ def test_a_checkpoint_of_another_fit_is_refused(
 def test_order_and_codes_are_no_part_of_the_fingerprint() -> None:
     def marks(database: Database) -> object:
         examples = database.examples_of("risk")
-        return fingerprint(database, "risk", examples.keys, examples.labels, OPTIONS, 5)
+        return fingerprint(database, "risk", examples.keys, examples.labels, OPTIONS.settings(), 5)
 
     rows = sorted(zip(*FRIENDS, strict=True), reverse=True)
     other = build(
@@ -148,7 +148,7 @@ def test_the_fingerprint_holds_for_many_rows_and_unknown_keys() -> None:
     def marks(database: Database, first: int) -> object:
         second = database.population("person").code("p2")
         keys = np.array([[first], [second]], dtype=np.int32)
-        return fingerprint(database, "risk", keys, labels, OPTIONS, 5)
+        return fingerprint(database, "risk", keys, labels, OPTIONS.settings(), 5)
 
     assert marks(forward, -1) == marks(backward, -1)
     last = len(forward.population("person")) - 1

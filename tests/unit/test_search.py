@@ -12,7 +12,7 @@ from hornbeam.database import Codes, build
 from hornbeam.engines.contract import Counts, Engine, Session, Skipped
 from hornbeam.engines.kept import KeptCounts
 from hornbeam.options import FitOptions
-from hornbeam.ridge import clause_sums, exact_gain, gains, response
+from hornbeam.ridge import Ridge, clause_sums, exact_gain, gains, response
 from hornbeam.schema import Schema
 from hornbeam.search import Found, search
 
@@ -64,7 +64,7 @@ def find(
         key = " ".join(literal.predicate for literal in each.body)
         return [clause(*names.split()) for names in grow.get(key, [])]
 
-    return search(session, refine, EMPTY, response(slopes), FitOptions(l2=1.0, **options))  # type: ignore[arg-type]
+    return search(session, refine, EMPTY, Ridge(response(slopes), 1.0), FitOptions(**options))  # type: ignore[arg-type]
 
 
 def text(found: Found) -> str:

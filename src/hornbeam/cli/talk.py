@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from hornbeam.history import Step
+    from hornbeam.history import Record
 
 
 def say(notices: Iterable[object]) -> None:
@@ -24,7 +24,7 @@ def remark(text: str) -> None:
 
 
 @contextmanager
-def progress(steps: int) -> Iterator[Callable[[Step], None] | None]:
+def progress(steps: int) -> Iterator[Callable[[Record], None] | None]:
     """On a terminal, a bar that moves with each step of a fit; otherwise nothing."""
     if not sys.stderr.isatty():
         yield None
@@ -46,9 +46,9 @@ def progress(steps: int) -> Iterator[Callable[[Step], None] | None]:
         task = bar.add_task("", total=steps, candidates=0, clause="searching ...")
         candidates = 0
 
-        def on_step(step: Step) -> None:
+        def on_step(step: Record) -> None:
             nonlocal candidates
-            candidates += step.counted + step.reused
-            bar.update(task, completed=step.number, candidates=candidates, clause=str(step.weighted.clause))
+            candidates += step.candidates
+            bar.update(task, completed=step.number, candidates=candidates, clause=step.title)
 
         yield on_step

@@ -12,20 +12,21 @@ import gc
 import json
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 import measure
 import worlds
 from hornbeam.clauses import Clause, atom_of
 from hornbeam.database import Relation
-from hornbeam.engines.contract import DEFAULT_MEMORY, Counts
+from hornbeam.engines.contract import DEFAULT_MEMORY, Counts, Skipped
 from hornbeam.engines.memory import MemoryEngine
 from hornbeam.syntax import parse_clause
-from measure import best_of, best_with_setup, say, seconds, table, times
+from measure import say, seconds, table, times
 
 ACYCLIC_FACTS = ("friends", "smokes", "lives")
 AT_LEAST_BELOW_SQL = {"pairs": 2.0, "triangle": 1.0}
@@ -111,10 +112,15 @@ def _forgetful(engine: MemoryEngine) -> MemoryEngine:
     """A new engine with the indexes of another: it must plan and count everything again."""
     fresh = MemoryEngine(engine.database, engine.memory)
     fresh._facts = fresh._messages.facts = engine._facts
+    fresh._facts.tidy(-1)
     return fresh
 
 
-def _column(found: Any) -> Any:
+def _counting(engine: MemoryEngine, clauses: Sequence[Clause], world: worlds.World) -> Callable[[], Any]:
+    return lambda: engine.count(clauses, world.keys)
+
+
+def _column(found: Counts | Skipped) -> npt.NDArray[np.int64]:
     if not isinstance(found, Counts):
         sys.exit(f"not counted: {found}")
     return found.true.astype(np.int64)
@@ -130,22 +136,19 @@ def _compare(
     lines = []
     for body in bodies:
         clause = parse_clause(body.clause, world.database.schema)
-        engine = _indexed(world, [clause])
-
-        ours, found = best_with_setup(
-            repeats, lambda e=engine: _forgetful(e), lambda e, c=clause: e.count([c], world.keys)
-        )
-        del engine
-        first, _ = best_with_setup(
-            min(repeats, 3),
-            lambda: MemoryEngine(world.database),
-            lambda e, c=clause: e.count([c], world.keys),
-        )
-        body.kernel(matrices)
-        scipy_time, kernel_counts = best_of(repeats, lambda body=body: body.kernel(matrices))
-        sql_time, rows = best_of(min(repeats, 5), lambda body=body: tables.count(body.sql))
-        counts = _column(found[0])
-        if not np.array_equal(counts, kernel_counts) or not np.array_equal(counts, tables.column(rows)):
+        indexed = _indexed(world, [clause])
+        body.kernel(matrices)  # makes the matrices
+        ways = {
+            "hornbeam": lambda e=indexed, c=clause: _counting(_forgetful(e), [c], world),
+            "first": lambda c=clause: _counting(MemoryEngine(world.database), [c], world),
+            "scipy": lambda b=body: lambda: b.kernel(matrices),
+            "sql": lambda b=body: lambda: tables.count(b.sql),
+        }
+        found = measure.side_by_side(repeats, ways)
+        ours, first, scipy_time, sql_time = (found[name][0] for name in ways)
+        counts = _column(found["hornbeam"][1][0])
+        others = [found["scipy"][1], tables.column(found["sql"][1])]
+        if not all(np.array_equal(counts, other) for other in others):
             sys.exit(f"{world.name}: {body.clause} is counted differently by hornbeam, scipy and SQL")
         lines.append(
             {
@@ -183,11 +186,12 @@ def _candidates_on(world: worlds.World, body: str, repeats: int) -> dict[str, An
     ]
     engine = _indexed(world, clauses)
 
-    def fresh() -> MemoryEngine:
-        return _forgetful(engine)
-
-    together, found = best_with_setup(repeats, fresh, lambda e: e.count(clauses, world.keys))
-    alone, one = best_with_setup(repeats, fresh, lambda e: e.count(clauses[:1], world.keys))
+    ways = {
+        "together": lambda: _counting(_forgetful(engine), clauses, world),
+        "alone": lambda: _counting(_forgetful(engine), clauses[:1], world),
+    }
+    timed = measure.side_by_side(repeats, ways)
+    (together, found), (alone, one) = timed["together"], timed["alone"]
     largest = max(int(_column(counts).max()) for counts in found)
     if not np.array_equal(_column(one[0]), _column(found[0])):
         sys.exit(f"{world.name}: candidates are counted differently together and alone")

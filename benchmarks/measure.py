@@ -38,25 +38,29 @@ class Timing(NamedTuple):
 
 def best_of(repeats: int, work: Callable[[], Result]) -> tuple[Timing, Result]:
     """Run ``work`` several times; the least CPU and wall time, and the last result."""
-    return best_with_setup(repeats, lambda: None, lambda _: work())
+    return side_by_side(repeats, {"work": lambda: work})["work"]
 
 
-def best_with_setup(
-    repeats: int, setup: Callable[[], Any], work: Callable[[Any], Result]
-) -> tuple[Timing, Result]:
-    """As ``best_of``, where each run gets a fresh value of ``setup``, whose time does not count."""
-    cpu: list[float] = []
-    wall: list[float] = []
-    result: Result | None = None
+def side_by_side(
+    repeats: int, ways: Mapping[str, Callable[[], Callable[[], Any]]]
+) -> dict[str, tuple[Timing, Any]]:
+    """Each way once, then each once more, and so on, so that other work on the machine hits all alike.
+
+    A way prepares itself and gives back what is timed. The least times, and the last result, of each.
+    """
+    cpu: dict[str, list[float]] = {name: [] for name in ways}
+    wall: dict[str, list[float]] = {name: [] for name in ways}
+    results: dict[str, Any] = {}
     for _ in range(max(repeats, 1)):
-        result = None
-        ready = setup()
-        gc.collect()
-        wall_start, cpu_start = time.perf_counter(), time.process_time()
-        result = work(ready)
-        cpu.append(time.process_time() - cpu_start)
-        wall.append(time.perf_counter() - wall_start)
-    return Timing(min(cpu), min(wall)), result  # type: ignore[return-value]
+        for name, prepare in ways.items():
+            results.pop(name, None)
+            work = prepare()
+            gc.collect()
+            wall_start, cpu_start = time.perf_counter(), time.process_time()
+            results[name] = work()
+            cpu[name].append(time.process_time() - cpu_start)
+            wall[name].append(time.perf_counter() - wall_start)
+    return {name: (Timing(min(cpu[name]), min(wall[name])), results[name]) for name in ways}
 
 
 class ProcessRun(NamedTuple):

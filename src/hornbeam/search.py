@@ -7,11 +7,11 @@ then to the smaller text.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import chain
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -127,30 +127,51 @@ class _Level(NamedTuple):
 
     def _first(self, width: int) -> list[int]:
         """Positions of the first ``width`` in rank, in no order."""
-        count = len(self.gains)
-        if count <= width:
-            return list(range(count))
-        bar = np.partition(self.gains, count - width)[count - width]
-        margin = NEAR * bar
-        sure: list[int] = np.flatnonzero(self.gains > bar + margin).tolist()
-        near: list[int] = np.flatnonzero(np.abs(self.gains - bar) <= margin).tolist()
-        places = width - len(sure)
-        return sure + (near if len(near) == places else self._ranked(near, places))
+        return first_in_rank(
+            self.gains,
+            width,
+            lambda position: clause_sums(self.sums, position),
+            self.fitting.exact_gain,
+            lambda position: str(self.sums.clauses[position]),
+        )
 
-    def _ranked(self, positions: list[int], places: int) -> list[int]:
-        """The first ``places`` of some positions by exact gain, then text."""
-        by_sums: dict[ClauseSums, list[int]] = {}
-        for position in positions:
-            by_sums.setdefault(clause_sums(self.sums, position), []).append(position)
-        by_gain: dict[Fraction | None, list[int]] = {}
-        for sums, members in by_sums.items():
-            gain = self.fitting.exact_gain(sums) if len(by_sums) > 1 else None
-            by_gain.setdefault(gain, []).extend(members)
-        chosen: list[int] = []
-        for _, members in sorted(by_gain.items(), key=lambda item: item[0] or 0, reverse=True):
-            if len(chosen) + len(members) > places:
-                members.sort(key=lambda position: str(self.sums.clauses[position]))
-            chosen.extend(members[: places - len(chosen)])
-            if len(chosen) == places:
-                break
-        return chosen
+
+Alike = TypeVar("Alike", bound=Hashable)
+
+
+def first_in_rank(
+    gains: npt.NDArray[np.float64],
+    width: int,
+    key: Callable[[int], Alike],
+    exact_gain: Callable[[Alike], Fraction],
+    text: Callable[[int], str],
+) -> list[int]:
+    """Positions of the ``width`` greatest gains, in no order; of equal gains the smaller text.
+
+    Gains that floats cannot tell apart are compared exactly; positions of one key have one gain.
+    """
+    count = len(gains)
+    if count <= width:
+        return list(range(count))
+    bar = np.partition(gains, count - width)[count - width]
+    margin = NEAR * bar
+    sure: list[int] = np.flatnonzero(gains > bar + margin).tolist()
+    near: list[int] = np.flatnonzero(np.abs(gains - bar) <= margin).tolist()
+    places = width - len(sure)
+    if len(near) == places:
+        return sure + near
+    by_key: dict[Alike, list[int]] = {}
+    for position in near:
+        by_key.setdefault(key(position), []).append(position)
+    by_gain: dict[Fraction | None, list[int]] = {}
+    for alike, members in by_key.items():
+        gain = exact_gain(alike) if len(by_key) > 1 else None
+        by_gain.setdefault(gain, []).extend(members)
+    chosen: list[int] = []
+    for _, members in sorted(by_gain.items(), key=lambda item: item[0] or 0, reverse=True):
+        if len(chosen) + len(members) > places:
+            members.sort(key=text)
+        chosen.extend(members[: places - len(chosen)])
+        if len(chosen) == places:
+            break
+    return sure + chosen

@@ -61,7 +61,12 @@ class ModelKind(NamedTuple):
     read: Callable[[Common, Fields], LearnedModel]
 
 
-HOMES: dict[str, str] = {}
+HOMES: dict[str, str] = {
+    "agg-lr": "hornbeam.baselines.agg_lr",
+    "ilp-rlr": "hornbeam.baselines.ilp_rlr",
+    "mln-boost": "hornbeam.baselines.mln_boost",
+    "rdn-boost": "hornbeam.baselines.rdn_boost",
+}
 """Modules that register further kinds by learner name, imported when a file asks for one."""
 _kinds: dict[str, ModelKind] = {}
 
@@ -178,10 +183,10 @@ def _layout(document: Mapping[str, object]) -> str:
     return "{\n" + ",\n".join(fields) + "\n}\n"
 
 
-# --- the models of the boosted learner ---------------------------------------------------------
+# --- weighted clauses: the models of the boosted learner, and of others -------------------------
 
 
-def _rlr_fields(model: Model) -> dict[str, object]:
+def _clause_fields(model: Model) -> dict[str, object]:
     clauses = [
         {"clause": str(weighted.clause), "total": weighted.total, "weights": list(weighted.weights)}
         for weighted in model.clauses
@@ -189,7 +194,7 @@ def _rlr_fields(model: Model) -> dict[str, object]:
     return {"prior": model.prior, "clauses": clauses}
 
 
-def _read_rlr(common: Common, fields: Fields) -> Model:
+def _read_clauses(common: Common, fields: Fields) -> Model:
     prior = fields.number("prior")
     clauses = tuple(_read_clause(common, member) for member in fields.objects("clauses", "clause"))
     return Model(common.target, common.schema, prior, clauses, common.settings, common.learner)
@@ -211,4 +216,5 @@ def _read_clause(common: Common, fields: Fields) -> WeightedClause:
     return WeightedClause(clause, (weights[0], weights[1], weights[2]), total)
 
 
-register_kind("rlr", ModelKind(_rlr_fields, _read_rlr))
+WEIGHTED_CLAUSES = ModelKind(_clause_fields, _read_clauses)
+register_kind("rlr", WEIGHTED_CLAUSES)

@@ -25,7 +25,7 @@ from hornbeam.errors import DataError, SchemaError
 from hornbeam.history import ALL_STEPS, INTERRUPTED, NO_GAIN, TIME_LIMIT, History, Record, Step
 from hornbeam.model import Floats, Model, WeightedClause, sigmoid
 from hornbeam.options import BASE_RATE, PRESETS, FitOptions
-from hornbeam.refine import Language, memoised, new_literals
+from hornbeam.refine import Language, additions, memoised
 from hornbeam.ridge import GRADIENT_BITS, Integers, Response, Ridge, response, round_weight
 from hornbeam.sampling import sampled
 from hornbeam.search import Fitting, Refine, SearchOptions, search
@@ -310,7 +310,7 @@ def language_for(database: Database, target: str, negation: bool) -> Language:
     """What a search for clauses of the target may say; where it can say nothing, an error."""
     head = head_atom(target, database.schema.arity(target))
     language = Language(head, database.schema, database.modes, database.constants, negation)
-    if next(new_literals(language.empty(), language), None) is None:
+    if next(additions(language.empty(), language), None) is None:
         raise SchemaError(
             f"no literal can be added to {format_literal(head)}; give a mode with a + argument of type "
             f"{' or '.join(dict.fromkeys(database.schema.types_of(target)))} for a predicate that has facts."

@@ -3,16 +3,21 @@
 A *term* is a variable or a constant. A variable is its number (an ``int``): the head's variables
 are 0, 1, ..., the free variables follow. A constant is its name (a ``str``). Names of variables
 exist in text only; ``syntax`` reads and writes them.
+
+A literal is an atom, a negated atom, or a comparison of a variable with a number or a date.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
 from functools import lru_cache
 from typing import NamedTuple
 
 Term = int | str
+Value = float | datetime
+"""What a variable is compared with: a finite number, or a point in time without a time zone."""
 
 
 class Atom(NamedTuple):
@@ -28,7 +33,25 @@ class Not(NamedTuple):
     atom: Atom
 
 
-Literal = Atom | Not
+AT_LEAST = ">="
+BELOW = "<"
+
+
+class Comparison(NamedTuple):
+    """A variable's value against a threshold: ``B >= 35`` is ``Comparison(1, ">=", 35.0)``.
+
+    The operator is ``>=`` or ``<``; each is the other's negation. The variable is of a numeric type.
+    """
+
+    variable: int
+    operator: str
+    value: Value
+
+    def negated(self) -> Comparison:
+        return self._replace(operator=BELOW if self.operator == AT_LEAST else AT_LEAST)
+
+
+Literal = Atom | Not | Comparison
 
 
 class Clause(NamedTuple):
@@ -39,7 +62,7 @@ class Clause(NamedTuple):
 
     def calls(self, predicate: str) -> bool:
         """Whether the body uses the predicate."""
-        return any(atom_of(literal).predicate == predicate for literal in self.body)
+        return any(atom.predicate == predicate for atom in atoms_of(self.body))
 
     def free_variables(self) -> tuple[int, ...]:
         """Variables of the body that are not in the head, in order of first use."""
@@ -55,32 +78,44 @@ def head_atom(predicate: str, arity: int) -> Atom:
     return Atom(predicate, tuple(range(arity)))
 
 
-def atom_of(literal: Literal) -> Atom:
+def atom_of(literal: Atom | Not) -> Atom:
     """The atom of a literal, negated or not."""
     return literal if isinstance(literal, Atom) else literal.atom
 
 
+def atoms_of(body: Iterable[Literal]) -> Iterator[Atom]:
+    """The atoms of a body, negated or not, in order; comparisons have none."""
+    for literal in body:
+        if not isinstance(literal, Comparison):
+            yield atom_of(literal)
+
+
 def literal_variables(literal: Literal) -> tuple[int, ...]:
     """The distinct variables of a literal in order of first use."""
+    if isinstance(literal, Comparison):
+        return (literal.variable,)
     return tuple(dict.fromkeys(term for term in atom_of(literal).args if isinstance(term, int)))
 
 
 def variables(body: Iterable[Literal]) -> Iterator[int]:
     """Every use of a variable in a body, in order, with repetitions."""
     for literal in body:
-        for term in atom_of(literal).args:
+        terms = (literal.variable,) if isinstance(literal, Comparison) else atom_of(literal).args
+        for term in terms:
             if isinstance(term, int):
                 yield term
 
 
 def rename(literal: Literal, names: dict[int, int]) -> Literal:
     """The literal with each variable replaced; variables not in ``names`` stay."""
+    if isinstance(literal, Comparison):
+        return literal._replace(variable=names.get(literal.variable, literal.variable))
     if isinstance(literal, Not):
-        return Not(_rename_atom(literal.atom, names))
-    return _rename_atom(literal, names)
+        return Not(rename_atom(literal.atom, names))
+    return rename_atom(literal, names)
 
 
-def _rename_atom(atom: Atom, names: dict[int, int]) -> Atom:
+def rename_atom(atom: Atom, names: dict[int, int]) -> Atom:
     return Atom(
         atom.predicate,
         tuple(names.get(term, term) if isinstance(term, int) else term for term in atom.args),
@@ -138,8 +173,31 @@ def _quoted(name: str) -> str:
     return f"'{escaped}'"
 
 
+def format_value(value: Value) -> str:
+    """The shortest text that reads back as the very same value; midnight is a date.
+
+    >>> [format_value(value) for value in (35.0, -0.1, 1e300, 2.0**53)]
+    ['35', '-0.1', '1e+300', '9007199254740992']
+    >>> format_value(datetime(1998, 3, 1)), format_value(datetime(1998, 3, 1, 12, 30))
+    ('1998-03-01', '1998-03-01T12:30:00')
+    """
+    if isinstance(value, datetime):
+        at_midnight = (value.hour, value.minute, value.second, value.microsecond) == (0, 0, 0, 0)
+        return value.date().isoformat() if at_midnight else value.isoformat()
+    return str(int(value)) if value == int(value) and abs(value) < 1e16 else repr(float(value))
+
+
+def _format_comparison(comparison: Comparison) -> str:
+    text = format_value(comparison.value)
+    # A time of day has marks in it that are no part of a word.
+    shown = _quoted(text) if ":" in text else text
+    return f"{_name(comparison.variable)} {comparison.operator} {shown}"
+
+
 def format_literal(literal: Literal) -> str:
-    """``friends(A,B)`` or ``not friends(A,B)``."""
+    """``friends(A,B)``, ``not friends(A,B)`` or ``B >= 35``."""
+    if isinstance(literal, Comparison):
+        return _format_comparison(literal)
     if isinstance(literal, Not):
         return "not " + format_literal(literal.atom)
     args = ",".join(_name(term) if isinstance(term, int) else format_constant(term) for term in literal.args)
@@ -158,6 +216,8 @@ def format_clause(clause: Clause) -> str:
 def canonical(clause: Clause) -> Clause:
     """The clause whose text is smallest over all orders of the body and names of free variables.
 
+    Comparisons come into it after the atoms: of the orders in which the atoms read smallest, that
+    with the smallest comparisons. Each then stands right behind the first literal of its variable.
     Bodies equal up to order and names have one canonical form. Literals that stand twice count
     once: a conjunction does not change by saying a thing again.
     """
@@ -169,10 +229,24 @@ def canonical_body(body: Sequence[Literal], bound: int) -> tuple[Literal, ...]:
 
     No literal's text is a prefix of another's, so the smallest text of the whole starts with the
     literal that is smallest when it comes first; only ties between literals must be explored.
+    (The texts of comparisons, where 35 is a prefix of 351, are compared one by one, not joined.)
     """
     distinct = tuple(dict.fromkeys(body))
     names = {number: number for number in range(bound)}
-    return _smallest(distinct, names)[1]
+    literals = _smallest(distinct, names)[1]
+    return _placed(literals) if literals and isinstance(literals[-1], Comparison) else literals
+
+
+def _placed(literals: tuple[Literal, ...]) -> tuple[Literal, ...]:
+    """Comparisons, which stand last, moved behind the first literal of their variable."""
+    waiting = [literal for literal in literals if isinstance(literal, Comparison)]
+    placed: list[Literal] = []
+    for literal in literals[: -len(waiting)]:
+        placed.append(literal)
+        named = literal_variables(literal)
+        placed += [comparison for comparison in waiting if comparison.variable in named]
+        waiting = [comparison for comparison in waiting if comparison.variable not in named]
+    return (*placed, *waiting)
 
 
 _Tie = tuple[Literal, Literal, dict[int, int]]
@@ -248,7 +322,15 @@ def _part(literal: Literal, rest: tuple[Literal, ...], names: dict[int, int]) ->
 
 
 def _named(literal: Literal, names: dict[int, int]) -> tuple[Literal, str, dict[int, int]]:
-    """The literal with its new variables named by first use, its text, and those new names."""
+    """The literal with its new variables named by first use, its text, and those new names.
+
+    The text of a comparison starts with a mark that puts it after every atom.
+    """
+    if isinstance(literal, Comparison):
+        number = names.get(literal.variable)
+        fresh = {} if number is not None else {literal.variable: len(names)}
+        compared = literal._replace(variable=len(names) if number is None else number)
+        return compared, "~" + _format_comparison(compared), fresh
     atom = literal if isinstance(literal, Atom) else literal.atom
     added: dict[int, int] = {}
     args: list[Term] = []

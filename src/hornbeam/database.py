@@ -14,10 +14,11 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from hornbeam.clauses import Atom, format_literal
+from hornbeam.clauses import Atom, Value, format_literal
 from hornbeam.errors import DataError, Place, SchemaError, did_you_mean, plural
 from hornbeam.modes import Kind, Mode
-from hornbeam.refine import Constants
+from hornbeam.numeric import Floats, numbers_of, quantiles, times_of
+from hornbeam.refine import Constants, Thresholds
 from hornbeam.schema import Schema
 
 Codes = npt.NDArray[np.int32]
@@ -85,6 +86,16 @@ class Relation:
         rows = np.unique(np.stack(columns, axis=1), axis=0)
         return cls(tuple(np.ascontiguousarray(rows[:, i], dtype=np.int32) for i in range(len(columns))))
 
+    @classmethod
+    def timed(cls, columns: Sequence[npt.NDArray[Any]], times: Floats) -> tuple[Relation, Floats]:
+        """As ``of``, with the time of each row; the same fact at two times is there from the earliest."""
+        order = np.lexsort((times, *reversed(columns)))
+        sorted_columns = [column[order] for column in columns]
+        fresh = np.ones(len(order), dtype=bool)
+        fresh[1:] = np.logical_or.reduce([column[1:] != column[:-1] for column in sorted_columns])
+        kept = tuple(np.ascontiguousarray(column[fresh], dtype=np.int32) for column in sorted_columns)
+        return cls(kept), times[order][fresh]
+
 
 def _product(sizes: Sequence[int]) -> int:
     result = 1
@@ -130,6 +141,8 @@ class Examples:
     """0 and 1, or positions in ``classes``; ``UNLABELLED`` where the label is not known"""
     classes: tuple[str, ...] = ()
     """the values that labels stand for, where the target is not true or false"""
+    cutoffs: Floats | None = None
+    """for each example the last time of facts that exist for it; infinity: all. None: no cut-offs"""
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -137,7 +150,10 @@ class Examples:
     def labelled(self) -> Examples:
         """Those whose label is known, in the same order."""
         known = self.labels != UNLABELLED
-        return self if known.all() else replace(self, keys=self.keys[known], labels=self.labels[known])
+        if known.all():
+            return self
+        cutoffs = None if self.cutoffs is None else self.cutoffs[known]
+        return replace(self, keys=self.keys[known], labels=self.labels[known], cutoffs=cutoffs)
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,6 +168,11 @@ class Database:
     notices: tuple[Notice, ...] = ()
     origin: Mapping[str, object] = field(default_factory=dict)
     """of data that came as tables: what each table is, and the target as it was named; models keep it"""
+    numbers: Mapping[str, Floats] = field(default_factory=dict)
+    """for each numeric type the value of each constant, by code (``schema`` says what values are)"""
+    times: Mapping[str, Floats] = field(default_factory=dict)
+    """for some predicates the time of each row of their relation; a fact exists for an example whose
+    cut-off is that time or later. Facts of other predicates have always existed"""
 
     def __repr__(self) -> str:
         facts = sum(map(len, self.relations.values()))
@@ -168,7 +189,8 @@ class Database:
     def __reduce__(self) -> tuple[object, ...]:
         # Read-only views of dictionaries cannot be pickled; what they show can.
         parts = (dict(self.populations), dict(self.relations), dict(self.example_sets))
-        return _read_only, (self.schema, self.modes, *parts, self.notices, dict(self.origin))
+        more = (self.notices, dict(self.origin), dict(self.numbers), dict(self.times))
+        return _read_only, (self.schema, self.modes, *parts, *more)
 
     def relation(self, predicate: str) -> Relation:
         """The facts of a predicate of the schema; none is an empty relation."""
@@ -255,6 +277,24 @@ class Database:
                     found[place] = tuple(sorted(self.population(arg.type).decode(codes)))
         return MappingProxyType(found)
 
+    def thresholds(self, target: str, number: int) -> Thresholds:
+        """For each numeric argument of a mode or of the target, thresholds at quantiles of its values.
+
+        At most so many; of each (predicate, argument) once, whatever the body: discretised once.
+        """
+        found: dict[tuple[str, int], tuple[Value, ...]] = {}
+        columns = {mode.predicate: self.relation(mode.predicate).columns for mode in self.modes}
+        if target in self.example_sets:
+            columns[target] = tuple(self.example_sets[target].keys.T)
+        for predicate, codes in columns.items():
+            for position, type_name in enumerate(self.schema.types_of(predicate)):
+                kind = self.schema.numeric.get(type_name)
+                if kind is not None and number:
+                    values = quantiles(self.numbers[type_name][codes[position]], number, kind)
+                    if values:
+                        found[predicate, position] = values
+        return MappingProxyType(found)
+
 
 def _read_only(
     schema: Schema,
@@ -264,6 +304,8 @@ def _read_only(
     example_sets: dict[str, Examples],
     notices: tuple[Notice, ...],
     origin: Mapping[str, object],
+    numbers: dict[str, Floats],
+    times: dict[str, Floats],
 ) -> Database:
     return Database(
         schema,
@@ -273,6 +315,8 @@ def _read_only(
         MappingProxyType(example_sets),
         notices,
         MappingProxyType(dict(origin)),
+        MappingProxyType(numbers),
+        MappingProxyType(times),
     )
 
 
@@ -298,11 +342,15 @@ def build(
     ranges: Mapping[str, Sequence[str]] | None = None,
     notices: Sequence[Notice] = (),
     origin: Mapping[str, object] | None = None,
+    times: Mapping[str, Sequence[float] | Floats] | None = None,
+    cutoffs: Mapping[str, Sequence[float] | Floats] | None = None,
 ) -> Database:
     """A database from names: facts as columns per predicate, examples and their labels per target.
 
     Examples are rows of names, or coded columns. One given twice counts once; one given with both
-    labels is positive; both are said.
+    labels is positive; both are said. ``times`` has the time of each row of some predicates' facts,
+    ``cutoffs`` the cut-off of each example of some targets; the same key with another cut-off is
+    another example. The values of constants of numeric types are read from their names.
 
     >>> db = build(Schema({"smokes": ("person",)}), (), {"smokes": [["ann", "bob", "ann"]]})
     >>> len(db.relation("smokes")), len(db.population("person"))
@@ -326,16 +374,39 @@ def build(
         keys = [_encode(column, codes[name]) for column, name in zip(columns, types, strict=True)]
         coded_examples[target] = (keys, labels)
     populations = {type_name: Population(list(names)) for type_name, names in codes.items()}
-    relations = {
-        predicate: Relation.of(columns, [len(populations[t]) for t in schema.types_of(predicate)])
-        for predicate, columns in coded_facts.items()
+    numbers = {
+        type_name: numbers_of(populations[type_name].names, kind, type_name)
+        for type_name, kind in schema.numeric.items()
+        if type_name in populations
     }
+    relations: dict[str, Relation] = {}
+    times_of_rows: dict[str, Floats] = {}
+    for predicate, coded in coded_facts.items():
+        if times is not None and predicate in times:
+            given_times = times_of(times[predicate], f'facts of "{predicate}"')
+            relations[predicate], times_of_rows[predicate] = Relation.timed(coded, given_times)
+        else:
+            sizes = [len(populations[t]) for t in schema.types_of(predicate)]
+            relations[predicate] = Relation.of(coded, sizes)
     example_sets = {}
     for target, (keys, labels) in coded_examples.items():
         of_arguments = [populations[t] for t in schema.types_of(target)]
-        example_sets[target], more = _examples(target, keys, labels, of_arguments)
+        cutoff = None
+        if cutoffs is not None and target in cutoffs:
+            cutoff = times_of(cutoffs[target], f'examples of "{target}"')
+        example_sets[target], more = _examples(target, keys, labels, of_arguments, cutoff)
         said.extend(more)
-    return _read_only(schema, tuple(modes), populations, relations, example_sets, tuple(said), origin or {})
+    return _read_only(
+        schema,
+        tuple(modes),
+        populations,
+        relations,
+        example_sets,
+        tuple(said),
+        origin or {},
+        numbers,
+        times_of_rows,
+    )
 
 
 def _example_columns(given: NameRows | Sequence[Coded], arity: int) -> Sequence[Sequence[str] | Coded]:
@@ -365,7 +436,11 @@ def _encode(names: Iterable[str] | Coded, codes: dict[str, int]) -> Codes:
 
 
 def _examples(
-    target: str, columns: Sequence[Codes], labels: Sequence[int], populations: Sequence[Population]
+    target: str,
+    columns: Sequence[Codes],
+    labels: Sequence[int],
+    populations: Sequence[Population],
+    cutoffs: Floats | None = None,
 ) -> tuple[Examples, list[Notice]]:
     """Positives, then negatives, each in the order given; repeated ones merged, and said so."""
     label = np.asarray(labels, dtype=np.int8)
@@ -373,13 +448,18 @@ def _examples(
     label = label[order]
     columns = [column[order] for column in columns]
     keys = np.ascontiguousarray(np.stack(columns, axis=1), dtype=np.int32)
-    groups = _row_numbers(columns, [len(population) for population in populations])
+    spans = [len(population) for population in populations]
+    if cutoffs is not None:
+        cutoffs = cutoffs[order]
+        distinct, ranks = np.unique(cutoffs, return_inverse=True)
+        columns, spans = [*columns, ranks.ravel().astype(np.int32)], [*spans, len(distinct)]
+    groups = _row_numbers(columns, spans)
     order = np.argsort(groups, kind="stable")
     fresh = np.ones(len(order), dtype=bool)
     fresh[1:] = groups[order[1:]] != groups[order[:-1]]
     starts = np.flatnonzero(fresh)
     if len(starts) == len(order):
-        return Examples(target, keys, label), []
+        return Examples(target, keys, label, cutoffs=cutoffs), []
     sizes = np.diff(starts, append=len(order))
     # The sort is stable and positives come first: a group's last row is negative if any of it is.
     first, last = order[starts], order[starts + sizes - 1]
@@ -397,7 +477,8 @@ def _examples(
     said(both, int(np.count_nonzero(both)), "given with both labels, counted as positive")
     said(repeated, int((sizes - both - 1).sum()), "given again, counted once")
     keep = np.sort(first)
-    return Examples(target, keys[keep], label[keep]), notices
+    cutoffs = None if cutoffs is None else cutoffs[keep]
+    return Examples(target, keys[keep], label[keep], cutoffs=cutoffs), notices
 
 
 def _row_numbers(columns: Sequence[Codes], sizes: Sequence[int]) -> npt.NDArray[np.int64]:

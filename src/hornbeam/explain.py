@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hornbeam.clauses import Atom, Clause, Literal, Not, Term, format_literal, variable_name
+from hornbeam.clauses import (
+    Atom,
+    Clause,
+    Comparison,
+    Literal,
+    Not,
+    Term,
+    format_constant,
+    format_literal,
+    variable_name,
+)
 from hornbeam.database import Codes, Database
 from hornbeam.engines.contract import Engine
 from hornbeam.groundings import groundings
@@ -124,7 +134,7 @@ def _named(database: Database, clause: Clause, key: Codes, shown: int) -> tuple[
 
 def _because(reason: Reason, key: tuple[str, ...]) -> str:
     """``publication(C,ann), publication(C,bob) is true for 3 values of C: t1, t2, t3``."""
-    body = ", ".join(format_literal(_about(literal, key)) for literal in reason.clause.body) or "true"
+    body = ", ".join(_about(literal, key) for literal in reason.clause.body) or "true"
     if not reason.variables:
         return f"{body} is {'true' if reason.true else 'false'}"
     many = f"{reason.true:,}" if reason.true else "no"
@@ -138,11 +148,16 @@ def _because(reason: Reason, key: tuple[str, ...]) -> str:
     return f"{said}: {', '.join(values)}"
 
 
-def _about(literal: Literal, key: tuple[str, ...]) -> Literal:
+def _about(literal: Literal, key: tuple[str, ...]) -> str:
     """The literal with the example's names in place of the head's variables."""
+    if isinstance(literal, Comparison):
+        text = format_literal(literal)
+        if literal.variable >= len(key):
+            return text
+        return format_constant(key[literal.variable]) + text.removeprefix(variable_name(literal.variable))
     if isinstance(literal, Not):
-        return Not(_bound(literal.atom, key))
-    return _bound(literal, key)
+        return format_literal(Not(_bound(literal.atom, key)))
+    return format_literal(_bound(literal, key))
 
 
 def _bound(atom: Atom, key: tuple[str, ...]) -> Atom:

@@ -15,8 +15,9 @@ from itertools import count, islice
 import numpy as np
 import numpy.typing as npt
 
-from hornbeam.clauses import Atom, Clause, Not, atom_of, literal_variables
+from hornbeam.clauses import AT_LEAST, Atom, Clause, Comparison, Not, atom_of, literal_variables
 from hornbeam.database import UNKNOWN, Codes, Database
+from hornbeam.schema import number_of
 
 Allowed = Mapping[int, npt.NDArray[np.bool_]]
 """For each free variable without a value, which codes it may still take."""
@@ -80,7 +81,10 @@ def groundings(
     types = database.schema.variable_types(clause)
     binding = dict(zip(range(len(clause.head.args)), key, strict=True))
     tables = [
-        _table(database, atom_of(literal), binding, isinstance(literal, Not)) for literal in clause.body
+        _compared(database, literal, binding, types)
+        if isinstance(literal, Comparison)
+        else _table(database, atom_of(literal), binding, isinstance(literal, Not))
+        for literal in clause.body
     ]
     free = clause.free_variables()
     allowed = {
@@ -89,6 +93,19 @@ def groundings(
     choices = iter(range(patience)) if patience is not None else count()
     found = _search(tables, allowed, {}, choices)
     return [tuple(values[variable] for variable in free) for values in islice(found, limit)]
+
+
+def _compared(
+    database: Database, comparison: Comparison, binding: Mapping[int, int], types: Mapping[int, str]
+) -> _Table:
+    """The constants on the comparison's side; an unknown key has no value and is on neither."""
+    variable, operator, value = comparison
+    numbers, threshold = database.numbers[types[variable]], number_of(value)
+    found = np.flatnonzero(numbers >= threshold if operator == AT_LEAST else numbers < threshold)
+    codes = found.astype(np.int32)
+    if variable not in binding:
+        return _Table((variable,), (codes,), False)
+    return _Table((), (codes[codes == binding[variable]],), False)
 
 
 def _table(database: Database, atom: Atom, binding: Mapping[int, int], negated: bool) -> _Table:

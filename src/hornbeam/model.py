@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import numpy.typing as npt
 
-from hornbeam.clauses import Clause, atom_of, canonical
+from hornbeam.clauses import Clause, atoms_of, canonical
 from hornbeam.database import Codes
 from hornbeam.engines.contract import Column, Counts, Engine
 from hornbeam.engines.parts import count_all
@@ -78,7 +78,7 @@ class Model:
 
     def predicates(self) -> tuple[str, ...]:
         """The predicates that the bodies use, sorted."""
-        return tuple(sorted({atom_of(literal).predicate for w in self.clauses for literal in w.clause.body}))
+        return tuple(sorted({atom.predicate for w in self.clauses for atom in atoms_of(w.clause.body)}))
 
     def counts(self, engine: Engine, keys: Codes) -> list[Counts]:
         """True counts and the total that the model uses, for each of its clauses."""

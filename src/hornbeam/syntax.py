@@ -2,6 +2,7 @@
 
 In clause text a word that starts with an upper-case letter or ``_`` is a variable; any other word
 is a constant; quotes make any text a constant. In facts and examples every word is a constant.
+``<`` and ``>`` are marks in clauses only.
 """
 
 from __future__ import annotations
@@ -11,20 +12,34 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from hornbeam.clauses import Atom, Clause, Literal, Not, Term
+from hornbeam.clauses import AT_LEAST, BELOW, Atom, Clause, Comparison, Literal, Not, Term
 from hornbeam.errors import ParseError, Place, SchemaError, did_you_mean, plural
 from hornbeam.modes import Argument, Kind, Mode
-from hornbeam.schema import Schema
+from hornbeam.schema import Schema, read_value
 
 WORD = r"""(?: [^\s(),:'"%{}=!`.] | (?<!\))\.(?!//)(?=[^\s).,%"']) )+"""
 """A word, as a verbose expression: a full stop is inside one only where more of it follows."""
-_TOKEN = re.compile(
-    rf"""
+_BEGINNING = r"""
     (?P<space>   \s+ | %[^\n]* | //[^\n]* )
   | (?P<quoted>  '(?:[^'\\\n]|\\.)*' | "(?:[^"\\\n]|\\.)*" )
+"""
+_TOKEN = re.compile(
+    rf"""
+    {_BEGINNING}
   | (?P<arrow>   :- | <- )
   | (?P<mark>    [(),:{{}}=!`] )
   | (?P<word>    {WORD} )
+  | (?P<stop>    \. )
+    """,
+    re.VERBOSE,
+)
+_CLAUSE_TOKEN = re.compile(
+    rf"""
+    {_BEGINNING}
+  | (?P<arrow>   :- | <-(?![0-9.]) )
+  | (?P<compare> [<>]=? )
+  | (?P<mark>    [(),:{{}}=!`] )
+  | (?P<word>    {WORD.replace("%{}", "%<>{}")} )
   | (?P<stop>    \. )
     """,
     re.VERBOSE,
@@ -33,7 +48,7 @@ _ESCAPES = {"n": "\n", "r": "\r", "t": "\t"}
 
 
 class Token(NamedTuple):
-    """A piece of text: its kind (``word quoted mark arrow stop end``), its value, its offset."""
+    """A piece of text: its kind (``word quoted mark compare arrow stop end``), its value, its offset."""
 
     kind: str
     value: str
@@ -55,10 +70,10 @@ class Text:
         return Place(self.source, line, offset - (before.rfind("\n") + 1) + 1)
 
 
-def tokens(text: Text, position: int = 0) -> Iterator[Token]:
+def tokens(text: Text, position: int = 0, pattern: re.Pattern[str] = _TOKEN) -> Iterator[Token]:
     """The tokens of a text from a position on, ending with one of kind ``end``."""
     while position < len(text.text):
-        match = _TOKEN.match(text.text, position)
+        match = pattern.match(text.text, position)
         if match is None:
             # Every other character is a token or part of a word.
             quote = text.text[position]
@@ -80,9 +95,9 @@ def unquote(quoted: str) -> str:
 class Parser:
     """Reads one construct after another from a text, from a position on."""
 
-    def __init__(self, text: Text, position: int = 0) -> None:
+    def __init__(self, text: Text, position: int = 0, pattern: re.Pattern[str] = _TOKEN) -> None:
         self.text = text
-        self._tokens = tokens(text, position)
+        self._tokens = tokens(text, position, pattern)
         self.token = next(self._tokens)
 
     def fail(self, expected: str, token: Token | None = None) -> ParseError:
@@ -209,8 +224,10 @@ def parse_clause(text: str, schema: Schema | None = None, source: str = "clause"
 
     >>> print(parse_clause("cancer(P) :- friends(P, F), not smokes(F)"))
     cancer(A) :- friends(A,B), not smokes(B).
+    >>> print(parse_clause("cancer(P) :- age(P, X), not X < 35, X<40"))
+    cancer(A) :- age(A,B), B >= 35, B < 40.
     """
-    parser = Parser(Text(text, source))
+    parser = Parser(Text(text, source), pattern=_CLAUSE_TOKEN)
     reader = _ClauseReader(parser, schema)
     head_token = parser.token
     head = reader.atom()
@@ -231,6 +248,7 @@ def parse_clause(text: str, schema: Schema | None = None, source: str = "clause"
                 parser.next()
                 body.append(reader.literal())
     parser.end()
+    reader.check_comparisons()
     return Clause(head, tuple(body))
 
 
@@ -242,17 +260,57 @@ class _ClauseReader:
         self.schema = schema
         self.numbers: dict[str, int] = {}
         self.types: dict[int, tuple[str, str]] = {}
+        self.comparisons: list[tuple[Comparison, Token]] = []
 
     def literal(self) -> Literal:
-        token = self.parser.token
-        if token.kind == "word" and token.value.lower() == "not":
+        first = self.parser.token
+        negated = first.kind == "word" and first.value.lower() == "not"
+        if negated:
             self.parser.next()
-            return Not(self.atom())
-        return self.atom()
+        token = self.parser.token
+        if token.kind in ("word", "quoted") and token.value:
+            self.parser.next()
+            if self.parser.token.kind == "compare" and _is_variable(token):
+                return self._comparison(token, negated)
+            atom = self._atom(token)
+            return Not(atom) if negated else atom
+        raise self.parser.fail("a predicate name")
 
     def atom(self) -> Atom:
         token = self.parser.token
-        predicate = self.parser.name("a predicate name")
+        self.parser.name("a predicate name")
+        return self._atom(token)
+
+    def _comparison(self, variable: Token, negated: bool) -> Comparison:
+        """``X >= 35``, the variable being read already; the negation of one operator is the other."""
+        operator = self.parser.token
+        if operator.value not in (AT_LEAST, BELOW):
+            raise self.parser.fail(f'"{AT_LEAST}" or "{BELOW}"')
+        self.parser.next()
+        token = self.parser.token
+        value = read_value(token.value) if token.kind in ("word", "quoted") else None
+        if value is None:
+            raise self.parser.fail("a number, or a date such as 2001-12-31")
+        self.parser.next()
+        number = self._term(variable)
+        assert isinstance(number, int)
+        found = Comparison(number, operator.value, value)
+        found = found.negated() if negated else found
+        self.comparisons.append((found, variable))
+        return found
+
+    def check_comparisons(self) -> None:
+        """Every compared variable is numeric: known only when the whole clause was read."""
+        for comparison, token in self.comparisons if self.schema is not None else ():
+            assert self.schema is not None
+            _, type_name = self.types.get(comparison.variable, (None, None))
+            problem = self.schema.misfit(comparison, type_name, token.value)
+            if problem is not None:
+                raise SchemaError(problem, self.parser.text.place(token.offset))
+
+    def _atom(self, token: Token) -> Atom:
+        """An atom whose name was read already."""
+        predicate = token.value.lower()
         arguments = self.parser.arguments()
         atom = Atom(predicate, tuple(map(self._term, arguments)))
         if self.schema is not None:
@@ -260,7 +318,7 @@ class _ClauseReader:
         return atom
 
     def _term(self, token: Token) -> Term:
-        if token.kind == "quoted" or not (token.value[0].isupper() or token.value[0] == "_"):
+        if not _is_variable(token):
             return token.value
         if token.value == "_":
             return self.numbers.setdefault(f"_ {token.offset}", len(self.numbers))
@@ -288,3 +346,7 @@ class _ClauseReader:
                         f"variable {name} is used as {first} and here as {type_name}; use two variables.",
                         place(argument.offset),
                     )
+
+
+def _is_variable(token: Token) -> bool:
+    return token.kind == "word" and (token.value[0].isupper() or token.value[0] == "_")

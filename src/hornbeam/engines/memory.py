@@ -60,7 +60,7 @@ class MemoryEngine(Engine):
     def __init__(self, database: Database, memory: int = DEFAULT_MEMORY) -> None:
         super().__init__(database, memory)
         self._facts = Facts(database)
-        self._planner = Planner()
+        self._planner = Planner(database.schema)
         self._messages = Messages(self._facts, memory)
         self._joins = Kept(memory // 4)
         self._examples: ExampleRows | None = None

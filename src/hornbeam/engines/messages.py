@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
-from hornbeam.clauses import Atom, Literal, Not
+from hornbeam.clauses import AT_LEAST, Atom, Not
 from hornbeam.engines.join import Join, row_sums
-from hornbeam.engines.plan import Core, Hanging, Message
+from hornbeam.engines.plan import Compared, Core, Hanging, Message
 from hornbeam.engines.vectors import (
     Kept,
     RefusedError,
@@ -95,11 +95,20 @@ class Messages:
         try:
             if isinstance(message.form, Core):
                 return self._knot(message.form, message.below)
+            if isinstance(message.form, Compared):
+                return self._compared(message.form)
             return self._sum(message.form, message)
         except RefusedError as refused:
             return refused
 
-    def _sum(self, literal: Literal, message: Message) -> Vector:
+    def _compared(self, form: Compared) -> Vector:
+        """1 for each constant on the comparison's side; the last place, no constant, is on neither."""
+        numbers = self.facts.database.numbers[form.type]
+        found = np.zeros(len(numbers) + 1, dtype=np.int8)
+        found[:-1] = numbers >= form.number if form.operator == AT_LEAST else numbers < form.number
+        return Vector.of(found)
+
+    def _sum(self, literal: Atom | Not, message: Message) -> Vector:
         if isinstance(literal, Not):
             return Vector.of(1 - self._counts(literal.atom, 1))
         if not message.below:

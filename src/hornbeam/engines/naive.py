@@ -7,10 +7,11 @@ from itertools import product
 
 import numpy as np
 
-from hornbeam.clauses import Atom, Clause, Not
-from hornbeam.database import Codes
+from hornbeam.clauses import AT_LEAST, Atom, Clause, Comparison, Literal, Not
+from hornbeam.database import UNKNOWN, Codes
 from hornbeam.engines.contract import INT64_MAX, Counts, Engine, Session, Skipped
 from hornbeam.engines.kept import KeptCounts
+from hornbeam.schema import number_of
 
 
 class NaiveEngine(Engine):
@@ -33,6 +34,7 @@ class NaiveEngine(Engine):
         facts = {
             literal: set(self._facts(literal.atom if isinstance(literal, Not) else literal))
             for literal in clause.body
+            if not isinstance(literal, Comparison)
         }
         free = clause.free_variables()
         ranges = [range(len(self.database.population(types[variable]))) for variable in free]
@@ -42,12 +44,25 @@ class NaiveEngine(Engine):
             count = 0
             for values in product(*ranges):
                 binding.update(zip(free, values, strict=True))
-                count += all(
-                    (self._ground(literal, binding) in facts[literal]) != isinstance(literal, Not)
-                    for literal in clause.body
-                )
+                count += all(self._is_true(literal, binding, types, facts) for literal in clause.body)
             true.append(count)
         return Counts(np.array(true, dtype=np.int64), total)
+
+    def _is_true(
+        self,
+        literal: Literal,
+        binding: dict[int | str, int],
+        types: dict[int, str],
+        facts: dict[Atom | Not, set[tuple[int, ...]]],
+    ) -> bool:
+        if isinstance(literal, Comparison):
+            code = binding[literal.variable]
+            if code == UNKNOWN:  # has no value, so it is on neither side
+                return False
+            number = self.database.numbers[types[literal.variable]][code]
+            threshold = number_of(literal.value)
+            return bool(number >= threshold if literal.operator == AT_LEAST else number < threshold)
+        return (self._ground(literal, binding) in facts[literal]) != isinstance(literal, Not)
 
     def _facts(self, atom: Atom) -> list[tuple[int, ...]]:
         columns = self.database.relation(atom.predicate).columns

@@ -11,13 +11,16 @@ joined once for each value of that variable: a *knot*, and a message as well.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 
-from hornbeam.clauses import Atom, Clause, Literal, Not, atom_of, literal_variables
+from hornbeam.clauses import Atom, Clause, Comparison, Literal, Not, atom_of, atoms_of, literal_variables
+from hornbeam.schema import Schema, number_of
 
 Variables = tuple[int, ...]
+Types = Mapping[int, str]
+"""The type of each variable of a clause; only clauses with comparisons need it."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -28,11 +31,20 @@ class Message:
     Equal messages are one object, so that a message is counted once for all clauses.
     """
 
-    form: Literal | Core
+    form: Atom | Not | Compared | Core
     roots: int
     below: Hanging
     depth: int
     number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """1 for each value of a numeric type that is on one side of a number, 0 for the others."""
+
+    type: str
+    operator: str
+    number: float
 
 
 Hanging = tuple[tuple[Variables, tuple[Message, ...]], ...]
@@ -80,6 +92,7 @@ class Term:
 class Planner:
     """Plans clauses; remembers plans and messages, so that equal parts are the same object."""
 
+    schema: Schema
     _messages: dict[object, Message] = field(default_factory=dict)
     _plans: dict[Clause, tuple[Term, ...]] = field(default_factory=dict)
 
@@ -96,6 +109,9 @@ class Planner:
         t(body, not l) = N_new * t(body) - t(body, l). Those with one variable need no such
         expansion: their message is 1 where the atom is no fact.
         """
+        types: Types = {}
+        if any(isinstance(literal, Comparison) for literal in clause.body):
+            types = self.schema.variable_types(clause)
         plain: list[Literal] = []
         negated: list[Atom] = []
         for literal in dict.fromkeys(clause.body):
@@ -105,7 +121,7 @@ class Planner:
                 plain.append(literal)
         heads = set(clause.head.args)
         if not negated:
-            return (Term(1, (), self._factors(tuple(plain), heads)),)
+            return (Term(1, (), self._factors(tuple(plain), heads, types)),)
         free = clause.free_variables()
         terms = []
         for chosen in product((False, True), repeat=len(negated)):
@@ -113,13 +129,13 @@ class Planner:
             body = tuple(dict.fromkeys([*plain, *added]))
             used = {variable for literal in body for variable in literal_variables(literal)}
             vanished = tuple(variable for variable in free if variable not in used)
-            terms.append(Term((-1) ** len(added), vanished, self._factors(body, heads)))
+            terms.append(Term((-1) ** len(added), vanished, self._factors(body, heads, types)))
         return tuple(terms)
 
-    def _factors(self, body: tuple[Literal, ...], heads: set[int | str]) -> tuple[Factor, ...]:
+    def _factors(self, body: tuple[Literal, ...], heads: set[int | str], types: Types) -> tuple[Factor, ...]:
         factors: list[Factor] = []
         for literals, anchors in components(body, heads):
-            core, hanging = self._sum_out(literals, anchors)
+            core, hanging = self._sum_out(literals, anchors, types)
             if core:
                 roots = anchors or literal_variables(core[0])[:1]
                 form, weights = self._core(core, hanging, roots, stay=())
@@ -131,7 +147,7 @@ class Planner:
         return tuple(factors)
 
     def _sum_out(
-        self, literals: Sequence[Literal], anchors: Variables
+        self, literals: Sequence[Literal], anchors: Variables, types: Types
     ) -> tuple[list[Literal], dict[Variables, list[Message]]]:
         """The core of a component, and the messages that hang at its variables."""
         core = list(literals)
@@ -141,7 +157,7 @@ class Planner:
             if ear is not None:
                 literal, roots = ear
                 core.remove(literal)
-                message = self._summed_literal(literal, roots, hanging)
+                message = self._summed_literal(literal, roots, hanging, types)
                 hanging.setdefault(roots, []).append(message)
                 continue
             knot = _knot(core, anchors)
@@ -154,8 +170,11 @@ class Planner:
         return core, hanging
 
     def _summed_literal(
-        self, literal: Literal, roots: Variables, hanging: dict[Variables, list[Message]]
+        self, literal: Literal, roots: Variables, hanging: dict[Variables, list[Message]], types: Types
     ) -> Message:
+        if isinstance(literal, Comparison):
+            number = number_of(literal.value)
+            return self._message(Compared(types[literal.variable], literal.operator, number), 1, ())
         numbers = {variable: number for number, variable in enumerate(roots)}
         for variable in literal_variables(literal):
             numbers.setdefault(variable, len(numbers))
@@ -167,7 +186,7 @@ class Planner:
         core, below = self._core(atoms, hanging, (root,), stay=(root,))
         return self._message(core, 1, below)
 
-    def _message(self, form: Literal | Core, roots: int, below: Hanging) -> Message:
+    def _message(self, form: Atom | Not | Compared | Core, roots: int, below: Hanging) -> Message:
         key = (type(form), form, roots, below)
         message = self._messages.get(key)
         if message is None:
@@ -187,7 +206,8 @@ class Planner:
         for literal in core:
             for variable in literal_variables(literal):
                 numbers.setdefault(variable, len(numbers))
-        atoms = tuple(renumbered(atom_of(literal), numbers) for literal in core)
+        # A comparison has one variable and is always summed out: a core has none.
+        atoms = tuple(renumbered(atom, numbers) for atom in atoms_of(core))
         return Core(atoms, len(roots)), _taken(hanging, numbers, stay)
 
 

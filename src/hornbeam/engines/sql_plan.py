@@ -18,7 +18,7 @@ from functools import lru_cache
 from itertools import combinations
 from typing import NamedTuple
 
-from hornbeam.clauses import Atom, Clause, Not, atom_of, canonical_body, literal_variables, rename
+from hornbeam.clauses import Atom, Clause, Not, atom_of, canonical_body, literal_variables, rename_atom
 from hornbeam.schema import Schema
 
 
@@ -185,7 +185,7 @@ def _message(atoms: Sequence[Atom], at: tuple[int, ...], guard: Guard | None) ->
     for atom in atoms:
         for variable in literal_variables(atom):
             names.setdefault(variable, len(names))
-    body = canonical_body([rename(atom, names) for atom in atoms], anchors)
+    body = canonical_body([rename_atom(atom, names) for atom in atoms], anchors)
     return _planned(tuple(atom for atom in body if isinstance(atom, Atom)), anchors, guard)
 
 
@@ -210,7 +210,7 @@ def _rooted(component: Sequence[Atom], root: Atom, anchors: int, guard: Guard | 
     args = tuple(names[term] if isinstance(term, int) else None for term in root.args)
     constants = tuple(term for term in root.args if isinstance(term, str))
     shape = Shape(anchors, guard, root.predicate, args)
-    rest = [atom_of(rename(atom, names)) for atom in component if atom != root]
+    rest = [rename_atom(atom, names) for atom in component if atom != root]
     children = [
         Attached(_message(part, at, None if _meet(part, at) else Projection(shape, at)), at)
         for part, at in _components(rest, bound)

@@ -24,7 +24,8 @@ from hornbeam.engines.views import Facts, Integers, Links, unique_rows
 BYTES_PER_BINDING = 16
 """What one partial binding counts against the memory budget."""
 CHUNK_SHARE = 128
-"""A table of partial bindings may take budget / CHUNK_SHARE rows at a time."""
+CHUNK_ROWS = 1 << 18
+"""A step visits at most budget / CHUNK_SHARE facts at a time, and no more than these: they stay in cache."""
 AGGREGATE_FROM = 1 << 10
 """Rows from which summing out variables that nothing needs pays for its sort."""
 
@@ -80,7 +81,7 @@ class Join:
         self.keep = keep
         self.memory = memory
         self.visited = 0
-        self.chunk = max(memory // CHUNK_SHARE, 1)
+        self.chunk = max(min(memory // CHUNK_SHARE, CHUNK_ROWS), 1)
         self.sizes = {
             variable: facts.size(atom, variable) + 1
             for atom in self.atoms

@@ -14,6 +14,8 @@ from hornbeam.clauses import AT_LEAST, Atom, Not
 from hornbeam.engines.join import Join, row_sums
 from hornbeam.engines.plan import Compared, Core, Hanging, Message
 from hornbeam.engines.vectors import (
+    FEW,
+    PACK_FROM,
     Kept,
     RefusedError,
     Vector,
@@ -21,6 +23,7 @@ from hornbeam.engines.vectors import (
     grouped_sum,
     product,
     push,
+    push_few,
     push_many,
 )
 from hornbeam.engines.views import Facts, Integers
@@ -115,7 +118,7 @@ class Messages:
             return Vector.of(self._counts(literal, message.roots))
         variable = _pushed_from(message)
         if variable is not None:
-            return push(self.facts.links(literal, 0, variable), self.at(message.below[0][1]))
+            return self._push(literal, variable, self.at(message.below[0][1]))
         rows = [self._row_weights(literal, *hanging) for hanging in message.below]
         groups, size = self._groups(literal, message.roots)
         return grouped_sum(groups, product(rows), size)
@@ -124,8 +127,19 @@ class Messages:
         """Facts per value of the roots; an atom without variables counts as if it had one value."""
         if 0 not in atom.args:
             return np.array([self.facts.view(atom)[0].rows, 0])
+        if roots == 1 and len(set(atom.args)) == len(atom.args) == 2 and 1 in atom.args:
+            return np.diff(self.facts.links(atom, 0, 1).starts)
         groups, size = self._groups(atom, roots)
         return np.bincount(groups, minlength=size)
+
+    def _push(self, atom: Atom, variable: int, vector: Vector) -> Vector:
+        """The vector at a variable of an atom, summed along its facts to variable 0."""
+        rows = self.facts.view(atom)[0].rows
+        if rows >= PACK_FROM and np.count_nonzero(vector.values) * FEW < len(vector.values):
+            found = push_few(self.facts.links(atom, variable, 0), vector)
+            if found is not None:
+                return found
+        return push(self.facts.links(atom, 0, variable), vector)
 
     def _groups(self, atom: Atom, roots: int) -> tuple[Integers, int]:
         """The value of the roots in each row of an atom, as one code, and how many codes there are."""

@@ -16,6 +16,10 @@ PACK_FROM = 1 << 14
 """Links from which packing pays; below, the cost is in the calls, and one matrix product is one call."""
 
 
+FEW = 16
+"""A vector is pushed value by value where its links are less than one in this many of all."""
+
+
 class RefusedError(Exception):
     """A count that may pass int64, or a join past the budget: the clause is skipped."""
 
@@ -109,6 +113,23 @@ def push(links: Links, vector: Vector) -> Vector:
     if bound > INT64_MAX:
         float_bound(links.matrix(np.float64) @ vector.values.astype(np.float64))
     return Vector.of(links.matrix(np.int64) @ vector.values.astype(np.int64))
+
+
+def push_few(back: Links, vector: Vector) -> Vector | None:
+    """``push`` over the links of the values that are not 0, by way of the links back; None where many are."""
+    values = np.flatnonzero(vector.values)
+    degrees = back.degrees(values)
+    visited = int(degrees.sum(dtype=np.int64))
+    if visited > len(back.ends) // FEW or vector.largest * back.most_times * visited >= 2**53:
+        return None
+    first = back.starts[values] - (np.cumsum(degrees) - degrees)
+    places = np.repeat(first, degrees) + np.arange(visited, dtype=np.int32)
+    weights = np.repeat(vector.values[values], degrees)
+    if back.times is not None:
+        weights = weights * back.times[places]
+    # Floats are exact here: every partial sum is a whole number below 2**53.
+    sums = np.bincount(back.ends[places], weights=weights, minlength=back.shape[1])
+    return Vector.of(sums.astype(np.int64))
 
 
 def push_many(links: Links, vectors: Sequence[Vector]) -> list[Vector | RefusedError]:

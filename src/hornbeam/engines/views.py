@@ -59,6 +59,11 @@ class Links:
                 self._widest = int((self.matrix(np.int64) @ np.ones(self.shape[1], dtype=np.int64)).max())
         return self._widest
 
+    @property
+    def most_times(self) -> int:
+        """The most ways that any one link has."""
+        return 1 if self.times is None else int(self.times.max(initial=0))
+
     def degrees(self, codes: Integers) -> Integers:
         """How many links each of these values has."""
         degrees: Integers = self.starts[codes + 1] - self.starts[codes]

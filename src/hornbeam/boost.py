@@ -61,6 +61,8 @@ class BoostOptions(SearchOptions, Protocol):
     def seed(self) -> int: ...
     @property
     def negation(self) -> bool: ...
+    @property
+    def n_thresholds(self) -> int: ...
     def settings(self) -> dict[str, object]: ...
 
 
@@ -306,10 +308,11 @@ def check_labels(labels: Labels, target: str) -> None:
             )
 
 
-def language_for(database: Database, target: str, negation: bool) -> Language:
+def language_for(database: Database, target: str, negation: bool, n_thresholds: int) -> Language:
     """What a search for clauses of the target may say; where it can say nothing, an error."""
     head = head_atom(target, database.schema.arity(target))
-    language = Language(head, database.schema, database.modes, database.constants, negation)
+    thresholds = database.thresholds(target, n_thresholds)
+    language = Language(head, database.schema, database.modes, database.constants, negation, thresholds)
     if next(additions(language.empty(), language), None) is None:
         raise SchemaError(
             f"no literal can be added to {format_literal(head)}; give a mode with a + argument of type "
@@ -329,7 +332,7 @@ def prior_of(labels: Labels, prior: float | str) -> float:
 def _problem(
     engine: Engine, target: str, keys: Codes, labels: Labels, options: BoostOptions, way: Way
 ) -> Problem:
-    language = language_for(engine.database, target, options.negation)
+    language = language_for(engine.database, target, options.negation, options.n_thresholds)
     prior = prior_of(labels, options.prior)
     session = engine.session(keys)
     return Problem(session, memoised(language), language.empty(), labels, prior, options, way)

@@ -151,7 +151,11 @@ def fingerprint(
         for label in (0, 1)
     ]
     return {
-        "schema or modes": _short(sorted(predicates.items()), sorted(map(str, database.modes))),
+        "schema or modes": _short(
+            sorted(predicates.items()),
+            sorted(database.schema.numeric.items()),
+            sorted(map(str, database.modes)),
+        ),
         "facts": _short(facts, populations),
         "examples": _short(target, len(labels), examples),
         "options": _short(sorted(settings.items()), memory),

@@ -41,6 +41,7 @@ _OPTIONS = (
     "seed",
     "negation",
     "populations",
+    "n_thresholds",
 )
 
 
@@ -77,6 +78,7 @@ class RLRClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         seed: Any = PRESET,
         negation: Any = PRESET,
         populations: Any = PRESET,
+        n_thresholds: Any = PRESET,
         unknown: str = "warn",
         engine: str = "memory",
         memory: int = DEFAULT_MEMORY,
@@ -95,6 +97,7 @@ class RLRClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.seed = seed
         self.negation = negation
         self.populations = populations
+        self.n_thresholds = n_thresholds
         self.unknown = unknown
         self.engine = engine
         self.memory = memory

@@ -1,8 +1,9 @@
 """Models as JSON files: text that reads back to the last bit, and equal files for equal models.
 
-A file holds the format version, target, schema, learner, the settings that change the result, and
-what the learner's own kind of model adds: for ``rlr`` the prior and the weighted clauses with their
-totals on the training data. It never holds times, paths, or how the model was computed.
+A file holds the format version, target, schema, numeric types, learner, the settings that change
+the result, and what the learner's own kind of model adds: for ``rlr`` the prior and the weighted
+clauses with their totals on the training data. It never holds times, paths, or how the model was
+computed.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from hornbeam.errors import InputError, ModelError, Place
 from hornbeam.files import write_file
 from hornbeam.json_fields import Fields
 from hornbeam.model import Floats, Model, WeightedClause
-from hornbeam.schema import Schema
+from hornbeam.schema import KINDS, Schema
 from hornbeam.syntax import parse_clause
 
 FORMAT_VERSION = 1
@@ -85,6 +86,8 @@ def model_text(model: LearnedModel) -> str:
         "settings": dict(model.settings),
         "target": model.target,
     }
+    if model.schema.numeric:
+        document["numeric"] = dict(model.schema.numeric)
     return _layout(document | _kind(model.learner, None).fields(model))
 
 
@@ -160,7 +163,12 @@ def _schema(fields: Fields) -> Schema:
         if not isinstance(types, list) or not types or not all(isinstance(t, str) and t for t in types):
             raise fields.wrong("schema", "a list of type names for each predicate", {name: types})
         predicates[name] = tuple(types)
-    return Schema(predicates)
+    numeric: dict[str, str] = {}
+    for name, kind in fields.mapping("numeric").items() if fields.has("numeric") else ():
+        if kind not in KINDS:
+            raise fields.wrong("numeric", f"{' or '.join(KINDS)} for each numeric type", {name: kind})
+        numeric[name] = str(kind)
+    return Schema(predicates, numeric)
 
 
 def _layout(document: Mapping[str, object]) -> str:

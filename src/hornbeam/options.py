@@ -132,6 +132,7 @@ PRIOR = Number(words=(BASE_RATE,))
 RATIO = Number(above=0.0, words=(None,))
 SEED = Whole(0, 2**63 - 1)
 POPULATIONS = OneOf(("database", "training"))
+THRESHOLDS = Whole(0, 10_000)
 """What the options allow that several learners have."""
 
 
@@ -149,7 +150,7 @@ class FitOptions(Options):
     l2: float = option(10.0, PENALTY)
     """strength of the ridge penalty on a clause's weights"""
     max_literals: int = option(4, LITERALS)
-    """literals in a body, at most"""
+    """additions to a body, at most: a literal each, an atom perhaps with a comparison (see ``refine``)"""
     beam_width: int = option(10, BEAM)
     """bodies kept at each length of the search"""
     stop: str = option("best", STOP)
@@ -164,6 +165,8 @@ class FitOptions(Options):
     """whether bodies may hold negated literals"""
     populations: str = option("training", POPULATIONS)
     """where prediction takes each clause's total from: the data at hand, or those of training"""
+    n_thresholds: int = option(16, THRESHOLDS)
+    """thresholds offered for each numeric argument of a predicate, at most; 0 offers no comparisons"""
 
 
 PRESETS: Mapping[str, FitOptions] = MappingProxyType(

@@ -15,6 +15,7 @@ import numpy as np
 
 from hornbeam.database import UNKNOWN, Codes, Database, Examples, Population, Relation
 from hornbeam.errors import SchemaError
+from hornbeam.numeric import Floats, numbers_of
 from hornbeam.schema import Schema
 
 _Recoding = Mapping[tuple[str, str], Codes | None]
@@ -34,7 +35,7 @@ def under(database: Database, schema: Schema) -> Database:
     >>> len(seen.relation("smokes")), len(seen.relation("friends")), seen.population("person").names
     (2, 0, ['ann', 'bob'])
     """
-    if database.schema.predicates == schema.predicates:
+    if database.schema.predicates == schema.predicates and database.schema.numeric == schema.numeric:
         return database
     for predicate, types in schema.predicates.items():
         own = database.schema.predicates.get(predicate)
@@ -45,6 +46,7 @@ def under(database: Database, schema: Schema) -> Database:
             )
     populations, recoding = _populations(database, schema)
     relations: dict[str, Relation] = {}
+    times: dict[str, Floats] = {}
     examples: dict[str, Examples] = {}
     for predicate, types in schema.predicates.items():
         pairs = list(zip(types, database.schema.predicates.get(predicate, ()), strict=False))
@@ -52,9 +54,14 @@ def under(database: Database, schema: Schema) -> Database:
         if predicate in database.relations:
             columns = database.relations[predicate].columns
             coded = _recode(columns, pairs, recoding)
-            relations[predicate] = (
-                database.relations[predicate] if coded is columns else Relation.of(coded, sizes)
-            )
+            if predicate in database.times:
+                times[predicate] = database.times[predicate]
+            if coded is columns:
+                relations[predicate] = database.relations[predicate]
+            elif predicate in times:
+                relations[predicate], times[predicate] = Relation.timed(coded, times[predicate])
+            else:
+                relations[predicate] = Relation.of(coded, sizes)
         if predicate in database.example_sets:
             given = database.example_sets[predicate]
             columns = tuple(given.keys.T)
@@ -68,7 +75,24 @@ def under(database: Database, schema: Schema) -> Database:
         MappingProxyType(examples),
         database.notices,
         database.origin,
+        MappingProxyType(_numbers(database, schema, populations)),
+        MappingProxyType(times),
     )
+
+
+def _numbers(database: Database, schema: Schema, populations: Mapping[str, Population]) -> dict[str, Floats]:
+    """The values of the schema's numeric types: the database's own where it has them, else by name."""
+    numbers: dict[str, Floats] = {}
+    for type_name, kind in schema.numeric.items():
+        population = populations.get(type_name)
+        if population is None:
+            continue
+        same_kind = database.schema.numeric.get(type_name) == kind
+        if same_kind and population is database.populations.get(type_name):
+            numbers[type_name] = database.numbers[type_name]
+        else:
+            numbers[type_name] = numbers_of(population.names, kind, type_name)
+    return numbers
 
 
 def _populations(database: Database, schema: Schema) -> tuple[dict[str, Population], _Recoding]:

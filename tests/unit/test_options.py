@@ -73,6 +73,7 @@ def test_the_paper_preset_is_the_published_algorithm() -> None:
         "seed": 0,
         "negation": False,
         "populations": "database",
+        "n_thresholds": 16,
     }
 
 

@@ -27,7 +27,20 @@ from hornbeam.engines.contract import Engine, Sums
 from hornbeam.history import Record
 from hornbeam.model import Model
 from hornbeam.model_json import WEIGHTED_CLAUSES, register_kind
-from hornbeam.options import BEAM, LITERALS, PRIOR, RATIO, SEED, STEPS, STOP, Options, Whole, YesNo, option
+from hornbeam.options import (
+    BEAM,
+    LITERALS,
+    PRIOR,
+    RATIO,
+    SEED,
+    STEPS,
+    STOP,
+    THRESHOLDS,
+    Options,
+    Whole,
+    YesNo,
+    option,
+)
 from hornbeam.ridge import GRADIENT_BITS, ClauseSums, Response, round_weight
 
 LEARNER = "mln-boost"
@@ -55,6 +68,10 @@ class MLNOptions(Options):
     """chooses which negatives are kept"""
     negation: bool = option(False, YesNo())
     """whether bodies may hold negated literals"""
+    n_thresholds: int = option(16, THRESHOLDS)
+    """thresholds offered for each numeric argument of a predicate, at most; 0 offers no comparisons"""
+    n_thresholds: int = option(16, THRESHOLDS)
+    """thresholds offered for each numeric argument of a predicate, at most; 0 offers no comparisons"""
 
 
 class ThroughOrigin:

@@ -51,6 +51,9 @@ def fit(
     ] = None,
     seed: Annotated[int | None, typer.Option("--seed", help="Chooses the negatives that are kept.")] = None,
     negation: Annotated[bool | None, typer.Option("--negation", help="Allow negated literals.")] = None,
+    thresholds: Annotated[
+        int | None, typer.Option("--thresholds", help="Thresholds per numeric argument, 0 for none.")
+    ] = None,
     populations: Annotated[
         str | None,
         typer.Option(
@@ -96,6 +99,7 @@ def fit(
         "prior": None if prior is None else _number_or_word(prior),
         "seed": seed,
         "negation": negation,
+        "n_thresholds": thresholds,
         "populations": populations,
     }
     explicit = {name: value for name, value in given.items() if value is not None}

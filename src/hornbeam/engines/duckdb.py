@@ -55,7 +55,7 @@ class DuckDBConnection(Connection):
         rows: list[tuple[Any, ...]] = self._execute(query).fetchall()
         return rows
 
-    def integers(self, query: str) -> list[npt.NDArray[np.int64]]:
+    def integers(self, query: str, columns: int) -> list[npt.NDArray[np.int64]]:
         return [np.asarray(column) for column in self._execute(query).fetchnumpy().values()]
 
     def drop(self, name: str) -> None:

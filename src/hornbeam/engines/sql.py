@@ -6,7 +6,7 @@ tree; no text is ever put together by hand.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, NamedTuple, Protocol
@@ -94,10 +94,25 @@ def own_table(name: str, alias: str) -> exp.Expr:
     return exp.alias_(exp.to_table(name), alias, table=True)
 
 
-def create_table(name: str, query: exp.Select) -> exp.Create:
-    """A temporary table of ours with the rows of a query."""
-    temporary = exp.Properties(expressions=[exp.TemporaryProperty()])
-    return exp.Create(this=exp.to_table(name), kind="TABLE", properties=temporary, expression=query)
+def create_table(name: str, query: exp.Select, temporary: bool = True) -> exp.Create:
+    """A table of ours with the rows of a query."""
+    return exp.Create(
+        this=exp.to_table(name), kind="TABLE", properties=_kept_how(temporary), expression=query
+    )
+
+
+def create_empty(name: str, types: Mapping[str, str], temporary: bool = True) -> exp.Create:
+    """A table of ours with columns of these names and types, without rows."""
+    columns = [
+        exp.ColumnDef(this=exp.to_identifier(key), kind=exp.DataType.build(type_name))
+        for key, type_name in types.items()
+    ]
+    schema = exp.Schema(this=exp.to_table(name), expressions=columns)
+    return exp.Create(this=schema, kind="TABLE", properties=_kept_how(temporary))
+
+
+def _kept_how(temporary: bool) -> exp.Properties | None:
+    return exp.Properties(expressions=[exp.TemporaryProperty()]) if temporary else None
 
 
 def drop_table(name: str) -> exp.Drop:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from abc import ABC, abstractmethod
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -33,12 +34,13 @@ class Connection(ABC):
     dialect: Dialect
 
     def __init__(self) -> None:
+        self._prefix = f"hornbeam_{uuid.uuid4().hex[:12]}"
         self._names = 0
 
     def new_name(self) -> str:
-        """A name that no other table of this connection has."""
+        """A name that no other table has, of this connection, of another one, or of the user."""
         self._names += 1
-        return f"hornbeam_{self._names}"
+        return f"{self._prefix}_{self._names}"
 
     @abstractmethod
     def create(self, name: str, query: exp.Select) -> None:
@@ -53,8 +55,8 @@ class Connection(ABC):
         """The rows of a query that has few."""
 
     @abstractmethod
-    def integers(self, query: str) -> list[npt.NDArray[np.int64]]:
-        """The columns of a query, all of int64 and without NULL."""
+    def integers(self, query: str, columns: int) -> list[npt.NDArray[np.int64]]:
+        """The columns of a query, so many, all of int64 and without NULL."""
 
     @abstractmethod
     def drop(self, name: str) -> None:

@@ -287,7 +287,9 @@ def _term(term: Term, joins: _Joins, tables: Tables, dialect: Dialect, wide: boo
             number = exp.Coalesce(this=number, expressions=[integer(0)])
         factors.append(number)
     if coefficient != 1 or not factors:
-        factors.insert(0, integer(coefficient))
+        number = integer(coefficient)
+        # Small literals would be added in 32 bits.
+        factors.insert(0, number if tables.largest is None else dialect.cast(number))
     return product(_widened(factors, dialect) if wide else factors)
 
 

@@ -17,7 +17,7 @@ from sqlglot import exp
 from hornbeam.clauses import Clause
 from hornbeam.database import Codes
 from hornbeam.engines.contract import INT64_MAX, Column, Counts, Session, Skipped, Sums
-from hornbeam.engines.sql import Dialect, SqlSource, own_column, own_table, product
+from hornbeam.engines.sql import SqlSource, own_column, own_table, product
 from hornbeam.engines.sql_examples import Head, SqlExamples
 from hornbeam.engines.sql_messages import CELL, MOST_COLUMNS, Connection, MessageTables, Values, needed
 from hornbeam.engines.sql_plan import Bindings, Formula, Message, formula
@@ -50,9 +50,11 @@ class _Kept:
 
     clause: Clause
     total: int
+    largest: int
+    """an upper bound of its counts, or the largest of them"""
+    measured: bool = False
     true: int | None = None
     true_squared: int = 0
-    largest: int = 0
     true_gradient: int = 0
     round: int = -1
     """the gradients that ``true_gradient`` belongs to"""
@@ -201,19 +203,25 @@ class SqlSession(Session):
             head,
             self._examples.bindings(head).table,
             self._messages.tables,
+            ("example", "weight"),
         )
         self._connection.create(name, query)
-        table = _Table(name, head, CELL * self._bindings(head) * (1 + len(plans)))
+        table = _Table(name, head, CELL * self._bindings(head) * (2 + len(plans)))
         self._tables[name] = table
         self._bytes += table.size
-        for number, clause in enumerate(plans):
+        for number, (clause, plan) in enumerate(plans.items()):
             kept = self._kept.get(clause)
             if not isinstance(kept, _Kept):
-                kept = self._kept[clause] = _Kept(clause, self._total(clause))
+                kept = _Kept(clause, self._total(clause), self._sizes.formula(plan))
+                self._kept[clause] = kept
             kept.table, kept.column = table, number
             table.members.append(kept)
-        self._sum(table, [kept for kept in table.members if kept.true is None])
-        table.members = [kept for kept in table.members if kept.true is not None]
+        self._measure(table, [kept for kept in table.members if kept.largest > INT64_MAX])
+        for kept in table.members:
+            if kept.largest > INT64_MAX:
+                reason = "its true count may exceed int64"
+                self._kept[kept.clause] = Skipped(kept.clause, reason, kept.largest, INT64_MAX)
+        table.members = [kept for kept in table.members if kept.largest <= INT64_MAX]
         return table.members
 
     def _trim(self) -> None:
@@ -227,75 +235,91 @@ class SqlSession(Session):
 
     # --- sums ------------------------------------------------------------------------------------
 
-    def _sum(self, table: _Table, members: list[_Kept]) -> None:
-        """The sums that do not depend on gradients; the largest count first, for it decides the types."""
-        greatest = self._aggregates(table, [exp.Max(this=_counts(kept)) for kept in members])
-        for kept, largest in zip(members, greatest, strict=True):
-            kept.largest = largest
-            if largest > INT64_MAX:
-                reason = "its true count may exceed int64"
-                self._kept[kept.clause] = Skipped(kept.clause, reason, largest, INT64_MAX)
-        members = [kept for kept in members if kept.largest <= INT64_MAX]
-        dialect, number = self._connection.dialect, len(self._examples)
-        heaviest = self._examples.bindings(table.head).heaviest
-        weight = own_column("weight", "b")
-        sums: list[exp.Expr] = []
-        for kept in members:
-            count, most = _counts(kept), kept.largest
-            sums.append(summed(dialect, [count, weight.copy()], most * heaviest, most * number))
-            squares: list[exp.Expr] = [count.copy(), count.copy(), weight.copy()]
-            if most**2 * number > WIDE_MAX:
-                squares = [exp.Literal.number(0)]
-            sums.append(summed(dialect, squares, most**2 * heaviest, most**2 * number))
-        found = self._aggregates(table, sums)
-        for kept, true, squared in zip(members, found[::2], found[1::2], strict=True):
-            kept.true, kept.true_squared = true, squared
-            if kept.largest**2 * number > WIDE_MAX:
-                column = self._fetch([kept])[kept.clause].true
-                kept.true_squared = sum(count * count for count in column.tolist())
-
-    def _aggregates(self, table: _Table, aggregates: Sequence[exp.Expr]) -> list[int]:
-        if not aggregates:
-            return []
-        return self._single_row(self._sums_text(table, self._examples.bindings(table.head).table, aggregates))
-
     def _update(self, members: Sequence[_Kept]) -> None:
-        """Bring the products of counts that are kept up to the present gradients."""
+        """Bring the sums of counts that are kept up to the present gradients."""
         for kept in members:
             table = kept.table
             if table is None or kept.round == self._examples.round:
                 continue
             self._tables.move_to_end(table.name)
-            found = self._single_row(self._gradient_query(table))
-            for member, value in zip(table.members, found, strict=True):
-                member.true_gradient, member.round = value, self._examples.round
+            new = [member for member in table.members if member.true is None]
+            if new:
+                self._sum(table, new)
+            else:
+                self._multiply(table, self._run(self._gradient_query(table)))
+
+    def _sum(self, table: _Table, new: list[_Kept]) -> None:
+        """All sums of a new table, in one query."""
+        number, keys = len(self._examples), self._examples.with_gradients(table.head)
+        # Bounds from degrees may be far too high; to sum in wide integers costs more than to look.
+        self._measure(table, [kept for kept in new if kept.largest**2 * number > INT64_MAX])
+        sums: list[exp.Expr] = []
+        for kept in new:
+            count, weight, most = _counts(kept), own_column("weight", "t"), kept.largest
+            sums.append(self._summed([count, weight], most * keys.heaviest, len(keys)))
+            squares: list[exp.Expr] = [count.copy(), count.copy(), weight.copy()]
+            if most**2 * number > WIDE_MAX:
+                squares = [exp.Literal.number(0)]
+            sums.append(self._summed(squares, most**2 * keys.heaviest, len(keys)))
+        sums += self._products(table, keys.largest_gradient)
+        found = self._run(self._sums_text(table, sums))
+        self._multiply(table, found[2 * len(new) :])
+        for kept, true, squared in zip(new, found[::2], found[1::2], strict=False):
+            kept.true, kept.true_squared = true, squared
+            if kept.largest**2 * number > WIDE_MAX:
+                column = self._fetch([kept])[kept.clause].true
+                kept.true_squared = sum(count * count for count in column.tolist())
+
+    def _multiply(self, table: _Table, products: Sequence[int]) -> None:
+        for kept, product_sum in zip(table.members, products, strict=True):
+            kept.true_gradient, kept.round = product_sum, self._examples.round
+
+    def _measure(self, table: _Table, members: Sequence[_Kept]) -> None:
+        """Replace the bounds of counts by the largest count of each."""
+        unknown = [kept for kept in members if not kept.measured]
+        if unknown:
+            query = exp.Select().from_(own_table(table.name, "t"), copy=False)
+            query = query.select(*(exp.Max(this=_counts(kept)) for kept in unknown), copy=False)
+            for kept, largest in zip(unknown, self._run(self._text(query)), strict=True):
+                kept.largest, kept.measured = largest, True
 
     def _gradient_query(self, table: _Table) -> str:
+        """The text of the sums of products with the gradients, kept while their size allows it."""
         keys = self._examples.with_gradients(table.head)
         if not table.query or keys.largest_gradient > table.gradient_limit:
-            most = table.gradient_limit = max(keys.largest_gradient, LEAST_GRADIENT * keys.heaviest)
-            gradient = own_column("gradient", "b")
-            sums = [
-                summed(
-                    self._connection.dialect,
-                    [_counts(kept), gradient.copy()],
-                    kept.largest * most,
-                    kept.largest * most * len(keys),
-                )
-                for kept in table.members
-            ]
-            table.query = self._sums_text(table, keys.gradient_table, sums)
+            table.gradient_limit = max(keys.largest_gradient, LEAST_GRADIENT * keys.heaviest)
+            table.query = self._sums_text(table, self._products(table, table.gradient_limit))
         return table.query
 
-    def _sums_text(self, table: _Table, other: str, aggregates: Sequence[exp.Expr]) -> str:
-        same = exp.EQ(this=own_column("example", "t"), expression=own_column("example", "b"))
-        query = exp.Select().from_(own_table(table.name, "t"), copy=False)
-        query = query.join(own_table(other, "b"), on=same, join_type="INNER", copy=False)
-        return self._connection.dialect.text(query.select(*aggregates, copy=False))
+    def _products(self, table: _Table, gradient: int) -> list[exp.Expr]:
+        """The sum of products with gradients up to some size, for each member."""
+        rows = len(self._examples.bindings(table.head))
+        return [
+            self._summed([_counts(kept), own_column("gradient", "d")], kept.largest * gradient, rows)
+            for kept in table.members
+        ]
 
-    def _single_row(self, query: str) -> list[int]:
+    def _summed(self, factors: list[exp.Expr], largest: int, rows: int) -> exp.Expr:
+        """The sum over so many rows of a product of at most some size, in integers that hold it."""
+        dialect = self._connection.dialect
+        if largest > INT64_MAX or (largest * rows > INT64_MAX and not dialect.sum_widens):
+            factors = [dialect.cast(factors[0], wide=True), *factors[1:]]
+        return exp.Sum(this=product(factors))
+
+    def _sums_text(self, table: _Table, sums: Sequence[exp.Expr]) -> str:
+        same = exp.EQ(this=own_column("example", "t"), expression=own_column("example", "d"))
+        gradients = own_table(self._examples.bindings(table.head).gradient_table, "d")
+        query = exp.Select().from_(own_table(table.name, "t"), copy=False)
+        query = query.join(gradients, on=same, join_type="INNER", copy=False)
+        return self._text(query.select(*sums, copy=False))
+
+    def _run(self, query: str) -> list[int]:
+        """The numbers of a query that gives one row."""
         (row,) = self._connection.rows(query)
         return [int(value or 0) for value in row]
+
+    def _text(self, query: exp.Select) -> str:
+        return self._connection.dialect.text(query)
 
     # --- examples --------------------------------------------------------------------------------
 
@@ -314,24 +338,18 @@ class SqlSession(Session):
         for kept in members:
             if kept.table is not None:
                 by_table.setdefault(kept.table.name, []).append(kept)
-        dialect = self._connection.dialect
         found: dict[Clause, Counts] = {}
         for name, some in by_table.items():
-            columns = [dialect.cast(_counts(kept)) for kept in some]
-            query = exp.Select().from_(own_table(name, "t"), copy=False).select(*columns, copy=False)
-            query = query.order_by(own_column("example", "t"), copy=False)
-            of_example = self._examples.bindings(self._tables[name].head).of_example
-            for kept, column in zip(some, self._connection.integers(dialect.text(query)), strict=True):
+            columns = [self._connection.dialect.cast(_counts(kept)) for kept in some]
+            query = exp.Select().from_(own_table(name, "t"), copy=False)
+            query = query.select(own_column("example", "t"), *columns, copy=False)
+            example, *counts = self._connection.integers(self._text(query), 1 + len(some))
+            # Rows come in any order: sorting them here is cheaper than in the database.
+            of_example = np.argsort(example)[self._examples.bindings(self._tables[name].head).of_example]
+            for kept, column in zip(some, counts, strict=True):
                 found[kept.clause] = Counts(column[of_example], kept.total)
         return found
 
 
 def _counts(kept: _Kept) -> exp.Column:
     return own_column(f"t{kept.column}", "t")
-
-
-def summed(dialect: Dialect, factors: list[exp.Expr], largest: int, largest_sum: int) -> exp.Expr:
-    """The sum of a product whose terms and sum have these bounds, in integers that hold them."""
-    if largest > INT64_MAX or (largest_sum > INT64_MAX and not dialect.sum_widens):
-        factors = [dialect.cast(factors[0], wide=True), *factors[1:]]
-    return exp.Sum(this=product(factors))

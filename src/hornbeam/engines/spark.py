@@ -1,0 +1,115 @@
+"""Counts by Spark: a local session, a cluster, or a session that the user has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow
+from pyspark import StorageLevel
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from sqlglot import exp
+
+from hornbeam.database import Database
+from hornbeam.engines.contract import DEFAULT_MEMORY
+from hornbeam.engines.sql import SPARK
+from hornbeam.engines.sql_engine import SqlEngine
+from hornbeam.engines.sql_messages import Connection, Values
+from hornbeam.errors import EngineError
+
+LOCAL = "local[*]"
+
+
+class SparkConnection(Connection):
+    """A Spark session of our own; tables are cached views, which live in memory and on disk."""
+
+    dialect = SPARK
+
+    def __init__(self, session: SparkSession | None = None, master: str | None = None) -> None:
+        super().__init__()
+        # Settings and views of a new session are its own; executors and cached data are shared.
+        self._spark = (session or _session(master)).newSession()
+        # Overflow must be an error, never another number.
+        self._spark.conf.set("spark.sql.ansi.enabled", "true")
+        if session is None and self._spark.sparkContext.master.startswith("local"):
+            # The default of 200 is for clusters; most of a small query's time would go into empty tasks.
+            parallel = self._spark.sparkContext.defaultParallelism
+            self._spark.conf.set("spark.sql.shuffle.partitions", str(parallel))
+        self._views: dict[str, DataFrame] = {}
+
+    def create(self, name: str, query: exp.Select) -> None:
+        with self._failures():
+            self._keep(name, self._spark.sql(self.dialect.text(query)))
+
+    def load(self, name: str, columns: Mapping[str, Values]) -> None:
+        table = pyarrow.table({key: pyarrow.array(values) for key, values in columns.items()})
+        with self._failures():
+            self._keep(name, self._spark.createDataFrame(table))
+
+    def rows(self, query: str) -> list[tuple[Any, ...]]:
+        with self._failures():
+            return [tuple(row) for row in self._spark.sql(query).collect()]
+
+    def integers(self, query: str, columns: int) -> list[npt.NDArray[np.int64]]:
+        with self._failures():
+            table = self._spark.sql(query).toArrow()
+        return [column.to_numpy().astype(np.int64) for column in table.columns]
+
+    def drop(self, name: str) -> None:
+        frame = self._views.pop(name, None)
+        if frame is not None:
+            with self._failures():
+                self._spark.catalog.dropTempView(name)
+                frame.unpersist()
+
+    def close(self) -> None:
+        self.give_back(tuple(self._views))
+
+    def _keep(self, name: str, frame: DataFrame) -> None:
+        frame.persist(StorageLevel.MEMORY_AND_DISK)
+        frame.createOrReplaceTempView(name)
+        self._views[name] = frame
+
+    @contextmanager
+    def _failures(self) -> Iterator[None]:
+        try:
+            yield
+        except PySparkException as error:
+            said = " ".join(str(error.getMessage() or error).split("\n")[0].split())
+            raise EngineError(f"Spark failed: {said}") from error
+
+
+def _session(master: str | None) -> SparkSession:
+    """The session that runs already, or a new one: local unless a master is named."""
+    active = SparkSession.getActiveSession()
+    if active is not None and master is None:
+        return active
+    builder = SparkSession.builder.appName("hornbeam").master(master or LOCAL)
+    builder = builder.config("spark.ui.enabled", "false").config("spark.ui.showConsoleProgress", "false")
+    session: SparkSession = builder.getOrCreate()
+    session.sparkContext.setLogLevel("ERROR")
+    return session
+
+
+class SparkEngine(SqlEngine):
+    """Counts by Spark; by default the running session, or else a local one."""
+
+    name = "spark"
+
+    def __init__(
+        self,
+        database: Database,
+        memory: int = DEFAULT_MEMORY,
+        session: SparkSession | None = None,
+        master: str | None = None,
+    ) -> None:
+        super().__init__(database, memory)
+        self._spark = session
+        self._master = master
+
+    def _connect(self) -> Connection:
+        return SparkConnection(self._spark, self._master)

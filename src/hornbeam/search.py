@@ -82,9 +82,15 @@ def search(
     """The best clause for the session's gradients; ``pause`` is called before each length."""
     found = Found()
     beam: Iterable[Clause] = (empty,)
-    for _ in range(options.max_literals):
+    early: set[Clause] = set()
+    for length in range(1, options.max_literals + 1):
         pause()
         candidates = list(dict.fromkeys(chain.from_iterable(map(refine, beam))))
+        if early:
+            candidates = [clause for clause in candidates if clause not in early]
+        # An atom that brings a comparison along is one addition; the same body comes again when the
+        # comparison is added to the atom, and would take a place in the beam twice.
+        early.update(clause for clause in candidates if len(clause.body) > length)
         sums = session.sums(candidates)
         found.counted += sums.counted
         found.reused += len(candidates) - sums.counted

@@ -145,19 +145,19 @@ class FitOptions(Options):
     hornbeam.errors.OptionError: l2=0 is refused: it must be a finite number above 0.
     """
 
-    n_steps: int = option(20, STEPS)
+    n_steps: int = option(40, STEPS)
     """steps of boosting: at most so many weighted clauses"""
     l2: float = option(10.0, PENALTY)
     """strength of the ridge penalty on a clause's weights"""
     max_literals: int = option(4, LITERALS)
     """additions to a body, at most: a literal each, an atom perhaps with a comparison (see ``refine``)"""
-    beam_width: int = option(10, BEAM)
+    beam_width: int = option(30, BEAM)
     """bodies kept at each length of the search"""
     stop: str = option("best", STOP)
     """``best`` takes the best clause of any length, ``full`` always extends to the greatest length"""
     prior: float | str = option(0.0, PRIOR)
     """log-odds before the first clause"""
-    neg_pos_ratio: float | None = option(10.0, RATIO)
+    neg_pos_ratio: float | None = option(20.0, RATIO)
     """training negatives kept per positive; ``None`` keeps all"""
     seed: int = option(0, SEED)
     """chooses which negatives are kept"""

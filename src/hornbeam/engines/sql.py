@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy.typing as npt
 from sqlglot import exp
 
+from hornbeam.clauses import Value
 from hornbeam.database import Codes
 from hornbeam.schema import Schema
 
@@ -75,6 +76,9 @@ class SqlSource(Protocol):
 
     def equals(self, value: exp.Expr, type_name: str, name: str) -> exp.Expr:
         """The condition that a value of a column of some type is the constant of that name."""
+
+    def compares(self, value: exp.Expr, type_name: str, operator: str, threshold: Value) -> exp.Expr:
+        """The condition that a value of a column of a numeric type is on one side of a threshold."""
 
     def key_values(self, type_name: str, codes: Codes) -> npt.NDArray[Any]:
         """Values, comparable with columns of the type, for codes of keys; what is unknown matches no row."""

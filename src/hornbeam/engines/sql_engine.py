@@ -9,20 +9,21 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from sqlglot import exp
 
-from hornbeam.clauses import Clause
+from hornbeam.clauses import AT_LEAST, Clause, Value
 from hornbeam.database import UNKNOWN, Codes, Database
 from hornbeam.engines.contract import DEFAULT_MEMORY, Counts, Engine, Session, Skipped
 from hornbeam.engines.sql import SqlRelation, integer
 from hornbeam.engines.sql_messages import Connection, Values
 from hornbeam.engines.sql_session import SqlSession
 from hornbeam.engines.sql_sizes import ColumnSizes
-from hornbeam.schema import Schema
+from hornbeam.schema import Schema, number_of
 
 
 class LoadedSource:
     """The facts of a ``Database``, each relation copied to the engine when first asked for.
 
-    Constants are the database's codes, so no name ever becomes SQL.
+    Constants are the database's codes, so no name ever becomes SQL. Those of a numeric type are
+    their places in the order of values, so that a comparison of values is one of integers.
     """
 
     def __init__(self, database: Database, connection: Connection) -> None:
@@ -30,6 +31,7 @@ class LoadedSource:
         self._connection = connection
         self._relations: dict[str, SqlRelation] = {}
         self._sizes: dict[tuple[str, int], ColumnSizes] = {}
+        self._places: dict[str, Codes] = {}
 
     @property
     def schema(self) -> Schema:
@@ -38,7 +40,9 @@ class LoadedSource:
     def relation(self, predicate: str) -> SqlRelation:
         known = self._relations.get(predicate)
         if known is None:
-            columns = self._database.relation(predicate).columns
+            types = self.schema.types_of(predicate)
+            relation = self._database.relation(predicate)
+            columns = [self._placed(t, codes) for t, codes in zip(types, relation.columns, strict=True)]
             names = tuple(f"c{position}" for position in range(len(columns)))
             table = self._connection.new_name()
             self._connection.load(table, dict(zip(names, columns, strict=True)))
@@ -47,14 +51,43 @@ class LoadedSource:
 
     def equals(self, value: exp.Expr, type_name: str, name: str) -> exp.Expr:
         code = self._database.population(type_name).code(name)
-        return exp.false() if code == UNKNOWN else exp.EQ(this=value, expression=integer(code))
+        if code == UNKNOWN:
+            return exp.false()
+        placed = int(self._placed(type_name, np.array([code], dtype=np.int32))[0])
+        return exp.EQ(this=value, expression=integer(placed))
+
+    def compares(self, value: exp.Expr, type_name: str, operator: str, threshold: Value) -> exp.Expr:
+        below = int(np.count_nonzero(self._database.numbers[type_name] < number_of(threshold)))
+        if operator == AT_LEAST:
+            return exp.GTE(this=value, expression=integer(below))
+        # An unknown key is -1: it has no value and is on neither side.
+        return exp.Between(this=value, low=integer(0), high=integer(below - 1)) if below else exp.false()
 
     def key_values(self, type_name: str, codes: Codes) -> Values:
         # Unknown keys stay -1: no fact has that code.
-        return codes
+        return self._placed(type_name, codes)
 
-    def population(self, type_name: str) -> int:
-        return len(self._database.population(type_name))
+    def _placed(self, type_name: str, codes: Codes) -> Codes:
+        """Places in the order of values for codes of a numeric type; other codes, and -1, as they are."""
+        if type_name not in self.schema.numeric:
+            return codes
+        if type_name not in self._places:
+            numbers = self._database.numbers[type_name]
+            # One place more, and last, so that the code -1 finds it.
+            places = np.full(len(numbers) + 1, UNKNOWN, dtype=np.int32)
+            places[np.argsort(numbers, kind="stable")] = np.arange(len(numbers), dtype=np.int32)
+            self._places[type_name] = places
+        return self._places[type_name][codes]
+
+    def population(self, type_name: str, comparisons: Sequence[tuple[str, Value]] = ()) -> int:
+        if not comparisons:
+            return len(self._database.population(type_name))
+        numbers = self._database.numbers[type_name]
+        met = np.ones(len(numbers), dtype=np.bool_)
+        for operator, value in comparisons:
+            threshold = number_of(value)
+            met &= numbers >= threshold if operator == AT_LEAST else numbers < threshold
+        return int(np.count_nonzero(met))
 
     def rows(self, predicate: str) -> int:
         return len(self._database.relation(predicate))

@@ -2,7 +2,7 @@
 
 The query reads the tables that hold the facts, under their own names; everything it makes is a
 common table expression. Duplicate rows and rows with NULL are not facts. Constants are compared as
-text, keys with each other as they are.
+text, keys with each other as they are, numbers as DOUBLE and dates as TIMESTAMP.
 """
 
 from __future__ import annotations
@@ -10,18 +10,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, NamedTuple
 
 import numpy.typing as npt
 import sqlglot
 from sqlglot import exp
 
-from hornbeam.clauses import Clause, format_clause, format_literal, variable_name
+from hornbeam.clauses import AT_LEAST, Clause, Value, format_clause, format_literal, variable_name
 from hornbeam.database import Codes
 from hornbeam.engines.contract import INT64_MAX
 from hornbeam.engines.sql import Dialect, SqlRelation, column, integer, own_column, product
 from hornbeam.engines.sql_messages import needed
-from hornbeam.engines.sql_plan import Bindings, Formula, Guard, Message, body_of, formula
+from hornbeam.engines.sql_plan import Bindings, Formula, Guard, Message, Range, body_of, formula
 from hornbeam.engines.sql_queries import Placed, Tables, counts_query, message_query, projection_query
 from hornbeam.errors import OptionError, SchemaError, did_you_mean
 from hornbeam.schema import Schema
@@ -135,6 +136,13 @@ class _Facts:
     def equals(self, value: exp.Expr, type_name: str, name: str) -> exp.Expr:
         return exp.EQ(this=exp.cast(value, "TEXT"), expression=exp.Literal.string(name))
 
+    def compares(self, value: exp.Expr, type_name: str, operator: str, threshold: Value) -> exp.Expr:
+        side = exp.GTE if operator == AT_LEAST else exp.LT
+        if isinstance(threshold, datetime):
+            moment = exp.cast(exp.Literal.string(threshold.isoformat(sep=" ")), "TIMESTAMP")
+            return side(this=exp.cast(value, "TIMESTAMP"), expression=moment)
+        return side(this=_double(value), expression=_double(_number(threshold)))
+
     def key_values(self, type_name: str, codes: Codes) -> npt.NDArray[Any]:
         raise NotImplementedError  # a query has no keys of its own
 
@@ -181,7 +189,7 @@ class _Export:
         self._keys = self._names.take("example_keys")
         self._placed: dict[Message, Placed] = {}
         self._guards: dict[Guard, str] = {}
-        self._sizes: dict[str, str] = {}
+        self._sizes: dict[Range, str] = {}
 
     def text(self) -> str:
         """The whole query, each part after those that it reads."""
@@ -194,7 +202,7 @@ class _Export:
         counts = _Part(self._names.take("clause_counts"), query)
         features = _Part(self._names.take("clause_features"), self._features(counts.name))
         scores = _Part(self._names.take("example_scores"), self._scores(features.name))
-        populations = [_Part(name, self._size(type_name)) for type_name, name in self._sizes.items()]
+        populations = [_Part(name, self._size(range_)) for range_, name in self._sizes.items()]
         examples = _Part(self._keys, self._key_columns())
         parts = [examples, *self._facts.parts(), *populations, *messages, counts, features, scores]
         query = self._result(scores.name)
@@ -241,14 +249,15 @@ class _Export:
 
     # --- populations -----------------------------------------------------------------------------
 
-    def _population(self, type_name: str) -> exp.Expr:
-        """The size of a type's population, asked of the data."""
-        if type_name not in self._sizes:
-            self._sizes[type_name] = self._names.take(f"population_{len(self._sizes) + 1}")
-        return exp.select("n").from_(self._sizes[type_name]).subquery()
+    def _population(self, range_: Range) -> exp.Expr:
+        """The size of a type's population, or of a part of it, asked of the data."""
+        if range_ not in self._sizes:
+            self._sizes[range_] = self._names.take(f"population_{len(self._sizes) + 1}")
+        return exp.select("n").from_(self._sizes[range_]).subquery()
 
-    def _size(self, type_name: str) -> exp.Select:
+    def _size(self, range_: Range) -> exp.Select:
         """How many constants the facts and the examples have at arguments of a type."""
+        type_name = range_.type
         parts = []
         for predicate, types in self._scoring.schema.predicates.items():
             for position, own in enumerate(types):
@@ -262,6 +271,9 @@ class _Export:
         for part in parts[1:]:
             union = union.union(part)
         query = exp.select(exp.alias_(exp.Count(this=exp.Star()), "n")).from_(union.subquery("constants"))
+        for operator, threshold in range_.comparisons:
+            met = self._facts.compares(own_column("constant"), type_name, operator, threshold)
+            query = query.where(met)
         query.add_comments([_comment(f"the population of {type_name}")])
         return query
 
@@ -270,8 +282,8 @@ class _Export:
             exact = weighted.total <= INT64_MAX
             return integer(weighted.total) if exact else exp.Literal.number(float(weighted.total))
         types = self._scoring.schema.variable_types(weighted.clause)
-        sizes = [_double(self._population(types[variable])) for variable in weighted.clause.free_variables()]
-        return product(sizes)
+        free = weighted.clause.free_variables()
+        return product([_double(self._population(Range(types[variable]))) for variable in free])
 
     # --- scores ----------------------------------------------------------------------------------
 

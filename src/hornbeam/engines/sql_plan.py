@@ -4,11 +4,12 @@ Bind the head's variables, and the body falls into components that share no free
 count is the product of theirs. A component becomes a *message*: a table from values of the
 variables where it is attached (its anchors) to a number; no row means 0. A message joins one
 relation, its root, with the messages of what hangs on the root's variables, and sums out the
-rest. A component whose anchors meet in no literal is counted only for values that occur: its
-*guard* lists them. Negation is gone before: ``t(body, not l) = N_new*t(body) - t(body, l)``.
+rest; comparisons of the root's variables are conditions on its rows. A component whose anchors
+meet in no literal is counted only for values that occur: its *guard* lists them. Negation is gone
+before: ``t(body, not l) = N_new*t(body) - t(body, l)``.
 
 Equal components give equal messages, whatever the clause. Messages of one *shape* differ only in
-constants and children, so that one pass over the root computes many of them.
+constants, comparisons and children, so that one pass over the root computes many of them.
 """
 
 from __future__ import annotations
@@ -18,7 +19,18 @@ from functools import lru_cache
 from itertools import combinations
 from typing import NamedTuple
 
-from hornbeam.clauses import Atom, Clause, Not, atom_of, canonical_body, literal_variables, rename_atom
+from hornbeam.clauses import (
+    Atom,
+    Clause,
+    Comparison,
+    Literal,
+    Not,
+    Value,
+    canonical_body,
+    literal_variables,
+    rename,
+    rename_atom,
+)
 from hornbeam.schema import Schema
 
 
@@ -57,6 +69,8 @@ class Message(NamedTuple):
     shape: Shape
     constants: tuple[str, ...]
     children: tuple[Attached, ...]
+    comparisons: tuple[Comparison, ...] = ()
+    """of the root's variables that are no anchors"""
 
     @property
     def is_relation(self) -> bool:
@@ -65,6 +79,7 @@ class Message(NamedTuple):
         return (
             not self.constants
             and not self.children
+            and not self.comparisons
             and shape.guard is None
             and set(shape.args) == set(range(shape.anchors))
         )
@@ -77,11 +92,26 @@ class Attached(NamedTuple):
     at: tuple[int, ...]
 
 
+class Range(NamedTuple):
+    """The constants of a type that meet some comparisons, each an operator and a value."""
+
+    type: str
+    comparisons: tuple[tuple[str, Value], ...] = ()
+
+
+class Condition(NamedTuple):
+    """1 where a head variable, of this type, meets a comparison, else 0."""
+
+    type: str
+    comparison: Comparison
+
+
 class Term(NamedTuple):
-    """An integer times the sizes of populations, by type, times a product of messages."""
+    """An integer times the sizes of ranges of constants, conditions, and a product of messages."""
 
     coefficient: int
-    populations: tuple[str, ...]
+    populations: tuple[Range, ...]
+    conditions: tuple[Condition, ...]
     factors: tuple[Attached, ...]
 
 
@@ -98,29 +128,43 @@ def formula(clause: Clause, schema: Schema) -> Formula:
     >>> from hornbeam.syntax import parse_clause
     >>> schema = Schema({"risk": ("p",), "friends": ("p", "p"), "smokes": ("p",)})
     >>> clause = parse_clause("risk(A) :- friends(A,B), not smokes(C).")
-    >>> [(term.coefficient, term.populations, len(term.factors)) for term in formula(clause, schema).terms]
-    [(1, ('p',), 1), (-1, (), 2)]
+    >>> [(t.coefficient, len(t.populations), len(t.factors)) for t in formula(clause, schema).terms]
+    [(1, 1, 1), (-1, 0, 2)]
     """
     types = schema.variable_types(clause)
     free = clause.free_variables()
     arity = len(clause.head.args)
     positive = [literal for literal in clause.body if isinstance(literal, Atom)]
-    negated = [atom_of(literal) for literal in clause.body if isinstance(literal, Not)]
-    found: dict[tuple[tuple[str, ...], tuple[Attached, ...]], int] = {}
+    negated = [literal.atom for literal in clause.body if isinstance(literal, Not)]
+    comparisons = tuple(dict.fromkeys(literal for literal in clause.body if isinstance(literal, Comparison)))
+    of_head = [comparison for comparison in comparisons if comparison.variable < arity]
+    conditions = tuple(sorted((Condition(types[c.variable], c) for c in of_head), key=repr))
+    found: dict[tuple[tuple[Range, ...], tuple[Attached, ...]], int] = {}
     for number in range(len(negated) + 1):
         for chosen in combinations(negated, number):
             body = tuple(dict.fromkeys((*positive, *chosen)))
             used = {variable for atom in body for variable in literal_variables(atom)}
-            populations = tuple(sorted(types[variable] for variable in free if variable not in used))
-            product = (populations, tuple(_factors(body, range(arity))))
+            unused = [variable for variable in free if variable not in used]
+            populations = tuple(sorted((_range(v, types[v], comparisons) for v in unused), key=repr))
+            product = (populations, tuple(_factors(body, comparisons, range(arity))))
             found[product] = found.get(product, 0) + (-1) ** number
-    terms = tuple(Term(coefficient, *product) for product, coefficient in found.items() if coefficient)
-    head = sorted({variable for term in terms for factor in term.factors for variable in factor.at})
-    return Formula(terms, tuple(head))
+    terms = tuple(
+        Term(coefficient, populations, conditions, factors)
+        for (populations, factors), coefficient in found.items()
+        if coefficient
+    )
+    head = {variable for term in terms for factor in term.factors for variable in factor.at}
+    head |= {comparison.variable for comparison in of_head}
+    return Formula(terms, tuple(sorted(head)))
 
 
-def body_of(message: Message) -> tuple[Atom, ...]:
-    """The atoms that a message counts, its anchors numbered first, for a reader.
+def _range(variable: int, type_name: str, comparisons: Sequence[Comparison]) -> Range:
+    found = sorted(((c.operator, c.value) for c in comparisons if c.variable == variable), key=repr)
+    return Range(type_name, tuple(found))
+
+
+def body_of(message: Message) -> tuple[Literal, ...]:
+    """The literals that a message counts, its anchors numbered first, for a reader.
 
     >>> from hornbeam.syntax import parse_clause
     >>> schema = Schema({"risk": ("p",), "friends": ("p", "p"), "smokes": ("p",)})
@@ -128,32 +172,35 @@ def body_of(message: Message) -> tuple[Atom, ...]:
     >>> body_of(plan.terms[0].factors[0].message)
     (Atom(predicate='friends', args=(1, 0)), Atom(predicate='smokes', args=(1,)))
     """
-    atoms: list[Atom] = []
-    _add_atoms(message, dict(enumerate(range(message.shape.anchors))), atoms)
-    return tuple(dict.fromkeys(atoms))
+    body: list[Literal] = []
+    _add_literals(message, dict(enumerate(range(message.shape.anchors))), body)
+    return tuple(dict.fromkeys(body))
 
 
-def _add_atoms(message: Message, names: dict[int, int], atoms: list[Atom]) -> None:
-    used = {term for atom in atoms for term in atom.args if isinstance(term, int)} | set(names.values())
+def _add_literals(message: Message, names: dict[int, int], body: list[Literal]) -> None:
+    used = {variable for literal in body for variable in literal_variables(literal)} | set(names.values())
     fresh = iter(range(max(used, default=-1) + 1, 1000))
     constants = iter(message.constants)
     args = tuple(
         next(constants) if arg is None else names[arg] if arg in names else names.setdefault(arg, next(fresh))
         for arg in message.shape.args
     )
-    atoms.append(Atom(message.shape.predicate, args))
+    body.append(Atom(message.shape.predicate, args))
+    body += [rename(comparison, names) for comparison in message.comparisons]
     for child in message.children:
-        _add_atoms(
-            child.message, {number: names[variable] for number, variable in enumerate(child.at)}, atoms
+        _add_literals(
+            child.message, {number: names[variable] for number, variable in enumerate(child.at)}, body
         )
 
 
-def _factors(body: Sequence[Atom], head: Iterable[int]) -> Iterator[Attached]:
-    """The messages of a body whose head variables are bound."""
+def _factors(
+    body: Sequence[Atom], comparisons: Sequence[Comparison], head: Iterable[int]
+) -> Iterator[Attached]:
+    """The messages of a body whose head variables are bound; comparisons of those are not part of it."""
     found = []
     for component, at in _components(body, set(head)):
         guard = None if _meet(component, at) else Bindings(at)
-        found.append(Attached(_message(component, at, guard), at))
+        found.append(Attached(_message(component, comparisons, at, guard), at))
     return iter(sorted(found, key=repr))
 
 
@@ -177,29 +224,44 @@ def _meet(atoms: Sequence[Atom], at: Sequence[int]) -> bool:
     return any(set(at) <= set(atom.args) for atom in atoms)
 
 
-def _message(atoms: Sequence[Atom], at: tuple[int, ...], guard: Guard | None) -> Message:
-    """The message of a component at its bound variables; a guard is given where no atom has them all."""
+def _message(
+    atoms: Sequence[Atom], comparisons: Sequence[Comparison], at: tuple[int, ...], guard: Guard | None
+) -> Message:
+    """The message of a component at its bound variables; a guard is given where no atom has them all.
+
+    Of the comparisons, those of the component's other variables are part of it.
+    """
     anchors = len(at)
     names = {variable: number for number, variable in enumerate(at)}
     # Other variables keep out of the way of the anchors' new numbers.
     for atom in atoms:
         for variable in literal_variables(atom):
             names.setdefault(variable, len(names))
-    body = canonical_body([rename_atom(atom, names) for atom in atoms], anchors)
-    return _planned(tuple(atom for atom in body if isinstance(atom, Atom)), anchors, guard)
+    own = [comparison for comparison in comparisons if names.get(comparison.variable, -1) >= anchors]
+    literals: list[Literal] = [*atoms, *own]
+    body = canonical_body([rename(literal, names) for literal in literals], anchors)
+    return _planned(body, anchors, guard)
 
 
 @lru_cache(maxsize=65536)
-def _planned(component: tuple[Atom, ...], anchors: int, guard: Guard | None) -> Message:
+def _planned(body: tuple[Literal, ...], anchors: int, guard: Guard | None) -> Message:
+    component = [literal for literal in body if isinstance(literal, Atom)]
+    comparisons = [literal for literal in body if isinstance(literal, Comparison)]
     wanted = set(range(anchors))
     if guard is None:
         roots = [atom for atom in component if wanted <= set(atom.args)]
     else:
         roots = [atom for atom in component if wanted & set(atom.args)]
-    return min((_rooted(component, root, anchors, guard) for root in roots), key=_difficulty)
+    return min((_rooted(component, comparisons, root, anchors, guard) for root in roots), key=_difficulty)
 
 
-def _rooted(component: Sequence[Atom], root: Atom, anchors: int, guard: Guard | None) -> Message:
+def _rooted(
+    component: Sequence[Atom],
+    comparisons: Sequence[Comparison],
+    root: Atom,
+    anchors: int,
+    guard: Guard | None,
+) -> Message:
     names = {number: number for number in range(anchors)}
     for variable in literal_variables(root):
         names.setdefault(variable, len(names))
@@ -211,11 +273,13 @@ def _rooted(component: Sequence[Atom], root: Atom, anchors: int, guard: Guard | 
     constants = tuple(term for term in root.args if isinstance(term, str))
     shape = Shape(anchors, guard, root.predicate, args)
     rest = [rename_atom(atom, names) for atom in component if atom != root]
+    compared = [c._replace(variable=names[c.variable]) for c in comparisons]
     children = [
-        Attached(_message(part, at, None if _meet(part, at) else Projection(shape, at)), at)
+        Attached(_message(part, compared, at, None if _meet(part, at) else Projection(shape, at)), at)
         for part, at in _components(rest, bound)
     ]
-    return Message(shape, constants, tuple(sorted(children, key=repr)))
+    here = sorted((comparison for comparison in compared if comparison.variable in bound), key=repr)
+    return Message(shape, constants, tuple(sorted(children, key=repr)), tuple(here))
 
 
 def _difficulty(message: Message) -> tuple[int, int]:

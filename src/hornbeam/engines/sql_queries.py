@@ -19,7 +19,17 @@ from hornbeam.engines.sql import (
     own_table,
     product,
 )
-from hornbeam.engines.sql_plan import Attached, Formula, Guard, Message, Projection, Shape, Term
+from hornbeam.engines.sql_plan import (
+    Attached,
+    Condition,
+    Formula,
+    Guard,
+    Message,
+    Projection,
+    Range,
+    Shape,
+    Term,
+)
 
 
 class Placed(NamedTuple):
@@ -37,8 +47,8 @@ class Tables:
     guards: Mapping[Guard, str]
     largest: Mapping[Message, int] | None
     """an upper bound of each message's numbers, which decides types; None leaves types to the system"""
-    population: Callable[[str], int | exp.Expr]
-    """the size of a type's population"""
+    population: Callable[[Range], int | exp.Expr]
+    """the size of a type's population, or of a part of it"""
 
 
 @dataclass(slots=True)
@@ -77,6 +87,12 @@ class _Joins:
             return None
         missing = exp.Is(this=self._joins[place].present.copy(), expression=exp.null())
         return exp.Case(ifs=[exp.If(this=missing, true=integer(0))], default=integer(1))
+
+    def condition(self, condition: Condition) -> exp.Expr:
+        """1 where a variable meets a comparison, else 0."""
+        variable, operator, value = condition.comparison
+        met = self._source.compares(self._values[variable].copy(), condition.type, operator, value)
+        return exp.Case(ifs=[exp.If(this=met, true=integer(1))], default=integer(0))
 
     def needed_by_all(self, attached: Attached, columns: int) -> bool:
         return self._joins[self._place(attached)].users == columns
@@ -127,6 +143,7 @@ class _Root:
 
     select: exp.Select
     values: dict[int, exp.Expr]
+    types: dict[int, str]
     constant_columns: list[exp.Expr]
     constant_types: list[str]
 
@@ -137,6 +154,7 @@ def _root(source: SqlSource, shape: Shape, guards: Mapping[Guard, str]) -> _Root
     values: dict[int, exp.Expr] = {}
     if shape.guard is not None:
         values = {number: own_column(f"k{number}", "g") for number in range(shape.anchors)}
+    of_variable: dict[int, str] = {}
     conditions: list[exp.Expr] = []
     constant_columns: list[exp.Expr] = []
     constant_types: list[str] = []
@@ -145,7 +163,9 @@ def _root(source: SqlSource, shape: Shape, guards: Mapping[Guard, str]) -> _Root
         if arg is None:
             constant_columns.append(here)
             constant_types.append(type_name)
-        elif arg in values:
+            continue
+        of_variable[arg] = type_name
+        if arg in values:
             conditions.append(exp.EQ(this=here, expression=values[arg].copy()))
         else:
             values[arg] = here
@@ -157,7 +177,7 @@ def _root(source: SqlSource, shape: Shape, guards: Mapping[Guard, str]) -> _Root
     else:
         select = exp.Select().from_(own_table(guards[shape.guard], "g"), copy=False)
         select = select.join(facts, on=conjunction(conditions), join_type="INNER", copy=False)
-    return _Root(select, values, constant_columns, constant_types)
+    return _Root(select, values, of_variable, constant_columns, constant_types)
 
 
 def message_query(
@@ -173,10 +193,10 @@ def message_query(
     joins = _Joins(source, tables, root.values)
     for message in messages:
         joins.use(message.children)
-    one_choice = len({message.constants for message in messages}) == 1
+    one_choice = len({(message.constants, message.comparisons) for message in messages}) == 1
     select = root.select
     if one_choice:
-        for condition in _equal(source, root, messages[0].constants):
+        for condition in _chosen(source, root, messages[0]):
             select = select.where(condition, copy=False)
     select = joins.add_to(select, len(messages))
     keys = [root.values[number].copy() for number in range(shape.anchors)]
@@ -192,7 +212,7 @@ def message_query(
         wide = tables.largest is not None and tables.largest[message] > INT64_MAX
         value = product(_widened(factors, dialect) if wide else factors)
         if not one_choice:
-            chosen = conjunction(_equal(source, root, message.constants))
+            chosen = conjunction(_chosen(source, root, message))
             value = exp.Case(ifs=[exp.If(this=chosen, true=value)])
         if summed:
             counts_rows = one_choice and not factors
@@ -208,9 +228,14 @@ def message_query(
     return select
 
 
-def _equal(source: SqlSource, root: _Root, constants: Sequence[str]) -> list[exp.Expr]:
-    places = zip(root.constant_columns, root.constant_types, constants, strict=True)
-    return [source.equals(here.copy(), type_name, name) for here, type_name, name in places]
+def _chosen(source: SqlSource, root: _Root, message: Message) -> list[exp.Expr]:
+    """Which rows of the root count for a message: its constants, and its comparisons."""
+    places = zip(root.constant_columns, root.constant_types, message.constants, strict=True)
+    found = [source.equals(here.copy(), type_name, name) for here, type_name, name in places]
+    for variable, operator, value in message.comparisons:
+        here, type_name = root.values[variable].copy(), root.types[variable]
+        found.append(source.compares(here, type_name, operator, value))
+    return found
 
 
 def _widened(factors: list[exp.Expr], dialect: Dialect) -> list[exp.Expr]:
@@ -274,12 +299,13 @@ def _count(formula: Formula, joins: _Joins, tables: Tables, dialect: Dialect) ->
 def _term(term: Term, joins: _Joins, tables: Tables, dialect: Dialect, wide: bool) -> exp.Expr:
     coefficient = term.coefficient
     factors: list[exp.Expr] = []
-    for type_name in term.populations:
-        size = tables.population(type_name)
+    for range_ in term.populations:
+        size = tables.population(range_)
         if isinstance(size, int):
             coefficient *= size
         else:
             factors.append(size)
+    factors += [joins.condition(condition) for condition in term.conditions]
     for factor in term.factors:
         number = joins.number(factor, inner=False)
         assert number is not None
@@ -299,8 +325,8 @@ def formula_size(formula: Formula, tables: Tables) -> int:
     result = 0
     for term in formula.terms:
         size = abs(term.coefficient)
-        for type_name in term.populations:
-            population = tables.population(type_name)
+        for range_ in term.populations:
+            population = tables.population(range_)
             assert isinstance(population, int)
             size *= population
         for factor in term.factors:

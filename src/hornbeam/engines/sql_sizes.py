@@ -5,10 +5,11 @@ What is skipped follows from these alone: clause, data, examples and budget.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol
 
-from hornbeam.engines.sql_plan import Bindings, Formula, Guard, Message, Projection, Shape
+from hornbeam.clauses import Value
+from hornbeam.engines.sql_plan import Bindings, Formula, Guard, Message, Projection, Range, Shape
 from hornbeam.schema import Schema
 
 WIDE_MAX = 10**37
@@ -25,7 +26,9 @@ class ColumnSizes(NamedTuple):
 class Statistics(Protocol):
     """Sizes of populations and relations."""
 
-    def population(self, type_name: str) -> int: ...
+    def population(self, type_name: str, comparisons: Sequence[tuple[str, Value]] = ()) -> int:
+        """How many constants of a type meet some comparisons."""
+        ...
 
     def rows(self, predicate: str) -> int: ...
 
@@ -41,8 +44,8 @@ class Sizes:
         self._bindings = bindings
         self._largest: dict[Message, int] = {}
 
-    def population(self, type_name: str) -> int:
-        return self._statistics.population(type_name)
+    def population(self, range_: Range) -> int:
+        return self._statistics.population(*range_)
 
     def largest(self, message: Message) -> int:
         """No number of the message is greater; at least 1, so that products of bounds bound products."""
@@ -59,8 +62,8 @@ class Sizes:
         result = 0
         for term in formula.terms:
             size = abs(term.coefficient)
-            for type_name in term.populations:
-                size *= self.population(type_name)
+            for range_ in term.populations:
+                size *= self.population(range_)
             for factor in term.factors:
                 size *= self.largest(factor.message)
             result += size

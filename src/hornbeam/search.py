@@ -124,12 +124,14 @@ class _Level(NamedTuple):
         return [self.sums.clauses[position] for position in self._first(width)]
 
     def beats(self, challenger: Scored, best: Scored) -> bool:
-        """Whether a longer clause is strictly better than the best so far."""
+        """Whether a clause ranks before the best so far."""
         if abs(challenger.gain - best.gain) > NEAR * best.gain:
             return challenger.gain > best.gain
-        if challenger.sums == best.sums:
-            return False
-        return self.fitting.exact_gain(challenger.sums) > self.fitting.exact_gain(best.sums)
+        if challenger.sums != best.sums:
+            gain, bar = self.fitting.exact_gain(challenger.sums), self.fitting.exact_gain(best.sums)
+            if gain != bar:
+                return gain > bar
+        return _shorter_first(challenger.clause) < _shorter_first(best.clause)
 
     def _first(self, width: int) -> list[int]:
         """Positions of the first ``width`` in rank, in no order."""
@@ -138,8 +140,13 @@ class _Level(NamedTuple):
             width,
             lambda position: clause_sums(self.sums, position),
             self.fitting.exact_gain,
-            lambda position: str(self.sums.clauses[position]),
+            lambda position: _shorter_first(self.sums.clauses[position]),
         )
+
+
+def _shorter_first(clause: Clause) -> tuple[int, str]:
+    """The order of clauses with equal gains."""
+    return len(clause.body), str(clause)
 
 
 Alike = TypeVar("Alike", bound=Hashable)
@@ -150,9 +157,9 @@ def first_in_rank(
     width: int,
     key: Callable[[int], Alike],
     exact_gain: Callable[[Alike], Fraction],
-    text: Callable[[int], str],
+    order: Callable[[int], str | tuple[int, str]],
 ) -> list[int]:
-    """Positions of the ``width`` greatest gains, in no order; of equal gains the smaller text.
+    """Positions of the ``width`` greatest gains, in no order; of equal gains the first in ``order``.
 
     Gains that floats cannot tell apart are compared exactly; positions of one key have one gain.
     """
@@ -176,7 +183,7 @@ def first_in_rank(
     chosen: list[int] = []
     for _, members in sorted(by_gain.items(), key=lambda item: item[0] or 0, reverse=True):
         if len(chosen) + len(members) > places:
-            members.sort(key=text)
+            members.sort(key=order)
         chosen.extend(members[: places - len(chosen)])
         if len(chosen) == places:
             break

@@ -141,3 +141,10 @@ def test_skipped_candidates_are_recorded_and_never_chosen_or_grown() -> None:
 @pytest.mark.parametrize("grow", [{}, {"": ["huge"]}])
 def test_without_a_candidate_that_can_be_counted_there_is_no_best(grow: dict[str, list[str]]) -> None:
     assert find({}, grow).best is None
+
+
+def test_of_bodies_that_came_in_one_addition_the_shorter_wins_a_tie() -> None:
+    assert text(find({"a b": GOOD, "z": GOOD}, {"": ["a b", "z"]})) == "z"
+    # A body of the same length that is found later wins by its text.
+    counts = {"c d": GOOD, "x": WEAK, "a x": GOOD}
+    assert text(find(counts, {"": ["c d", "x"], "x": ["a x"]})) == "a x"

@@ -69,6 +69,10 @@ class Clause(NamedTuple):
         arity = len(self.head.args)
         return tuple(dict.fromkeys(v for v in variables(self.body) if v >= arity))
 
+    def touches_head(self) -> bool:
+        """Whether the body uses a variable of the head; if not, all examples have the same counts."""
+        return any(variable in self.head.args for variable in variables(self.body))
+
     def __str__(self) -> str:
         return format_clause(self)
 

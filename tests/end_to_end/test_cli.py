@@ -118,7 +118,7 @@ def test_every_option_of_a_fit_is_in_the_model(world, tmp_path, run):
     options = (
         "--preset paper --steps 2 --l2 5 --max-literals 3 --beam-width 2 --stop best --prior base-rate "
         "--neg-pos-ratio 1.5 --seed 7 --negation --thresholds 5 --populations training --memory 1GB "
-            "--time 10m"
+        "--time 10m"
     )
     ran = run("fit", world, "--model", tmp_path / "m.json", *shlex.split(options))
     assert (ran.status, ran.err) == (0, "")
@@ -236,6 +236,16 @@ def test_count_prints_true_and_false(tmp_path, run):
     folder = flat(tmp_path, "friends(ann,bob). friends(ann,'C, D'). smokes(bob).")
     rows = run("count", folder, "cancer(A) :- friends(A,B), smokes(B).").rows()
     assert rows == [{"arg1": "ann", "true": "1", "false": "2"}, {"arg1": "bob", "true": "0", "false": "3"}]
+
+
+def test_a_body_apart_from_the_head_counts_the_same_for_all_and_says_so(tmp_path, run):
+    folder = flat(
+        tmp_path, facts="friends(ann,bob). friends(bob,ann).", pos="cancer(ann).", neg="cancer(bob)."
+    )
+    ran = run("count", folder, "cancer(A) :- friends(B,C).")
+    assert ran.status == 0
+    assert [row["true"] for row in ran.rows()] == ["2", "2"]
+    assert ran.err.count("the body shares no variable with the head") == 1
 
 
 @pytest.mark.parametrize("engine", ["memory", "naive", "duckdb"])

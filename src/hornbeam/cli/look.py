@@ -28,6 +28,7 @@ def count(
     \b
     Example: hornbeam count data/toy_cancer "cancer(A) :- friends(A,B), smokes(B)."
     """
+    from hornbeam.database import Notice
     from hornbeam.engines.parts import count_all
     from hornbeam.engines.registry import open_engine
     from hornbeam.load import load
@@ -38,6 +39,8 @@ def count(
     database = load(data, split)
     say(database.notices)
     parsed = parse_clause(clause, database.schema)
+    if not parsed.touches_head():
+        say([Notice("the body shares no variable with the head: the counts of all examples are equal.")])
     target = parsed.head.predicate
     examples = database.examples_of(target)
     (counts,) = count_all(open_engine(engine, database, budget), [parsed], examples.keys)

@@ -23,25 +23,74 @@ def sampled(
 
     The number of negatives is rounded to the nearest whole number, at least one. ``None`` keeps all.
     """
-    everything = np.arange(len(labels))
-    if neg_pos_ratio is None:
-        return everything
     negatives = np.flatnonzero(labels == 0)
-    wanted = max(1, int(neg_pos_ratio * (len(labels) - len(negatives)) + 0.5))
-    if wanted >= len(negatives):
-        return everything
-    texts = atom_texts(database, target, keys[negatives])
+    wanted = _wanted(len(labels) - len(negatives), len(negatives), neg_pos_ratio)
+    if wanted == len(negatives):
+        return np.arange(len(labels))
+    first, second = _hashes(database, target, keys[negatives], seed)
+    return _with_positives(labels, negatives[np.lexsort((second, first))[:wanted]])
+
+
+def redrawn(
+    database: Database,
+    target: str,
+    keys: Codes,
+    labels: npt.NDArray[np.int8],
+    neg_pos_ratio: float | None,
+    seed: int,
+    draws: int,
+) -> list[npt.NDArray[np.intp]]:
+    """As ``sampled``, but the negatives drawn anew so many times; each draw is a sample of its own."""
+    negatives = np.flatnonzero(labels == 0)
+    wanted = _wanted(len(labels) - len(negatives), len(negatives), neg_pos_ratio)
+    if wanted == len(negatives):
+        return [np.arange(len(labels))] * draws
+    first, second = _hashes(database, target, keys[negatives], seed)
+    found = []
+    for draw in range(draws):
+        # One hash of the text serves all draws: another odd factor puts it in another order.
+        factor = np.uint64(2 * int.from_bytes(blake2b(f"{draw}".encode(), digest_size=8).digest()) + 1 & _ALL)
+        order = np.lexsort((second, _mixed(first * factor)))
+        found.append(_with_positives(labels, negatives[order[:wanted]]))
+    return found
+
+
+_ALL = 2**64 - 1
+
+
+def _mixed(values: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+    """A one-to-one function of 64 bits that leaves nothing of their order."""
+    values = values ^ (values >> np.uint64(32))
+    values = values * np.uint64(0xD6E8FEB86659FD93)
+    values = values ^ (values >> np.uint64(32))
+    values = values * np.uint64(0xD6E8FEB86659FD93)
+    return values ^ (values >> np.uint64(32))
+
+
+def _wanted(positives: int, negatives: int, neg_pos_ratio: float | None) -> int:
+    if neg_pos_ratio is None:
+        return negatives
+    return min(negatives, max(1, int(neg_pos_ratio * positives + 0.5)))
+
+
+def _with_positives(labels: npt.NDArray[np.int8], negatives: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
+    keep = labels != 0
+    keep[negatives] = True
+    return np.flatnonzero(keep)
+
+
+def _hashes(
+    database: Database, target: str, keys: Codes, seed: int
+) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64]]:
+    """Two hashes of the seed and the text of each example; the first alone is nearly always enough."""
     start = blake2b(f"{seed} ".encode(), digest_size=16)
     digests = []
-    for text in texts:
+    for text in atom_texts(database, target, keys):
         each = start.copy()
         each.update(text.encode())
         digests.append(each.digest())
-    first, second = np.frombuffer(b"".join(digests), dtype=">u8").reshape(-1, 2).T
-    order = np.lexsort((second, first))
-    keep = labels != 0
-    keep[negatives[order[:wanted]]] = True
-    return np.flatnonzero(keep)
+    first, second = np.frombuffer(b"".join(digests), dtype=">u8").astype(np.uint64).reshape(-1, 2).T
+    return first, second
 
 
 def atom_texts(database: Database, target: str, keys: Codes) -> list[str]:

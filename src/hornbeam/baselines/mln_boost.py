@@ -70,8 +70,6 @@ class MLNOptions(Options):
     """whether bodies may hold negated literals"""
     n_thresholds: int = option(16, THRESHOLDS)
     """thresholds offered for each numeric argument of a predicate, at most; 0 offers no comparisons"""
-    n_thresholds: int = option(16, THRESHOLDS)
-    """thresholds offered for each numeric argument of a predicate, at most; 0 offers no comparisons"""
 
 
 class ThroughOrigin:

@@ -1,0 +1,324 @@
+"""Growing a relational regression tree on gradients, the split that gains most first.
+
+A split's gain is the fall of the squared error when each side gets its mean instead of both one,
+
+    gain = S1^2/n1 + S0^2/n0 - S^2/n = (n*S1 - n1*S)^2 / (n*n1*n0),
+
+with the sums and numbers of gradients where the test holds (1), where it fails (0), and of all.
+Gradients are whole multiples of 2**-30, so sums are exact; gains that are nearly equal are compared
+as rational numbers, and of equal ones the shorter test wins, then the smaller text.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import chain
+from typing import NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from hornbeam.baselines.trees import (
+    Body,
+    Leaf,
+    Node,
+    Part,
+    Tree,
+    Truth,
+    body_text,
+    parts_of,
+    parts_with,
+)
+from hornbeam.clauses import Clause, canonical, literal_variables, rename
+from hornbeam.database import Codes
+from hornbeam.engines.contract import Engine, Skipped
+from hornbeam.refine import Language, additions
+from hornbeam.ridge import GRADIENT_BITS, Integers, round_weight
+from hornbeam.search import NEAR, first_in_rank
+
+Rows = npt.NDArray[np.intp]
+"""Positions of examples, rising."""
+EXACT_FLOAT = 2**53
+
+
+class TreeOptions(Protocol):
+    """The options of a learner that growth heeds."""
+
+    @property
+    def max_depth(self) -> int: ...
+    @property
+    def max_leaves(self) -> int: ...
+    @property
+    def min_examples(self) -> int: ...
+    @property
+    def max_literals(self) -> int: ...
+    @property
+    def beam_width(self) -> int: ...
+
+
+class Tests:
+    """Which bodies hold for the examples of a fit: each counted once, and kept as a bit of each count."""
+
+    def __init__(self, engine: Engine, keys: Codes) -> None:
+        self.engine = engine
+        self.keys = keys
+        self.counted = 0
+        self.skipped: dict[Clause, Skipped] = {}
+        self._known: dict[Clause, Truth | None] = {}
+        self._most = max(1, engine.memory // 2 // max(1, len(keys)))
+
+    def hold(self, clauses: Sequence[Clause]) -> list[Truth | None]:
+        """For each clause whether its body holds for each example; ``None`` where it was skipped."""
+        new = [clause for clause in clauses if clause not in self._known]
+        if len(self._known) + len(new) > self._most:
+            self._known.clear()
+            new = list(clauses)
+        # Counts take up to eight bytes each until they are bits.
+        size = max(1, self._most // 8)
+        for start in range(0, len(new), size):
+            batch = new[start : start + size]
+            for clause, counts in zip(batch, self.engine.count(batch, self.keys), strict=True):
+                if isinstance(counts, Skipped):
+                    self.skipped[clause] = counts
+                    self._known[clause] = None
+                else:
+                    self._known[clause] = counts.true > 0
+        self.counted += len(new)
+        return [self._known[clause] for clause in clauses]
+
+    def holds(self, clause: Clause) -> Truth:
+        """Whether the body of a clause that was chosen holds for each example."""
+        (found,) = self.hold([clause])
+        assert found is not None
+        return found
+
+
+class Candidate(NamedTuple):
+    """A test of a node, and the parts of path and test together."""
+
+    test: Body
+    parts: tuple[Part, ...]
+    asked: frozenset[Clause]
+    """canonical clauses that must all hold for it to hold"""
+
+    @property
+    def text(self) -> str:
+        return body_text(self.test)
+
+
+class Ways:
+    """How tests grow: additions and canonical forms, remembered, as every step asks again."""
+
+    def __init__(self, language: Language) -> None:
+        self.language = language
+        self.arity = len(language.head.args)
+        self._longer: dict[tuple[Body, Body], list[Candidate]] = {}
+        self._canonical: dict[Body, Clause] = {}
+
+    def start(self, body: Body) -> Candidate:
+        """No test yet, below a path."""
+        return Candidate((), parts_of(body, self.arity), frozenset())
+
+    def longer(self, body: Body, start: Candidate) -> Sequence[Candidate]:
+        """The tests with one addition more."""
+        place = (body, start.test)
+        known = self._longer.get(place)
+        if known is None:
+            known = self._longer[place] = list(self._candidates(body + start.test, start))
+        return known
+
+    def _candidates(self, whole: Body, start: Candidate) -> Iterator[Candidate]:
+        present = set(whole)
+        for addition in additions(Clause(self.language.head, whole), self.language):
+            if addition[0] not in present:
+                parts = parts_with(start.parts, addition, self.arity)
+                asked = frozenset([self.canonical(part.literals) for part in parts if part.of_test])
+                yield Candidate(start.test + addition, parts, asked)
+
+    def canonical(self, literals: Body) -> Clause:
+        """The canonical clause of the literals of a part."""
+        known = self._canonical.get(literals)
+        if known is None:
+            # Parts that differ in the numbers of their variables only are common, and quickly made one.
+            names = {variable: variable for variable in range(self.arity)}
+            for literal in literals:
+                for variable in literal_variables(literal):
+                    names.setdefault(variable, len(names))
+            body = tuple(rename(literal, names) for literal in literals)
+            known = self._canonical.get(body)
+            if known is None:
+                known = self._canonical[body] = canonical(Clause(self.language.head, body))
+            self._canonical[literals] = known
+        return known
+
+
+class Split(NamedTuple):
+    """A test of a node, and the examples for which it holds and fails."""
+
+    test: Body
+    gain: Fraction
+    holds: Rows
+    fails: Rows
+
+
+@dataclass(slots=True, eq=False)
+class _Place:
+    """A leaf of a tree in growth, or, once split, a node."""
+
+    body: Body
+    rows: Rows
+    depth: int
+    split: Split | None = None
+    below: tuple[_Place, _Place] | None = field(default=None)
+
+
+class Growth(NamedTuple):
+    """What stays the same for all trees of a fit."""
+
+    tests: Tests
+    ways: Ways
+    options: TreeOptions
+    pause: Callable[[], None]
+
+    def tree(self, slopes: Integers, rows: Rows) -> Tree:
+        """A tree for the gradients of some examples."""
+        top = _Place((), rows, 0)
+        waiting: list[tuple[Fraction, int, _Place]] = []
+        number = 0
+
+        def consider(place: _Place) -> None:
+            nonlocal number
+            if place.depth < self.options.max_depth:
+                place.split = self.split(place.body, slopes, place.rows)
+                if place.split is not None:
+                    number += 1
+                    heapq.heappush(waiting, (-place.split.gain, number, place))
+
+        consider(top)
+        leaves = 1
+        while waiting and leaves < self.options.max_leaves:
+            _, _, place = heapq.heappop(waiting)
+            split = place.split
+            assert split is not None
+            place.below = (
+                _Place(place.body + split.test, split.holds, place.depth + 1),
+                _Place(place.body, split.fails, place.depth + 1),
+            )
+            leaves += 1
+            for each in place.below:
+                consider(each)
+        return _finished(top, slopes)
+
+    def split(self, body: Body, slopes: Integers, rows: Rows) -> Split | None:
+        """The best test for the examples at a place, if any gains."""
+        here = slopes[rows]
+        scale = _Scale(len(rows), int(here.sum()), self.options.min_examples)
+        exact_sums = int(np.abs(here).sum()) < EXACT_FLOAT
+        weights = here.astype(np.float64) if exact_sums else here
+        best: tuple[Candidate, _Side, Truth] | None = None
+        beam: Iterable[Candidate] = (self.ways.start(body),)
+        for _ in range(self.options.max_literals):
+            self.pause()
+            tests, table = self._tables(body, beam, rows)
+            if not tests:
+                break
+            sizes = np.count_nonzero(table, axis=1).tolist()
+            sums = (table.astype(weights.dtype) @ weights).astype(np.int64).tolist()
+            sides = [_Side(n, s) for n, s in zip(sizes, sums, strict=True)]
+            # A test too few examples pass cannot be mended by making it longer.
+            alive = [at for at, side in enumerate(sides) if side.examples >= scale.least]
+            allowed = [at for at in alive if scale.examples - sides[at].examples >= scale.least]
+            for at in _first(allowed, 1, sides, tests, scale):
+                if best is None or scale.beats(sides[at], best[1]):
+                    best = (tests[at], sides[at], table[at])
+            beam = [tests[at] for at in _first(alive, self.options.beam_width, sides, tests, scale)]
+        if best is None or scale.exact_gain(best[1]) == 0:
+            return None
+        chosen, side, truth = best
+        return Split(chosen.test, scale.exact_gain(side), rows[truth], rows[~truth])
+
+    def _tables(self, body: Body, beam: Iterable[Candidate], rows: Rows) -> tuple[list[Candidate], Truth]:
+        """The tests with one addition more, and for each whether it holds for each example."""
+        found: dict[frozenset[Clause], Candidate] = {}
+        for start in beam:
+            for candidate in self.ways.longer(body, start):
+                known = found.setdefault(candidate.asked, candidate)
+                if known is not candidate and candidate.text < known.text:
+                    found[candidate.asked] = candidate
+        clauses = list(dict.fromkeys(chain.from_iterable(found)))
+        truths = {
+            clause: truth[rows]
+            for clause, truth in zip(clauses, self.tests.hold(clauses), strict=True)
+            if truth is not None
+        }
+        tests = [candidate for asked, candidate in found.items() if all(each in truths for each in asked)]
+        table = np.empty((len(tests), len(rows)), dtype=np.bool_)
+        for row, candidate in zip(table, tests, strict=True):
+            first, *others = candidate.asked
+            row[:] = truths[first]
+            for each in others:
+                row &= truths[each]
+        return tests, table
+
+
+class _Side(NamedTuple):
+    """The examples for which a test holds, and the sum of their gradients."""
+
+    examples: int
+    gradient: int
+
+
+class _Scale(NamedTuple):
+    """All examples at a place, against which tests are measured."""
+
+    examples: int
+    gradient: int
+    least: int
+
+    def exact_gain(self, side: _Side) -> Fraction:
+        n, n1 = self.examples, side.examples
+        if n1 in (0, n):
+            return Fraction(0)
+        return Fraction((n * side.gradient - n1 * self.gradient) ** 2, n * n1 * (n - n1))
+
+    def gain(self, side: _Side) -> float:
+        n, n1 = self.examples, side.examples
+        if n1 in (0, n):
+            return 0.0
+        # Python divides whole numbers of any size to the nearest float.
+        return (n * side.gradient - n1 * self.gradient) ** 2 / (n * n1 * (n - n1))
+
+    def beats(self, challenger: _Side, best: _Side) -> bool:
+        """Whether a longer test is strictly better than the best so far."""
+        one, other = self.gain(challenger), self.gain(best)
+        if abs(one - other) > NEAR * other:
+            return one > other
+        return self.exact_gain(challenger) > self.exact_gain(best)
+
+
+def _first(
+    positions: Sequence[int], width: int, sides: Sequence[_Side], tests: Sequence[Candidate], scale: _Scale
+) -> list[int]:
+    """The first in rank of some positions, in no order."""
+    gains = np.array([scale.gain(sides[at]) for at in positions])
+    chosen = first_in_rank(
+        gains,
+        width,
+        lambda at: sides[positions[at]],
+        scale.exact_gain,
+        lambda at: tests[positions[at]].text,
+    )
+    return [positions[at] for at in chosen]
+
+
+def _finished(place: _Place, slopes: Integers) -> Tree:
+    if place.below is None:
+        size = len(place.rows)
+        mean = Fraction(int(slopes[place.rows].sum()), size) / 2**GRADIENT_BITS
+        return Leaf(round_weight(mean), size)
+    assert place.split is not None
+    holds, fails = (_finished(below, slopes) for below in place.below)
+    return Node(place.split.test, holds, fails)

@@ -1,0 +1,256 @@
+"""Relational regression trees: what they are, what they say of an example, and how they read.
+
+An inner node asks whether a conjunction holds for the example: whether its free variables have values
+that make it true, together with everything that held on the way to the node. Variables are shared
+along the path: what a test that held has named, the tests below it may use. Where a test fails, its
+variables are forgotten.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from hornbeam.clauses import (
+    Atom,
+    Clause,
+    Literal,
+    atoms_of,
+    canonical,
+    format_literal,
+    head_atom,
+    literal_variables,
+)
+from hornbeam.database import Codes
+from hornbeam.engines.contract import Engine
+from hornbeam.engines.parts import count_all
+from hornbeam.model import Floats, sigmoid
+from hornbeam.schema import Schema
+
+Body = tuple[Literal, ...]
+Truth = npt.NDArray[np.bool_]
+Holds = Callable[[Clause], Truth]
+"""For each example, whether the body of a clause holds."""
+
+
+class Leaf(NamedTuple):
+    """The value of the examples that end here, and how many of the training examples did."""
+
+    value: float
+    examples: int
+
+
+class Node(NamedTuple):
+    """A test, and where examples go for which it holds, or fails."""
+
+    test: Body
+    holds: Tree
+    fails: Tree
+
+
+Tree = Leaf | Node
+
+
+class Place(NamedTuple):
+    """A leaf or node of a tree, and what is known of the examples that come there."""
+
+    tree: Tree
+    body: Body
+    """what held on the way, all together"""
+    failed: tuple[Body, ...]
+    """bodies that did not hold: each the body there was, and the test that failed"""
+
+    def below(self) -> tuple[Place, Place]:
+        """The two places below a node: where its test holds, and where it fails."""
+        assert isinstance(self.tree, Node)
+        tested = self.body + self.tree.test
+        holds = Place(self.tree.holds, tested, self.failed)
+        return holds, Place(self.tree.fails, self.body, (*self.failed, tested))
+
+    def asked(self, head: Atom) -> list[Clause]:
+        """The canonical clauses that must all hold for a node's test to hold."""
+        assert isinstance(self.tree, Node)
+        arity = len(head.args)
+        parts = parts_of(self.body, arity)
+        for literal in self.tree.test:
+            parts = parts_with(parts, (literal,), arity)
+        return [canonical(clause) for clause in asked(parts, head)]
+
+
+def root(tree: Tree) -> Place:
+    return Place(tree, (), ())
+
+
+def places(tree: Tree) -> Iterator[Place]:
+    """Every place of a tree: each node before what is below it, where its test holds first."""
+    waiting = [root(tree)]
+    while waiting:
+        place = waiting.pop()
+        yield place
+        if isinstance(place.tree, Node):
+            waiting.extend(reversed(place.below()))
+
+
+def leaves(tree: Tree) -> Iterator[Place]:
+    """The leaves from left to right: where tests hold comes before where they fail.
+
+    In this order, an example belongs to the first leaf whose body holds: all bodies where a test held
+    contain it, and the last of them is that and no more.
+    """
+    return (place for place in places(tree) if isinstance(place.tree, Leaf))
+
+
+# --- what a test asks ---------------------------------------------------------------------------
+
+
+class Part(NamedTuple):
+    """Literals of a body that free variables link to each other, and to no other literal."""
+
+    literals: Body
+    free: frozenset[int]
+    of_test: bool
+    """whether some of them belong to the test of a node, not to the path to it"""
+
+
+def parts_with(parts: Sequence[Part], addition: Body, arity: int) -> tuple[Part, ...]:
+    """The parts of a body to whose test some literals are added; those they link become one."""
+    free = frozenset(
+        variable for literal in addition for variable in literal_variables(literal) if variable >= arity
+    )
+    linked = [part for part in parts if not free.isdisjoint(part.free)]
+    if not linked:
+        return (*parts, Part(addition, free, True))
+    literals = tuple(literal for part in linked for literal in part.literals)
+    joined = Part(literals + addition, free.union(*(part.free for part in linked)), True)
+    return (*(part for part in parts if free.isdisjoint(part.free)), joined)
+
+
+def parts_of(body: Body, arity: int) -> tuple[Part, ...]:
+    """The parts of what held on the way to a node."""
+    parts: tuple[Part, ...] = ()
+    for literal in body:
+        parts = parts_with(parts, (literal,), arity)
+    return tuple(part._replace(of_test=False) for part in parts)
+
+
+def asked(parts: Sequence[Part], head: Atom) -> Iterator[Clause]:
+    """What must hold for a test to hold, where the path to it does: the parts that the test touches.
+
+    Parts share no free variable, so each holds or fails on its own; the others held on the way.
+    """
+    return (Clause(head, part.literals) for part in parts if part.of_test)
+
+
+def leaf_values(tree: Tree, head: Atom, size: int, holds: Holds) -> Floats:
+    """The value of the leaf that each of ``size`` examples ends in."""
+    values = np.empty(size, dtype=np.float64)
+    waiting = [(root(tree), np.arange(size))]
+    while waiting:
+        place, rows = waiting.pop()
+        if isinstance(place.tree, Leaf):
+            values[rows] = place.tree.value
+        elif len(rows):
+            yes, no = place.below()
+            found = np.ones(len(rows), dtype=np.bool_)
+            for clause in place.asked(head):
+                found &= holds(clause)[rows]
+            waiting += [(yes, rows[found]), (no, rows[~found])]
+    return values
+
+
+def body_text(literals: Sequence[Literal]) -> str:
+    """``publication(C,A), publication(C,B)``; ``true`` where there are none."""
+    return ", ".join(map(format_literal, literals)) or "true"
+
+
+def tree_text(tree: Tree, indent: str = "") -> str:
+    """The tree in lines: each test as a question, and below it what follows from yes and from no.
+
+    >>> print(tree_text(Node((Atom("smokes", (0,)),), Leaf(0.5, 12), Leaf(-0.25, 30))))
+    smokes(A)?
+      yes: 0.5 (12 examples)
+      no: -0.25 (30 examples)
+    """
+    if isinstance(tree, Leaf):
+        return f"{tree.value:.6g} ({tree.examples:,} examples)"
+    deeper = indent + "  "
+    yes, no = (tree_text(below, deeper) for below in (tree.holds, tree.fails))
+    return f"{body_text(tree.test)}?\n{deeper}yes: {yes}\n{deeper}no: {no}"
+
+
+@dataclass(frozen=True)
+class TreeModel:
+    """A target's prior and regression trees: ``P = sigmoid(prior + sum of leaf values)``."""
+
+    target: str
+    schema: Schema
+    prior: float
+    trees: tuple[Tree, ...]
+    settings: Mapping[str, object] = field(default_factory=dict)
+    learner: str = "rdn-boost"
+
+    def __str__(self) -> str:
+        lines = [f"prior {self.prior:.6g}"]
+        for number, tree in enumerate(self.trees, start=1):
+            lines.append(f"tree {number}\n  {tree_text(tree, '  ')}")
+        return "\n".join(lines)
+
+    @property
+    def head(self) -> Atom:
+        return head_atom(self.target, self.schema.arity(self.target))
+
+    @property
+    def size_text(self) -> str:
+        return f"{len(self.trees)} trees"
+
+    def clause_text(self) -> str:
+        """The same model as lists of clauses, one for each tree: the first that holds gives the value."""
+        lines = [f"prior {self.prior:.6g}"]
+        for number, tree in enumerate(self.trees, start=1):
+            lines.append(f"tree {number}, the first clause that holds:")
+            for place in leaves(tree):
+                assert isinstance(place.tree, Leaf)
+                lines.append(f"  [{place.tree.value:.6g}] : {Clause(self.head, place.body)}")
+        return "\n".join(lines)
+
+    def predicates(self) -> tuple[str, ...]:
+        """The predicates that the tests use, sorted."""
+        used = (
+            place.tree.test for tree in self.trees for place in places(tree) if isinstance(place.tree, Node)
+        )
+        return tuple(sorted({atom.predicate for test in used for atom in atoms_of(test)}))
+
+    def scores(self, engine: Engine, keys: Codes) -> Floats:
+        """The log-odds of each example, tree by tree in model order."""
+        holds = self._holds(engine, keys)
+        result = np.full(len(keys), self.prior, dtype=np.float64)
+        for tree in self.trees:
+            result += leaf_values(tree, self.head, len(keys), holds)
+        return result
+
+    def probabilities(self, engine: Engine, keys: Codes) -> Floats:
+        """P(y=1) of each example."""
+        return sigmoid(self.scores(engine, keys))
+
+    def _holds(self, engine: Engine, keys: Codes) -> Holds:
+        """Each distinct body counted once, some at a time: one byte per example is kept of a count."""
+        clauses = list(
+            dict.fromkeys(
+                clause
+                for tree in self.trees
+                for place in places(tree)
+                if isinstance(place.tree, Node)
+                for clause in place.asked(self.head)
+            )
+        )
+        size = max(1, engine.memory // 4 // (8 * max(1, len(keys))))
+        found: dict[Clause, npt.NDArray[np.bool_]] = {}
+        for start in range(0, len(clauses), size):
+            batch = clauses[start : start + size]
+            for clause, counts in zip(batch, count_all(engine, batch, keys), strict=True):
+                found[clause] = counts.true > 0
+        return found.__getitem__

@@ -25,6 +25,15 @@ settings.register_profile(
 settings.load_profile("hornbeam")
 
 
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """A server runs as soon as a test needs it."""
+    import servers
+
+    parameters = getattr(getattr(item, "callspec", None), "params", {})
+    if getattr(parameters.get("engine"), "name", "") == "postgres":
+        servers.postgres()
+
+
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
     """Engines that are slow to start draw fewer random cases of the same tests."""

@@ -17,14 +17,21 @@ from functools import cache
 from pathlib import Path
 
 
+def can_run_postgres() -> bool:
+    """Whether a server is named, or a server program is there to start."""
+    return bool(os.environ.get("HORNBEAM_POSTGRES")) or _programs() is not None
+
+
 @cache
-def postgres() -> str | None:
-    """How to connect to a server, or None where there is no server program to start."""
-    given = os.environ.get("HORNBEAM_POSTGRES")
-    if given:
-        return given
-    programs = _programs()
-    return None if programs is None else start(programs)[0]
+def postgres() -> str:
+    """How to connect to a server; from now on engines of this process find it by PGHOST and the like."""
+    from psycopg.conninfo import conninfo_to_dict
+
+    server = os.environ.get("HORNBEAM_POSTGRES") or start()[0]
+    words = {"host": "PGHOST", "port": "PGPORT", "user": "PGUSER", "dbname": "PGDATABASE"}
+    given = conninfo_to_dict(server)
+    os.environ.update({words[key]: str(given[key]) for key in words if given.get(key)})
+    return server
 
 
 def _programs() -> Path | None:
@@ -35,10 +42,10 @@ def _programs() -> Path | None:
     return folders[-1].parent if folders else None
 
 
-def start(programs: Path | None = None) -> tuple[str, Path]:
+def start() -> tuple[str, Path]:
     """A fresh server: how to connect to it, and its folder, which ``stop`` takes."""
-    programs = programs or _programs()
-    assert programs is not None
+    programs = _programs()
+    assert programs is not None, "no initdb and pg_ctl found"
     folder = Path(tempfile.mkdtemp(prefix="hornbeam-postgres-"))
     owner = _owner()
     if owner:

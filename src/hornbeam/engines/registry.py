@@ -12,6 +12,8 @@ ENGINES = {
     "duckdb": ("hornbeam.engines.duckdb", "DuckDBEngine"),
     "memory": ("hornbeam.engines.memory", "MemoryEngine"),
     "naive": ("hornbeam.engines.naive", "NaiveEngine"),
+    "postgres": ("hornbeam.engines.postgres", "PostgresEngine"),
+    "spark": ("hornbeam.engines.spark", "SparkEngine"),
 }
 """Where each engine lives: module and class."""
 
@@ -25,7 +27,8 @@ def open_engine(name: str, database: Database, memory: int = DEFAULT_MEMORY) -> 
     'naive'
     >>> open_engine("nave", build(Schema({}), (), {}))
     Traceback (most recent call last):
-    hornbeam.errors.OptionError: no engine "nave". Engines are: duckdb, memory, naive. Did you mean "naive"?
+    hornbeam.errors.OptionError: no engine "nave". Engines are: duckdb, memory, naive, postgres, spark. \
+Did you mean "naive"?
     """
     if name not in ENGINES:
         raise OptionError(f'no engine "{name}". {did_you_mean(name, ENGINES, "Engines")}')

@@ -1,9 +1,14 @@
-"""Why a prediction is what it is: what each clause adds for one example, and what made it count."""
+"""Why a prediction is what it is: what each clause adds for one example, and what made it count.
+
+``explain`` is open to other kinds of models: a module that has one registers its own reasons.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import singledispatch
+from typing import Protocol
 
 from hornbeam.clauses import (
     Atom,
@@ -18,8 +23,10 @@ from hornbeam.clauses import (
 )
 from hornbeam.database import Codes, Database
 from hornbeam.engines.contract import Engine
+from hornbeam.errors import ModelError
 from hornbeam.groundings import groundings
 from hornbeam.model import Model, sigmoid
+from hornbeam.model_json import LearnedModel
 
 SHOWN = 5
 """True groundings given for each clause, at most."""
@@ -27,8 +34,22 @@ _PATIENCE = 500
 """Choices a search for groundings may make; only bodies with a cycle ever need that many."""
 
 
+class Reason(Protocol):
+    """What a part of a model adds to the log-odds of an example."""
+
+    @property
+    def contribution(self) -> float: ...
+    def as_dict(self) -> dict[str, object]:
+        """For JSON."""
+        ...
+
+    def because(self, key: tuple[str, ...]) -> str:
+        """What made it so, in words, for an example of that key."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
-class Reason:
+class ClauseReason:
     """What one clause adds to the log-odds of an example."""
 
     clause: Clause
@@ -50,6 +71,21 @@ class Reason:
             "contribution": self.contribution,
             "groundings": [dict(zip(self.variables, values, strict=True)) for values in self.groundings],
         }
+
+    def because(self, key: tuple[str, ...]) -> str:
+        """``publication(C,ann), publication(C,bob) is true for 3 values of C: t1, t2, t3``."""
+        body = about(self.clause.body, key)
+        if not self.variables:
+            return f"{body} is {'true' if self.true else 'false'}"
+        many = f"{self.true:,}" if self.true else "no"
+        said = f"{body} is true for {many} value{'s' * (self.true > 1)} of {', '.join(self.variables)}"
+        if not self.groundings:
+            return said
+        single = len(self.variables) == 1
+        values = [each[0] if single else f"({', '.join(each)})" for each in self.groundings]
+        if len(values) < self.true:
+            values.append("...")
+        return f"{said}: {', '.join(values)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,46 +117,64 @@ class Explanation:
         head = format_literal(Atom(self.target, self.key))
         lines = [f"{head}: probability {self.probability:.4f}, log-odds {self.log_odds:+.4g}"]
         lines += [
-            f"  {reason.contribution:+.4g} because {_because(reason, self.key)}" for reason in self.reasons
+            f"  {reason.contribution:+.4g} because {reason.because(self.key)}" for reason in self.reasons
         ]
         lines.append(f"  {self.prior:+.4g} from the prior")
         return "\n".join(lines)
 
 
-def explain(model: Model, engine: Engine, key: Codes, name: Sequence[str], shown: int = SHOWN) -> Explanation:
+@singledispatch
+def explain(
+    model: LearnedModel, engine: Engine, key: Codes, name: Sequence[str], shown: int = SHOWN
+) -> Explanation:
     """The reasons for one example: its codes in the engine's database, and its names.
 
     Repeated bodies are one reason. Each reason carries at most ``shown`` true groundings.
     """
+    raise ModelError(f"a model of learner {model.learner} has no reasons to give.")
+
+
+@explain.register
+def _explain_clauses(
+    model: Model, engine: Engine, key: Codes, name: Sequence[str], shown: int = SHOWN
+) -> Explanation:
     keys = key.reshape(1, -1)
     compact = model.compact()
     reasons = []
     for weighted, counts in zip(compact.clauses, compact.counts(engine, keys), strict=True):
         true = int(counts.true[0])
         free = weighted.clause.free_variables()
-        reason = Reason(
+        reason = ClauseReason(
             clause=weighted.clause,
             weights=weighted.weights,
             true=true,
             false=counts.total - true,
             contribution=float(weighted.contribution(counts.true, counts.total)[0]),
             variables=tuple(map(variable_name, free)),
-            groundings=_named(engine.database, weighted.clause, key, shown) if true else (),
+            groundings=named_groundings(engine.database, weighted.clause, key, shown) if true else (),
         )
         reasons.append(reason)
-    reasons.sort(key=lambda reason: -abs(reason.contribution))
-    log_odds = model.scores(engine, keys)
+    return explanation(model, engine, key, name, reasons)
+
+
+def explanation(
+    model: LearnedModel, engine: Engine, key: Codes, name: Sequence[str], reasons: Iterable[Reason]
+) -> Explanation:
+    """What a model says of one example, with the reasons in order of their strength."""
+    log_odds = model.scores(engine, key.reshape(1, -1))
     return Explanation(
         target=model.target,
         key=tuple(name),
         prior=model.prior,
         log_odds=float(log_odds[0]),
         probability=float(sigmoid(log_odds)[0]),
-        reasons=tuple(reasons),
+        reasons=tuple(sorted(reasons, key=lambda reason: -abs(reason.contribution))),
     )
 
 
-def _named(database: Database, clause: Clause, key: Codes, shown: int) -> tuple[tuple[str, ...], ...]:
+def named_groundings(
+    database: Database, clause: Clause, key: Codes, shown: int
+) -> tuple[tuple[str, ...], ...]:
     """Names of the free variables' values for the first true groundings."""
     types = database.schema.variable_types(clause)
     populations = [database.population(types[variable]) for variable in clause.free_variables()]
@@ -132,20 +186,9 @@ def _named(database: Database, clause: Clause, key: Codes, shown: int) -> tuple[
     )
 
 
-def _because(reason: Reason, key: tuple[str, ...]) -> str:
-    """``publication(C,ann), publication(C,bob) is true for 3 values of C: t1, t2, t3``."""
-    body = ", ".join(_about(literal, key) for literal in reason.clause.body) or "true"
-    if not reason.variables:
-        return f"{body} is {'true' if reason.true else 'false'}"
-    many = f"{reason.true:,}" if reason.true else "no"
-    said = f"{body} is true for {many} value{'s' * (reason.true > 1)} of {', '.join(reason.variables)}"
-    if not reason.groundings:
-        return said
-    single = len(reason.variables) == 1
-    values = [each[0] if single else f"({', '.join(each)})" for each in reason.groundings]
-    if len(values) < reason.true:
-        values.append("...")
-    return f"{said}: {', '.join(values)}"
+def about(body: Sequence[Literal], key: tuple[str, ...]) -> str:
+    """The text of a body with the example's names in place of the head's variables."""
+    return ", ".join(_about(literal, key) for literal in body) or "true"
 
 
 def _about(literal: Literal, key: tuple[str, ...]) -> str:

@@ -17,6 +17,7 @@ from hornbeam.clauses import Clause, atoms_of, canonical
 from hornbeam.database import Codes
 from hornbeam.engines.contract import Column, Counts, Engine
 from hornbeam.engines.parts import count_all
+from hornbeam.errors import plural
 from hornbeam.schema import Schema
 
 Floats = npt.NDArray[np.float64]
@@ -75,6 +76,10 @@ class Model:
     def populations(self) -> str:
         """Where totals come from: the data at hand (``database``), or the training data."""
         return "database" if self.settings.get("populations") == "database" else "training"
+
+    @property
+    def size_text(self) -> str:
+        return plural(len(self.clauses), "clause")
 
     def predicates(self) -> tuple[str, ...]:
         """The predicates that the bodies use, sorted."""

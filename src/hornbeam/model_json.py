@@ -37,8 +37,22 @@ class LearnedModel(Protocol):
     def settings(self) -> Mapping[str, object]: ...
     @property
     def learner(self) -> str: ...
+    @property
+    def prior(self) -> float:
+        """The log-odds before anything is known."""
+        ...
+
+    @property
+    def size_text(self) -> str:
+        """How many parts of which kind it has, in words."""
+        ...
+
     def predicates(self) -> tuple[str, ...]:
         """The predicates it reads facts of, sorted."""
+        ...
+
+    def scores(self, engine: Engine, keys: Codes) -> Floats:
+        """The log-odds of each example."""
         ...
 
     def probabilities(self, engine: Engine, keys: Codes) -> Floats:
@@ -66,7 +80,7 @@ HOMES: dict[str, str] = {
     "agg-lr": "hornbeam.baselines.agg_lr",
     "ilp-rlr": "hornbeam.baselines.ilp_rlr",
     "mln-boost": "hornbeam.baselines.mln_boost",
-    "rdn-boost": "hornbeam.baselines.rdn_boost",
+    "rdn-boost": "hornbeam.baselines.tree_model",
 }
 """Modules that register further kinds by learner name, imported when a file asks for one."""
 _kinds: dict[str, ModelKind] = {}

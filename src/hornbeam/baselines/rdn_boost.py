@@ -18,7 +18,8 @@ from typing import NamedTuple
 import numpy as np
 
 from hornbeam.baselines.tree_growth import Growth, Rows, Tests, Ways
-from hornbeam.baselines.trees import Leaf, Node, Tree, TreeModel, body_text, leaf_values
+from hornbeam.baselines.tree_model import LEARNER, TreeModel, node_fields, read_tree
+from hornbeam.baselines.trees import Leaf, Node, Tree, body_text, leaf_values
 from hornbeam.boost import (
     Fit,
     Labels,
@@ -31,9 +32,12 @@ from hornbeam.boost import (
     prior_of,
     run,
 )
+from hornbeam.checkpoint import Checkpoint, fingerprint
+from hornbeam.clauses import Atom
 from hornbeam.database import Codes
 from hornbeam.engines.contract import Engine, Skipped
 from hornbeam.history import ALL_STEPS, NO_GAIN, History, Record
+from hornbeam.json_fields import Fields
 from hornbeam.model import Floats
 from hornbeam.options import (
     BEAM,
@@ -48,10 +52,9 @@ from hornbeam.options import (
     YesNo,
     option,
 )
-from hornbeam.ridge import response
+from hornbeam.ridge import GRADIENT_BITS, response
 from hornbeam.sampling import redrawn, sampled
-
-LEARNER = "rdn-boost"
+from hornbeam.schema import Schema
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +93,7 @@ class TreeStep:
 
     number: int
     """counts from 1"""
+    head: Atom
     tree: Tree
     error_before: float
     """sum of the squared gradients of the step's examples"""
@@ -98,9 +102,7 @@ class TreeStep:
     log_loss: float
     """mean over the step's examples, after the step"""
     counted: int
-    """tests that had to be counted"""
-    reused: int
-    """tests whose counts were known"""
+    """bodies that had to be counted"""
     seconds: float
 
     @property
@@ -109,18 +111,44 @@ class TreeStep:
 
     @property
     def candidates(self) -> int:
-        return self.counted + self.reused
+        return self.counted
 
     def as_dict(self) -> dict[str, object]:
-        raise NotImplementedError
+        return {
+            "step": self.number,
+            "nodes": node_fields(self.tree, self.head),
+            "error_before": self.error_before,
+            "error_after": self.error_after,
+            "log_loss": self.log_loss,
+            "counted": self.counted,
+            "seconds": self.seconds,
+        }
 
 
 class State(NamedTuple):
-    """A model in the making: the log-odds of all examples ever drawn, the trees so far."""
+    """A model in the making: the log-odds of all examples that are ever drawn, and the trees so far."""
 
     scores: Floats
     steps: tuple[TreeStep, ...] = ()
+    skipped: tuple[Skipped, ...] = ()
     ended: str | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """What stays the same in all steps."""
+
+    tests: Tests
+    ways: Ways
+    labels: Labels
+    draws: Sequence[Rows]
+    """the examples of each step, as positions among those that are ever drawn"""
+    prior: float
+    options: RDNOptions
+
+    @property
+    def head(self) -> Atom:
+        return self.ways.language.head
 
 
 def fit(
@@ -133,47 +161,117 @@ def fit(
     checkpoint: str | Path | None = None,
     should_stop: ShouldStop | None = None,
 ) -> Fit[TreeModel]:
-    """Learn trees for the target from examples given as rows of codes and labels 0 or 1."""
+    """Learn trees for the target from examples given as rows of codes and labels 0 or 1.
+
+    Ctrl-C and ``should_stop`` end the fit with the trees grown so far and mark it as cut. With a
+    checkpoint folder the state is saved after every step, and the same call goes on from there.
+    """
     options = options or RDNOptions()
     database = engine.database
     check_labels(labels, target)
-    language = language_for(database, target, options.negation, options.n_thresholds)
-    if options.redraw:
-        drawn = redrawn(database, target, keys, labels, options.neg_pos_ratio, options.seed, options.n_steps)
-    else:
-        kept = sampled(database, target, keys, labels, options.neg_pos_ratio, options.seed)
-        drawn = [kept] * options.n_steps
-    ever = np.unique(np.concatenate(drawn))
-    draws = [np.searchsorted(ever, each) for each in drawn]
-    tests, ways = Tests(engine, keys[ever]), Ways(language)
-    prior = prior_of(labels[drawn[0]], options.prior)
-    nothing = State(np.full(len(ever), prior))
-    label = labels[ever]
-
-    def step(state, pause):
-        started = time.perf_counter()
-        counted = tests.counted
-        rows = draws[len(state.steps)]
-        slopes = gradients(label, state.scores)
-        before = response(slopes[rows])
-        tree = Growth(tests, ways, options, pause).tree(slopes, rows)
-        if isinstance(tree, Leaf):
-            return state._replace(ended=NO_GAIN), ()
-        values = leaf_values(tree, language.head, len(label), tests.holds)
-        scores = state.scores + values
-        number = len(state.steps) + 1
-        info = TreeStep(
-            number,
-            tree,
-            before.error(),
-            0.0,
-            log_loss(label[rows], scores[rows]),
-            tests.counted - counted,
-            0,
-            time.perf_counter() - started,
+    saved: Checkpoint[TreeStep] | None = None
+    if checkpoint is not None:
+        settings = options.settings() | {"learner": LEARNER}
+        marks = fingerprint(database, target, keys, labels, settings, engine.memory)
+        saved = Checkpoint(
+            Path(checkpoint), marks, lambda fields, schema: _read_step(fields, schema, problem.head)
         )
-        return State(scores, (*state.steps, info), ALL_STEPS if number >= options.n_steps else None), (info,)
+    problem = _problem(engine, keys, labels, target, options)
 
-    state, reason = run(nothing, lambda: nothing, step, on_step, should_stop)
-    model = TreeModel(target, database.schema, prior, tuple(s.tree for s in state.steps), options.settings())
-    return Fit(model, History(state.steps, state.ended or reason, reason is not None))
+    def start() -> State:
+        return init(problem) if saved is None else _resumed(problem, saved, database.schema)
+
+    def go_on(state: State, pause: Pause) -> tuple[State, Sequence[TreeStep]]:
+        state, done = step(problem, state, pause)
+        if saved is not None:
+            saved.save(state.steps, state.skipped, state.ended)
+        return state, done
+
+    state, reason = run(init(problem), start, go_on, on_step, should_stop)
+    cut = reason is not None and state.ended is None
+    ended = state.ended or reason or ALL_STEPS
+    settings = options.settings() | ({"cut": ended} if cut else {})
+    trees = tuple(each.tree for each in state.steps)
+    model = TreeModel(target, database.schema, problem.prior, trees, settings, LEARNER)
+    return Fit(model, History(state.steps, ended, cut, state.skipped))
+
+
+def _problem(engine: Engine, keys: Codes, labels: Labels, target: str, options: RDNOptions) -> Problem:
+    database = engine.database
+    language = language_for(database, target, options.negation, options.n_thresholds)
+    ratio, seed = options.neg_pos_ratio, options.seed
+    if options.redraw:
+        draws = redrawn(database, target, keys, labels, ratio, seed, options.n_steps)
+    else:
+        draws = [sampled(database, target, keys, labels, ratio, seed)] * options.n_steps
+    ever = np.unique(np.concatenate(draws))
+    return Problem(
+        tests=Tests(engine, keys[ever]),
+        ways=Ways(language),
+        labels=labels[ever],
+        draws=[np.searchsorted(ever, each) for each in draws],
+        prior=prior_of(labels[draws[0]], options.prior),
+        options=options,
+    )
+
+
+def init(problem: Problem) -> State:
+    """The state before the first step: every example has the prior's log-odds."""
+    return State(np.full(len(problem.labels), problem.prior, dtype=np.float64))
+
+
+def step(problem: Problem, state: State, pause: Pause) -> tuple[State, tuple[TreeStep, ...]]:
+    """Add a tree grown on the gradients; where no test gains, the state is the last one."""
+    started = time.perf_counter()
+    tests, counted = problem.tests, problem.tests.counted
+    number = len(state.steps) + 1
+    rows = problem.draws[number - 1]
+    slopes = gradients(problem.labels, state.scores)
+    tree = Growth(tests, problem.ways, problem.options, pause).tree(slopes, rows)
+    state = state._replace(skipped=tuple(dict.fromkeys((*state.skipped, *tests.skipped.values()))))
+    if isinstance(tree, Leaf):
+        return state._replace(ended=NO_GAIN), ()
+    values = _values(problem, tree)
+    scores = state.scores + values
+    left = slopes[rows] / 2.0**GRADIENT_BITS - values[rows]
+    info = TreeStep(
+        number=number,
+        head=problem.head,
+        tree=tree,
+        error_before=response(slopes[rows]).error(),
+        error_after=float(np.sum(left * left)),
+        log_loss=log_loss(problem.labels[rows], scores[rows]),
+        counted=tests.counted - counted,
+        seconds=time.perf_counter() - started,
+    )
+    ended = ALL_STEPS if number >= problem.options.n_steps else None
+    return state._replace(scores=scores, steps=(*state.steps, info), ended=ended), (info,)
+
+
+def _values(problem: Problem, tree: Tree) -> Floats:
+    return leaf_values(tree, problem.head, len(problem.labels), problem.tests.holds)
+
+
+def _resumed(problem: Problem, saved: Checkpoint[TreeStep], schema: Schema) -> State:
+    """The state that a checkpoint keeps; scores are what its trees give, added in order again."""
+    steps, skipped, ended = saved.load(schema)
+    state = init(problem)._replace(steps=steps, skipped=skipped, ended=ended)
+    if ended is not None:
+        return state
+    scores = state.scores
+    for each in steps:
+        scores = scores + _values(problem, each.tree)
+    return state._replace(scores=scores)
+
+
+def _read_step(fields: Fields, schema: Schema, head: Atom) -> TreeStep:
+    return TreeStep(
+        number=fields.whole("step"),
+        head=head,
+        tree=read_tree(fields, schema, head.predicate),
+        error_before=fields.number("error_before"),
+        error_after=fields.number("error_after"),
+        log_loss=fields.number("log_loss"),
+        counted=fields.whole("counted"),
+        seconds=fields.number("seconds"),
+    )

@@ -8,8 +8,7 @@ variables are forgotten.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -19,17 +18,11 @@ from hornbeam.clauses import (
     Atom,
     Clause,
     Literal,
-    atoms_of,
     canonical,
     format_literal,
-    head_atom,
     literal_variables,
 )
-from hornbeam.database import Codes
-from hornbeam.engines.contract import Engine
-from hornbeam.engines.parts import count_all
-from hornbeam.model import Floats, sigmoid
-from hornbeam.schema import Schema
+from hornbeam.model import Floats
 
 Body = tuple[Literal, ...]
 Truth = npt.NDArray[np.bool_]
@@ -61,15 +54,11 @@ class Place(NamedTuple):
     tree: Tree
     body: Body
     """what held on the way, all together"""
-    failed: tuple[Body, ...]
-    """bodies that did not hold: each the body there was, and the test that failed"""
 
     def below(self) -> tuple[Place, Place]:
         """The two places below a node: where its test holds, and where it fails."""
         assert isinstance(self.tree, Node)
-        tested = self.body + self.tree.test
-        holds = Place(self.tree.holds, tested, self.failed)
-        return holds, Place(self.tree.fails, self.body, (*self.failed, tested))
+        return Place(self.tree.holds, self.body + self.tree.test), Place(self.tree.fails, self.body)
 
     def asked(self, head: Atom) -> list[Clause]:
         """The canonical clauses that must all hold for a node's test to hold."""
@@ -82,7 +71,7 @@ class Place(NamedTuple):
 
 
 def root(tree: Tree) -> Place:
-    return Place(tree, (), ())
+    return Place(tree, ())
 
 
 def places(tree: Tree) -> Iterator[Place]:
@@ -180,77 +169,3 @@ def tree_text(tree: Tree, indent: str = "") -> str:
     deeper = indent + "  "
     yes, no = (tree_text(below, deeper) for below in (tree.holds, tree.fails))
     return f"{body_text(tree.test)}?\n{deeper}yes: {yes}\n{deeper}no: {no}"
-
-
-@dataclass(frozen=True)
-class TreeModel:
-    """A target's prior and regression trees: ``P = sigmoid(prior + sum of leaf values)``."""
-
-    target: str
-    schema: Schema
-    prior: float
-    trees: tuple[Tree, ...]
-    settings: Mapping[str, object] = field(default_factory=dict)
-    learner: str = "rdn-boost"
-
-    def __str__(self) -> str:
-        lines = [f"prior {self.prior:.6g}"]
-        for number, tree in enumerate(self.trees, start=1):
-            lines.append(f"tree {number}\n  {tree_text(tree, '  ')}")
-        return "\n".join(lines)
-
-    @property
-    def head(self) -> Atom:
-        return head_atom(self.target, self.schema.arity(self.target))
-
-    @property
-    def size_text(self) -> str:
-        return f"{len(self.trees)} trees"
-
-    def clause_text(self) -> str:
-        """The same model as lists of clauses, one for each tree: the first that holds gives the value."""
-        lines = [f"prior {self.prior:.6g}"]
-        for number, tree in enumerate(self.trees, start=1):
-            lines.append(f"tree {number}, the first clause that holds:")
-            for place in leaves(tree):
-                assert isinstance(place.tree, Leaf)
-                lines.append(f"  [{place.tree.value:.6g}] : {Clause(self.head, place.body)}")
-        return "\n".join(lines)
-
-    def predicates(self) -> tuple[str, ...]:
-        """The predicates that the tests use, sorted."""
-        used = (
-            place.tree.test for tree in self.trees for place in places(tree) if isinstance(place.tree, Node)
-        )
-        return tuple(sorted({atom.predicate for test in used for atom in atoms_of(test)}))
-
-    def scores(self, engine: Engine, keys: Codes) -> Floats:
-        """The log-odds of each example, tree by tree in model order."""
-        holds = self._holds(engine, keys)
-        result = np.full(len(keys), self.prior, dtype=np.float64)
-        for tree in self.trees:
-            result += leaf_values(tree, self.head, len(keys), holds)
-        return result
-
-    def probabilities(self, engine: Engine, keys: Codes) -> Floats:
-        """P(y=1) of each example."""
-        return sigmoid(self.scores(engine, keys))
-
-    def _holds(self, engine: Engine, keys: Codes) -> Holds:
-        """Each distinct body counted once, some at a time: one byte per example is kept of a count."""
-        clauses = list(
-            dict.fromkeys(
-                clause
-                for tree in self.trees
-                for place in places(tree)
-                if isinstance(place.tree, Node)
-                for clause in place.asked(self.head)
-            )
-        )
-        size = max(1, engine.memory // 4 // (8 * max(1, len(keys))))
-        found: dict[Clause, npt.NDArray[np.bool_]] = {}
-        for start in range(0, len(clauses), size):
-            batch = clauses[start : start + size]
-            for clause, counts in zip(batch, count_all(engine, batch, keys), strict=True):
-                found[clause] = counts.true > 0
-        return found.__getitem__

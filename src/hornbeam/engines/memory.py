@@ -85,7 +85,7 @@ class MemoryEngine(Engine):
             for place, type_name in enumerate(types):
                 size = len(self.database.population(type_name))
                 # An unknown constant takes the place after the last: a constant without facts.
-                columns.append(np.where(keys[:, place] < 0, size, keys[:, place]))
+                columns.append(np.where(keys[:, place] < 0, np.intp(size), keys[:, place]))
             self._examples = ExampleRows(keys, tuple(columns))
             self._joins = Kept(self.memory // 4)
         return self._examples
@@ -121,7 +121,7 @@ class MemoryEngine(Engine):
                 if factor.head is None:
                     times *= _population_sum(vector)
                 else:
-                    values = vector.values[examples.columns[factor.head]]
+                    values = vector.values.take(examples.columns[factor.head])
                     columns.append(Vector(values, vector.largest))
             elif factor.heads:
                 columns.append(self._joined(factor, examples))

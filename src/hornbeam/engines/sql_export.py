@@ -259,7 +259,7 @@ class _Export:
         """How many constants the facts and the examples have at arguments of a type."""
         type_name = range_.type
         parts = []
-        for predicate, types in self._scoring.schema.predicates.items():
+        for predicate, types in sorted(self._scoring.schema.predicates.items()):
             for position, own in enumerate(types):
                 if own == type_name and predicate == self._scoring.target:
                     value = own_column(f"k{position}")

@@ -116,6 +116,18 @@ def test_past_the_budget_the_blocks_used_longest_ago_are_dropped_and_counted_aga
     assert len(engine.asked) > len(CLAUSES)
 
 
+def test_columns_counted_again_together_keep_their_places() -> None:
+    # Two wide columns are counted at a time, and eight fit.
+    rows = [[2**40 + number] for number in range(12)]
+    kept, engine = session(rows, memory=64)
+    for slope in (1, 2):
+        kept.set_gradients(np.array([slope], dtype=np.int64))
+        for _ in range(2):
+            assert kept.sums(CLAUSES).true_gradient == [slope * row[0] for row in rows]
+            assert [kept.column(clause).tolist() for clause in CLAUSES] == rows
+    assert len(engine.asked) > 12
+
+
 def test_known_products_are_not_counted_again_for_the_same_gradients() -> None:
     kept, engine = session([[number] for number in range(12)], memory=1)
     kept.set_gradients(np.array([5], dtype=np.int64))

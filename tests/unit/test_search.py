@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from hornbeam.engines.kept import KeptCounts
 from hornbeam.options import FitOptions
 from hornbeam.ridge import Ridge, clause_sums, exact_gain, gains, response
 from hornbeam.schema import Schema
-from hornbeam.search import Found, search
+from hornbeam.search import Found, first_in_rank, search
 
 HEAD = Atom("h", (0,))
 EMPTY = Clause(HEAD, ())
@@ -129,6 +130,28 @@ def test_gains_that_floats_cannot_tell_apart_are_ranked_exactly() -> None:
     approximate = gains(sums, whole, 1.0)
     assert np.ptp(approximate) < 1e-14 * approximate.max()
     assert text(find(counts, {"": ["a", "b", "c", "d"]}, slopes, total=2**62)) == order[0]
+
+
+def test_a_longer_clause_wins_by_a_gain_that_floats_cannot_tell() -> None:
+    slopes = np.array([2**29, -(2**29), 2**28, -(2**27)], dtype=np.int64)
+    less, more = [2**58, 0, 2**57, 3], [2**58 + 1, 0, 2**57, 3]
+    session = TableEngine({"a": less, "b": more}, 2**62).session(np.zeros((4, 1), dtype=np.int32))
+    session.set_gradients(slopes)
+    sums = session.sums([clause("a"), clause("b")])
+    first, second = (exact_gain(clause_sums(sums, at), response(slopes), 1.0) for at in (0, 1))
+    better, worse = (less, more) if first > second else (more, less)
+    grow = {"": ["a"], "a": ["a b"]}
+    assert text(find({"a": worse, "a b": better}, grow, slopes, total=2**62)) == "a b"
+    assert text(find({"a": better, "a b": worse}, grow, slopes, total=2**62)) == "a"
+
+
+def test_the_order_of_near_gains_is_that_of_the_exact_ones() -> None:
+    floats = np.array([1.0, 1.0 + 1e-12, 1.0 - 1e-12, 0.5, 2.0])
+    exact = [Fraction(5), Fraction(4), Fraction(6), Fraction(1), Fraction(9)]
+    found = [
+        sorted(first_in_rank(floats, width, lambda at: at, exact.__getitem__, str)) for width in (1, 2, 3, 4)
+    ]
+    assert found == [[4], [2, 4], [0, 2, 4], [0, 1, 2, 4]]
 
 
 def test_skipped_candidates_are_recorded_and_never_chosen_or_grown() -> None:

@@ -17,7 +17,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hornbeam.baselines.tree_growth import Growth, Rows, Tests, Ways
+from hornbeam.baselines.holding import Holding
+from hornbeam.baselines.tree_growth import Growth, Rows, Ways
 from hornbeam.baselines.tree_model import LEARNER, TreeModel, node_fields, read_tree
 from hornbeam.baselines.trees import Leaf, Node, Tree, body_text, leaf_values
 from hornbeam.boost import (
@@ -138,7 +139,7 @@ class State(NamedTuple):
 class Problem:
     """What stays the same in all steps."""
 
-    tests: Tests
+    tests: Holding
     ways: Ways
     labels: Labels
     draws: Sequence[Rows]
@@ -206,7 +207,7 @@ def _problem(engine: Engine, keys: Codes, labels: Labels, target: str, options: 
         draws = [sampled(database, target, keys, labels, ratio, seed)] * options.n_steps
     ever = np.unique(np.concatenate(draws))
     return Problem(
-        tests=Tests(engine, keys[ever]),
+        tests=Holding(engine, keys[ever]),
         ways=Ways(language),
         labels=labels[ever],
         draws=[np.searchsorted(ever, each) for each in draws],

@@ -21,20 +21,9 @@ from typing import NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from hornbeam.baselines.trees import (
-    Body,
-    Leaf,
-    Node,
-    Part,
-    Tree,
-    Truth,
-    body_text,
-    parts_of,
-    parts_with,
-)
-from hornbeam.clauses import Clause, canonical, literal_variables, rename
-from hornbeam.database import Codes
-from hornbeam.engines.contract import Engine, Skipped
+from hornbeam.baselines.holding import Body, CanonicalParts, Holding, Part, Truth, known, parts_of, parts_with
+from hornbeam.baselines.trees import Leaf, Node, Tree, body_text
+from hornbeam.clauses import Clause
 from hornbeam.refine import Language, additions
 from hornbeam.ridge import GRADIENT_BITS, Integers, round_weight
 from hornbeam.search import NEAR, first_in_rank
@@ -59,43 +48,6 @@ class TreeOptions(Protocol):
     def beam_width(self) -> int: ...
 
 
-class Tests:
-    """Which bodies hold for the examples of a fit: each counted once, and kept as a bit of each count."""
-
-    def __init__(self, engine: Engine, keys: Codes) -> None:
-        self.engine = engine
-        self.keys = keys
-        self.counted = 0
-        self.skipped: dict[Clause, Skipped] = {}
-        self._known: dict[Clause, Truth | None] = {}
-        self._most = max(1, engine.memory // 2 // max(1, len(keys)))
-
-    def hold(self, clauses: Sequence[Clause]) -> list[Truth | None]:
-        """For each clause whether its body holds for each example; ``None`` where it was skipped."""
-        new = [clause for clause in clauses if clause not in self._known]
-        if len(self._known) + len(new) > self._most:
-            self._known.clear()
-            new = list(clauses)
-        # Counts take up to eight bytes each until they are bits.
-        size = max(1, self._most // 8)
-        for start in range(0, len(new), size):
-            batch = new[start : start + size]
-            for clause, counts in zip(batch, self.engine.count(batch, self.keys), strict=True):
-                if isinstance(counts, Skipped):
-                    self.skipped[clause] = counts
-                    self._known[clause] = None
-                else:
-                    self._known[clause] = counts.true > 0
-        self.counted += len(new)
-        return [self._known[clause] for clause in clauses]
-
-    def holds(self, clause: Clause) -> Truth:
-        """Whether the body of a clause that was chosen holds for each example."""
-        (found,) = self.hold([clause])
-        assert found is not None
-        return found
-
-
 class Candidate(NamedTuple):
     """A test of a node, and the parts of path and test together."""
 
@@ -114,13 +66,12 @@ class Ways:
 
     def __init__(self, language: Language) -> None:
         self.language = language
-        self.arity = len(language.head.args)
+        self.parts = CanonicalParts(language.head)
         self._longer: dict[tuple[Body, Body], list[Candidate]] = {}
-        self._canonical: dict[Body, Clause] = {}
 
     def start(self, body: Body) -> Candidate:
         """No test yet, below a path."""
-        return Candidate((), parts_of(body, self.arity), frozenset())
+        return Candidate((), known(parts_of(body, self.parts.arity)), frozenset())
 
     def longer(self, body: Body, start: Candidate) -> Sequence[Candidate]:
         """The tests with one addition more."""
@@ -134,25 +85,8 @@ class Ways:
         present = set(whole)
         for addition in additions(Clause(self.language.head, whole), self.language):
             if addition[0] not in present:
-                parts = parts_with(start.parts, addition, self.arity)
-                asked = frozenset([self.canonical(part.literals) for part in parts if part.of_test])
-                yield Candidate(start.test + addition, parts, asked)
-
-    def canonical(self, literals: Body) -> Clause:
-        """The canonical clause of the literals of a part."""
-        known = self._canonical.get(literals)
-        if known is None:
-            # Parts that differ in the numbers of their variables only are common, and quickly made one.
-            names = {variable: variable for variable in range(self.arity)}
-            for literal in literals:
-                for variable in literal_variables(literal):
-                    names.setdefault(variable, len(names))
-            body = tuple(rename(literal, names) for literal in literals)
-            known = self._canonical.get(body)
-            if known is None:
-                known = self._canonical[body] = canonical(Clause(self.language.head, body))
-            self._canonical[literals] = known
-        return known
+                parts = parts_with(start.parts, addition, self.parts.arity)
+                yield Candidate(start.test + addition, parts, self.parts.new(parts))
 
 
 class Split(NamedTuple):
@@ -178,7 +112,7 @@ class _Place:
 class Growth(NamedTuple):
     """What stays the same for all trees of a fit."""
 
-    tests: Tests
+    tests: Holding
     ways: Ways
     options: TreeOptions
     pause: Callable[[], None]

@@ -10,13 +10,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from hornbeam.baselines.holding import Body, Truth
 from hornbeam.baselines.trees import (
-    Body,
     Holds,
     Leaf,
     Node,
     Tree,
-    Truth,
     leaf_values,
     leaves,
     places,
@@ -74,6 +73,12 @@ class TreeModel:
                 assert isinstance(place.tree, Leaf)
                 lines.append(f"  [{place.tree.value:.6g}] : {Clause(self.head, place.body)}")
         return "\n".join(lines)
+
+    def picture(self) -> str:
+        """The trees as a drawing: an SVG document."""
+        from hornbeam.baselines.tree_svg import tree_picture
+
+        return tree_picture(self)
 
     def predicates(self) -> tuple[str, ...]:
         """The predicates that the tests use, sorted."""

@@ -12,20 +12,11 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from hornbeam.clauses import (
-    Atom,
-    Clause,
-    Literal,
-    canonical,
-    format_literal,
-    literal_variables,
-)
+from hornbeam.baselines.holding import Body, Truth, known, parts_of, parts_with
+from hornbeam.clauses import Atom, Clause, Literal, canonical, format_literal
 from hornbeam.model import Floats
 
-Body = tuple[Literal, ...]
-Truth = npt.NDArray[np.bool_]
 Holds = Callable[[Clause], Truth]
 """For each example, whether the body of a clause holds."""
 
@@ -63,11 +54,10 @@ class Place(NamedTuple):
     def asked(self, head: Atom) -> list[Clause]:
         """The canonical clauses that must all hold for a node's test to hold."""
         assert isinstance(self.tree, Node)
-        arity = len(head.args)
-        parts = parts_of(self.body, arity)
+        parts = known(parts_of(self.body, len(head.args)))
         for literal in self.tree.test:
-            parts = parts_with(parts, (literal,), arity)
-        return [canonical(clause) for clause in asked(parts, head)]
+            parts = parts_with(parts, (literal,), len(head.args))
+        return [canonical(Clause(head, part.literals)) for part in parts if part.new]
 
 
 def root(tree: Tree) -> Place:
@@ -91,47 +81,6 @@ def leaves(tree: Tree) -> Iterator[Place]:
     contain it, and the last of them is that and no more.
     """
     return (place for place in places(tree) if isinstance(place.tree, Leaf))
-
-
-# --- what a test asks ---------------------------------------------------------------------------
-
-
-class Part(NamedTuple):
-    """Literals of a body that free variables link to each other, and to no other literal."""
-
-    literals: Body
-    free: frozenset[int]
-    of_test: bool
-    """whether some of them belong to the test of a node, not to the path to it"""
-
-
-def parts_with(parts: Sequence[Part], addition: Body, arity: int) -> tuple[Part, ...]:
-    """The parts of a body to whose test some literals are added; those they link become one."""
-    free = frozenset(
-        variable for literal in addition for variable in literal_variables(literal) if variable >= arity
-    )
-    linked = [part for part in parts if not free.isdisjoint(part.free)]
-    if not linked:
-        return (*parts, Part(addition, free, True))
-    literals = tuple(literal for part in linked for literal in part.literals)
-    joined = Part(literals + addition, free.union(*(part.free for part in linked)), True)
-    return (*(part for part in parts if free.isdisjoint(part.free)), joined)
-
-
-def parts_of(body: Body, arity: int) -> tuple[Part, ...]:
-    """The parts of what held on the way to a node."""
-    parts: tuple[Part, ...] = ()
-    for literal in body:
-        parts = parts_with(parts, (literal,), arity)
-    return tuple(part._replace(of_test=False) for part in parts)
-
-
-def asked(parts: Sequence[Part], head: Atom) -> Iterator[Clause]:
-    """What must hold for a test to hold, where the path to it does: the parts that the test touches.
-
-    Parts share no free variable, so each holds or fails on its own; the others held on the way.
-    """
-    return (Clause(head, part.literals) for part in parts if part.of_test)
 
 
 def leaf_values(tree: Tree, head: Atom, size: int, holds: Holds) -> Floats:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from sqlglot import exp
 
 from hornbeam.engines.sql import Dialect, SqlSource
-from hornbeam.engines.sql_plan import Attached, Formula, Guard, Message, Projection
+from hornbeam.engines.sql_plan import Attached, Formula, Guard, Message, Projection, Shape
 from hornbeam.engines.sql_queries import Placed, Tables, message_query, projection_query
 from hornbeam.engines.sql_sizes import Sizes
 from hornbeam.errors import EngineError
@@ -111,17 +111,16 @@ class MessageTables:
 
     def place(self, formulas: Iterable[Formula]) -> None:
         """Make the tables of all messages that formulas need."""
-        by_depth: dict[int, list[Message]] = {}
+        new: list[Message] = []
         for message in needed(formulas):
             if message.is_relation:
                 self._largest[message] = 1
             elif message in self._placed:
                 self._tables.move_to_end(self._placed[message].table)
             else:
-                by_depth.setdefault(_depth(message), []).append(message)
-        for depth in sorted(by_depth):
-            for group in _groups(by_depth[depth]):
-                self._make(group)
+                new.append(message)
+        for group in _passes(new):
+            self._make(group)
 
     def trim(self) -> None:
         """Drop tables, the ones used longest ago first, until the rest fits the budget."""
@@ -186,16 +185,24 @@ def _depth(message: Message) -> int:
     return 1 + max((_depth(c.message) for c in message.children if not c.message.is_relation), default=0)
 
 
-def _groups(messages: Sequence[Message]) -> Iterator[list[Message]]:
-    """Messages that one pass computes: of one shape, and with the same children on several variables.
+def _passes(messages: Sequence[Message]) -> Iterator[list[Message]]:
+    """Messages in groups that one pass computes, each after the groups that it reads.
 
-    Those children restrict the join, so each choice of them is a pass of its own; children on one
-    variable only multiply.
+    A group has one shape and the same children on several variables: those restrict the join, so
+    each choice of them is a pass of its own, while children on one variable only multiply. A
+    message that no other reads waits for the last of its kind.
     """
-    groups: dict[tuple[object, tuple[Attached, ...]], list[Message]] = {}
+    kinds: dict[Message, tuple[Shape, tuple[Attached, ...]]] = {}
+    last: dict[tuple[Shape, tuple[Attached, ...]], int] = {}
+    read = {child.message for message in messages for child in message.children}
     for message in messages:
         links = tuple(child for child in message.children if len(child.at) > 1)
-        groups.setdefault((message.shape, links), []).append(message)
-    for group in groups.values():
+        kind = kinds[message] = (message.shape, links)
+        last[kind] = max(last.get(kind, 0), _depth(message))
+    groups: dict[tuple[int, tuple[Shape, tuple[Attached, ...]]], list[Message]] = {}
+    for message, own in kinds.items():
+        turn = _depth(message) if message in read else last[own]
+        groups.setdefault((turn, own), []).append(message)
+    for _, group in sorted(groups.items(), key=lambda item: item[0][0]):
         for start in range(0, len(group), MOST_COLUMNS):
             yield group[start : start + MOST_COLUMNS]

@@ -1,0 +1,42 @@
+hornbeam_4:
+SELECT
+  f.c0 AS k0,
+  CAST(SUM(CASE WHEN f.c1 = 0 THEN 1 END) AS BIGINT) AS n0,
+  CAST(SUM(CASE WHEN f.c1 = 1 THEN 1 END) AS BIGINT) AS n1
+FROM hornbeam_3 AS f
+GROUP BY
+  f.c0
+
+hornbeam_7:
+SELECT
+  f.c0 AS k0,
+  CAST(COUNT(*) AS BIGINT) AS n0,
+  CAST(SUM(CASE WHEN m0.c0 IS NULL THEN 0 ELSE 1 END) AS BIGINT) AS n1,
+  CAST(SUM(m1.n0) AS BIGINT) AS n2,
+  CAST(SUM(m1.n1) AS BIGINT) AS n3,
+  CAST(SUM(m1.n0 * CASE WHEN m0.c0 IS NULL THEN 0 ELSE 1 END) AS BIGINT) AS n4
+FROM hornbeam_5 AS f
+LEFT JOIN hornbeam_6 AS m0
+  ON m0.c0 = f.c1
+LEFT JOIN hornbeam_4 AS m1
+  ON m1.k0 = f.c1
+GROUP BY
+  f.c0
+
+hornbeam_8:
+SELECT
+  b.example,
+  b.weight,
+  CAST(COALESCE(m0.n0, 0) AS BIGINT) AS t0,
+  CAST(COALESCE(m0.n1, 0) AS BIGINT) AS t1,
+  CAST(COALESCE(m0.n2, 0) AS BIGINT) AS t2,
+  CAST(COALESCE(m0.n3, 0) * CASE WHEN m1.c0 IS NULL THEN 0 ELSE 1 END AS BIGINT) AS t3,
+  CAST(COALESCE(m0.n4, 0) AS BIGINT) AS t4,
+  CAST(COALESCE(m2.n1, 0) AS BIGINT) AS t5
+FROM hornbeam_1 AS b
+LEFT JOIN hornbeam_7 AS m0
+  ON m0.k0 = b.k0
+LEFT JOIN hornbeam_6 AS m1
+  ON m1.c0 = b.k0
+LEFT JOIN hornbeam_4 AS m2
+  ON m2.k0 = b.k0

@@ -1,0 +1,69 @@
+WITH example_keys AS (
+  SELECT
+    e."arg1" AS k0
+  FROM "examples" AS e
+), facts_friends AS (
+  SELECT DISTINCT
+    f."arg1" AS c0,
+    f."arg2" AS c1
+  FROM "friends" AS f
+  WHERE
+    NOT f."arg1" IS NULL AND NOT f."arg2" IS NULL
+), facts_smokes AS (
+  SELECT DISTINCT
+    f."arg1" AS c0
+  FROM "smokes" AS f
+  WHERE
+    NOT f."arg1" IS NULL
+), message_1 AS (
+  /* for each A: friends(A,B), smokes(B) */
+  SELECT
+    f.c0 AS k0,
+    COUNT(*) AS n0
+  FROM facts_friends AS f
+  INNER JOIN facts_smokes AS m0
+    ON m0.c0 = f.c1
+  GROUP BY
+    f.c0
+), message_2 AS (
+  /* for each A: friends(A,B), friends(B,C), smokes(C) */
+  SELECT
+    f.c0 AS k0,
+    SUM(m0.n0) AS n0
+  FROM facts_friends AS f
+  INNER JOIN message_1 AS m0
+    ON m0.k0 = f.c1
+  GROUP BY
+    f.c0
+), clause_counts AS (
+  SELECT
+    b.k0,
+    COALESCE(m0.n0, 0) AS t0
+  FROM example_keys AS b
+  LEFT JOIN message_2 AS m0
+    ON m0.k0 = b.k0
+), clause_features AS (
+  SELECT
+    k0,
+    t0 AS true_1, /* risk(A) :- friends(A,B), friends(B,C), smokes(C). */
+    100 - t0 AS false_1
+  FROM clause_counts
+), example_scores AS (
+  SELECT
+    *,
+    CAST(-1.0 + (
+      (
+        0.5 + 0.25 * CAST(true_1 AS DOUBLE)
+      ) + -0.125 * CAST(false_1 AS DOUBLE)
+    ) AS DOUBLE) AS score
+  FROM clause_features
+)
+SELECT
+  k0 AS "arg1",
+  true_1,
+  false_1,
+  score,
+  1.0 / (
+    1.0 + EXP(-CASE WHEN score > 700 THEN 700 WHEN score < -700 THEN -700 ELSE score END)
+  ) AS probability
+FROM example_scores

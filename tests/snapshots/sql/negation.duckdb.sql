@@ -1,0 +1,103 @@
+WITH example_keys AS (
+  SELECT
+    e."arg1" AS k0
+  FROM "examples" AS e
+), facts_friends AS (
+  SELECT DISTINCT
+    f."arg1" AS c0,
+    f."arg2" AS c1
+  FROM "friends" AS f
+  WHERE
+    NOT f."arg1" IS NULL AND NOT f."arg2" IS NULL
+), facts_job AS (
+  SELECT DISTINCT
+    f."arg1" AS c0,
+    f."arg2" AS c1
+  FROM "job" AS f
+  WHERE
+    NOT f."arg1" IS NULL AND NOT f."arg2" IS NULL
+), facts_smokes AS (
+  SELECT DISTINCT
+    f."arg1" AS c0
+  FROM "smokes" AS f
+  WHERE
+    NOT f."arg1" IS NULL
+), population_1 AS (
+  /* the population of work */
+  SELECT
+    COUNT(*) AS n
+  FROM (
+    SELECT DISTINCT
+      c1 AS constant
+    FROM facts_job
+  ) AS constants
+), message_1 AS (
+  /* for each A: friends(A,B) */
+  SELECT
+    f.c0 AS k0,
+    COUNT(*) AS n0
+  FROM facts_friends AS f
+  GROUP BY
+    f.c0
+), message_2 AS (
+  /* for each A: job(A,B) */
+  SELECT
+    f.c0 AS k0,
+    COUNT(*) AS n0
+  FROM facts_job AS f
+  GROUP BY
+    f.c0
+), message_3 AS (
+  /* for each A: friends(A,B), smokes(B) */
+  SELECT
+    f.c0 AS k0,
+    COUNT(*) AS n0
+  FROM facts_friends AS f
+  INNER JOIN facts_smokes AS m0
+    ON m0.c0 = f.c1
+  GROUP BY
+    f.c0
+), clause_counts AS (
+  SELECT
+    b.k0,
+    (
+      SELECT
+        n
+      FROM population_1
+    ) * COALESCE(m0.n0, 0) - COALESCE(m0.n0, 0) * COALESCE(m1.n0, 0) - (
+      SELECT
+        n
+      FROM population_1
+    ) * COALESCE(m2.n0, 0) + COALESCE(m2.n0, 0) * COALESCE(m1.n0, 0) AS t0
+  FROM example_keys AS b
+  LEFT JOIN message_1 AS m0
+    ON m0.k0 = b.k0
+  LEFT JOIN message_2 AS m1
+    ON m1.k0 = b.k0
+  LEFT JOIN message_3 AS m2
+    ON m2.k0 = b.k0
+), clause_features AS (
+  SELECT
+    k0,
+    t0 AS true_1, /* risk(A) :- friends(A,B), not job(A,C), not smokes(B). */
+    100 - t0 AS false_1
+  FROM clause_counts
+), example_scores AS (
+  SELECT
+    *,
+    CAST(-1.0 + (
+      (
+        0.5 + 0.25 * CAST(true_1 AS DOUBLE)
+      ) + -0.125 * CAST(false_1 AS DOUBLE)
+    ) AS DOUBLE) AS score
+  FROM clause_features
+)
+SELECT
+  k0 AS "arg1",
+  true_1,
+  false_1,
+  score,
+  1.0 / (
+    1.0 + EXP(-CASE WHEN score > 700 THEN 700 WHEN score < -700 THEN -700 ELSE score END)
+  ) AS probability
+FROM example_scores

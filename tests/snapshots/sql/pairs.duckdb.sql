@@ -1,0 +1,66 @@
+WITH example_keys AS (
+  SELECT
+    e."arg1" AS k0,
+    e."arg2" AS k1
+  FROM "examples" AS e
+), facts_publication AS (
+  SELECT DISTINCT
+    f."arg1" AS c0,
+    f."arg2" AS c1
+  FROM "publication" AS f
+  WHERE
+    NOT f."arg1" IS NULL AND NOT f."arg2" IS NULL
+), bindings_1 AS (
+  SELECT DISTINCT
+    k0 AS k0,
+    k1 AS k1
+  FROM example_keys
+), message_1 AS (
+  /* for each A, B: publication(C,A), publication(C,B) */
+  SELECT
+    g.k0 AS k0,
+    g.k1 AS k1,
+    COUNT(*) AS n0
+  FROM bindings_1 AS g
+  INNER JOIN facts_publication AS f
+    ON f.c1 = g.k0
+  INNER JOIN facts_publication AS m0
+    ON m0.c0 = f.c0 AND m0.c1 = g.k1
+  GROUP BY
+    g.k0,
+    g.k1
+), clause_counts AS (
+  SELECT
+    b.k0,
+    b.k1,
+    COALESCE(m0.n0, 0) AS t0
+  FROM example_keys AS b
+  LEFT JOIN message_1 AS m0
+    ON m0.k0 = b.k0 AND m0.k1 = b.k1
+), clause_features AS (
+  SELECT
+    k0,
+    k1,
+    t0 AS true_1, /* advisedby(A,B) :- publication(C,A), publication(C,B). */
+    100 - t0 AS false_1
+  FROM clause_counts
+), example_scores AS (
+  SELECT
+    *,
+    CAST(-1.0 + (
+      (
+        0.5 + 0.25 * CAST(true_1 AS DOUBLE)
+      ) + -0.125 * CAST(false_1 AS DOUBLE)
+    ) AS DOUBLE) AS score
+  FROM clause_features
+)
+SELECT
+  k0 AS "arg1",
+  k1 AS "arg2",
+  true_1,
+  false_1,
+  score,
+  1.0 / (
+    1.0 + EXP(-CASE WHEN score > 700 THEN 700 WHEN score < -700 THEN -700 ELSE score END)
+  ) AS probability
+FROM example_scores

@@ -101,7 +101,7 @@ def read_step(fields: Fields, schema: Schema) -> Step:
     clause = parse_clause(fields.text("clause"), schema)
     return Step(
         number=fields.whole("step"),
-        weighted=WeightedClause(clause, (w0, w1, w2), fields.whole("total")),
+        weighted=WeightedClause(clause, (w0, w1, w2), fields.whole("total"), fields.text("feature")),
         error_before=fields.number("error_before"),
         error_after=fields.number("error_after"),
         log_loss=fields.number("log_loss"),
@@ -164,7 +164,6 @@ def fingerprint(
 
 Hashes = npt.NDArray[np.uint64]
 """Two independent hashes of 64 bits for each thing, one row each."""
-_ODD = np.uint64(0x9E3779B97F4A7C15)
 _ROWS = 1 << 16
 
 
@@ -185,8 +184,8 @@ def _row_hash(names: Sequence[Hashes], columns: Sequence[Codes]) -> tuple[int, i
     for start in range(0, len(columns[0]), _ROWS):
         mixed = np.zeros((2, 1), dtype=np.uint64)
         for hashes, column in zip(names, columns, strict=True):
-            # Multiplying between columns tells friends(ann,bob) from friends(bob,ann).
-            mixed = _mixed(mixed * _ODD + hashes[:, column[start : start + _ROWS]])
+            # Mixing between columns tells friends(ann,bob) from friends(bob,ann).
+            mixed = _mixed(mixed + hashes[:, column[start : start + _ROWS]])
         part = _set_hash(mixed)
         first, second = first + part[0], second + part[1]
     return first % 2**64, second % 2**64

@@ -5,8 +5,8 @@ count is the product of theirs. A component becomes a *message*: a table from va
 variables where it is attached (its anchors) to a number; no row means 0. A message joins one
 relation, its root, with the messages of what hangs on the root's variables, and sums out the
 rest; comparisons of the root's variables are conditions on its rows. A component whose anchors
-meet in no literal is counted only for values that occur: its *guard* lists them. Negation is gone
-before: ``t(body, not l) = N_new*t(body) - t(body, l)``.
+meet in no literal is counted only for values that occur: its *guard* lists them. In a cycle there
+may be several roots. Negation is gone before: ``t(body, not l) = N_new*t(body) - t(body, l)``.
 
 Equal components give equal messages, whatever the clause. Messages of one *shape* differ only in
 constants, comparisons and children, so that one pass over the root computes many of them.
@@ -50,27 +50,38 @@ class Projection(NamedTuple):
 Guard = Bindings | Projection
 
 
-class Shape(NamedTuple):
-    """What messages share: number of anchors, guard, and the root with its constants left open.
+class Root(NamedTuple):
+    """An atom over the variables of a shape; an argument that is a constant is None."""
 
-    Variables are numbered: anchors first, then the root's other variables by first use. An
-    argument that is a constant is None.
-    """
-
-    anchors: int
-    guard: Guard | None
     predicate: str
     args: tuple[int | None, ...]
 
 
+class Shape(NamedTuple):
+    """What messages share: number of anchors, guard, and the roots with their constants left open.
+
+    Variables are numbered: anchors first, then the roots' other variables by first use. There is
+    one root but for a cycle, in which nothing can be summed out before the next atom is joined.
+    """
+
+    anchors: int
+    guard: Guard | None
+    roots: tuple[Root, ...]
+
+    @property
+    def sums_out(self) -> bool:
+        """Whether a root has a variable that is no anchor."""
+        return any(arg is not None and arg >= self.anchors for root in self.roots for arg in root.args)
+
+
 class Message(NamedTuple):
-    """From values of the anchors to a number: the sum, over the root's facts, of the children's products."""
+    """From values of the anchors to a number: the sum, over the roots' join, of the children's products."""
 
     shape: Shape
     constants: tuple[str, ...]
     children: tuple[Attached, ...]
     comparisons: tuple[Comparison, ...] = ()
-    """of the root's variables that are no anchors"""
+    """of the roots' variables that are no anchors"""
 
     @property
     def is_relation(self) -> bool:
@@ -81,7 +92,8 @@ class Message(NamedTuple):
             and not self.children
             and not self.comparisons
             and shape.guard is None
-            and set(shape.args) == set(range(shape.anchors))
+            and len(shape.roots) == 1
+            and set(shape.roots[0].args) == set(range(shape.anchors))
         )
 
 
@@ -181,11 +193,11 @@ def _add_literals(message: Message, names: dict[int, int], body: list[Literal]) 
     used = {variable for literal in body for variable in literal_variables(literal)} | set(names.values())
     fresh = iter(range(max(used, default=-1) + 1, 1000))
     constants = iter(message.constants)
-    args = tuple(
-        next(constants) if arg is None else names[arg] if arg in names else names.setdefault(arg, next(fresh))
-        for arg in message.shape.args
-    )
-    body.append(Atom(message.shape.predicate, args))
+    for predicate, args in message.shape.roots:
+        for arg in args:
+            if arg is not None and arg not in names:
+                names[arg] = next(fresh)
+        body.append(Atom(predicate, tuple(next(constants) if arg is None else names[arg] for arg in args)))
     body += [rename(comparison, names) for comparison in message.comparisons]
     for child in message.children:
         _add_literals(
@@ -252,31 +264,45 @@ def _planned(body: tuple[Literal, ...], anchors: int, guard: Guard | None) -> Me
         roots = [atom for atom in component if wanted <= set(atom.args)]
     else:
         roots = [atom for atom in component if wanted & set(atom.args)]
-    return min((_rooted(component, comparisons, root, anchors, guard) for root in roots), key=_difficulty)
+    return min((_rooted(component, comparisons, (root,), anchors, guard) for root in roots), key=_difficulty)
 
 
 def _rooted(
     component: Sequence[Atom],
     comparisons: Sequence[Comparison],
-    root: Atom,
+    roots: tuple[Atom, ...],
     anchors: int,
     guard: Guard | None,
 ) -> Message:
     names = {number: number for number in range(anchors)}
-    for variable in literal_variables(root):
-        names.setdefault(variable, len(names))
+    for root in roots:
+        for variable in literal_variables(root):
+            names.setdefault(variable, len(names))
     bound = set(range(len(names)))
     for atom in component:
         for variable in literal_variables(atom):
             names.setdefault(variable, len(names))
-    args = tuple(names[term] if isinstance(term, int) else None for term in root.args)
-    constants = tuple(term for term in root.args if isinstance(term, str))
-    shape = Shape(anchors, guard, root.predicate, args)
-    rest = [rename_atom(atom, names) for atom in component if atom != root]
+    rest = {rename_atom(atom, names): atom for atom in component if atom not in roots}
+    parts = _components(list(rest), bound)
+    for part, at in parts:
+        if len(at) == len(bound) and not _meet(part, at):
+            # A guard would list every row of this join: it is joined on instead.
+            links = [rest[atom] for atom in part if bound & set(atom.args)]
+            more = (_rooted(component, comparisons, (*roots, link), anchors, guard) for link in links)
+            return min(more, key=_difficulty)
+    shape = Shape(
+        anchors,
+        guard,
+        tuple(
+            Root(root.predicate, tuple(names[term] if isinstance(term, int) else None for term in root.args))
+            for root in roots
+        ),
+    )
+    constants = tuple(term for root in roots for term in root.args if isinstance(term, str))
     compared = [c._replace(variable=names[c.variable]) for c in comparisons]
     children = [
         Attached(_message(part, compared, at, None if _meet(part, at) else Projection(shape, at)), at)
-        for part, at in _components(rest, bound)
+        for part, at in parts
     ]
     here = sorted((comparison for comparison in compared if comparison.variable in bound), key=repr)
     return Message(shape, constants, tuple(sorted(children, key=repr)), tuple(here))

@@ -110,12 +110,12 @@ class _Joins:
     def _place(self, attached: Attached) -> tuple[str, tuple[int, ...]]:
         message, at = attached
         if message.is_relation:
-            shape = message.shape
-            terms = tuple(at[arg] for arg in shape.args if arg is not None)
-            place = (f"relation {shape.predicate}", terms)
+            ((predicate, args),) = message.shape.roots
+            terms = tuple(at[arg] for arg in args if arg is not None)
+            place = (f"relation {predicate}", terms)
             if place not in self._joins:
                 alias = self._alias(place)
-                relation = self._source.relation(shape.predicate)
+                relation = self._source.relation(predicate)
                 on = [
                     exp.EQ(this=relation.column(position, alias), expression=self._values[term].copy())
                     for position, term in enumerate(terms)
@@ -139,7 +139,7 @@ class _Joins:
 
 @dataclass(frozen=True, slots=True)
 class _Root:
-    """The join of guard and root that all messages of a shape start from."""
+    """The join of guard and roots that all messages of a shape start from."""
 
     select: exp.Select
     values: dict[int, exp.Expr]
@@ -149,35 +149,36 @@ class _Root:
 
 
 def _root(source: SqlSource, shape: Shape, guards: Mapping[Guard, str]) -> _Root:
-    relation = source.relation(shape.predicate)
-    types = source.schema.types_of(shape.predicate)
-    values: dict[int, exp.Expr] = {}
+    select = exp.Select()
+    root = _Root(select, {}, {}, [], [])
     if shape.guard is not None:
-        values = {number: own_column(f"k{number}", "g") for number in range(shape.anchors)}
-    of_variable: dict[int, str] = {}
-    conditions: list[exp.Expr] = []
-    constant_columns: list[exp.Expr] = []
-    constant_types: list[str] = []
-    for position, (arg, type_name) in enumerate(zip(shape.args, types, strict=True)):
-        here = relation.column(position, "f")
-        if arg is None:
-            constant_columns.append(here)
-            constant_types.append(type_name)
-            continue
-        of_variable[arg] = type_name
-        if arg in values:
-            conditions.append(exp.EQ(this=here, expression=values[arg].copy()))
+        select.from_(own_table(guards[shape.guard], "g"), copy=False)
+        root.values.update({number: own_column(f"k{number}", "g") for number in range(shape.anchors)})
+    for number, (predicate, args) in enumerate(shape.roots):
+        alias = f"f{number}" if number else "f"
+        relation = source.relation(predicate)
+        facts = aliased(relation.item, alias)
+        conditions: list[exp.Expr] = []
+        for position, (arg, type_name) in enumerate(
+            zip(args, source.schema.types_of(predicate), strict=True)
+        ):
+            here = relation.column(position, alias)
+            if arg is None:
+                root.constant_columns.append(here)
+                root.constant_types.append(type_name)
+                continue
+            root.types[arg] = type_name
+            if arg in root.values:
+                conditions.append(exp.EQ(this=here, expression=root.values[arg].copy()))
+            else:
+                root.values[arg] = here
+        if number or shape.guard is not None:
+            select.join(facts, on=conjunction(conditions), join_type="INNER", copy=False)
         else:
-            values[arg] = here
-    facts = aliased(relation.item, "f")
-    if shape.guard is None:
-        select = exp.Select().from_(facts, copy=False)
-        if conditions:
-            select = select.where(*conditions, copy=False)
-    else:
-        select = exp.Select().from_(own_table(guards[shape.guard], "g"), copy=False)
-        select = select.join(facts, on=conjunction(conditions), join_type="INNER", copy=False)
-    return _Root(select, values, of_variable, constant_columns, constant_types)
+            select.from_(facts, copy=False)
+            if conditions:
+                select.where(*conditions, copy=False)
+    return root
 
 
 def message_query(
@@ -200,8 +201,7 @@ def message_query(
             select = select.where(condition, copy=False)
     select = joins.add_to(select, len(messages))
     keys = [root.values[number].copy() for number in range(shape.anchors)]
-    rows_repeat = not one_choice or any(arg is not None and arg >= shape.anchors for arg in shape.args)
-    summed = rows_repeat or not keys
+    summed = shape.sums_out or not one_choice or not keys
     numbers = []
     for message in messages:
         factors = [

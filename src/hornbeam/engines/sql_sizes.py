@@ -73,12 +73,12 @@ class Sizes:
         """At most so many keys has a message of the shape."""
         if shape.guard is not None:
             return self.guard(shape.guard)
-        rows = self._statistics.rows(shape.predicate)
         if shape.anchors == 0:
             return 1
+        predicate, args = shape.roots[0]
         if shape.anchors == 1:
-            return min(rows, self._statistics.sizes(shape.predicate, shape.args.index(0)).distinct)
-        return rows
+            return self._statistics.sizes(predicate, args.index(0)).distinct
+        return self._statistics.rows(predicate)
 
     def guard(self, guard: Guard) -> int:
         """How many rows a guard has: known for examples, estimated by average fan-out for others."""
@@ -93,30 +93,34 @@ class Sizes:
 
     def _joined(self, projection: Projection) -> int:
         shape = projection.of
-        rows = self._statistics.rows(shape.predicate)
-        if shape.guard is None:
-            return rows
-        averages = [
-            -(-rows // max(self._statistics.sizes(shape.predicate, position).distinct, 1))
-            for position, arg in enumerate(shape.args)
-            if arg is not None and arg < shape.anchors
-        ]
-        return self.guard(shape.guard) * max(1, min(averages, default=rows))
+        joined = 1 if shape.guard is None else self.guard(shape.guard)
+        known = set() if shape.guard is None else set(range(shape.anchors))
+        for predicate, args in shape.roots:
+            rows = self._statistics.rows(predicate)
+            averages = [
+                -(-rows // max(self._statistics.sizes(predicate, position).distinct, 1))
+                for position, arg in enumerate(args)
+                if arg in known
+            ]
+            joined *= max(1, min(averages, default=rows))
+            known.update(arg for arg in args if arg is not None)
+        return joined
 
     def _fan_out(self, shape: Shape) -> int:
-        """At most so many facts of the root share the values of the anchors."""
-        types = self._schema.types_of(shape.predicate)
-        fixed: list[int] = []
-        seen: set[int] = set()
-        possible = 1
-        for position, arg in enumerate(shape.args):
-            if arg is None or arg < shape.anchors:
-                fixed.append(position)
-            elif arg not in seen:
-                seen.add(arg)
-                possible *= max(1, self._statistics.population(types[position]))
-        if not seen:
-            return 1
-        facts = [self._statistics.sizes(shape.predicate, position).largest for position in fixed]
-        facts.append(self._statistics.rows(shape.predicate))
-        return max(1, min(possible, *facts))
+        """At most so many rows of the roots' join share the values of the anchors."""
+        known = set(range(shape.anchors))
+        joined = 1
+        for predicate, args in shape.roots:
+            types = self._schema.types_of(predicate)
+            new: set[int] = set()
+            facts = [self._statistics.rows(predicate)]
+            possible = 1
+            for position, arg in enumerate(args):
+                if arg is None or arg in known:
+                    facts.append(self._statistics.sizes(predicate, position).largest)
+                elif arg not in new:
+                    new.add(arg)
+                    possible *= max(1, self._statistics.population(types[position]))
+            known |= new
+            joined *= max(1, min(possible, *facts))
+        return joined

@@ -9,33 +9,16 @@ WITH example_keys AS (
   FROM "friends" AS f
   WHERE
     NOT f."arg1" IS NULL AND NOT f."arg2" IS NULL
-), bindings_1 AS (
-  SELECT DISTINCT
-    f.c0 AS k0,
-    f.c1 AS k1
-  FROM facts_friends AS f
 ), message_1 AS (
-  /* for each A, B: friends(B,C), friends(C,A) */
-  SELECT
-    g.k0 AS k0,
-    g.k1 AS k1,
-    COUNT(*) AS n0
-  FROM bindings_1 AS g
-  INNER JOIN facts_friends AS f
-    ON f.c0 = g.k1
-  INNER JOIN facts_friends AS m0
-    ON m0.c0 = f.c1 AND m0.c1 = g.k0
-  GROUP BY
-    g.k0,
-    g.k1
-), message_2 AS (
   /* for each A: friends(A,B), friends(B,C), friends(C,A) */
   SELECT
     f.c0 AS k0,
-    SUM(m0.n0) AS n0
+    COUNT(*) AS n0
   FROM facts_friends AS f
-  INNER JOIN message_1 AS m0
-    ON m0.k0 = f.c0 AND m0.k1 = f.c1
+  INNER JOIN facts_friends AS f1
+    ON f1.c0 = f.c1
+  INNER JOIN facts_friends AS m0
+    ON m0.c0 = f1.c1 AND m0.c1 = f.c0
   GROUP BY
     f.c0
 ), clause_counts AS (
@@ -43,7 +26,7 @@ WITH example_keys AS (
     b.k0,
     COALESCE(m0.n0, 0) AS t0
   FROM example_keys AS b
-  LEFT JOIN message_2 AS m0
+  LEFT JOIN message_1 AS m0
     ON m0.k0 = b.k0
 ), clause_features AS (
   SELECT

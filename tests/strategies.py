@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from hornbeam.clauses import Atom, Clause, Literal, Not, Term, format_literal, head_atom
+from hornbeam.clauses import Atom, Clause, Comparison, Literal, Not, Term, format_literal, head_atom
 from hornbeam.database import UNKNOWN, Codes, Database, build
 from hornbeam.modes import Argument, Kind, Mode
-from hornbeam.schema import Schema
+from hornbeam.schema import DATE, NUMBER, Schema, read_value
 
 CASES = int(os.environ.get("HORNBEAM_CASES", "2000"))
 """Random cases in the main property of the engines; the laws draw a tenth each."""
@@ -26,6 +26,14 @@ TYPES = ("thing", "place", "day")
 PREDICATES = ("p", "q", "r", "s")
 NAMES = ("a", "Bob", "it's", "7", "naïve Ω", "-1.5", "B", "_", 'say "hi"', "back\\slash", "not", "", "end.")
 """Constants as they come: upper case, quotes, numbers, unicode, words with a meaning, nothing."""
+NUMBERS = ("35", "7", "-1.5", "351", "0", "7.0", "1e3", "2.50", "0.1")
+DATES = ("1998-03-01", "1998-03-01T12:30:00", "1970-01-01", "2001-12-31", "0001-01-01", "1998-03-02")
+NAMES_OF = {None: NAMES, NUMBER: NUMBERS, DATE: DATES}
+"""Constants by the kind of their type; 7 and 7.0 are two constants of one value."""
+THRESHOLDS = {
+    NUMBER: [*map(read_value, NUMBERS), 3.0, -1e300, 1e300],
+    DATE: [*map(read_value, DATES), read_value("1969-12-31T23:59:59.999999")],
+}
 STRANGER = "stranger"
 """A constant that no database here has."""
 
@@ -62,6 +70,9 @@ def describe(database: Database) -> list[str]:
     schema = database.schema
     lines = ["predicates"]
     lines += [f"    {format_literal(Atom(name, types))}" for name, types in schema.predicates.items()]
+    if schema.numeric:
+        lines.append("numeric")
+        lines += [f"    {format_literal(Atom(name, (kind,)))}" for name, kind in schema.numeric.items()]
     lines.append("constants")
     for type_name, population in database.populations.items():
         lines += [f"    {format_literal(Atom(type_name, (name,)))}" for name in population.names]
@@ -85,11 +96,14 @@ def _signatures(types: Sequence[str]) -> list[tuple[str, ...]]:
 
 @st.composite
 def schemas(draw: st.DrawFn) -> Schema:
-    """One to three types, a target and one to four predicates of one to three arguments."""
+    """One to three types, some numeric, a target and one to four predicates of one to three arguments."""
     types = TYPES[: draw(st.integers(1, 3))]
     signature = st.sampled_from(_signatures(types))
     names = (TARGET, *PREDICATES[: draw(st.integers(1, 4))])
-    return Schema({name: draw(signature) for name in names})
+    predicates = {name: draw(signature) for name in names}
+    kinds = {name: draw(st.sampled_from((None, None, NUMBER, DATE))) for name in types}
+    used = {name for each in predicates.values() for name in each}
+    return Schema(predicates, {name: kind for name, kind in kinds.items() if kind and name in used})
 
 
 @st.composite
@@ -98,8 +112,9 @@ def databases(draw: st.DrawFn, schema: Schema) -> Database:
     constants = {}
     for type_name in schema.types():
         size = draw(st.sampled_from((1, 2, 3, 4, 5, 2, 3, 4, 5, 3, 4, 5, 0)))
-        first = draw(st.integers(0, len(NAMES) - 1))
-        constants[type_name] = [NAMES[(first + i) % len(NAMES)] for i in range(size)]
+        names = NAMES_OF[schema.numeric.get(type_name)]
+        first = draw(st.integers(0, len(names) - 1))
+        constants[type_name] = [names[(first + i) % len(names)] for i in range(size)]
     facts = {}
     for predicate, types in schema.predicates.items():
         # The target has facts too, sometimes: counting does not care which predicate is the target.
@@ -125,9 +140,13 @@ def databases(draw: st.DrawFn, schema: Schema) -> Database:
 
 @st.composite
 def bodies(
-    draw: st.DrawFn, database: Database, start: tuple[Literal, ...] = (), most_literals: int = 5
+    draw: st.DrawFn,
+    database: Database,
+    start: tuple[Literal, ...] = (),
+    most_literals: int = 5,
+    comparisons: bool = True,
 ) -> tuple[Literal, ...]:
-    """Well-typed literals after ``start``: shared and repeated variables, constants, negation.
+    """Well-typed literals after ``start``: shared and repeated variables, constants, negation, comparisons.
 
     Nothing makes a literal touch the head, so components apart from it, and cycles, come by.
     """
@@ -140,6 +159,10 @@ def bodies(
     strangers = {"none": (), "known": (), "any": (STRANGER,)}
     constants = draw(st.sampled_from(("none", "none", "known", "any")))
     for _ in range(draw(st.integers(1, most_literals - len(start)))):
+        numeric = [variable for variable in types if types[variable] in schema.numeric]
+        if comparisons and numeric and draw(st.sampled_from((False, True))):
+            body.append(draw(comparisons_of(numeric, types, schema)))
+            continue
         predicate = draw(st.sampled_from(tuple(schema.predicates)))
         args: list[Term] = []
         for type_name in schema.types_of(predicate):
@@ -157,6 +180,17 @@ def bodies(
         atom = Atom(predicate, tuple(args))
         body.append(Not(atom) if draw(st.sampled_from((False, False, True))) else atom)
     return tuple(body)
+
+
+@st.composite
+def comparisons_of(
+    draw: st.DrawFn, variables: Sequence[int], types: dict[int, str], schema: Schema
+) -> Comparison:
+    """A comparison of one of these variables, which are numeric."""
+    variable = draw(st.sampled_from(variables))
+    operator = draw(st.sampled_from((">=", "<")))
+    values = THRESHOLDS[schema.numeric[types[variable]]]
+    return Comparison(variable, operator, draw(st.sampled_from(values)))
 
 
 @st.composite

@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 
 from every_engine import ENGINES
 from hornbeam.clauses import Atom, Clause, Literal, Not, atom_of, literal_variables, rename
-from hornbeam.database import Codes, Database, build
+from hornbeam.database import UNKNOWN, Codes, Database, build
 from hornbeam.engines.contract import INT64_MAX, Counts, Engine, Skipped
 from hornbeam.engines.naive import NaiveEngine
-from strategies import CASES, STRANGER, TARGET, Case, assignments, bodies, cases
+from hornbeam.schema import DATE, NUMBER
+from strategies import CASES, STRANGER, TARGET, Case, assignments, bodies, cases, comparisons_of
 
 every_engine = pytest.mark.parametrize("engine", ENGINES.values(), ids=ENGINES.keys())
 every_other_engine = pytest.mark.parametrize(
@@ -175,7 +176,7 @@ def test_a_literal_without_a_new_variable_never_raises_the_count(
 def test_a_literal_and_its_negation_share_the_assignments(
     engine: type[Engine], case: Case, data: st.DataObject
 ) -> None:
-    clause, literal = _extension(case, data)
+    clause, literal = _extension(case, data, comparisons=False)
     types = case.database.schema.variable_types(_with(clause, literal))
     new = _new_variables(clause, literal)
     ways = prod(len(case.database.population(types[variable])) for variable in new)
@@ -190,7 +191,7 @@ def test_a_literal_and_its_negation_share_the_assignments(
 @every_engine
 @given(case=cases(), data=st.data())
 def test_an_unknown_constant_matches_nothing(engine: type[Engine], case: Case, data: st.DataObject) -> None:
-    clause, literal = _extension(case, data)
+    clause, literal = _extension(case, data, comparisons=False)
     predicate, args = atom_of(literal)
     place = data.draw(st.integers(0, len(args) - 1))
     atom = Atom(predicate, (*args[:place], STRANGER, *args[place + 1 :]))
@@ -220,10 +221,11 @@ def test_copies_of_every_constant_multiply_the_counts(engine: type[Engine], case
 # --- helpers ---------------------------------------------------------------------------------
 
 
-def _extension(case: Case, data: st.DataObject) -> tuple[Clause, Literal]:
+def _extension(case: Case, data: st.DataObject, comparisons: bool = True) -> tuple[Clause, Literal]:
     """A clause of the case and one literal more, which may bring new variables."""
     clause = case.clauses[0]
-    body = data.draw(bodies(case.database, clause.body, most_literals=len(clause.body) + 1))
+    most = len(clause.body) + 1
+    body = data.draw(bodies(case.database, clause.body, most, comparisons))
     return clause, body[-1]
 
 
@@ -274,15 +276,51 @@ def _copied(database: Database, copies: int) -> Database:
     The first copy keeps the name, so that constants in clauses name one copy.
     """
 
-    def copied(name: str) -> list[str]:
-        return [name, *(f"{name} copy {number}" for number in range(1, copies))]
+    def copied(name: str, type_name: str) -> list[str]:
+        kind = database.schema.numeric.get(type_name)
+        return [name, *(_copy(name, kind, number) for number in range(1, copies))]
 
     ranges = {
-        type_name: [copy for name in population.names for copy in copied(name)]
+        type_name: [copy for name in population.names for copy in copied(name, type_name)]
         for type_name, population in database.populations.items()
     }
     columns = {}
     for predicate, rows in _named_facts(database).items():
-        many = [row for fact in rows for row in product(*map(copied, fact))]
+        types = database.schema.types_of(predicate)
+        many = [row for fact in rows for row in product(*map(copied, fact, types))]
         columns[predicate] = [[row[i] for row in many] for i in range(database.schema.arity(predicate))]
     return build(database.schema, (), columns, ranges=ranges)
+
+
+def _copy(name: str, kind: str | None, number: int) -> str:
+    """Another name; of a numeric type, one that spells the same value."""
+    if kind == NUMBER:
+        sign = "-" if name.startswith("-") else ""
+        return sign + "0" * number + name.removeprefix(sign)
+    if kind == DATE:  # parts of a microsecond are cut off
+        return name + ("" if "T" in name else "T00:00:00") + f".000000{number:03}"
+    return f"{name} copy {number}"
+
+
+# --- comparisons -----------------------------------------------------------------------------
+
+
+@every_engine
+@given(case=cases(), data=st.data())
+def test_the_two_sides_of_a_comparison_share_the_assignments(
+    engine: type[Engine], case: Case, data: st.DataObject
+) -> None:
+    clause = case.clauses[0]
+    schema = case.database.schema
+    types = schema.variable_types(clause)
+    numeric = [variable for variable in types if types[variable] in schema.numeric]
+    assume(numeric)
+    comparison = data.draw(comparisons_of(numeric, types, schema))
+    counter = engine(case.database)
+    body = true_counts(counter, clause, case.keys)
+    one = true_counts(counter, _with(clause, comparison), case.keys)
+    other = true_counts(counter, _with(clause, comparison.negated()), case.keys)
+    for key, all_of_it, first, second in zip(case.keys.tolist(), body, one, other, strict=True):
+        unknown = comparison.variable < len(key) and key[comparison.variable] == UNKNOWN
+        # An unknown key has no value and is on neither side.
+        assert first + second == (0 if unknown else all_of_it)

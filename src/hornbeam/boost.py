@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
@@ -21,14 +21,19 @@ from hornbeam.checkpoint import Checkpoint, fingerprint, read_step
 from hornbeam.clauses import Clause, format_literal, head_atom
 from hornbeam.database import Codes, Database
 from hornbeam.engines.contract import Engine, Session, Skipped
+from hornbeam.engines.kept import LOG_UNIT, KeptCounts
 from hornbeam.errors import DataError, SchemaError
 from hornbeam.history import ALL_STEPS, INTERRUPTED, NO_GAIN, TIME_LIMIT, History, Record, Step
-from hornbeam.model import Floats, Model, WeightedClause, sigmoid
+from hornbeam.model import COUNT, LOG, Floats, Model, WeightedClause, feature_of, sigmoid
 from hornbeam.options import BASE_RATE, PRESETS, FitOptions
 from hornbeam.refine import Language, additions, memoised
-from hornbeam.ridge import GRADIENT_BITS, Integers, Response, Ridge, response, round_weight
+from hornbeam.refit import Refitted, refitted
+from hornbeam.ridge import GRADIENT_BITS, Integers, Response, Ridge, Slope, response, round_weight
 from hornbeam.sampling import sampled
 from hornbeam.search import Fitting, Refine, SearchOptions, search
+
+CAUTION = 5.0
+"""A clause is chosen under so many times the penalty of its final weight: a rare one must earn its place."""
 
 Labels = npt.NDArray[np.int8]
 Pause = Callable[[], None]
@@ -68,11 +73,18 @@ class BoostOptions(SearchOptions, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """A way to boost clauses: the learner's name, the fit of a clause, and how many clauses a step adds."""
+    """A way to boost clauses: the learner's name, the fit of a clause, and what else it does.
+
+    ``refit`` is the ridge penalty under which all weights are fitted anew after each step, if so.
+    """
 
     learner: str
     fitting: Callable[[Response], Fitting]
     clauses_per_step: int = 1
+    feature: str = COUNT
+    refit: float | None = None
+    length_penalty: float = 0.0
+    diverse: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,6 +98,8 @@ class Problem:
     prior: float
     options: BoostOptions
     way: Way
+    offset: float = 0.0
+    """log-odds to add for the negatives that sampling left out, once all weights are fitted jointly"""
 
 
 class State(NamedTuple):
@@ -95,6 +109,9 @@ class State(NamedTuple):
     steps: tuple[Step, ...] = ()
     skipped: tuple[Skipped, ...] = ()
     ended: str | None = None
+    features: tuple[Floats, ...] = ()
+    """what of each clause is weighted, where all weights are fitted jointly"""
+    joint: Refitted | None = None
 
 
 class _StopRequestedError(Exception):
@@ -116,7 +133,16 @@ def fit(
     Ctrl-C and ``should_stop`` end the fit with the steps done so far and mark it as cut. With a
     checkpoint folder the state is saved after every step, and the same call goes on from there.
     """
-    way = Way("rlr", lambda whole: Ridge(whole, options.l2))
+    way = Way(
+        "rlr",
+        (lambda whole: Slope(whole, CAUTION * options.l2, LOG_UNIT))
+        if options.feature == LOG
+        else (lambda whole: Ridge(whole, options.l2)),
+        feature=options.feature,
+        refit=options.l2 if options.refit else None,
+        length_penalty=options.length_penalty,
+        diverse=options.diverse_beam,
+    )
     return boosted(engine, keys, labels, target, options, way, on_step, checkpoint, should_stop)
 
 
@@ -141,6 +167,7 @@ def boosted(
         saved = Checkpoint(Path(checkpoint), marks, read_step)
     kept = sampled(database, target, keys, labels, options.neg_pos_ratio, options.seed)
     problem = _problem(engine, target, keys[kept], labels[kept], options, way)
+    problem = replace(problem, offset=_offset(labels, labels[kept]))
 
     def start() -> State:
         return init(problem) if saved is None else resumed(problem, saved, database)
@@ -231,7 +258,17 @@ def _add_clause(
     started = time.perf_counter()
     fitting = problem.way.fitting(whole := response(slopes))
     problem.session.set_gradients(slopes)
-    found = search(problem.session, problem.refine, problem.empty, fitting, problem.options, pause)
+    found = search(
+        problem.session,
+        problem.refine,
+        problem.empty,
+        fitting,
+        problem.options,
+        pause,
+        problem.way.length_penalty,
+        () if problem.way.refit is None else {each.weighted.clause for each in state.steps},
+        problem.way.diverse,
+    )
     state = state._replace(skipped=tuple(dict.fromkeys((*state.skipped, *found.skipped))))
     best = found.best
     if best is None:
@@ -241,8 +278,14 @@ def _add_clause(
     before, after = whole.error(), whole.error(fitting.exact_gain(best.sums))
     if after >= before:
         return state, None
-    weighted = WeightedClause(best.clause, fitting.weights(best.sums), best.sums.total)
-    scores = state.scores + _contribution(problem, weighted)
+    weighted = WeightedClause(best.clause, fitting.weights(best.sums), best.sums.total, problem.way.feature)
+    if problem.way.refit is None:
+        scores = state.scores + _contribution(problem, weighted)
+    else:
+        state = _jointly(problem, state, (weighted,))
+        assert state.joint is not None
+        weighted = replace(weighted, weights=(0.0, state.joint.weights[-1], 0.0))
+        scores = state.scores
     info = Step(
         number=number,
         weighted=weighted,
@@ -261,12 +304,32 @@ def resumed(problem: Problem, saved: Checkpoint[Step], database: Database) -> St
     """The state that a checkpoint keeps; scores are what its clauses give, added in order again."""
     steps, skipped, ended = saved.load(database.schema)
     state = init(problem)._replace(steps=steps, skipped=skipped, ended=ended)
+    if problem.way.refit is not None and steps:
+        return _jointly(problem, state, [each.weighted for each in steps])
     if ended is not None:
         return state
     scores = state.scores
     for each in steps:
         scores = scores + _contribution(problem, each.weighted)
     return state._replace(scores=scores)
+
+
+def _jointly(problem: Problem, state: State, added: Sequence[WeightedClause]) -> State:
+    """The state with more clauses, all weights fitted anew."""
+    assert problem.way.refit is not None
+    new = [
+        feature_of(problem.session.column(weighted.clause).astype(np.float64), problem.way.feature)
+        for weighted in added
+    ]
+    features = (*state.features, *new)
+    rows = np.stack(features)
+    joint = refitted(rows, problem.labels, problem.way.refit)
+    return state._replace(features=features, joint=joint, scores=joint.scores(rows))
+
+
+def _offset(all_labels: Labels, labels: Labels) -> float:
+    """The log-odds that a sample of the negatives adds, taken back."""
+    return math.log(np.count_nonzero(labels == 0) / np.count_nonzero(all_labels == 0))
 
 
 def _contribution(problem: Problem, weighted: WeightedClause) -> Floats:
@@ -334,7 +397,7 @@ def _problem(
 ) -> Problem:
     language = language_for(engine.database, target, options.negation, options.n_thresholds)
     prior = prior_of(labels, options.prior)
-    session = engine.session(keys)
+    session = KeptCounts(engine, keys, logarithm=True) if way.feature == LOG else engine.session(keys)
     return Problem(session, memoised(language), language.empty(), labels, prior, options, way)
 
 
@@ -345,5 +408,13 @@ def _result(
     ended = state.ended or reason or ALL_STEPS
     settings = problem.options.settings() | dict(database.origin) | ({"cut": ended} if cut else {})
     clauses = tuple(each.weighted for each in state.steps)
-    model = Model(target, database.schema, problem.prior, clauses, settings, problem.way.learner)
+    prior = problem.prior
+    if state.joint is not None:
+        # The weights of all clauses, not those that each had in its step.
+        prior = round_weight(state.joint.intercept + problem.offset)
+        clauses = tuple(
+            replace(weighted, weights=(0.0, weight, 0.0))
+            for weighted, weight in zip(clauses, state.joint.weights, strict=True)
+        )
+    model = Model(target, database.schema, prior, clauses, settings, problem.way.learner)
     return Fit(model, History(state.steps, ended, cut, state.skipped))

@@ -42,6 +42,10 @@ _OPTIONS = (
     "negation",
     "populations",
     "n_thresholds",
+    "feature",
+    "refit",
+    "length_penalty",
+    "diverse_beam",
 )
 
 
@@ -79,6 +83,10 @@ class RLRClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         negation: Any = PRESET,
         populations: Any = PRESET,
         n_thresholds: Any = PRESET,
+        feature: Any = PRESET,
+        refit: Any = PRESET,
+        length_penalty: Any = PRESET,
+        diverse_beam: Any = PRESET,
         unknown: str = "warn",
         engine: str = "memory",
         memory: int = DEFAULT_MEMORY,
@@ -98,6 +106,10 @@ class RLRClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.negation = negation
         self.populations = populations
         self.n_thresholds = n_thresholds
+        self.feature = feature
+        self.refit = refit
+        self.length_penalty = length_penalty
+        self.diverse_beam = diverse_beam
         self.unknown = unknown
         self.engine = engine
         self.memory = memory

@@ -74,6 +74,7 @@ class Step:
             "clause": str(self.weighted.clause),
             "weights": list(self.weighted.weights),
             "total": self.weighted.total,
+            "feature": self.weighted.feature,
             "error_before": self.error_before,
             "error_after": self.error_after,
             "log_loss": self.log_loss,

@@ -21,25 +21,41 @@ from hornbeam.errors import plural
 from hornbeam.schema import Schema
 
 Floats = npt.NDArray[np.float64]
+COUNT = "count"
+LOG = "log"
+FEATURES = (COUNT, LOG)
+"""What of a clause's counts a model may weigh."""
 Table = tuple[str | Sequence[str], Sequence[str]]
 """A table of a database: its name, or the parts of its name, and its columns."""
 
 
 @dataclass(frozen=True, slots=True)
 class WeightedClause:
-    """A clause, its weight vector ``[w0, w1, w2]``, and its total on the training data."""
+    """A clause, its weight vector ``[w0, w1, w2]``, its total on the training data, and its feature.
+
+    The feature says what of the counts is weighted: the ``count`` itself, or its ``log``, which is
+    ln(1 + count): the hundredth grounding then says less than the first.
+    """
 
     clause: Clause
     weights: tuple[float, float, float]
     total: int
+    feature: str = COUNT
 
     def contribution(self, true: Column, total: int) -> Floats:
-        """``(w0 + w1*t) + w2*f`` for each example."""
+        """``(w0 + w1*t) + w2*f`` for each example, t and f read by the feature."""
         w0, w1, w2 = self.weights
-        return (w0 + w1 * true.astype(np.float64)) + w2 * false_counts(true, total)
+        t = feature_of(true.astype(np.float64), self.feature)
+        return (w0 + w1 * t) + w2 * feature_of(false_counts(true, total), self.feature)
 
     def __str__(self) -> str:
-        return f"[{', '.join(format(weight, '.6g') for weight in self.weights)}] : {self.clause}"
+        weights = ", ".join(format(weight, ".6g") for weight in self.weights)
+        return f"[{weights}]{'' if self.feature == COUNT else f' {self.feature}'} : {self.clause}"
+
+
+def feature_of(counts: Floats, feature: str) -> Floats:
+    """What is weighted of some counts."""
+    return np.log1p(counts) if feature == LOG else counts
 
 
 def false_counts(true: Column, total: int) -> Floats:
@@ -120,7 +136,12 @@ class Model:
 
         of_training = self.populations == "training"
         clauses = [
-            Weighted(weighted.clause, weighted.weights, weighted.total if of_training else None)
+            Weighted(
+                weighted.clause,
+                weighted.weights,
+                weighted.total if of_training else None,
+                logarithm=weighted.feature == LOG,
+            )
             for weighted in self.compact().clauses
         ]
         return scoring_query(
@@ -135,12 +156,13 @@ class Model:
 
         A clause stands where it first stood. Predictions stay the same to 1e-12.
         """
-        weights: dict[tuple[Clause, int], list[tuple[float, float, float]]] = {}
+        weights: dict[tuple[Clause, int, str], list[tuple[float, float, float]]] = {}
         for weighted in self.clauses:
-            place = (canonical(weighted.clause), weighted.total)
+            place = (canonical(weighted.clause), weighted.total, weighted.feature)
             weights.setdefault(place, []).append(weighted.weights)
         merged = tuple(
-            WeightedClause(clause, _added(parts), total) for (clause, total), parts in weights.items()
+            WeightedClause(clause, _added(parts), total, feature)
+            for (clause, total, feature), parts in weights.items()
         )
         return replace(self, clauses=merged)
 

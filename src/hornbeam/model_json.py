@@ -19,7 +19,7 @@ from hornbeam.engines.contract import Engine
 from hornbeam.errors import InputError, ModelError, Place
 from hornbeam.files import write_file
 from hornbeam.json_fields import Fields
-from hornbeam.model import Floats, Model, WeightedClause
+from hornbeam.model import COUNT, FEATURES, Floats, Model, WeightedClause
 from hornbeam.schema import KINDS, Schema
 from hornbeam.syntax import parse_clause
 
@@ -77,7 +77,7 @@ class ModelKind(NamedTuple):
 
 
 HOMES: dict[str, str] = {
-    "agg-lr": "hornbeam.baselines.agg_lr",
+    "agg-lr": "hornbeam.baselines.agg_model",
     "ilp-rlr": "hornbeam.baselines.ilp_rlr",
     "mln-boost": "hornbeam.baselines.mln_boost",
     "rdn-boost": "hornbeam.baselines.tree_model",
@@ -211,6 +211,7 @@ def _layout(document: Mapping[str, object]) -> str:
 def _clause_fields(model: Model) -> dict[str, object]:
     clauses = [
         {"clause": str(weighted.clause), "total": weighted.total, "weights": list(weighted.weights)}
+        | ({} if weighted.feature == COUNT else {"feature": weighted.feature})
         for weighted in model.clauses
     ]
     return {"prior": model.prior, "clauses": clauses}
@@ -234,8 +235,11 @@ def _read_clause(common: Common, fields: Fields) -> WeightedClause:
     if len(weights) != 3:
         raise fields.wrong("weights", "three numbers", list(weights))
     total = fields.whole("total")
+    feature = fields.text("feature") if fields.has("feature") else COUNT
+    if feature not in FEATURES:
+        raise fields.wrong("feature", " or ".join(FEATURES), feature)
     fields.close()
-    return WeightedClause(clause, (weights[0], weights[1], weights[2]), total)
+    return WeightedClause(clause, (weights[0], weights[1], weights[2]), total, feature)
 
 
 WEIGHTED_CLAUSES = ModelKind(_clause_fields, _read_clauses)

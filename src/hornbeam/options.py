@@ -68,6 +68,19 @@ class Number:
 
 
 @dataclass(frozen=True, slots=True)
+class Share:
+    """A number from 0 to less than 1."""
+
+    def take(self, value: object) -> float:
+        if isinstance(value, Real) and not isinstance(value, bool) and 0 <= float(value) < 1:
+            return float(value) + 0.0
+        raise ValueError
+
+    def __str__(self) -> str:
+        return "a number from 0 to less than 1"
+
+
+@dataclass(frozen=True, slots=True)
 class OneOf:
     """One of some words."""
 
@@ -156,7 +169,7 @@ class FitOptions(Options):
     stop: str = option("best", STOP)
     """``best`` takes the best clause of any length, ``full`` always extends to the greatest length"""
     prior: float | str = option(0.0, PRIOR)
-    """log-odds before the first clause"""
+    """log-odds before the first clause; a refit fits its own"""
     neg_pos_ratio: float | None = option(20.0, RATIO)
     """training negatives kept per positive; ``None`` keeps all"""
     seed: int = option(0, SEED)
@@ -167,11 +180,30 @@ class FitOptions(Options):
     """where prediction takes each clause's total from: the data at hand, or those of training"""
     n_thresholds: int = option(16, THRESHOLDS)
     """thresholds offered for each numeric argument of a predicate, at most; 0 offers no comparisons"""
+    feature: str = option("count", OneOf(("count", "log")))
+    """what of a clause's counts is weighted: the count, or ln(1 + count)"""
+    refit: bool = option(False, YesNo())
+    """whether all weights are fitted anew, jointly, after each step"""
+    length_penalty: float = option(0.0, Share())
+    """share of its gain that a clause loses for each literal after the first, against shorter ones"""
+    diverse_beam: bool = option(False, YesNo())
+    """whether clauses with the same counts take one place in the beam together"""
 
 
 PRESETS: Mapping[str, FitOptions] = MappingProxyType(
     {
-        "default": FitOptions(),
+        "default": FitOptions(
+            n_steps=30,
+            l2=2.0,
+            max_literals=3,
+            beam_width=10,
+            prior=BASE_RATE,
+            neg_pos_ratio=50.0,
+            feature="log",
+            refit=True,
+            length_penalty=0.1,
+            diverse_beam=True,
+        ),
         "paper": FitOptions(
             n_steps=10,
             l2=1000.0,
@@ -182,6 +214,10 @@ PRESETS: Mapping[str, FitOptions] = MappingProxyType(
             neg_pos_ratio=None,
             negation=False,
             populations="database",
+            feature="count",
+            refit=False,
+            length_penalty=0.0,
+            diverse_beam=False,
         ),
     }
 )

@@ -199,6 +199,47 @@ class Ridge(NamedTuple):
         return weights(sums, self.response, self.l2)
 
 
+class Slope(NamedTuple):
+    """A fit of a feature with a free intercept: the ridge penalty is on the slope alone.
+
+    Features are integers, ``unit`` of them to one; l2 is on the scale of the feature. With
+    ``A = n*Std - St*Sd`` and ``B = n*Stt - St^2`` the slope is ``A / (B + n*l2*unit^2)``, and the
+    penalised error falls from ``Sdd`` by the gain ``Sd^2/n + A^2 / (n*(B + n*l2*unit^2))``.
+    """
+
+    response: Response
+    l2: float
+    unit: int
+
+    def gains(self, sums: Sums) -> Floats:
+        n, total = self.response.examples, self.response.gradient
+        tops = [n * td - t * total for t, td in zip(sums.true, sums.true_gradient, strict=True)]
+        spreads = [n * tt - t * t for t, tt in zip(sums.true, sums.true_squared, strict=True)]
+        top, spread = np.array(tops, dtype=np.float64), np.array(spreads, dtype=np.float64)
+        free = float(Fraction(total * total, n))
+        found: Floats = free + top * top / (n * (spread + n * self.l2 * self.unit**2))
+        return found
+
+    def exact_gain(self, sums: ClauseSums) -> Fraction:
+        n, total = self.response.examples, self.response.gradient
+        top, below = self._parts(sums)
+        return Fraction(total * total, n) + Fraction(top * top) / (n * below)
+
+    def weights(self, sums: ClauseSums) -> tuple[float, float, float]:
+        top, below = self._parts(sums)
+        slope = top / below
+        n, total = self.response.examples, self.response.gradient
+        intercept = (Fraction(total) - slope * sums.true) / n
+        scale = Fraction(1, 2**GRADIENT_BITS)
+        return round_weight(intercept * scale), round_weight(slope * self.unit * scale), 0.0
+
+    def _parts(self, sums: ClauseSums) -> tuple[int, Fraction]:
+        n, total = self.response.examples, self.response.gradient
+        top = n * sums.true_gradient - sums.true * total
+        spread = n * sums.true_squared - sums.true * sums.true
+        return top, spread + n * Fraction(self.l2) * self.unit**2
+
+
 def round_weight(value: Fraction | float) -> float:
     """The nearest number with 12 significant digits, halves to even.
 

@@ -7,7 +7,7 @@ then to the smaller text.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import chain
@@ -78,9 +78,18 @@ def search(
     fitting: Fitting,
     options: SearchOptions,
     pause: Callable[[], None] = lambda: None,
+    length_penalty: float = 0.0,
+    barred: Collection[Clause] = (),
+    diverse: bool = False,
 ) -> Found:
-    """The best clause for the session's gradients; ``pause`` is called before each length."""
+    """The best clause for the session's gradients; ``pause`` is called before each length.
+
+    A longer clause must gain more than the best so far by the length penalty; clauses that are
+    ``barred``, and others with the same sums, may be extended but are not chosen. In a ``diverse``
+    beam, clauses with the same sums take one place together.
+    """
     found = Found()
+    shut = set(_keys(session.sums(list(barred)))) if barred else set()
     beam: Iterable[Clause] = (empty,)
     early: set[Clause] = set()
     for length in range(1, options.max_literals + 1):
@@ -98,10 +107,14 @@ def search(
         level = _Level(sums, fitting.gains(sums), fitting)
         if not len(level.gains):
             break
-        challenger = level.best()
-        if found.best is None or options.stop == "full" or level.beats(challenger, found.best):
+        challenger = level.best(shut)
+        if challenger is not None and (
+            found.best is None
+            or options.stop == "full"
+            or level.beats(challenger, found.best, 1 - Fraction(length_penalty))
+        ):
             found.best = challenger
-        beam = level.top(options.beam_width)
+        beam = level.different(options.beam_width) if diverse else level.top(options.beam_width)
     return found
 
 
@@ -112,9 +125,15 @@ class _Level(NamedTuple):
     gains: npt.NDArray[np.float64]
     fitting: Fitting
 
-    def best(self) -> Scored:
-        """The first in rank."""
-        (position,) = self._first(1)
+    def best(self, shut: Collection[Key] = ()) -> Scored | None:
+        """The first in rank of those whose sums are not shut out."""
+        level = self
+        if shut:
+            out = [key in shut for key in _keys(self.sums)]
+            if all(out):
+                return None
+            level = self._replace(gains=np.where(out, -1.0, self.gains))
+        (position,) = level._first(1)
         return Scored(
             self.sums.clauses[position], clause_sums(self.sums, position), float(self.gains[position])
         )
@@ -123,12 +142,34 @@ class _Level(NamedTuple):
         """The first in rank, in no order."""
         return [self.sums.clauses[position] for position in self._first(width)]
 
-    def beats(self, challenger: Scored, best: Scored) -> bool:
-        """Whether a clause ranks before the best so far."""
-        if abs(challenger.gain - best.gain) > NEAR * best.gain:
-            return challenger.gain > best.gain
-        if challenger.sums != best.sums:
+    def different(self, width: int) -> list[Clause]:
+        """The first in rank, of clauses with the same sums only the first."""
+        alike: dict[Key, list[int]] = {}
+        sums = self.sums
+        for position, key in enumerate(_keys(sums)):
+            alike.setdefault(key, []).append(position)
+        groups = list(alike.values())
+        chosen = first_in_rank(
+            self.gains[[members[0] for members in groups]],
+            width,
+            lambda group: clause_sums(sums, groups[group][0]),
+            self.fitting.exact_gain,
+            lambda group: min(_shorter_first(sums.clauses[position]) for position in groups[group]),
+        )
+        return [
+            min((sums.clauses[position] for position in groups[group]), key=_shorter_first)
+            for group in chosen
+        ]
+
+    def beats(self, challenger: Scored, best: Scored, kept: Fraction = Fraction(1)) -> bool:
+        """Whether a clause ranks before the best so far; of its gain, ``kept`` counts per literal more."""
+        share = kept ** (len(challenger.clause.body) - len(best.clause.body))
+        found = challenger.gain * float(share)
+        if abs(found - best.gain) > NEAR * best.gain:
+            return found > best.gain
+        if challenger.sums != best.sums or share != 1:
             gain, bar = self.fitting.exact_gain(challenger.sums), self.fitting.exact_gain(best.sums)
+            gain *= share
             if gain != bar:
                 return gain > bar
         return _shorter_first(challenger.clause) < _shorter_first(best.clause)
@@ -142,6 +183,14 @@ class _Level(NamedTuple):
             self.fitting.exact_gain,
             lambda position: _shorter_first(self.sums.clauses[position]),
         )
+
+
+Key = tuple[int, int, int]
+
+
+def _keys(sums: Sums) -> Iterable[Key]:
+    """What tells the counts of clauses apart, near enough: their sums, alone and with the gradients."""
+    return zip(sums.true, sums.true_squared, sums.true_gradient, strict=True)
 
 
 def _shorter_first(clause: Clause) -> tuple[int, str]:

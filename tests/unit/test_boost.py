@@ -100,7 +100,7 @@ def test_history_tells_every_step() -> None:
     assert isinstance(written, list)
     assert written[0]["clause"] == str(first.weighted.clause)
     assert list(written[0]) == [
-        "step", "clause", "weights", "total", "error_before", "error_after", "log_loss",
+        "step", "clause", "weights", "total", "feature", "error_before", "error_after", "log_loss",
         "counted", "reused", "skipped", "seconds",
     ]  # fmt: skip
 

@@ -60,6 +60,21 @@ def fit(
             "--populations", metavar="database|training", help="Where predictions take totals from."
         ),
     ] = None,
+    feature: Annotated[
+        str | None,
+        typer.Option("--feature", metavar="count|log", help="Weigh counts, or ln(1 + count)."),
+    ] = None,
+    refit: Annotated[
+        bool | None, typer.Option("--refit/--no-refit", help="Fit all weights anew after each step.")
+    ] = None,
+    length_penalty: Annotated[
+        float | None,
+        typer.Option("--length-penalty", help="Share of its gain a clause loses per further literal."),
+    ] = None,
+    diverse_beam: Annotated[
+        bool | None,
+        typer.Option("--diverse-beam/--no-diverse-beam", help="Equal counts take one place in the beam."),
+    ] = None,
     engine: EngineName = "memory",
     history: Annotated[
         Path | None, typer.Option("--history", metavar="FILE", help="Write what each step did (JSON).")
@@ -101,6 +116,10 @@ def fit(
         "negation": negation,
         "n_thresholds": thresholds,
         "populations": populations,
+        "feature": feature,
+        "refit": refit,
+        "length_penalty": length_penalty,
+        "diverse_beam": diverse_beam,
     }
     explicit = {name: value for name, value in given.items() if value is not None}
     if neg_pos_ratio is not None:

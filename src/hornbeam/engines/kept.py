@@ -24,6 +24,8 @@ from hornbeam.engines.contract import Column, Counts, Engine, Session, Skipped, 
 Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
+LOG_UNIT = 1024
+"""Logarithms of counts are summed as whole multiples of 1/1024, so that their sums are exact too."""
 EXACT_FLOAT = 2**53
 EXACT_INT64 = 2**63
 _CHUNK_BYTES = 4_000_000
@@ -65,13 +67,23 @@ class _Kept(NamedTuple):
 class KeptCounts(Session):
     """Keeps the counts of all clauses asked for, up to ``memory`` bytes.
 
+    With ``logarithm`` it sums ln(1 + count), as whole numbers, in place of counts.
     Two thirds of the clauses of a search have the counts of another one; equal columns are kept
     and multiplied once.
     """
 
-    def __init__(self, engine: Engine, keys: Codes, memory: int | None = None) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        keys: Codes,
+        memory: int | None = None,
+        logarithm: bool = False,
+        cutoffs: Floats | None = None,
+    ) -> None:
         self.engine = engine
         self.keys = keys
+        self.cutoffs = cutoffs
+        self.logarithm = logarithm
         # The engine keeps partial results of its own within the same budget.
         self.memory = engine.memory // 2 if memory is None else memory
         self._kept: dict[Clause, _Kept | Skipped] = {}
@@ -124,6 +136,8 @@ class KeptCounts(Session):
         )
 
     def column(self, clause: Clause) -> Column:
+        if self.logarithm:
+            return self._counted([clause])[0].true  # type: ignore[union-attr]
         kept = self._kept.get(clause)
         if not isinstance(kept, _Kept):
             self._count([clause])
@@ -159,7 +173,7 @@ class KeptCounts(Session):
             batch = clauses[start : start + size]
             by_type: dict[int, list[tuple[Clause, Counts]]] = {}
             largest = [0] * len(_TYPES)
-            for clause, counts in zip(batch, self.engine.count(batch, self.keys), strict=True):
+            for clause, counts in zip(batch, self._features(batch), strict=True):
                 if isinstance(counts, Skipped):
                     self._kept[clause] = counts
                     continue
@@ -172,6 +186,21 @@ class KeptCounts(Session):
                 for row, (_, counts) in enumerate(counted):
                     rows[row] = counts.true
                 self._keep(_Block(rows, [], largest[width]), counted)
+
+    def _counted(self, clauses: Sequence[Clause]) -> list[Counts | Skipped]:
+        if self.cutoffs is None:
+            return self.engine.count(clauses, self.keys)
+        return self.engine.count(clauses, self.keys, self.cutoffs)
+
+    def _features(self, clauses: Sequence[Clause]) -> list[Counts | Skipped]:
+        """What is summed of each clause: its counts, or their logarithms as integers."""
+        counted = self._counted(clauses)
+        if not self.logarithm:
+            return counted
+        return [
+            each if isinstance(each, Skipped) else Counts(whole_logarithms(each.true), each.total)
+            for each in counted
+        ]
 
     def _keep(self, block: _Block, counted: list[tuple[Clause, Counts]]) -> None:
         """Keep the rows of a block that no kept column equals."""
@@ -221,6 +250,12 @@ class KeptCounts(Session):
             self._bytes -= oldest.counts.nbytes
             for column in oldest.columns:
                 column.block = None
+
+
+def whole_logarithms(counts: Column) -> Column:
+    """ln(1 + count) in units of 1/LOG_UNIT, to the nearest whole number."""
+    logarithms: Column = np.rint(np.log1p(counts.astype(np.float64)) * LOG_UNIT).astype(np.int64)
+    return logarithms
 
 
 def _values(column: _Column) -> Column:

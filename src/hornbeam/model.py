@@ -54,8 +54,8 @@ class WeightedClause:
 
 
 def feature_of(counts: Floats, feature: str) -> Floats:
-    """What is weighted of some counts."""
-    return np.log1p(counts) if feature == LOG else counts
+    """What is weighted of some counts; other data may have more true counts than the total of training."""
+    return np.log1p(np.maximum(counts, 0.0)) if feature == LOG else counts
 
 
 def false_counts(true: Column, total: int) -> Floats:

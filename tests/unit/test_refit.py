@@ -158,3 +158,9 @@ def test_a_log_weight_reads_as_one() -> None:
 
 def test_plain_options_stay_plain() -> None:
     assert (FitOptions().feature, FitOptions().refit) == ("count", False)
+
+
+def test_fewer_false_groundings_than_none_are_read_as_none() -> None:
+    clause = parse_clause("cancer(A) :- friends(A,B).")
+    weighted = WeightedClause(clause, (0.0, 1.0, 1.0), 2, "log")
+    assert weighted.contribution(np.array([5]), 2).tolist() == [np.log1p(5.0)]

@@ -56,6 +56,8 @@ class Weighted(NamedTuple):
     clause: Clause
     weights: tuple[float, float, float]
     total: int | None
+    logarithm: bool = False
+    """whether ln(1 + count) is weighted in place of the count"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,6 +305,8 @@ class _Export:
         for number, weighted in enumerate(self._scoring.clauses):
             w0, w1, w2 = map(_number, weighted.weights)
             true, false = (_double(own_column(f"{name}_{number + 1}")) for name in ("true", "false"))
+            if weighted.logarithm:
+                true, false = map(_logarithm, (true, false))
             part = exp.Add(
                 this=exp.Paren(this=exp.Add(this=w0, expression=exp.Mul(this=w1, expression=true))),
                 expression=exp.Mul(this=w2, expression=false),
@@ -349,6 +353,15 @@ def _table(table: SqlTable, alias: str) -> exp.Expr:
 
 def _double(value: exp.Expr) -> exp.Expr:
     return exp.cast(value, "DOUBLE")
+
+
+def _logarithm(count: exp.Expr) -> exp.Expr:
+    """ln(1 + count); a count below 0, as other data than those of training may have, is read as 0."""
+    least = exp.Case(
+        ifs=[exp.If(this=exp.LT(this=count.copy(), expression=_number(0.0)), true=_number(0.0))],
+        default=count,
+    )
+    return exp.Ln(this=exp.Add(this=_number(1.0), expression=least))
 
 
 def _number(value: float) -> exp.Expr:

@@ -240,9 +240,9 @@ def best_body(
         longer = []
         named = set(range(arity)).union(*(literal_variables(bottom[at].literal) for at in chosen))
         for at, (_, needs) in enumerate(bottom):
-            members = frozenset((*chosen, at))
-            if at not in chosen and members not in seen and needs <= named:
-                seen.add(members)
+            group = frozenset((*chosen, at))
+            if at not in chosen and group not in seen and needs <= named:
+                seen.add(group)
                 longer.append((*chosen, at))
         looked += len(longer)
         bodies = [tuple(bottom[at].literal for at in members) for members in longer]

@@ -1,0 +1,228 @@
+"""Models that weigh relational aggregates: probabilities, text, files, and why.
+
+Predicting needs an engine and NumPy; nothing here knows how weights are learned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from hornbeam.baselines.aggregates import COUNT, DISTINCT, KINDS, OF_NUMBERS, Aggregate, Joiner, TooLargeError
+from hornbeam.clauses import Clause, atoms_of, variable_name
+from hornbeam.database import Codes
+from hornbeam.engines.contract import Counts, Engine, Skipped
+from hornbeam.engines.parts import count_all
+from hornbeam.errors import InputError, LimitError, plural
+from hornbeam.explain import SHOWN, Explanation, explain, explanation
+from hornbeam.json_fields import Fields
+from hornbeam.model import Floats, sigmoid
+from hornbeam.model_json import Common, ModelKind, register_kind
+from hornbeam.schema import Schema
+from hornbeam.syntax import parse_clause
+
+LEARNER = "agg-lr"
+LOG, RAW = "log", "raw"
+SCALES = (LOG, RAW)
+"""Counts as log(1 + count), or as they are."""
+
+
+@dataclass(frozen=True, slots=True)
+class WeightedAggregate:
+    """An aggregate, its weight, and its mean over the training examples, on the model's scale.
+
+    It adds ``weight * (value - mean)`` to the log-odds, and nothing where it has no value.
+    """
+
+    aggregate: Aggregate
+    weight: float
+    mean: float
+
+    def contribution(self, values: Floats) -> Floats:
+        return np.where(np.isnan(values), 0.0, self.weight * (values - self.mean))
+
+    def __str__(self) -> str:
+        return f"[{self.weight:.6g}] {self.aggregate} (mean {self.mean:.6g})"
+
+
+@dataclass(frozen=True)
+class AggregateModel:
+    """A target's prior and weighted aggregates: ``P = sigmoid(prior + sum of contributions)``."""
+
+    target: str
+    schema: Schema
+    prior: float
+    features: tuple[WeightedAggregate, ...]
+    settings: Mapping[str, object] = field(default_factory=dict)
+    learner: str = LEARNER
+
+    def __str__(self) -> str:
+        scaled = "counts and distinct values as log(1 + n)" if self.scale == LOG else "counts as they are"
+        return "\n".join([f"prior {self.prior:.6g}, {scaled}", *map(str, self.features)])
+
+    @property
+    def scale(self) -> str:
+        return RAW if self.settings.get("scale") == RAW else LOG
+
+    @property
+    def size_text(self) -> str:
+        return plural(len(self.features), "feature")
+
+    def predicates(self) -> tuple[str, ...]:
+        """The predicates that the paths use, sorted."""
+        used = {atom.predicate for each in self.features for atom in atoms_of(each.aggregate.path.body)}
+        return tuple(sorted(used))
+
+    def scores(self, engine: Engine, keys: Codes) -> Floats:
+        """The log-odds of each example, feature by feature in model order."""
+        size = max(1, engine.memory // 4 // (8 * max(1, len(self.features))))
+        result = np.full(len(keys), self.prior, dtype=np.float64)
+        for start in range(0, len(keys), size):
+            values = self.values(engine, keys[start : start + size])
+            for each, column in zip(self.features, values, strict=True):
+                result[start : start + size] += each.contribution(scaled(each.aggregate, column, self.scale))
+        return result
+
+    def probabilities(self, engine: Engine, keys: Codes) -> Floats:
+        """P(y=1) of each example."""
+        return sigmoid(self.scores(engine, keys))
+
+    def values(self, engine: Engine, keys: Codes) -> list[Floats]:
+        """The value of each aggregate for each example, NaN where it has none."""
+        wanted = [each.aggregate for each in self.features]
+        found = dict(
+            aggregate_columns(by_path(wanted), engine, keys, lambda clauses: count_all(engine, clauses, keys))
+        )
+        columns = []
+        for aggregate in wanted:
+            column = found[aggregate]
+            if isinstance(column, Skipped):
+                raise LimitError(f"{aggregate} cannot be computed: {column}.")
+            columns.append(column)
+        return columns
+
+
+def by_path(wanted: Iterable[Aggregate]) -> dict[Clause, list[Aggregate]]:
+    """Aggregates by their path, in order."""
+    found: dict[Clause, list[Aggregate]] = {}
+    for aggregate in wanted:
+        found.setdefault(aggregate.path, []).append(aggregate)
+    return found
+
+
+def aggregate_columns(
+    wanted: Mapping[Clause, Sequence[Aggregate]],
+    engine: Engine,
+    keys: Codes,
+    count: Callable[[Sequence[Clause]], Sequence[Counts | Skipped]],
+    joiner: Joiner | None = None,
+) -> Iterable[tuple[Aggregate, Floats | Skipped]]:
+    """Each aggregate of some paths with its values, or why it was skipped."""
+    joiner = joiner or Joiner(engine.database, keys, engine.memory // 4)
+    counted = [path for path, members in wanted.items() if any(each.kind == COUNT for each in members)]
+    counts = dict(zip(counted, count(counted), strict=True))
+    for path, members in wanted.items():
+        if path in counts:
+            found = counts[path]
+            column = found if isinstance(found, Skipped) else found.true.astype(np.float64)
+            yield Aggregate(COUNT, path), column
+        others = [each for each in members if each.kind != COUNT]
+        try:
+            columns: Sequence[Floats | Skipped] = joiner.columns(path, others) if others else ()
+        except TooLargeError as error:
+            reason = "its groundings for one example are too many to join"
+            columns = [Skipped(path, reason, error.rows, joiner.most_rows)] * len(others)
+        yield from zip(others, columns, strict=True)
+
+
+def scaled(aggregate: Aggregate, column: Floats, scale: str) -> Floats:
+    """Values on the model's scale: numbers stay as they are, numbers of things may become logarithms."""
+    return np.log1p(column) if scale == LOG and aggregate.kind in (COUNT, DISTINCT) else column
+
+
+# --- files --------------------------------------------------------------------------------------
+
+
+def _fields(model: AggregateModel) -> dict[str, object]:
+    return {"prior": model.prior, "features": [_feature_fields(each) for each in model.features]}
+
+
+def _feature_fields(each: WeightedAggregate) -> dict[str, object]:
+    kind, path, variable = each.aggregate
+    of = {} if variable is None else {"variable": variable_name(variable)}
+    return {"kind": kind, "path": str(path), "weight": each.weight, "mean": each.mean} | of
+
+
+def _read(common: Common, fields: Fields) -> AggregateModel:
+    prior = fields.number("prior")
+    features = tuple(_read_feature(common, member) for member in fields.objects("features", "feature"))
+    return AggregateModel(common.target, common.schema, prior, features, common.settings, common.learner)
+
+
+def _read_feature(common: Common, fields: Fields) -> WeightedAggregate:
+    kind, text = fields.text("kind"), fields.text("path")
+    if kind not in KINDS:
+        raise fields.wrong("kind", f"one of {', '.join(KINDS)}", kind)
+    try:
+        path = parse_clause(text, common.schema)
+    except InputError as error:
+        raise fields.wrong("path", f"a clause of the model's schema ({error})", text) from None
+    if path.head.predicate != common.target:
+        raise fields.wrong("path", f'a clause with head "{common.target}"', text)
+    variable = None
+    if kind != COUNT:
+        name = fields.text("variable")
+        names = {variable_name(each): each for each in path.free_variables()}
+        if name not in names:
+            raise fields.wrong("variable", "a free variable of the path", name)
+        variable = names[name]
+        type_name = common.schema.variable_types(path)[variable]
+        if kind in OF_NUMBERS and type_name not in common.schema.numeric:
+            raise fields.wrong("variable", f"of a numeric type for a {kind}", name)
+    weight, mean = fields.number("weight"), fields.number("mean")
+    fields.close()
+    return WeightedAggregate(Aggregate(kind, path, variable), weight, mean)
+
+
+register_kind(LEARNER, ModelKind(_fields, _read))
+
+
+# --- why ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class AggregateReason:
+    """What one aggregate adds to the log-odds of an example."""
+
+    aggregate: Aggregate
+    weight: float
+    value: float | None
+    """``None`` where it has none"""
+    contribution: float
+
+    def as_dict(self) -> dict[str, object]:
+        return {
+            "feature": str(self.aggregate),
+            "weight": self.weight,
+            "value": self.value,
+            "contribution": self.contribution,
+        }
+
+    def because(self, key: tuple[str, ...]) -> str:
+        """``count publication(C,ann) is 3``."""
+        told = self.aggregate.about(key)
+        return f"{told} has no value" if self.value is None else f"{told} is {self.value:.6g}"
+
+
+@explain.register
+def _explain(
+    model: AggregateModel, engine: Engine, key: Codes, name: Sequence[str], shown: int = SHOWN
+) -> Explanation:
+    reasons = []
+    for each, column in zip(model.features, model.values(engine, key.reshape(1, -1)), strict=True):
+        contribution = each.contribution(scaled(each.aggregate, column, model.scale))
+        value = None if np.isnan(column[0]) else float(column[0])
+        reasons.append(AggregateReason(each.aggregate, each.weight, value, float(contribution[0])))
+    return explanation(model, engine, key, name, reasons)

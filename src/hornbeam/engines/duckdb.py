@@ -40,6 +40,11 @@ class DuckDBConnection(Connection):
             }
         )
 
+    def attach(self, file: Path, name: str) -> None:
+        """Read a DuckDB file, which stays as it is, under a name: its tables are then ``name.table``."""
+        path, alias = exp.Literal.string(str(file)), exp.to_identifier(name, quoted=True)
+        self._execute(f"ATTACH {self.dialect.text(path)} AS {self.dialect.text(alias)} (READ_ONLY)")
+
     def create(self, name: str, query: exp.Select) -> None:
         self._execute(self.dialect.text(create_table(name, query)))
 
@@ -88,6 +93,7 @@ class DuckDBEngine(SqlEngine):
     """Counts by DuckDB."""
 
     name = "duckdb"
+    _dialect = DUCKDB
 
     def _connect(self) -> Connection:
         return DuckDBConnection(self.memory)

@@ -162,6 +162,7 @@ class PostgresEngine(SqlEngine):
     """Counts by PostgreSQL; without ``server`` the usual PGHOST, PGPORT, PGDATABASE, PGUSER hold."""
 
     name = "postgres"
+    _dialect = POSTGRES
 
     def __init__(
         self,

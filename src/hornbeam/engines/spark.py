@@ -99,6 +99,7 @@ class SparkEngine(SqlEngine):
     """Counts by Spark; by default the running session, or else a local one."""
 
     name = "spark"
+    _dialect = SPARK
 
     def __init__(
         self,

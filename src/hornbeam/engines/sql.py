@@ -16,6 +16,7 @@ from sqlglot import exp
 
 from hornbeam.clauses import Value
 from hornbeam.database import Codes
+from hornbeam.errors import OptionError
 from hornbeam.schema import Schema
 
 
@@ -66,8 +67,41 @@ class SqlRelation(NamedTuple):
         return own_column(name, alias) if self.own else column(name, alias)
 
 
-class SqlSource(Protocol):
-    """Facts that a SQL engine can reach."""
+class SqlTable(NamedTuple):
+    """A table of the user's database: the parts of its name, and its column for each argument."""
+
+    name: tuple[str, ...]
+    columns: tuple[str, ...]
+
+    @classmethod
+    def of(cls, name: str | Sequence[str], columns: Sequence[str]) -> SqlTable:
+        """A table from its name, whose parts are separated by dots or given one by one.
+
+        >>> SqlTable.of("social.friends", ["who", "whom"]).name
+        ('social', 'friends')
+        """
+        parts = tuple(name.split(".") if isinstance(name, str) else name)
+        if not parts or not all(parts) or len(parts) > 3:
+            raise OptionError(f"{name!r} is no name of a table: give table, schema.table or its parts.")
+        return cls(parts, tuple(columns))
+
+    def item(self) -> exp.Table:
+        """The table as it stands in a query, without a name of ours."""
+        *qualifiers, name = (exp.to_identifier(part, quoted=True) for part in self.name)
+        parts = dict(zip(("db", "catalog"), reversed(qualifiers), strict=False))
+        return exp.Table(this=name, **parts)
+
+    def expression(self, alias: str) -> exp.Expr:
+        """The table under a name of ours."""
+        return aliased(self.item(), alias)
+
+    def expressions(self, alias: str) -> list[exp.Column]:
+        """Its columns, where the table is under that name."""
+        return [column(name, alias) for name in self.columns]
+
+
+class SqlFacts(Protocol):
+    """Facts that a query can read."""
 
     @property
     def schema(self) -> Schema: ...
@@ -79,6 +113,13 @@ class SqlSource(Protocol):
 
     def compares(self, value: exp.Expr, type_name: str, operator: str, threshold: Value) -> exp.Expr:
         """The condition that a value of a column of a numeric type is on one side of a threshold."""
+
+
+class SqlSource(SqlFacts, Protocol):
+    """Facts that an engine can reach, and how keys of examples become values that facts have."""
+
+    def bound(self, keys: str, types: Sequence[str]) -> exp.Select | None:
+        """The query that turns a table of ``key_values`` into bindings; None where they are such already."""
 
     def key_values(self, type_name: str, codes: Codes) -> npt.NDArray[Any]:
         """Values, comparable with columns of the type, for codes of keys; what is unknown matches no row."""

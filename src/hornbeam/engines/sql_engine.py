@@ -12,10 +12,12 @@ from sqlglot import exp
 from hornbeam.clauses import AT_LEAST, Clause, Value
 from hornbeam.database import UNKNOWN, Codes, Database
 from hornbeam.engines.contract import DEFAULT_MEMORY, Counts, Engine, Session, Skipped
-from hornbeam.engines.sql import SqlRelation, integer
+from hornbeam.engines.sql import Dialect, SqlRelation, integer
 from hornbeam.engines.sql_messages import Connection, Values
 from hornbeam.engines.sql_session import SqlSession
 from hornbeam.engines.sql_sizes import ColumnSizes
+from hornbeam.engines.sql_tables import TableDatabase
+from hornbeam.errors import OptionError
 from hornbeam.schema import Schema, number_of
 
 
@@ -67,6 +69,9 @@ class LoadedSource:
         # Unknown keys stay -1: no fact has that code.
         return self._placed(type_name, codes)
 
+    def bound(self, keys: str, types: Sequence[str]) -> exp.Select | None:
+        return None
+
     def _placed(self, type_name: str, codes: Codes) -> Codes:
         """Places in the order of values for codes of a numeric type; other codes, and -1, as they are."""
         if type_name not in self.schema.numeric:
@@ -103,6 +108,8 @@ class LoadedSource:
 class SqlEngine(Engine):
     """Counts by SQL; subclasses say where it runs."""
 
+    _dialect: Dialect
+
     def __init__(self, database: Database, memory: int = DEFAULT_MEMORY) -> None:
         super().__init__(database, memory)
         self._connection: Connection | None = None
@@ -130,6 +137,13 @@ class SqlEngine(Engine):
         self._connection = self._source = self._finalizer = None
 
     def _session(self, keys: Codes) -> SqlSession:
+        if isinstance(self.database, TableDatabase):
+            placed = self.database.source
+            assert placed is not None
+            if placed.connection.dialect != self._dialect:
+                name = placed.connection.dialect.name
+                raise OptionError(f'the facts are in tables of {name}: use engine="{name}".')
+            return SqlSession(placed.connection, placed, placed, keys, self.total, self.memory)
         if self._connection is None or self._source is None:
             self._connection = self._connect()
             self._finalizer = weakref.finalize(self, self._connection.close)

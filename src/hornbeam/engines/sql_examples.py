@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from sqlglot import exp
 
 from hornbeam.database import Codes
 from hornbeam.engines.sql_messages import Connection, Values
@@ -43,10 +44,17 @@ class BoundKeys:
 class SqlExamples:
     """Bindings for each choice of head variables that clauses use, loaded when first asked for."""
 
-    def __init__(self, connection: Connection, keys: Codes, values: Callable[[int, Codes], Values]) -> None:
+    def __init__(
+        self,
+        connection: Connection,
+        keys: Codes,
+        values: Callable[[int, Codes], Values],
+        bound: Callable[[str, Head], exp.Select | None],
+    ) -> None:
         self._connection = connection
         self._keys = keys
         self._values = values
+        self._bound = bound
         self._gradients = np.zeros(len(keys), dtype=np.int64)
         self._known: dict[Head, BoundKeys] = {}
         self.round = 0
@@ -93,6 +101,11 @@ class SqlExamples:
         columns["weight"] = weights
         name, gradient_name = self._connection.new_name(), self._connection.new_name()
         self._connection.load(name, columns)
+        query = self._bound(name, head)
+        if query is not None:
+            given, name = name, self._connection.new_name()
+            self._connection.create(name, query)
+            self._connection.drop(given)
         return BoundKeys(name, gradient_name, of_example, weights)
 
 

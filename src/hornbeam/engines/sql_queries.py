@@ -11,7 +11,7 @@ from sqlglot import exp
 from hornbeam.engines.contract import INT64_MAX
 from hornbeam.engines.sql import (
     Dialect,
-    SqlSource,
+    SqlFacts,
     aliased,
     conjunction,
     integer,
@@ -65,7 +65,7 @@ class _Join:
 class _Joins:
     """Children joined at most once each, whatever number of columns need them."""
 
-    def __init__(self, source: SqlSource, tables: Tables, values: Mapping[int, exp.Expr]) -> None:
+    def __init__(self, source: SqlFacts, tables: Tables, values: Mapping[int, exp.Expr]) -> None:
         self._source = source
         self._tables = tables
         self._values = values
@@ -148,7 +148,7 @@ class _Root:
     constant_types: list[str]
 
 
-def _root(source: SqlSource, shape: Shape, guards: Mapping[Guard, str]) -> _Root:
+def _root(source: SqlFacts, shape: Shape, guards: Mapping[Guard, str]) -> _Root:
     select = exp.Select()
     root = _Root(select, {}, {}, [], [])
     if shape.guard is not None:
@@ -182,7 +182,7 @@ def _root(source: SqlSource, shape: Shape, guards: Mapping[Guard, str]) -> _Root
 
 
 def message_query(
-    source: SqlSource, dialect: Dialect, messages: Sequence[Message], tables: Tables
+    source: SqlFacts, dialect: Dialect, messages: Sequence[Message], tables: Tables
 ) -> exp.Select:
     """Messages of one shape in one pass: their keys ``k0 k1 ...`` and numbers ``n0 n1 ...``.
 
@@ -228,7 +228,7 @@ def message_query(
     return select
 
 
-def _chosen(source: SqlSource, root: _Root, message: Message) -> list[exp.Expr]:
+def _chosen(source: SqlFacts, root: _Root, message: Message) -> list[exp.Expr]:
     """Which rows of the root count for a message: its constants, and its comparisons."""
     places = zip(root.constant_columns, root.constant_types, message.constants, strict=True)
     found = [source.equals(here.copy(), type_name, name) for here, type_name, name in places]
@@ -244,7 +244,7 @@ def _widened(factors: list[exp.Expr], dialect: Dialect) -> list[exp.Expr]:
     return [dialect.cast(first, wide=True), *factors[1:]]
 
 
-def projection_query(source: SqlSource, projection: Projection, guards: Mapping[Guard, str]) -> exp.Select:
+def projection_query(source: SqlFacts, projection: Projection, guards: Mapping[Guard, str]) -> exp.Select:
     """The distinct values of some variables of a shape's join, as ``k0 k1 ...``."""
     root = _root(source, projection.of, guards)
     named = [
@@ -255,7 +255,7 @@ def projection_query(source: SqlSource, projection: Projection, guards: Mapping[
 
 
 def counts_query(
-    source: SqlSource,
+    source: SqlFacts,
     dialect: Dialect,
     formulas: Sequence[Formula],
     head: tuple[int, ...],

@@ -79,7 +79,7 @@ class SqlSession(Session):
         self._total = total
         self._memory = memory
         self._head_types: tuple[str, ...] = ()
-        self._examples = SqlExamples(connection, keys, self._values)
+        self._examples = SqlExamples(connection, keys, self._values, self._bound)
         self._sizes = Sizes(source.schema, statistics, lambda guard: self._bindings(guard.head))
         self._messages = MessageTables(source, connection, self._sizes, memory // 2)
         self._kept: dict[Clause, _Kept | Skipped] = {}
@@ -325,6 +325,9 @@ class SqlSession(Session):
 
     def _values(self, variable: int, codes: Codes) -> Values:
         return self._source.key_values(self._head_types[variable], codes)
+
+    def _bound(self, keys: str, head: Head) -> exp.Select | None:
+        return self._source.bound(keys, [self._head_types[variable] for variable in head])
 
     def _bindings(self, head: Head) -> int:
         """How many distinct bindings head variables have; their table is there from now on."""

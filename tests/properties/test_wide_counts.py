@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from every_engine import ENGINES
+from every_engine import ENGINES, SLOWER
 from hornbeam.clauses import Atom, Clause, Literal, head_atom
 from hornbeam.database import Database, build
 from hornbeam.engines.contract import INT64_MAX, Counts, Engine, Skipped
@@ -18,11 +18,19 @@ from hornbeam.refine import Language, refinements
 from hornbeam.schema import Schema
 from strategies import CASES
 
-OTHERS = {name: engine for name, engine in ENGINES.items() if engine is not NaiveEngine}
+# Where every count is a job of its own, hundreds of them would take an hour: those engines meet wide
+# counts in golden/overflow.case and in the copies of test_engines_agree.py.
+OTHERS = {
+    name: engine
+    for name, engine in ENGINES.items()
+    if engine is not NaiveEngine and SLOWER.get(name, 1) < 100
+}
 every_other_engine = pytest.mark.parametrize("engine", OTHERS.values(), ids=OTHERS.keys())
 
 # --- everything is linked to everything: whatever the body, every assignment is true ----------
 
+MOST_LITERALS = {"postgres": 16}
+"""Engines whose planner takes minutes over a query of sixty nested sums get shorter bodies."""
 SCHEMA = Schema({"t": ("x",), "e": ("x", "x"), "v": ("x",), "r": ("x", "x", "x")})
 
 
@@ -57,6 +65,14 @@ def lasso(length: int) -> list[Literal]:
     return [*chain(length), Atom("e", (min(length, 2), 0))]
 
 
+def knot(length: int) -> list[Literal]:
+    """A chain whose last three variables are a cycle, the one in the middle weighted by a chain again."""
+    if length < 6:
+        return chain(length)
+    tail = [Atom("e", pair) for pair in pairwise([3, *range(5, length + 1)])]
+    return [*chain(4), Atom("e", (4, 2)), Atom("v", (3,)), *tail]
+
+
 def ladder(length: int) -> list[Literal]:
     """Three arguments: each literal continues with one variable and adds one or two."""
     first = [Atom("r", (0, 1, 1))]
@@ -64,7 +80,7 @@ def ladder(length: int) -> list[Literal]:
 
 
 @every_other_engine
-@pytest.mark.parametrize("shape", [chain, star, comet, apart, lasso, ladder])
+@pytest.mark.parametrize("shape", [chain, star, comet, apart, lasso, knot, ladder])
 @settings(max_examples=max(CASES // 50, 1))
 @given(size=st.integers(2, 4), length=st.integers(1, 66), strangers=st.integers(0, 1))
 @example(size=2, length=62, strangers=0)
@@ -74,6 +90,7 @@ def ladder(length: int) -> list[Literal]:
 def test_counts_are_exact_up_to_the_last_bit_and_refused_beyond(
     engine: type[Engine], shape: Callable[[int], list[Literal]], size: int, length: int, strangers: int
 ) -> None:
+    length = min(length, MOST_LITERALS.get(engine.name, length))
     clause = Clause(head_atom("t", 1), tuple(shape(length)))
     keys = np.array([[0], [-1], [size - 1], [size + strangers - 1]], dtype=np.int32)
     (counts,) = engine(complete(size, strangers)).count([clause], keys)

@@ -109,7 +109,7 @@ def _multiplied(left: Links, right: Links, weights: Sequence[Weight]) -> View | 
         return None
     first, second = left.matrix(np.int64), right.matrix(np.int64)
     for weight in weights:
-        first = first @ sparse.diags_array(weight.vector.values.astype(np.int64))
+        first = first @ sparse.diags_array(weight.vector.values, dtype=np.int64)
     cells = first.shape[0] * first.shape[1] + second.shape[0] * second.shape[1] + shape[0] * shape[1]
     if cells <= DENSE_CELLS and bound < 2**53 and steps > cells:
         # Exact in floats: every partial sum is a whole number below 2**53.

@@ -11,16 +11,14 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import numpy.typing as npt
 import sqlglot
 from sqlglot import exp
 
 from hornbeam.clauses import AT_LEAST, Clause, Value, format_clause, format_literal, variable_name
-from hornbeam.database import Codes
 from hornbeam.engines.contract import INT64_MAX
-from hornbeam.engines.sql import Dialect, SqlRelation, column, integer, own_column, product
+from hornbeam.engines.sql import Dialect, SqlRelation, SqlTable, integer, own_column, product
 from hornbeam.engines.sql_messages import needed
 from hornbeam.engines.sql_plan import Bindings, Formula, Guard, Message, Range, body_of, formula
 from hornbeam.engines.sql_queries import Placed, Tables, counts_query, message_query, projection_query
@@ -29,25 +27,6 @@ from hornbeam.schema import Schema
 
 LARGEST_SCORE = 700
 """exp of more overflows, and some systems refuse it; probabilities there are 0 or 1 to 1e-300."""
-
-
-class SqlTable(NamedTuple):
-    """A table in the user's database: the parts of its name, and its column for each argument."""
-
-    name: tuple[str, ...]
-    columns: tuple[str, ...]
-
-    @classmethod
-    def of(cls, name: str | Sequence[str], columns: Sequence[str]) -> SqlTable:
-        """A table from its name, whose parts are separated by dots or given one by one.
-
-        >>> SqlTable.of("social.friends", ["who", "whom"]).name
-        ('social', 'friends')
-        """
-        parts = tuple(name.split(".") if isinstance(name, str) else name)
-        if not parts or not all(parts) or len(parts) > 3:
-            raise OptionError(f"{name!r} is no name of a table: give table, schema.table or its parts.")
-        return cls(parts, tuple(columns))
 
 
 class Weighted(NamedTuple):
@@ -145,9 +124,6 @@ class _Facts:
             return side(this=exp.cast(value, "TIMESTAMP"), expression=moment)
         return side(this=_double(value), expression=_double(_number(threshold)))
 
-    def key_values(self, type_name: str, codes: Codes) -> npt.NDArray[Any]:
-        raise NotImplementedError  # a query has no keys of its own
-
     def name(self, predicate: str) -> str:
         """A plain word for a predicate's facts; two predicates never share one."""
         if predicate not in self._names:
@@ -161,9 +137,9 @@ class _Facts:
 
     def _facts(self, predicate: str) -> exp.Select:
         table = self._tables[predicate]
-        columns = [column(name, "f") for name in table.columns]
+        columns = table.expressions("f")
         named = [exp.alias_(value.copy(), f"c{position}") for position, value in enumerate(columns)]
-        select = exp.select(*named).distinct().from_(_table(table, "f"))
+        select = exp.select(*named).distinct().from_(table.expression("f"))
         return select.where(*(exp.Not(this=exp.Is(this=value, expression=exp.null())) for value in columns))
 
 
@@ -215,10 +191,9 @@ class _Export:
         return self._dialect.text(query, pretty=True) + "\n"
 
     def _key_columns(self) -> exp.Select:
-        named = [
-            exp.alias_(column(name, "e"), f"k{number}") for number, name in enumerate(self._examples.columns)
-        ]
-        return exp.select(*named).from_(_table(self._examples, "e"))
+        columns = self._examples.expressions("e")
+        named = [exp.alias_(value, f"k{number}") for number, value in enumerate(columns)]
+        return exp.select(*named).from_(self._examples.expression("e"))
 
     def _messages(self, plans: Iterable[Formula], tables: Tables) -> Iterator[_Part]:
         for message in needed(plans):
@@ -342,13 +317,6 @@ class _Export:
 
 def _distinct(value: exp.Column, table: str) -> exp.Select:
     return exp.select(exp.alias_(value, "constant")).distinct().from_(table)
-
-
-def _table(table: SqlTable, alias: str) -> exp.Expr:
-    *qualifiers, name = (exp.to_identifier(part, quoted=True) for part in table.name)
-    keys = ("db", "catalog")
-    parts = dict(zip(keys, reversed(qualifiers), strict=False))
-    return exp.alias_(exp.Table(this=name, **parts), alias, table=True)
 
 
 def _double(value: exp.Expr) -> exp.Expr:

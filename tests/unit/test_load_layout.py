@@ -60,7 +60,8 @@ def test_a_folder_of_neither_layout_says_what_was_looked_for(tmp_path):
         load(tmp_path)
     assert str(error.value) == (
         f'no data in "{tmp_path}": looked for train/train_facts.txt, train/train_pos.txt, '
-        "train/train_neg.txt (BoostSRL layout) and facts.txt, pos.txt, neg.txt (flat folder)."
+        "train/train_neg.txt (BoostSRL layout), facts.txt, pos.txt, neg.txt (flat folder) and tables "
+        "(*.csv, *.parquet, schema.toml)."
     )
 
 
@@ -92,7 +93,11 @@ def test_a_missing_file_is_named(tmp_path):
     ("name", "message"),
     [
         ("absent", 'cannot read "{}": there is nothing of that name; name a folder with facts and examples.'),
-        ("facts.txt", '"{}" is a file; name the folder that holds facts and examples.'),
+        (
+            "facts.txt",
+            '"{}" is neither a DuckDB nor a SQLite file, nor named .csv, .tsv or .parquet; '
+            "name a folder of tables or of facts, or a database file.",
+        ),
     ],
 )
 def test_something_that_is_no_folder(tmp_path, name, message):

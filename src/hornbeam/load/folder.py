@@ -6,11 +6,13 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from hornbeam.database import Coded, Database, Notice, build
-from hornbeam.errors import Place, SchemaError, plural
+from hornbeam.errors import DataError, OptionError, Place, SchemaError, did_you_mean, plural
 from hornbeam.load.background import MOST_SHOWN, Background, background_of, first, named_places
 from hornbeam.load.facts import Signature
 from hornbeam.load.infer import infer_modes, infer_target_types, target_mode
@@ -22,20 +24,26 @@ from hornbeam.modes import Mode, schema_of
 Columns = tuple[Coded, ...]
 
 
-def load(
-    path: str | os.PathLike[str], split: str | None = None, default_split: str = DEFAULT_SPLIT
+def load_folder(
+    path: str | os.PathLike[str],
+    split: str | None = None,
+    default_split: str = DEFAULT_SPLIT,
+    target: str | None = None,
+    examples: Any = None,
 ) -> Database:
     """Facts, modes and examples of a folder: BoostSRL layout (with a split) or flat.
 
     A flat folder has no splits: naming one is an error, and the default one is for BoostSRL layout.
-    What the files say and Hornbeam does not use, and whatever else was accepted but may surprise,
-    is in the ``notices`` of the database. What cannot be used is an ``InputError`` with its place.
+    A table of ``examples`` takes the place of those that the folder has of the target.
     """
     layout = find_layout(Path(path), split, default_split)
     sources = read_sources(layout)
     background = background_of(sources)
     _check_arities(sources, background)
     atoms = _Atoms.of(sources)
+    given = None if examples is None else _given_examples(examples, target, atoms, background)
+    if given is not None:
+        atoms.examples[given.target] = (given.keys, given.labels)
     notices = [*layout.notices, *background.notices, *_empty_files(sources), *_mode_like_facts(sources)]
     facts = {name: columns for name, columns in atoms.facts.items() if name not in atoms.examples}
     if background.modes:
@@ -48,7 +56,33 @@ def load(
     notices += _unused_facts(sources, atoms, schema.predicates)
     notices += _unused_ranges(background, ranges)
     used = {predicate: columns for predicate, columns in facts.items() if predicate in schema.predicates}
-    return build(schema, modes, used, atoms.examples, ranges, notices)
+    cutoffs = None if given is None or given.cutoffs is None else {given.target: given.cutoffs}
+    return build(schema, modes, used, atoms.examples, ranges, notices, cutoffs=cutoffs)
+
+
+class _Given(NamedTuple):
+    """Examples of a target from a table of their own."""
+
+    target: str
+    keys: Columns
+    labels: Sequence[int]
+    cutoffs: npt.NDArray[np.float64] | None
+
+
+def _given_examples(examples: Any, target: str | None, atoms: _Atoms, background: Background) -> _Given:
+    from hornbeam.load.examples_file import given_examples, read_examples
+
+    name = target.lower() if target is not None else next(iter(atoms.examples), "")
+    if target is None and len(atoms.examples) != 1:
+        raise OptionError("the data have several targets or none: name the target that the examples are of.")
+    arities = {mode.predicate: len(mode.args) for mode in background.modes}
+    arities |= {other: len(columns) for other, (columns, _) in atoms.examples.items()}
+    if name not in arities:
+        raise OptionError(f'no target "{target}". {did_you_mean(name, arities, "Targets")}')
+    found = given_examples(read_examples(examples), [()] * arities[name], None)
+    if found.classes:
+        raise DataError(f'labels of "{name}" are 0 and 1, or true and false, found "{found.classes[0]}".')
+    return _Given(name, tuple(found.keys), found.labels.tolist(), found.cutoffs)
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,6 +54,13 @@ def find_layout(folder: Path, split: str | None, default: str = DEFAULT_SPLIT) -
     raise DataError(_nothing_found(folder, split or default))
 
 
+def holds_facts(folder: Path, as_tables: bool = False) -> bool:
+    """Whether a folder has files of facts or examples; a schema says that it is one of tables."""
+    if as_tables or _exists(folder / "schema.toml"):
+        return False
+    return any(_exists(folder / f"{kind}.txt") for kind in KINDS) or bool(_splits(folder))
+
+
 def _check_folder(folder: Path) -> None:
     try:
         next(folder.iterdir(), None)
@@ -125,7 +132,8 @@ def _entries(folder: Path) -> list[Path]:
 def _nothing_found(folder: Path, split: str) -> str:
     message = (
         f'no data in "{folder}": looked for {", ".join(f"{split}/{split}_{kind}.txt" for kind in KINDS)} '
-        f"(BoostSRL layout) and {', '.join(f'{kind}.txt' for kind in KINDS)} (flat folder)"
+        f"(BoostSRL layout), {', '.join(f'{kind}.txt' for kind in KINDS)} (flat folder) and "
+        "tables (*.csv, *.parquet, schema.toml)"
     )
     name = folder.resolve().name
     if any(_exists(folder / f"{name}_{kind}.txt") for kind in KINDS):

@@ -1,0 +1,347 @@
+"""What each table is: its key, its links to other tables, and the role of every column.
+
+Stated by the user, else by the database's catalogue, else guessed from values and names, in this
+order. What comes out is checked: keys are unique, and links lead to keys that exist.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+
+import numpy as np
+import numpy.typing as npt
+
+from hornbeam.database import Codes, Notice
+from hornbeam.errors import DataError, OptionError, SchemaError, plural
+from hornbeam.load.guess import guess_key, guess_links, guess_role, guess_time
+from hornbeam.load.retype import as_domain
+from hornbeam.load.schema_file import Role, Statement, Statements
+from hornbeam.load.tables import MISSING, Column, Domain, Table
+
+DANGLING = ("error", "drop", "keep")
+"""What may be done with links to keys that are not there: refuse, leave the link out, or add the key."""
+_SHOWN = 3
+
+
+class Form(Enum):
+    """What the rows of a table are."""
+
+    THINGS = "things"
+    """each has a key of its own"""
+    LINK = "link"
+    """each joins keys of other tables; the same keys stand in one row only"""
+    ROWS = "rows"
+    """things without a key: they are numbered"""
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """What a table is."""
+
+    table: Table
+    form: Form
+    key: str | None
+    links: Mapping[str, str]
+    """table by column, in the order of the columns"""
+    roles: Mapping[str, Role]
+    time: str | None
+    guessed: tuple[str, ...] = ()
+    """what was guessed, in words"""
+
+    @property
+    def name(self) -> str:
+        return self.table.name
+
+    def attributes(self) -> list[Column]:
+        """Columns that give predicates and are neither key nor link."""
+        told = (Role.FLAG, Role.CATEGORY, Role.NUMBER, Role.DATE)
+        return [column for name, column in self.table.columns.items() if self.roles[name] in told]
+
+
+def plans(
+    tables: Sequence[Table], stated: Statements, dangling: str = "error"
+) -> tuple[list[Plan], list[Notice]]:
+    """What each table is, in the order given, with its links checked; and what to say about it."""
+    if dangling not in DANGLING:
+        raise OptionError(f"dangling={dangling!r} is refused: it must be {' or '.join(map(repr, DANGLING))}.")
+    nothing = Statement()
+    by_name = {table.name: table for table in tables}
+    _check_names(by_name)
+    by_name = {name: _retyped(table, stated.get(name, nothing)) for name, table in by_name.items()}
+    keys: dict[str, str] = {}
+    guessed: dict[str, list[str]] = {name: [] for name in by_name}
+    for name, table in by_name.items():
+        key, is_guess = _key(table, stated.get(name, nothing))
+        if key is not None:
+            _check_key(table, key)
+            keys[name] = key
+            if is_guess:
+                guessed[name].append(f'"{key}" is the key')
+    notices: list[Notice] = []
+    has_catalogue = any(table.foreign_keys for table in tables)
+    found = []
+    for name, table in by_name.items():
+        statement = stated.get(name, nothing)
+        links, is_guess = _links(table, statement, by_name, keys, has_catalogue, notices)
+        if is_guess:
+            guessed[name] += [f'"{column}" names keys of "{other}"' for column, other in links.items()]
+        table, said = _joined(table, links, by_name, keys, dangling)
+        notices += said
+        plan = _plan(table, keys.get(name), links, statement, guessed[name])
+        found.append(plan)
+    return found, notices + _said(found)
+
+
+def _check_names(tables: Mapping[str, Table]) -> None:
+    lower: dict[str, str] = {}
+    for name in tables:
+        if lower.setdefault(name.lower(), name) != name:
+            raise SchemaError(
+                f'two tables are named "{lower[name.lower()]}" and "{name}", which differ in case only; '
+                "rename one."
+            )
+
+
+def _retyped(table: Table, statement: Statement) -> Table:
+    """The table with columns read as what they are stated to be."""
+    wanted: dict[str, Domain] = {}
+    for name, role in statement.roles.items():
+        if name in table.columns:
+            domain = table.columns[name].domain
+            if role is Role.NUMBER or role is Role.FLAG:
+                wanted[name] = Domain.NUMBER if role is Role.NUMBER else Domain.BOOLEAN
+            elif role is Role.DATE:
+                wanted[name] = Domain.MOMENT
+            elif role is Role.CATEGORY and domain is not Domain.TEXT:
+                wanted[name] = domain
+    wanted |= dict.fromkeys(statement.dates, Domain.MOMENT)
+    if not wanted:
+        return table
+    columns = dict(table.columns)
+    for name, domain in wanted.items():
+        try:
+            columns[name] = as_domain(columns[name], domain, statement.dates.get(name))
+        except DataError as error:
+            raise DataError(f'table "{table.name}": {error.message}') from None
+    return replace(table, columns=columns)
+
+
+# --- keys ------------------------------------------------------------------------------------
+
+
+def _key(table: Table, statement: Statement) -> tuple[str | None, bool]:
+    """The key, and whether it is a guess."""
+    if statement.key is not None:
+        return statement.key or None, False
+    if table.key:
+        return (table.key[0] if len(table.key) == 1 and table.key[0] in table.columns else None), False
+    if statement.rows:
+        return None, False
+    return guess_key(table), True
+
+
+def _check_key(table: Table, key: str) -> None:
+    column = table.columns[key]
+    if column.n_missing:
+        raise DataError(
+            f'table "{table.name}", key "{key}": {plural(column.n_missing, "row")} of {table.size:,} '
+            "without a value; every row needs a key: fill it in, or state another key."
+        )
+    if column.is_unique:
+        return
+    times = np.bincount(column.codes, minlength=column.n_values)
+    again = np.flatnonzero(times > 1)
+    shown = ", ".join(column.texts[code] for code in again[:_SHOWN])
+    raise DataError(
+        f'table "{table.name}", key "{key}": {plural(len(again), "value")} stand in more than one row '
+        f"(first: {shown}); remove the copies, or state another key (key = false for none)."
+    )
+
+
+# --- links -----------------------------------------------------------------------------------
+
+
+def _links(
+    table: Table,
+    statement: Statement,
+    tables: Mapping[str, Table],
+    keys: Mapping[str, str],
+    has_catalogue: bool,
+    notices: list[Notice],
+) -> tuple[dict[str, str], bool]:
+    """Links by column, in the order of the columns, and whether they are guesses."""
+    if statement.links is not None:
+        for column, other in statement.links.items():
+            if other not in keys:
+                raise SchemaError(
+                    f'[{table.name}] links: "{column}" leads to "{other}", which has no key; '
+                    f'state one, such as key = "{next(iter(tables[other].columns), "id")}".'
+                )
+        return _ordered(table, statement.links), False
+    if has_catalogue:
+        return _ordered(table, _declared(table, keys, notices)), False
+    left_out = {statement.time, *statement.roles}
+    guesses = guess_links(table, tables, keys)
+    return _ordered(table, {name: other for name, other in guesses.items() if name not in left_out}), True
+
+
+def _declared(table: Table, keys: Mapping[str, str], notices: list[Notice]) -> dict[str, str]:
+    links: dict[str, str] = {}
+    for foreign in table.foreign_keys:
+        if len(foreign.columns) > 1 or foreign.references != (keys.get(foreign.table),):
+            columns, references = ", ".join(foreign.columns), ", ".join(foreign.references)
+            notices.append(
+                Notice(
+                    f'table "{table.name}": the foreign key ({columns}) to "{foreign.table}" ({references}) '
+                    "is not used: links are single columns that lead to the key of a table."
+                )
+            )
+        elif foreign.columns[0] in table.columns:
+            links[foreign.columns[0]] = foreign.table
+    return links
+
+
+def _ordered(table: Table, links: Mapping[str, str]) -> dict[str, str]:
+    return {name: links[name] for name in table.columns if name in links}
+
+
+def _joined(
+    table: Table,
+    links: Mapping[str, str],
+    tables: Mapping[str, Table],
+    keys: Mapping[str, str],
+    dangling: str,
+) -> tuple[Table, list[Notice]]:
+    """The table with links to keys that are not there refused, left out or kept; and what to say."""
+    columns = dict(table.columns)
+    notices = []
+    for name, other in links.items():
+        column, key = columns[name], tables[other].columns[keys[other]]
+        places = places_in(column, key)
+        lost = np.flatnonzero(places == MISSING)
+        if len(lost):
+            said = _dangling(table, column, other, lost)
+            if dangling == "error":
+                raise DataError(
+                    f'{said}; correct them, or pass dangling="drop" to leave these links out or "keep" to '
+                    "add the keys."
+                )
+            notices.append(Notice(f"{said}; {'left out' if dangling == 'drop' else 'added'}."))
+            if dangling == "drop":
+                found = (column.codes != MISSING) & (places[column.codes] != MISSING)
+                columns[name] = replace(column, codes=np.where(found, column.codes, MISSING).astype(np.int32))
+    return replace(table, columns=columns), notices
+
+
+def places_in(column: Column, key: Column) -> Codes:
+    """For each value of a column its position among the values of a key, ``MISSING`` where it has none."""
+    values, known = column.values, key.values
+    if column.domain is not key.domain:
+        places = {text: place for place, text in enumerate(key.texts)}
+        return np.array([places.get(text, MISSING) for text in column.texts], dtype=np.int32)
+    if not len(known):
+        return np.full(len(values), MISSING, dtype=np.int32)
+    found = np.minimum(np.searchsorted(known, values), len(known) - 1)
+    return np.where(known[found] == values, found, MISSING).astype(np.int32)
+
+
+def _dangling(table: Table, column: Column, other: str, lost: npt.NDArray[np.intp]) -> str:
+    rows = int(np.isin(column.codes, lost).sum())
+    shown = ", ".join(column.texts[code] for code in lost[:_SHOWN])
+    return (
+        f'table "{table.name}", column "{column.name}": {plural(len(lost), "key")} in {plural(rows, "row")} '
+        f'not in "{other}" (first: {shown})'
+    )
+
+
+# --- roles and forms -------------------------------------------------------------------------
+
+
+def _plan(
+    table: Table, key: str | None, links: Mapping[str, str], statement: Statement, guessed: list[str]
+) -> Plan:
+    roles: dict[str, Role] = {}
+    for name, column in table.columns.items():
+        if name == key:
+            roles[name] = Role.KEY
+        elif name in links:
+            roles[name] = Role.LINK
+        else:
+            roles[name] = statement.roles.get(name) or guess_role(column, table.size)
+    time = statement.time
+    if time is None and links and key not in links:
+        open_roles = {name: role for name, role in roles.items() if name not in statement.roles}
+        time = guess_time(table, open_roles)
+        if time is not None:
+            guessed = [*guessed, f'"{time}" is when a row came to be']
+    if time is not None:
+        _check_time(table, time)
+        if time not in statement.roles:
+            roles[time] = Role.TIME
+    plan = Plan(table, Form.THINGS, key, links, roles, time, tuple(guessed))
+    return replace(plan, form=_form(plan, statement))
+
+
+def _check_time(table: Table, time: str) -> None:
+    column = table.columns[time]
+    if column.domain not in (Domain.NUMBER, Domain.DATE, Domain.MOMENT):
+        raise DataError(
+            f'table "{table.name}", time "{time}": {column.domain.value}s are no times; numbers and dates '
+            "are (state how dates are written by dates = { ... })."
+        )
+
+
+def _form(plan: Plan, statement: Statement) -> Form:
+    if plan.key is not None:
+        return Form.THINGS
+    linked = [plan.table.columns[name] for name in plan.links]
+    if statement.rows or not linked:
+        return Form.ROWS
+    told = [*linked]
+    if len(linked) == 1:
+        # One link and one attribute: the values that something has.
+        if len(plan.attributes()) != 1:
+            return Form.ROWS
+        told += plan.attributes()
+    return Form.LINK if statement.rows is False or _distinct_rows(told) else Form.ROWS
+
+
+def _distinct_rows(columns: Sequence[Column]) -> bool:
+    """Whether no two rows have the same values; rows that lack one are not compared."""
+    rows = np.zeros(len(columns[0]), dtype=np.int64)
+    complete = np.ones(len(rows), dtype=bool)
+    size = 1
+    for column in columns:
+        complete &= column.codes != MISSING
+        if size * max(column.n_values, 1) >= 2**63:
+            distinct, rows = np.unique(rows, return_inverse=True)
+            size = len(distinct)
+        rows = rows * column.n_values + column.codes
+        size *= max(column.n_values, 1)
+    rows = rows[complete]
+    rows.sort()
+    return not bool((rows[1:] == rows[:-1]).any())
+
+
+def _said(found: Sequence[Plan]) -> list[Notice]:
+    notices = []
+    words = [f"{plan.name}: {', '.join(plan.guessed)}" for plan in found if plan.guessed]
+    if words:
+        notices.append(
+            Notice(
+                f"keys and links were inferred ({'; '.join(words)}); hornbeam inspect shows all, "
+                "and a schema.toml states what is otherwise."
+            )
+        )
+    for plan in found:
+        if not plan.table.size:
+            notices.append(Notice(f'table "{plan.name}" is empty; its predicates are false everywhere.'))
+        for name in plan.links if plan.form is Form.LINK else ():
+            lacking = plan.table.columns[name].n_missing
+            if lacking:
+                notices.append(
+                    Notice(f'table "{plan.name}": {plural(lacking, "row")} without "{name}" give no fact.')
+                )
+    return notices

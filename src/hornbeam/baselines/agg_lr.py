@@ -136,7 +136,7 @@ def fit(
     state, reason = run(nothing, lambda: nothing, step, on_step, should_stop)
     cut = reason is not None and state.ended is None
     ended = state.ended or reason or WEIGHED
-    settings = options.settings() | ({"cut": ended} if cut else {})
+    settings = options.settings() | dict(database.origin) | ({"cut": ended} if cut else {})
     model = AggregateModel(target, database.schema, state.prior, state.features, settings)
     return Fit(model, History(state.steps, ended, cut, state.skipped))
 

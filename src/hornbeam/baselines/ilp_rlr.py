@@ -171,12 +171,12 @@ def fit(
     ended = state.ended or reason or ALL_COVERED
     clauses = [each.clause for each in state.steps]
     counts = count_all(engine, clauses, keys)
-    prior, weights = joint_weights(counts, labels.astype(np.float64), options.l2)
+    prior, weights = joint_weights(counts, labels, options.l2)
     weighted = tuple(
         WeightedClause(clause, weight, each.total)
         for clause, weight, each in zip(clauses, weights, counts, strict=True)
     )
-    settings = options.settings() | ({"cut": ended} if cut else {})
+    settings = options.settings() | dict(database.origin) | ({"cut": ended} if cut else {})
     model = Model(target, database.schema, prior, weighted, settings, LEARNER)
     return Fit(model, History(state.steps, ended, cut, tuple(problem.holding.skipped.values())))
 

@@ -191,7 +191,7 @@ def fit(
     state, reason = run(init(problem), start, go_on, on_step, should_stop)
     cut = reason is not None and state.ended is None
     ended = state.ended or reason or ALL_STEPS
-    settings = options.settings() | ({"cut": ended} if cut else {})
+    settings = options.settings() | dict(database.origin) | ({"cut": ended} if cut else {})
     trees = tuple(each.tree for each in state.steps)
     model = TreeModel(target, database.schema, problem.prior, trees, settings, LEARNER)
     return Fit(model, History(state.steps, ended, cut, state.skipped))

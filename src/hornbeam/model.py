@@ -132,7 +132,8 @@ class Model:
         is given as its parts. Without it they are in a table named as the predicate, with the columns
         ``arg1 arg2 ...``; examples likewise in ``examples``.
         """
-        from hornbeam.engines.sql_export import Scoring, SqlTable, Weighted, scoring_query
+        from hornbeam.engines.sql import SqlTable
+        from hornbeam.engines.sql_export import Scoring, Weighted, scoring_query
 
         of_training = self.populations == "training"
         clauses = [

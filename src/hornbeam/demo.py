@@ -30,7 +30,7 @@ def story() -> Iterator[str]:
         examples.keys,
         examples.labels,
         TARGET,
-        fit_options(n_steps=10, max_literals=2, prior="base-rate", neg_pos_ratio=None),
+        fit_options(n_steps=3, max_literals=2, prior="base-rate", neg_pos_ratio=None),
     )
     model = fitted.model.compact()
     yield f"Learned in {len(fitted.history.steps)} steps, repeated bodies merged:\n{_indented(model)}\n"

@@ -117,8 +117,13 @@ class Explanation:
         head = format_literal(Atom(self.target, self.key))
         lines = [f"{head}: probability {self.probability:.4f}, log-odds {self.log_odds:+.4g}"]
         lines += [
-            f"  {reason.contribution:+.4g} because {reason.because(self.key)}" for reason in self.reasons
+            f"  {reason.contribution:+.4g} because {reason.because(self.key)}"
+            for reason in self.reasons
+            if reason.contribution
         ]
+        silent = sum(not reason.contribution for reason in self.reasons)
+        if silent:
+            lines.append(f"  +0 from {silent} other clause{'s' if silent > 1 else ''}")
         lines.append(f"  {self.prior:+.4g} from the prior")
         return "\n".join(lines)
 

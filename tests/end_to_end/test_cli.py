@@ -103,9 +103,9 @@ def test_fit_without_a_file_prints_the_clauses(world, run):
     ran = run("fit", world, "--steps", 1, "--max-literals", 2)
     assert ran.status == 0
     prior, clause = ran.out.splitlines()
-    assert prior == "prior 0"
-    assert clause.startswith("[")
-    assert "] : cancer(A) :- " in clause
+    assert prior.startswith("prior ")
+    assert clause.startswith("[0, ")
+    assert "] log : cancer(A) :- " in clause
 
 
 def test_the_same_command_gives_the_same_bytes(world, tmp_path, run):
@@ -118,14 +118,14 @@ def test_every_option_of_a_fit_is_in_the_model(world, tmp_path, run):
     options = (
         "--preset paper --steps 2 --l2 5 --max-literals 3 --beam-width 2 --stop best --prior base-rate "
         "--neg-pos-ratio 1.5 --seed 7 --negation --thresholds 5 --populations training --memory 1GB "
-        "--time 10m"
+        "--time 10m --feature log --refit --length-penalty 0.2 --diverse-beam"
     )
     ran = run("fit", world, "--model", tmp_path / "m.json", *shlex.split(options))
     assert (ran.status, ran.err) == (0, "")
     assert load_model(tmp_path / "m.json").settings == {
         "n_steps": 2, "l2": 5.0, "max_literals": 3, "beam_width": 2, "stop": "best", "prior": "base-rate",
         "neg_pos_ratio": 1.5, "seed": 7, "negation": True, "populations": "training",
-        "n_thresholds": 5,
+        "n_thresholds": 5, "feature": "log", "refit": True, "length_penalty": 0.2, "diverse_beam": True,
     }  # fmt: skip
 
 
@@ -319,7 +319,7 @@ def test_the_version_is_printed(run):
         ("fit WORLD --stop early", "stop='early' is refused: it must be 'best' or 'full'."),
         ("fit WORLD --prior high", "prior='high' is refused: it must be a finite number or 'base-rate'."),
         ("fit WORLD --neg-pos-ratio some", "neg_pos_ratio='some' is refused: it must be a finite number"),
-        ("fit WORLD --engine dukcdb", 'no engine "dukcdb". Engines are: duckdb, memory, naive.'),
+        ("fit WORLD --engine dukcdb", 'no engine "dukcdb". Engines are: duckdb, memory, naive, postgres, spark.'),
         ("fit WORLD --memory 2XB", "--memory 2XB is refused: it must be a size such as 500MB or 2GB."),
         ("fit WORLD --memory 0", "--memory 0 is refused: it must be a size such as 500MB or 2GB."),
         ("fit WORLD --time soon", "--time soon is refused: it must be a duration such as 30s, 10m or 2h."),

@@ -10,17 +10,27 @@ from hornbeam.version import __version__
 if TYPE_CHECKING:
     from hornbeam.database import Database
     from hornbeam.errors import HornbeamError, HornbeamWarning
-    from hornbeam.estimators import RLRClassifier
+    from hornbeam.estimators import (
+        AggLRClassifier,
+        IlpRLRClassifier,
+        MLNBoostClassifier,
+        RDNBoostClassifier,
+        RLRClassifier,
+    )
     from hornbeam.model import Model
     from hornbeam.model_json import load_model, save_model
     from hornbeam.options import FitOptions
 
 __all__ = [
+    "AggLRClassifier",
     "Database",
     "FitOptions",
     "HornbeamError",
     "HornbeamWarning",
+    "IlpRLRClassifier",
+    "MLNBoostClassifier",
     "Model",
+    "RDNBoostClassifier",
     "RLRClassifier",
     "__version__",
     "load",
@@ -29,11 +39,15 @@ __all__ = [
 ]
 
 _HOMES = {
+    "AggLRClassifier": "hornbeam.estimators",
     "Database": "hornbeam.database",
     "FitOptions": "hornbeam.options",
     "HornbeamError": "hornbeam.errors",
     "HornbeamWarning": "hornbeam.errors",
+    "IlpRLRClassifier": "hornbeam.estimators",
+    "MLNBoostClassifier": "hornbeam.estimators",
     "Model": "hornbeam.model",
+    "RDNBoostClassifier": "hornbeam.estimators",
     "RLRClassifier": "hornbeam.estimators",
     "load_model": "hornbeam.model_json",
     "save_model": "hornbeam.model_json",

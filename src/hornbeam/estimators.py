@@ -1,14 +1,15 @@
 """The scikit-learn face: keys and labels in, probabilities out, everything else as scikit-learn has it.
 
 X holds keys, not features: one row per example, one column per argument of the target. What is
-known about them is in the database, a parameter that is shared and never copied.
+known about them is in the database, a parameter that is shared and never copied. There is one class
+for each learner; what they share is in the first.
 """
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +18,11 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import _check_feature_names, check_is_fitted, column_or_1d
 
 from hornbeam import boost
+from hornbeam.baselines.agg_lr import AggOptions
+from hornbeam.baselines.ilp_rlr import ILPOptions
+from hornbeam.baselines.learners import learn, options_for
+from hornbeam.baselines.mln_boost import MLNOptions
+from hornbeam.baselines.rdn_boost import RDNOptions
 from hornbeam.database import Database
 from hornbeam.engines.contract import DEFAULT_MEMORY
 from hornbeam.engines.registry import open_engine
@@ -25,109 +31,55 @@ from hornbeam.explain import SHOWN, Explanation, explain
 from hornbeam.history import History
 from hornbeam.keys import Names, key_rows
 from hornbeam.model import Model
-from hornbeam.options import fit_options
+from hornbeam.model_json import LearnedModel
+from hornbeam.options import FitOptions, Options
 from hornbeam.predict import codes_for, data_for, predict
 
 PRESET = "preset"
 """The value of an option that is left to the preset."""
-_OPTIONS = (
-    "n_steps",
-    "l2",
-    "max_literals",
-    "beam_width",
-    "stop",
-    "prior",
-    "neg_pos_ratio",
-    "seed",
-    "negation",
-    "populations",
-    "n_thresholds",
-    "feature",
-    "refit",
-    "length_penalty",
-    "diverse_beam",
-)
 
 
-class RLRClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """Boosted relational logistic regression as a scikit-learn classifier.
+class RelationalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """What the classifiers of all learners share.
 
-    An option left at ``"preset"`` has the value of the preset; ``hornbeam.options.FitOptions`` says
-    what each one means and allows. ``target`` may be left out where the database has examples of one
-    target only. ``time_limit`` is in seconds; a fit cut by it keeps its steps and warns.
+    ``target`` may be left out where the database has examples of one target only. ``time_limit`` is in
+    seconds; a fit cut by it keeps its steps and warns.
 
-    After ``fit``: ``model_`` (print it to read the clauses), ``history_``, ``classes_`` (0 and 1),
+    After ``fit``: ``model_`` (print it to read what was learned), ``history_``, ``classes_`` (0 and 1),
     ``n_features_in_`` (the number of arguments of the target).
-
-    >>> from hornbeam.generate import smokers
-    >>> database = smokers(n_persons=200)
-    >>> X, y = database.examples("cancer")
-    >>> classifier = RLRClassifier(database=database, target="cancer", n_steps=2, max_literals=2)
-    >>> classifier.fit(X, y).predict_proba(X).shape
-    (200, 2)
     """
 
-    def __init__(
-        self,
-        database: Database | None = None,
-        target: str | None = None,
-        preset: str = "default",
-        n_steps: Any = PRESET,
-        l2: Any = PRESET,
-        max_literals: Any = PRESET,
-        beam_width: Any = PRESET,
-        stop: Any = PRESET,
-        prior: Any = PRESET,
-        neg_pos_ratio: Any = PRESET,
-        seed: Any = PRESET,
-        negation: Any = PRESET,
-        populations: Any = PRESET,
-        n_thresholds: Any = PRESET,
-        feature: Any = PRESET,
-        refit: Any = PRESET,
-        length_penalty: Any = PRESET,
-        diverse_beam: Any = PRESET,
-        unknown: str = "warn",
-        engine: str = "memory",
-        memory: int = DEFAULT_MEMORY,
-        time_limit: float | None = None,
-    ) -> None:
-        self.database = database
-        self.target = target
-        self.preset = preset
-        self.n_steps = n_steps
-        self.l2 = l2
-        self.max_literals = max_literals
-        self.beam_width = beam_width
-        self.stop = stop
-        self.prior = prior
-        self.neg_pos_ratio = neg_pos_ratio
-        self.seed = seed
-        self.negation = negation
-        self.populations = populations
-        self.n_thresholds = n_thresholds
-        self.feature = feature
-        self.refit = refit
-        self.length_penalty = length_penalty
-        self.diverse_beam = diverse_beam
-        self.unknown = unknown
-        self.engine = engine
-        self.memory = memory
-        self.time_limit = time_limit
+    learner: ClassVar[str]
+    options_class: ClassVar[type[Options]]
+    database: Database | None
+    target: str | None
+    unknown: str
+    engine: str
+    memory: int
+    time_limit: float | None
+
+    def _take(self, parameters: dict[str, Any]) -> None:
+        """Keep the parameters of ``__init__`` as they are, each under its name; ``fit`` looks at them."""
+        for name, value in parameters.items():
+            if name != "self":
+                setattr(self, name, value)
+
+    def _options(self) -> Options:
+        """What the learner is told."""
+        names = self.options_class.names()
+        return options_for(self.learner, **{name: getattr(self, name) for name in names})
 
     def fit(self, X: Any, y: Any) -> Self:
         """Learn from keys and their labels, 0 or 1."""
         database = self._database(None)
         target = database.target_named(self.target)
-        given = {name: getattr(self, name) for name in _OPTIONS}
-        options = fit_options(
-            self.preset, **{name: value for name, value in given.items() if value != PRESET}
-        )
+        options = self._options()
         names = self._names(X, reset=True)
         labels = _labels(y, len(names))
         empty = Model(target, database.schema, 0.0, ())
         keys, notices = codes_for(empty, database, names, self.unknown)
-        fitted = boost.fit(
+        fitted = learn(
+            self.learner,
             open_engine(self.engine, database, self.memory),
             keys,
             labels,
@@ -137,7 +89,7 @@ class RLRClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         )
         _warn(notices)
         _warn(fitted.history.notices())
-        self.model_: Model = fitted.model
+        self.model_: LearnedModel = fitted.model
         self.history_: History = fitted.history
         self.classes_ = np.array([0, 1])
         self.n_features_in_ = keys.shape[1]
@@ -195,8 +147,8 @@ class RLRClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         _check_feature_names(self, X, reset=reset)
         if not reset and columns != self.n_features_in_:
             raise DataError(
-                f"X has {columns} features, but RLRClassifier is expecting {self.n_features_in_} features as "
-                f'input: one column per argument of "{self.model_.target}".'
+                f"X has {columns} features, but {type(self).__name__} is expecting {self.n_features_in_} "
+                f'features as input: one column per argument of "{self.model_.target}".'
             )
         return names
 
@@ -206,6 +158,176 @@ class RLRClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         tags.input_tags.string = True
         tags.input_tags.categorical = True
         return tags
+
+
+class RLRClassifier(RelationalClassifier):
+    """Boosted relational logistic regression as a scikit-learn classifier.
+
+    An option left at ``"preset"`` has the value of the preset; ``hornbeam.options.FitOptions`` says
+    what each one means and allows.
+
+    >>> from hornbeam.generate import smokers
+    >>> database = smokers(n_persons=200)
+    >>> X, y = database.examples("cancer")
+    >>> classifier = RLRClassifier(database=database, target="cancer", n_steps=2, max_literals=2)
+    >>> classifier.fit(X, y).predict_proba(X).shape
+    (200, 2)
+    """
+
+    learner = "rlr"
+    options_class = FitOptions
+
+    def __init__(
+        self,
+        database: Database | None = None,
+        target: str | None = None,
+        preset: str = "default",
+        n_steps: Any = PRESET,
+        l2: Any = PRESET,
+        max_literals: Any = PRESET,
+        beam_width: Any = PRESET,
+        stop: Any = PRESET,
+        prior: Any = PRESET,
+        neg_pos_ratio: Any = PRESET,
+        seed: Any = PRESET,
+        negation: Any = PRESET,
+        populations: Any = PRESET,
+        n_thresholds: Any = PRESET,
+        feature: Any = PRESET,
+        refit: Any = PRESET,
+        length_penalty: Any = PRESET,
+        diverse_beam: Any = PRESET,
+        unknown: str = "warn",
+        engine: str = "memory",
+        memory: int = DEFAULT_MEMORY,
+        time_limit: float | None = None,
+    ) -> None:
+        self._take(locals())
+
+    def _options(self) -> Options:
+        given = {name: getattr(self, name) for name in FitOptions.names()}
+        explicit = {name: value for name, value in given.items() if value != PRESET}
+        return options_for(self.learner, self.preset, **explicit)
+
+
+_AGG = AggOptions()
+
+
+class AggLRClassifier(RelationalClassifier):
+    """Logistic regression on relational aggregates; ``AggOptions`` says what each option means."""
+
+    learner = "agg-lr"
+    options_class = AggOptions
+
+    def __init__(
+        self,
+        database: Database | None = None,
+        target: str | None = None,
+        max_literals: int = _AGG.max_literals,
+        scale: str = _AGG.scale,
+        l2: float = _AGG.l2,
+        neg_pos_ratio: float | None = _AGG.neg_pos_ratio,
+        seed: int = _AGG.seed,
+        unknown: str = "warn",
+        engine: str = "memory",
+        memory: int = DEFAULT_MEMORY,
+        time_limit: float | None = None,
+    ) -> None:
+        self._take(locals())
+
+
+_ILP = ILPOptions()
+
+
+class IlpRLRClassifier(RelationalClassifier):
+    """Clauses by inductive logic programming, then their weights; ``ILPOptions`` says what options mean."""
+
+    learner = "ilp-rlr"
+    options_class = ILPOptions
+
+    def __init__(
+        self,
+        database: Database | None = None,
+        target: str | None = None,
+        max_literals: int = _ILP.max_literals,
+        max_rounds: int = _ILP.max_rounds,
+        max_recall: int = _ILP.max_recall,
+        max_bodies: int = _ILP.max_bodies,
+        l2: float = _ILP.l2,
+        neg_pos_ratio: float | None = _ILP.neg_pos_ratio,
+        seed: int = _ILP.seed,
+        n_thresholds: int = _ILP.n_thresholds,
+        populations: str = _ILP.populations,
+        unknown: str = "warn",
+        engine: str = "memory",
+        memory: int = DEFAULT_MEMORY,
+        time_limit: float | None = None,
+    ) -> None:
+        self._take(locals())
+
+
+_MLN = MLNOptions()
+
+
+class MLNBoostClassifier(RelationalClassifier):
+    """Boosted clauses with one weight each; ``MLNOptions`` says what each option means."""
+
+    learner = "mln-boost"
+    options_class = MLNOptions
+
+    def __init__(
+        self,
+        database: Database | None = None,
+        target: str | None = None,
+        n_steps: int = _MLN.n_steps,
+        clauses_per_step: int = _MLN.clauses_per_step,
+        max_literals: int = _MLN.max_literals,
+        beam_width: int = _MLN.beam_width,
+        stop: str = _MLN.stop,
+        prior: float | str = _MLN.prior,
+        neg_pos_ratio: float | None = _MLN.neg_pos_ratio,
+        seed: int = _MLN.seed,
+        negation: bool = _MLN.negation,
+        n_thresholds: int = _MLN.n_thresholds,
+        unknown: str = "warn",
+        engine: str = "memory",
+        memory: int = DEFAULT_MEMORY,
+        time_limit: float | None = None,
+    ) -> None:
+        self._take(locals())
+
+
+_RDN = RDNOptions()
+
+
+class RDNBoostClassifier(RelationalClassifier):
+    """Boosted relational regression trees; ``RDNOptions`` says what each option means."""
+
+    learner = "rdn-boost"
+    options_class = RDNOptions
+
+    def __init__(
+        self,
+        database: Database | None = None,
+        target: str | None = None,
+        n_steps: int = _RDN.n_steps,
+        max_depth: int = _RDN.max_depth,
+        max_leaves: int = _RDN.max_leaves,
+        min_examples: int = _RDN.min_examples,
+        max_literals: int = _RDN.max_literals,
+        beam_width: int = _RDN.beam_width,
+        prior: float | str = _RDN.prior,
+        neg_pos_ratio: float | None = _RDN.neg_pos_ratio,
+        redraw: bool = _RDN.redraw,
+        seed: int = _RDN.seed,
+        negation: bool = _RDN.negation,
+        n_thresholds: int = _RDN.n_thresholds,
+        unknown: str = "warn",
+        engine: str = "memory",
+        memory: int = DEFAULT_MEMORY,
+        time_limit: float | None = None,
+    ) -> None:
+        self._take(locals())
 
 
 def _labels(y: Any, size: int) -> npt.NDArray[np.int8]:

@@ -6,9 +6,9 @@ A ``Case`` prints in the form of the files in ``golden/``, so that a failure can
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
-from math import prod
+from math import inf, prod
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from hornbeam.clauses import Atom, Clause, Comparison, Literal, Not, Term, format_literal, head_atom
 from hornbeam.database import UNKNOWN, Codes, Database, build
 from hornbeam.modes import Argument, Kind, Mode
+from hornbeam.numeric import Floats
 from hornbeam.schema import DATE, NUMBER, Schema, read_value
 
 CASES = int(os.environ.get("HORNBEAM_CASES", "2000"))
@@ -34,6 +35,7 @@ THRESHOLDS = {
     NUMBER: [*map(read_value, NUMBERS), 3.0, -1e300, 1e300],
     DATE: [*map(read_value, DATES), read_value("1969-12-31T23:59:59.999999")],
 }
+TIMES = (1.0, 2.0, 3.0, 4.0, 2.5, -inf, inf)
 STRANGER = "stranger"
 """A constant that no database here has."""
 
@@ -47,17 +49,20 @@ MOST_TRIALS = 4000
 
 @dataclass(frozen=True)
 class Case:
-    """A database, clauses with one head, and rows of keys for it."""
+    """A database, clauses with one head, and rows of keys for it, perhaps with cut-offs."""
 
     database: Database
     clauses: tuple[Clause, ...]
     keys: Codes
+    cutoffs: Floats | None = None
 
     def __repr__(self) -> str:
         lines = ["", *describe(self.database)]
         for clause in self.clauses:
             lines += ["clause", f"    {clause}"]
         lines.append(f"keys {self.keys.tolist()} (codes; -1 is unknown)")
+        if self.cutoffs is not None:
+            lines.append(f"cut-offs {self.cutoffs.tolist()}")
         return "\n".join(lines)
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
@@ -79,9 +84,11 @@ def describe(database: Database) -> list[str]:
     lines.append("facts")
     for predicate, relation in database.relations.items():
         populations = [database.population(type_name) for type_name in schema.types_of(predicate)]
-        for row in zip(*(column.tolist() for column in relation.columns), strict=True):
+        times = database.times.get(predicate)
+        for place, row in enumerate(zip(*(column.tolist() for column in relation.columns), strict=True)):
             names = tuple(population.names[code] for population, code in zip(populations, row, strict=True))
-            lines.append(f"    {format_literal(Atom(predicate, names))}.")
+            since = "" if times is None else f" @ {times[place]:g}"
+            lines.append(f"    {format_literal(Atom(predicate, names))}{since}")
     return lines
 
 
@@ -108,7 +115,7 @@ def schemas(draw: st.DrawFn) -> Schema:
 
 @st.composite
 def databases(draw: st.DrawFn, schema: Schema) -> Database:
-    """Populations of one to five (seldom none), relations from absent to full, odd names."""
+    """Populations of one to five (seldom none), relations from absent to full, odd names, some times."""
     constants = {}
     for type_name in schema.types():
         size = draw(st.sampled_from((1, 2, 3, 4, 5, 2, 3, 4, 5, 3, 4, 5, 0)))
@@ -116,6 +123,7 @@ def databases(draw: st.DrawFn, schema: Schema) -> Database:
         first = draw(st.integers(0, len(names) - 1))
         constants[type_name] = [names[(first + i) % len(names)] for i in range(size)]
     facts = {}
+    times = {}
     for predicate, types in schema.predicates.items():
         # The target has facts too, sometimes: counting does not care which predicate is the target.
         rows = list(product(*(constants[type_name] for type_name in types)))
@@ -135,7 +143,11 @@ def databases(draw: st.DrawFn, schema: Schema) -> Database:
             chosen = [row for position, row in enumerate(rows) if bits >> position & 1]
         chosen = [*reversed(chosen), *chosen[:1]]  # neither in order nor distinct
         facts[predicate] = [[row[i] for row in chosen] for i in range(len(types))]
-    return build(schema, (), facts, ranges=constants)
+        if draw(st.booleans()):
+            size = len(chosen)
+            drawn = draw(st.binary(min_size=size, max_size=size))
+            times[predicate] = [TIMES[number % len(TIMES)] for number in drawn]
+    return build(schema, (), facts, ranges=constants, times=times)
 
 
 @st.composite
@@ -205,6 +217,15 @@ def cases(draw: st.DrawFn) -> Case:
         found.append(draw(bodies(database, start, most_literals=len(start) + 1 if start else 3)))
     clauses = tuple(Clause(head_atom(TARGET, arity), body) for body in found)
     return Case(database, clauses, draw(key_rows(database, clauses)))
+
+
+@st.composite
+def timed_cases(draw: st.DrawFn) -> Case:
+    """A case with a cut-off for each key: few distinct ones or many, some before or after all facts."""
+    case = draw(cases())
+    number = len(case.keys)
+    drawn = draw(st.lists(st.sampled_from((*TIMES, 0.0, 2.7)), min_size=number, max_size=number))
+    return replace(case, cutoffs=np.array(drawn, dtype=np.float64))
 
 
 @st.composite

@@ -28,8 +28,10 @@ from hornbeam.engines.join import BYTES_PER_BINDING, Join, Table, row_sums
 from hornbeam.engines.kept import KeptCounts
 from hornbeam.engines.messages import Messages
 from hornbeam.engines.plan import Factor, Joined, Planner, Summed, Term, messages_of
+from hornbeam.engines.timed import Timed
 from hornbeam.engines.vectors import Kept, RefusedError, Vector, float_bound, narrowest, too_large
 from hornbeam.engines.views import Facts, Integers, fold
+from hornbeam.numeric import Floats
 
 TABLE_ROWS = 1 << 18
 """A core's join is kept as a table for other weights to come while it has at most so many rows."""
@@ -50,6 +52,8 @@ class ExampleRows:
     keys: Codes
     columns: tuple[Integers, ...]
     bindings: dict[tuple[int, ...], Bindings] = field(default_factory=dict)
+    cutoffs: Floats | None = None
+    timed: Timed | None = None
 
 
 class MemoryEngine(Engine):
@@ -66,29 +70,35 @@ class MemoryEngine(Engine):
         self._examples: ExampleRows | None = None
         self._totals: dict[Clause, int] = {}
 
-    def session(self, keys: Codes) -> Session:
-        return KeptCounts(self, keys)
+    def session(self, keys: Codes, cutoffs: Floats | None = None) -> Session:
+        return KeptCounts(self, keys, cutoffs=cutoffs)
 
-    def count(self, clauses: Sequence[Clause], keys: Codes) -> list[Counts | Skipped]:
+    def count(
+        self, clauses: Sequence[Clause], keys: Codes, cutoffs: Floats | None = None
+    ) -> list[Counts | Skipped]:
         if not clauses:
             return []
-        examples = self._example_rows(keys, clauses[0].head.predicate)
+        examples = self._example_rows(keys, cutoffs, clauses[0].head.predicate)
         self._facts.tidy(self.memory // 8)
         plans = [self._planner.plan(clause) for clause in clauses]
-        self._messages.prepare(message for terms in plans for message in messages_of(terms))
+        messages = (message for terms in plans for message in messages_of(terms))
+        self._messages.prepare(messages if examples.timed is None else examples.timed.plain(messages))
         return [self._count(clause, terms, examples) for clause, terms in zip(clauses, plans, strict=True)]
 
-    def _example_rows(self, keys: Codes, target: str) -> ExampleRows:
-        if self._examples is None or self._examples.keys is not keys:
+    def _example_rows(self, keys: Codes, cutoffs: Floats | None, target: str) -> ExampleRows:
+        known = self._examples
+        if known is None or known.keys is not keys or known.cutoffs is not cutoffs:
             types = self.database.schema.types_of(target)
             columns = []
             for place, type_name in enumerate(types):
                 size = len(self.database.population(type_name))
                 # An unknown constant takes the place after the last: a constant without facts.
                 columns.append(np.where(keys[:, place] < 0, np.intp(size), keys[:, place]))
-            self._examples = ExampleRows(keys, tuple(columns))
+            known = self._examples = ExampleRows(keys, tuple(columns), cutoffs=cutoffs)
+            if cutoffs is not None and len(keys) and self.database.times:
+                known.timed = Timed(self._facts, self._messages, cutoffs, self.memory)
             self._joins = Kept(self.memory // 4)
-        return self._examples
+        return known
 
     def _count(self, clause: Clause, terms: Sequence[Term], examples: ExampleRows) -> Counts | Skipped:
         try:
@@ -116,7 +126,9 @@ class MemoryEngine(Engine):
         """The product of factors for each example, times a number, and the largest of them."""
         columns: list[Vector] = []
         for factor in factors:
-            if isinstance(factor, Summed):
+            if examples.timed is not None and examples.timed.touches(factor):
+                columns.append(examples.timed.column(factor, examples.columns))
+            elif isinstance(factor, Summed):
                 vector = self._messages.at(factor.messages)
                 if factor.head is None:
                     times *= _population_sum(vector)

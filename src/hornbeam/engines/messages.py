@@ -119,7 +119,7 @@ class Messages:
         variable = _pushed_from(message)
         if variable is not None:
             return self._push(literal, variable, self.at(message.below[0][1]))
-        rows = [self._row_weights(literal, *hanging) for hanging in message.below]
+        rows = [self.row_weights(literal, *hanging) for hanging in message.below]
         groups, size = self._groups(literal, message.roots)
         return grouped_sum(groups, product(rows), size)
 
@@ -148,7 +148,7 @@ class Messages:
         groups = self.facts.groups(atom, roots)
         return groups.of_row, len(groups.keys) + 1
 
-    def _row_weights(self, atom: Atom, variables: tuple[int, ...], messages: Sequence[Message]) -> Vector:
+    def row_weights(self, atom: Atom, variables: tuple[int, ...], messages: Sequence[Message]) -> Vector:
         """What messages at some variables of an atom give to each of its rows."""
         if len(variables) == 1:
             vector = self.at(messages)

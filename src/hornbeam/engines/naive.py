@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import product
+from math import inf
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from hornbeam.clauses import AT_LEAST, Atom, Clause, Comparison, Literal, Not
 from hornbeam.database import UNKNOWN, Codes
 from hornbeam.engines.contract import INT64_MAX, Counts, Engine, Session, Skipped
 from hornbeam.engines.kept import KeptCounts
+from hornbeam.numeric import Floats
 from hornbeam.schema import number_of
 
 
@@ -19,32 +21,35 @@ class NaiveEngine(Engine):
 
     name = "naive"
 
-    def count(self, clauses: Sequence[Clause], keys: Codes) -> list[Counts | Skipped]:
-        return [self._count(clause, keys) for clause in clauses]
+    def count(
+        self, clauses: Sequence[Clause], keys: Codes, cutoffs: Floats | None = None
+    ) -> list[Counts | Skipped]:
+        return [self._count(clause, keys, cutoffs) for clause in clauses]
 
-    def session(self, keys: Codes) -> Session:
-        return KeptCounts(self, keys)
+    def session(self, keys: Codes, cutoffs: Floats | None = None) -> Session:
+        return KeptCounts(self, keys, cutoffs=cutoffs)
 
-    def _count(self, clause: Clause, keys: Codes) -> Counts | Skipped:
+    def _count(self, clause: Clause, keys: Codes, cutoffs: Floats | None) -> Counts | Skipped:
         total = self.total(clause)
         if total > INT64_MAX:
             return Skipped(clause, "its true count may exceed int64", total, INT64_MAX)
         schema = self.database.schema
         types = schema.variable_types(clause)
         facts = {
-            literal: set(self._facts(literal.atom if isinstance(literal, Not) else literal))
+            literal: self._facts(literal.atom if isinstance(literal, Not) else literal)
             for literal in clause.body
             if not isinstance(literal, Comparison)
         }
         free = clause.free_variables()
         ranges = [range(len(self.database.population(types[variable]))) for variable in free]
         true = []
-        for key in keys.tolist():
+        last_times = [inf] * len(keys) if cutoffs is None else cutoffs.tolist()
+        for key, last in zip(keys.tolist(), last_times, strict=True):
             binding = dict(zip(clause.head.args, key, strict=True))
             count = 0
             for values in product(*ranges):
                 binding.update(zip(free, values, strict=True))
-                count += all(self._is_true(literal, binding, types, facts) for literal in clause.body)
+                count += all(self._is_true(literal, binding, types, facts, last) for literal in clause.body)
             true.append(count)
         return Counts(np.array(true, dtype=np.int64), total)
 
@@ -53,7 +58,8 @@ class NaiveEngine(Engine):
         literal: Literal,
         binding: dict[int | str, int],
         types: dict[int, str],
-        facts: dict[Atom | Not, set[tuple[int, ...]]],
+        facts: dict[Atom | Not, dict[tuple[int, ...], float]],
+        last: float,
     ) -> bool:
         if isinstance(literal, Comparison):
             code = binding[literal.variable]
@@ -62,11 +68,16 @@ class NaiveEngine(Engine):
             number = self.database.numbers[types[literal.variable]][code]
             threshold = number_of(literal.value)
             return bool(number >= threshold if literal.operator == AT_LEAST else number < threshold)
-        return (self._ground(literal, binding) in facts[literal]) != isinstance(literal, Not)
+        time = facts[literal].get(self._ground(literal, binding))
+        is_fact = time is not None and time <= last
+        return is_fact != isinstance(literal, Not)
 
-    def _facts(self, atom: Atom) -> list[tuple[int, ...]]:
+    def _facts(self, atom: Atom) -> dict[tuple[int, ...], float]:
+        """The facts of a predicate, each with its time; those without one have always existed."""
         columns = self.database.relation(atom.predicate).columns
-        return list(zip(*(column.tolist() for column in columns), strict=True))
+        rows = list(zip(*(column.tolist() for column in columns), strict=True))
+        times = self.database.times.get(atom.predicate)
+        return dict(zip(rows, [-inf] * len(rows) if times is None else times.tolist(), strict=True))
 
     def _ground(self, literal: Atom | Not, binding: dict[int | str, int]) -> tuple[int, ...]:
         atom = literal.atom if isinstance(literal, Not) else literal

@@ -18,6 +18,7 @@ from hornbeam.engines.sql_session import SqlSession
 from hornbeam.engines.sql_sizes import ColumnSizes
 from hornbeam.engines.sql_tables import TableDatabase
 from hornbeam.errors import OptionError
+from hornbeam.numeric import Floats
 from hornbeam.schema import Schema, number_of
 
 
@@ -120,15 +121,26 @@ class SqlEngine(Engine):
     def _connect(self) -> Connection:
         """A new connection."""
 
-    def count(self, clauses: Sequence[Clause], keys: Codes) -> list[Counts | Skipped]:
+    def count(
+        self, clauses: Sequence[Clause], keys: Codes, cutoffs: Floats | None = None
+    ) -> list[Counts | Skipped]:
+        self._refuse_times(cutoffs)
         session = self._session(keys)
         try:
             return session.counts(clauses)
         finally:
             session.close()
 
-    def session(self, keys: Codes) -> Session:
+    def session(self, keys: Codes, cutoffs: Floats | None = None) -> Session:
+        self._refuse_times(cutoffs)
         return self._session(keys)
+
+    def _refuse_times(self, cutoffs: Floats | None) -> None:
+        if cutoffs is not None and self.database.times:
+            raise OptionError(
+                f"engine={self.name!r} is refused: it does not count with cut-off times; "
+                "use engine='memory', or leave the cut-offs out."
+            )
 
     def close(self) -> None:
         """Let go of the connection, and remove what was made through it; a later call connects anew."""

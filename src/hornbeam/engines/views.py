@@ -21,6 +21,7 @@ from scipy import sparse
 
 from hornbeam.clauses import Atom, literal_variables
 from hornbeam.database import UNKNOWN, Codes, Database
+from hornbeam.numeric import Floats
 
 Integers = npt.NDArray[Any]
 DENSE_KEYS = 1 << 22
@@ -36,6 +37,8 @@ class View:
     rows: int
     times: Integers | None = None
     """how often each row counts, where not once: only in views that stand for a product of links"""
+    since: Floats | None = None
+    """from which time on each row is a fact; None: always"""
 
 
 @dataclass(slots=True, eq=False)
@@ -107,7 +110,7 @@ class Lookup:
 
     def find(self, values: Sequence[Integers]) -> tuple[Integers, Integers]:
         """First row and number of rows for each tuple of key values."""
-        keys = _probe(values, self.folds)
+        keys = probe(values, self.folds)
         if self.keys is None:
             place = keys
         elif len(self.keys) == 0:
@@ -133,7 +136,7 @@ class Groups:
         """The group of each tuple of values; ``len(keys)``, the place after the last, for none."""
         if len(self.keys) == 0:
             return np.zeros(len(values[0]), dtype=np.int32)
-        keys = _probe(values, self.folds)
+        keys = probe(values, self.folds)
         place = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
         return np.where(self.keys[place] == keys, place, len(self.keys)).astype(np.int32)
 
@@ -247,9 +250,8 @@ class Facts:
                 del index[key]
 
     def _make_view(self, atom: Atom, order: tuple[int, ...]) -> View:
-        relation = self.database.relation(atom.predicate)
         types = self.database.schema.types_of(atom.predicate)
-        columns = list(relation.columns)
+        columns = self._columns(atom.predicate)
         codes = [
             (place, self.database.population(types[place]).code(term))
             for place, term in enumerate(atom.args)
@@ -270,11 +272,17 @@ class Facts:
                 columns = [column[keep] for column in columns]
         places = [atom.args.index(variable) for variable in order]
         sizes = tuple(len(self.database.population(types[place])) for place in places)
-        return View(tuple(columns[place] for place in places), sizes, len(columns[0]))
+        since = columns[-1] if atom.predicate in self.database.times else None
+        return View(tuple(columns[place] for place in places), sizes, len(columns[0]), None, since)
 
-    def _rows_with(self, predicate: str, place: int, code: int) -> list[Codes]:
+    def _columns(self, predicate: str) -> list[npt.NDArray[Any]]:
+        """The columns of a relation and, where its rows have times, those last."""
+        columns: list[npt.NDArray[Any]] = list(self.database.relation(predicate).columns)
+        return columns + ([self.database.times[predicate]] if predicate in self.database.times else [])
+
+    def _rows_with(self, predicate: str, place: int, code: int) -> list[npt.NDArray[Any]]:
         """The rows that have a constant at a place, in their order."""
-        columns = self.database.relation(predicate).columns
+        columns = self._columns(predicate)
         if place == 0:  # rows are sorted by their first column
             first, last = np.searchsorted(columns[0], [code, code + 1])
             return [column[first:last] for column in columns]
@@ -355,7 +363,7 @@ def fold(
     return keys, tuple(folds)
 
 
-def _probe(values: Sequence[Integers], folds: Sequence[tuple[int, Integers | None]]) -> Integers:
+def probe(values: Sequence[Integers], folds: Sequence[tuple[int, Integers | None]]) -> Integers:
     """The folded integer of other rows; -1 for rows that cannot be among those folded."""
     keys = values[0].astype(np.int64)
     missing = np.zeros(len(keys), dtype=bool)

@@ -1,0 +1,153 @@
+"""Cut-off times: what lies after an example's cut-off does not exist for it, in every engine."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from every_engine import ENGINES
+from hornbeam.clauses import Clause
+from hornbeam.database import Codes, Database, Relation
+from hornbeam.engines.contract import Counts, Engine, Skipped
+from hornbeam.engines.memory import MemoryEngine
+from hornbeam.engines.naive import NaiveEngine
+from hornbeam.errors import OptionError
+from hornbeam.numeric import Floats
+from strategies import CASES, Case, timed_cases
+
+WITH_TIMES: dict[str, type[Engine]] = {"naive": NaiveEngine, "memory": MemoryEngine}
+every_timed_engine = pytest.mark.parametrize("engine", WITH_TIMES.values(), ids=WITH_TIMES.keys())
+every_other_engine = pytest.mark.parametrize(
+    "engine",
+    [engine for name, engine in ENGINES.items() if name not in WITH_TIMES],
+    ids=[name for name in ENGINES if name not in WITH_TIMES],
+)
+BUDGETS = (0, 50, 200, 500, 1_000, 2_000, 5_000, 20_000, 100_000)
+
+
+def true_counts(engine: Engine, clause: Clause, keys: Codes, cutoffs: Floats | None) -> list[int]:
+    (counts,) = engine.count([clause], keys, cutoffs)
+    assert isinstance(counts, Counts), counts
+    return [int(count) for count in counts.true]
+
+
+def before(database: Database, cutoff: float) -> Database:
+    """The database without the facts after a time, and without times."""
+    relations = dict(database.relations)
+    for predicate, times in database.times.items():
+        columns = relations[predicate].columns
+        relations[predicate] = Relation(tuple(column[times <= cutoff] for column in columns))
+    return replace(database, relations=relations, times={})
+
+
+@given(timed_cases())
+@settings(max_examples=CASES)
+def test_the_memory_engine_counts_what_the_definition_counts(case: Case) -> None:
+    expected = NaiveEngine(case.database).count(case.clauses, case.keys, case.cutoffs)
+    found = MemoryEngine(case.database).count(case.clauses, case.keys, case.cutoffs)
+    for clause, right, counts in zip(case.clauses, expected, found, strict=True):
+        assert isinstance(counts, Counts), counts
+        assert counts.true.tolist() == right.true.tolist(), clause
+        assert counts.total == right.total, clause
+
+
+@every_timed_engine
+@given(case=timed_cases())
+def test_a_cut_off_is_the_last_time_that_exists(engine: type[Engine], case: Case) -> None:
+    """Each key is counted as if the facts after its cut-off had never been written down."""
+    assert case.cutoffs is not None
+    for clause in case.clauses:
+        found = true_counts(engine(case.database), clause, case.keys, case.cutoffs)
+        for place, cutoff in enumerate(case.cutoffs.tolist()):
+            earlier = before(case.database, cutoff)
+            (alone,) = true_counts(engine(earlier), clause, case.keys[place : place + 1], None)
+            assert found[place] == alone
+            assert engine(earlier).total(clause) == engine(case.database).total(clause)
+
+
+@every_timed_engine
+@given(case=timed_cases(), data=st.data())
+def test_no_fact_after_the_cut_off_changes_a_count(
+    engine: type[Engine], case: Case, data: st.DataObject
+) -> None:
+    assert case.cutoffs is not None
+    last = max(case.cutoffs, default=0.0)
+    changed = case.database
+    for predicate, times in case.database.times.items():
+        late = np.flatnonzero(times > last)
+        gone = data.draw(st.lists(st.sampled_from(late.tolist()))) if len(late) else []
+        columns = [np.delete(column, gone) for column in case.database.relations[predicate].columns]
+        kept = np.delete(times, gone)
+        sizes = [len(case.database.population(t)) for t in case.database.schema.types_of(predicate)]
+        if last < np.inf and min(sizes):
+            added = data.draw(st.integers(0, 3))
+            new = [data.draw(st.lists(st.integers(0, n - 1), min_size=added, max_size=added)) for n in sizes]
+            columns = [
+                np.append(column, more).astype(np.int32) for column, more in zip(columns, new, strict=True)
+            ]
+            kept = np.append(kept, [np.nextafter(last, np.inf)] * added)
+        relation, since = Relation.timed(columns, kept)
+        changed = replace(
+            changed,
+            relations={**changed.relations, predicate: relation},
+            times={**changed.times, predicate: since},
+        )
+    for clause in case.clauses:
+        assert true_counts(engine(changed), clause, case.keys, case.cutoffs) == true_counts(
+            engine(case.database), clause, case.keys, case.cutoffs
+        )
+
+
+@every_timed_engine
+@given(case=timed_cases())
+def test_without_times_or_without_an_end_cut_offs_change_nothing(engine: type[Engine], case: Case) -> None:
+    never = np.full(len(case.keys), np.inf)
+    timeless = replace(case.database, times={})
+    for clause in case.clauses:
+        expected = true_counts(engine(case.database), clause, case.keys, None)
+        assert true_counts(engine(case.database), clause, case.keys, never) == expected
+        assert true_counts(engine(timeless), clause, case.keys, case.cutoffs) == expected
+
+
+@given(case=timed_cases(), budget=st.sampled_from(BUDGETS))
+@settings(max_examples=max(CASES // 2, 1))
+def test_a_small_budget_skips_or_counts_but_never_miscounts(case: Case, budget: int) -> None:
+    expected = NaiveEngine(case.database).count(case.clauses, case.keys, case.cutoffs)
+    together = MemoryEngine(case.database, budget).count(case.clauses, case.keys, case.cutoffs)
+    used = MemoryEngine(case.database, budget)
+    backwards = [used.count([clause], case.keys, case.cutoffs)[0] for clause in reversed(case.clauses)][::-1]
+    for clause, right, one, other in zip(case.clauses, expected, together, backwards, strict=True):
+        if isinstance(one, Skipped):
+            assert one.clause == clause and one.estimate > one.budget
+            assert one == other
+        else:
+            assert isinstance(other, Counts)
+            assert one.true.tolist() == other.true.tolist() == right.true.tolist(), clause
+
+
+@every_timed_engine
+@given(case=timed_cases(), gradients=st.lists(st.integers(-(2**30), 2**30), min_size=12, max_size=12))
+def test_a_session_sums_what_exists_at_the_cut_offs(
+    engine: type[Engine], case: Case, gradients: list[int]
+) -> None:
+    d = gradients[: len(case.keys)]
+    clauses = list(dict.fromkeys(case.clauses))
+    session = engine(case.database).session(case.keys, case.cutoffs)
+    session.set_gradients(np.array(d, dtype=np.int64))
+    sums = session.sums(clauses)
+    for i, right in enumerate(NaiveEngine(case.database).count(clauses, case.keys, case.cutoffs)):
+        t = right.true.tolist()
+        assert (sums.true[i], sums.true_squared[i]) == (sum(t), sum(x * x for x in t))
+        assert sums.true_gradient[i] == sum(x * y for x, y in zip(t, d, strict=True))
+    session.close()
+
+
+@every_other_engine
+@given(case=timed_cases())
+@settings(max_examples=20)
+def test_an_engine_without_times_refuses_cut_offs(engine: type[Engine], case: Case) -> None:
+    if case.database.times:
+        with pytest.raises(OptionError, match="does not count with cut-off times"):
+            engine(case.database).count(case.clauses, case.keys, case.cutoffs)

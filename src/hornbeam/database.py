@@ -89,6 +89,17 @@ class Relation:
     @classmethod
     def timed(cls, columns: Sequence[npt.NDArray[Any]], times: Floats) -> tuple[Relation, Floats]:
         """As ``of``, with the time of each row; the same fact at two times is there from the earliest."""
+        if len(columns[0]) == 0:
+            return cls(tuple(np.empty(0, dtype=np.int32) for _ in columns)), times
+        sizes = [int(column.max()) + 1 for column in columns]
+        if _product(sizes) < 2**63:
+            # One number per row, as in ``of``: one sort, where a sort by each column takes five times that.
+            keys = _row_keys(columns, sizes)
+            order = np.argsort(keys)
+            keys = keys[order]
+            starts = np.flatnonzero(np.concatenate(([True], keys[1:] != keys[:-1])))
+            earliest = np.minimum.reduceat(times[order], starts)
+            return cls(_columns_of(keys[starts], sizes)), earliest
         order = np.lexsort((times, *reversed(columns)))
         sorted_columns = [column[order] for column in columns]
         fresh = np.ones(len(order), dtype=bool)
@@ -430,7 +441,11 @@ def _types(schema: Schema, predicate: str, arity: int) -> tuple[str, ...]:
 def _encode(names: Iterable[str] | Coded, codes: dict[str, int]) -> Codes:
     """The code of each name, new names being added to ``codes``."""
     if isinstance(names, Coded):
-        return _encode(names.names, codes)[names.codes]
+        found = _encode(names.names, codes)
+        if np.array_equal(found, np.arange(len(found))) and names.codes.dtype == np.int32:
+            # The codes are the same: of ten million rows that is forty million bytes less.
+            return names.codes
+        return found[names.codes]
     give = codes.setdefault
     return np.array([give(name, len(codes)) for name in names], dtype=np.int32)
 

@@ -219,6 +219,8 @@ class Facts:
     def __init__(self, plans: Sequence[Plan]) -> None:
         self._plans = {plan.name: plan for plan in plans}
         self._things: dict[str, Coded] = {}
+        self._arguments: dict[tuple[str, str], Coded] = {}
+        self._times: dict[str, Floats] = {}
 
     def things(self, table: str) -> Coded:
         if table not in self._things:
@@ -234,7 +236,7 @@ class Facts:
             holds &= each.codes != MISSING
         if predicate.flag is not None:
             holds &= is_true(plan.table.columns[predicate.flag])
-        times = None if plan.time is None else times_of_rows(plan.table.columns[plan.time])
+        times = self._times_of(plan)
         if holds.all():
             return coded, times
         return [Coded(each.names, each.codes[holds]) for each in coded], None if times is None else times[
@@ -242,8 +244,14 @@ class Facts:
         ]
 
     def argument(self, plan: Plan, name: str | None) -> Coded:
+        """The constant at a column in each row; without a name, the thing that the row is."""
         if name is None or name == plan.key:
             return self.things(plan.name)
+        if (plan.name, name) not in self._arguments:
+            self._arguments[plan.name, name] = self._coded(plan, name)
+        return self._arguments[plan.name, name]
+
+    def _coded(self, plan: Plan, name: str) -> Coded:
         column = plan.table.columns[name]
         if name not in plan.links:
             return Coded(column.texts, column.codes)
@@ -253,7 +261,17 @@ class Facts:
         if (places == MISSING).any():
             # Links to keys that are not there, which were to be kept.
             return Coded(column.texts, column.codes)
-        return Coded(self.things(other.name).names, np.append(places, MISSING).astype(np.int32)[column.codes])
+        names = self.things(other.name).names
+        if np.array_equal(places, np.arange(len(names))):
+            return Coded(names, column.codes)
+        return Coded(names, np.append(places, MISSING).astype(np.int32)[column.codes])
+
+    def _times_of(self, plan: Plan) -> Floats | None:
+        if plan.time is None:
+            return None
+        if plan.name not in self._times:
+            self._times[plan.name] = times_of_rows(plan.table.columns[plan.time])
+        return self._times[plan.name]
 
 
 def is_true(column: Column) -> npt.NDArray[np.bool_]:

@@ -78,24 +78,9 @@ class Column:
         if self.domain is Domain.TEXT:
             found: list[str] = self.values.tolist()
             return found
+        if self.is_whole:
+            return list(map(str, self.values.tolist()))
         return [key_text(value) for value in self.values.tolist()]
-
-    def numbers(self) -> npt.NDArray[np.float64]:
-        """The number behind each distinct value: dates and moments are days since 1970."""
-        if self.domain is Domain.MOMENT:
-            return self.values.astype(np.int64) / (86_400 * 10**6)
-        return self.values.astype(np.float64)
-
-    def rows(self, chosen: npt.NDArray[Any]) -> Column:
-        """The column of some of the rows; values that no row has any more are left out."""
-        codes = self.codes[chosen]
-        used = np.zeros(len(self.values) + 1, dtype=bool)
-        used[codes] = True  # the last place is that of MISSING
-        used = used[:-1]
-        if used.all():
-            return Column(self.name, self.domain, self.values, codes)
-        renumbered = np.append(np.cumsum(used) - 1, MISSING).astype(np.int32)
-        return Column(self.name, self.domain, self.values[used], renumbered[codes])
 
 
 @dataclass(frozen=True, slots=True)

@@ -224,7 +224,7 @@ class AggLRClassifier(RelationalClassifier):
         database: Database | None = None,
         target: str | None = None,
         max_literals: int = _AGG.max_literals,
-        scale: str = _AGG.scale,
+        feature: str = _AGG.feature,
         l2: float = _AGG.l2,
         neg_pos_ratio: float | None = _AGG.neg_pos_ratio,
         seed: int = _AGG.seed,

@@ -3,7 +3,7 @@
 What people do by hand: count what is related to an example, along paths of one and two relations, take
 distinct values, means and extremes, and give the columns to a standard learner. Columns that say the
 same for all training examples, or the same as an earlier one, are left out. Counts are taken as they
-are or as ``log(1 + count)``, columns are standardised, and scikit-learn fits the weights; a saved model
+are or as ``ln(1 + count)``, columns are standardised, and scikit-learn fits the weights; a saved model
 needs neither.
 """
 
@@ -19,12 +19,11 @@ from typing import NamedTuple
 import numpy as np
 
 from hornbeam.baselines.agg_model import (
-    SCALES,
     AggregateModel,
     WeightedAggregate,
     aggregate_columns,
     by_path,
-    scaled,
+    weighted_values,
 )
 from hornbeam.baselines.aggregates import Aggregate, Joiner, aggregates, paths
 from hornbeam.boost import Fit, Labels, Pause, ShouldStop, check_labels, language_for, prior_of, run
@@ -33,7 +32,7 @@ from hornbeam.database import Codes
 from hornbeam.engines.contract import Counts, Engine, Skipped
 from hornbeam.errors import LimitError
 from hornbeam.history import History, Record
-from hornbeam.model import Floats
+from hornbeam.model import FEATURES, LOG, Floats
 from hornbeam.options import BASE_RATE, PENALTY, RATIO, SEED, OneOf, Options, Whole, option
 from hornbeam.ridge import round_weight
 from hornbeam.sampling import atom_texts, sampled
@@ -50,8 +49,8 @@ class AggOptions(Options):
 
     max_literals: int = option(2, Whole(1, 4))
     """literals in a path, at most"""
-    scale: str = option("log", OneOf(SCALES))
-    """counts as ``log(1 + count)``, or as they are"""
+    feature: str = option(LOG, OneOf(FEATURES))
+    """what of counts and numbers of distinct values is weighted: the count, or ln(1 + count)"""
     l2: float = option(1.0, PENALTY)
     """strength of the penalty on the weights of standardised columns"""
     neg_pos_ratio: float | None = option(None, RATIO)
@@ -145,7 +144,7 @@ def _weighed(
     engine: Engine, keys: Codes, labels: Labels, target: str, options: AggOptions, pause: Pause
 ) -> State:
     started = time.perf_counter()
-    table = Table(engine, keys, options.scale)
+    table = Table(engine, keys, options.feature)
     language = language_for(engine.database, target, False, 0)
     for some in _batches(paths(language, options.max_literals)):
         pause()
@@ -175,12 +174,12 @@ def _weighed(
 
 
 class Table:
-    """The columns of the aggregates that tell something, on the model's scale."""
+    """The columns of the aggregates that tell something, as they are weighted."""
 
-    def __init__(self, engine: Engine, keys: Codes, scale: str) -> None:
+    def __init__(self, engine: Engine, keys: Codes, feature: str) -> None:
         self.engine = engine
         self.keys = keys
-        self.scale = scale
+        self.feature = feature
         self.joiner = Joiner(engine.database, keys, engine.memory // 4)
         self.features: list[Aggregate] = []
         self.means: list[float] = []
@@ -203,7 +202,7 @@ class Table:
                 if column not in self.skipped:
                     self.skipped.append(column)
                 continue
-            values = scaled(aggregate, column, self.scale)
+            values = weighted_values(aggregate, column, self.feature)
             known = values[~np.isnan(values)]
             mean = float(known.mean()) if len(known) else 0.0
             values = np.where(np.isnan(values), mean, values)

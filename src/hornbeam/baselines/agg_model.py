@@ -18,20 +18,18 @@ from hornbeam.engines.parts import count_all
 from hornbeam.errors import InputError, LimitError, plural
 from hornbeam.explain import SHOWN, Explanation, explain, explanation
 from hornbeam.json_fields import Fields
-from hornbeam.model import Floats, sigmoid
+from hornbeam.model import COUNT as NUMBER
+from hornbeam.model import LOG, Floats, feature_of, sigmoid
 from hornbeam.model_json import Common, ModelKind, register_kind
 from hornbeam.schema import Schema
 from hornbeam.syntax import parse_clause
 
 LEARNER = "agg-lr"
-LOG, RAW = "log", "raw"
-SCALES = (LOG, RAW)
-"""Counts as log(1 + count), or as they are."""
 
 
 @dataclass(frozen=True, slots=True)
 class WeightedAggregate:
-    """An aggregate, its weight, and its mean over the training examples, on the model's scale.
+    """An aggregate, its weight, and the mean over the training examples of what is weighted.
 
     It adds ``weight * (value - mean)`` to the log-odds, and nothing where it has no value.
     """
@@ -59,12 +57,13 @@ class AggregateModel:
     learner: str = LEARNER
 
     def __str__(self) -> str:
-        scaled = "counts and distinct values as log(1 + n)" if self.scale == LOG else "counts as they are"
-        return "\n".join([f"prior {self.prior:.6g}, {scaled}", *map(str, self.features)])
+        how = "counts and distinct values as ln(1 + n)" if self.feature == LOG else "counts as they are"
+        return "\n".join([f"prior {self.prior:.6g}, {how}", *map(str, self.features)])
 
     @property
-    def scale(self) -> str:
-        return RAW if self.settings.get("scale") == RAW else LOG
+    def feature(self) -> str:
+        """What of a count is weighted: the count, or its logarithm."""
+        return LOG if self.settings.get("feature") == LOG else NUMBER
 
     @property
     def size_text(self) -> str:
@@ -82,7 +81,9 @@ class AggregateModel:
         for start in range(0, len(keys), size):
             values = self.values(engine, keys[start : start + size])
             for each, column in zip(self.features, values, strict=True):
-                result[start : start + size] += each.contribution(scaled(each.aggregate, column, self.scale))
+                result[start : start + size] += each.contribution(
+                    weighted_values(each.aggregate, column, self.feature)
+                )
         return result
 
     def probabilities(self, engine: Engine, keys: Codes) -> Floats:
@@ -137,9 +138,9 @@ def aggregate_columns(
         yield from zip(others, columns, strict=True)
 
 
-def scaled(aggregate: Aggregate, column: Floats, scale: str) -> Floats:
-    """Values on the model's scale: numbers stay as they are, numbers of things may become logarithms."""
-    return np.log1p(column) if scale == LOG and aggregate.kind in (COUNT, DISTINCT) else column
+def weighted_values(aggregate: Aggregate, column: Floats, feature: str) -> Floats:
+    """What is weighted of some values: numbers of things by the feature, others as they are."""
+    return feature_of(column, feature) if aggregate.kind in (COUNT, DISTINCT) else column
 
 
 # --- files --------------------------------------------------------------------------------------
@@ -222,7 +223,7 @@ def _explain(
 ) -> Explanation:
     reasons = []
     for each, column in zip(model.features, model.values(engine, key.reshape(1, -1)), strict=True):
-        contribution = each.contribution(scaled(each.aggregate, column, model.scale))
+        contribution = each.contribution(weighted_values(each.aggregate, column, model.feature))
         value = None if np.isnan(column[0]) else float(column[0])
         reasons.append(AggregateReason(each.aggregate, each.weight, value, float(contribution[0])))
     return explanation(model, engine, key, name, reasons)

@@ -64,8 +64,8 @@ def options_for(learner: str, preset: str | None = None, **explicit: object) -> 
 
     >>> options_for("agg-lr", n_steps=3)
     Traceback (most recent call last):
-    hornbeam.errors.OptionError: learner "agg-lr" has no option "n_steps". Options are: l2, max_literals, \
-neg_pos_ratio, scale, seed.
+    hornbeam.errors.OptionError: learner "agg-lr" has no option "n_steps". Options are: feature, l2, \
+max_literals, neg_pos_ratio, seed.
     """
     home = home_of(learner)
     if home.presets:

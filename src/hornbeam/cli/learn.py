@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from hornbeam.cli.options import Data, EngineName, Memory, Split, read_duration, read_size
 from hornbeam.cli.output import check_writable, json_text, write_result
 from hornbeam.cli.talk import progress, remark, say
+
+if TYPE_CHECKING:
+    from hornbeam.options import Options
 
 _INTERRUPTED = 130
 
@@ -25,9 +28,15 @@ def fit(
     model: Annotated[
         Path | None, typer.Option("--model", metavar="FILE", help="Write the model there, not to stdout.")
     ] = None,
+    learner: Annotated[
+        str,
+        typer.Option(
+            "--learner", metavar="LEARNER", help="rlr, agg-lr, ilp-rlr, mln-boost or rdn-boost; see below."
+        ),
+    ] = "rlr",
     preset: Annotated[
-        str, typer.Option("--preset", metavar="PRESET", help="Values of all options: default, paper.")
-    ] = "default",
+        str | None, typer.Option("--preset", metavar="PRESET", help="Values of all options: default, paper.")
+    ] = None,
     split: Split = None,
     steps: Annotated[int | None, typer.Option("--steps", help="Steps of boosting, at most.")] = None,
     l2: Annotated[float | None, typer.Option("--l2", help="Strength of the ridge penalty.")] = None,
@@ -75,6 +84,31 @@ def fit(
         bool | None,
         typer.Option("--diverse-beam/--no-diverse-beam", help="Equal counts take one place in the beam."),
     ] = None,
+    clauses_per_step: Annotated[
+        int | None, typer.Option("--clauses-per-step", help="Clauses that a step adds (mln-boost).")
+    ] = None,
+    max_depth: Annotated[
+        int | None, typer.Option("--max-depth", help="Tests from root to leaf, at most (rdn-boost).")
+    ] = None,
+    max_leaves: Annotated[
+        int | None, typer.Option("--max-leaves", help="Leaves of a tree, at most (rdn-boost).")
+    ] = None,
+    min_examples: Annotated[
+        int | None, typer.Option("--min-examples", help="Examples in a leaf, at least (rdn-boost).")
+    ] = None,
+    redraw: Annotated[
+        bool | None,
+        typer.Option("--redraw/--no-redraw", help="Draw negatives anew in each step (rdn-boost)."),
+    ] = None,
+    max_rounds: Annotated[
+        int | None, typer.Option("--max-rounds", help="Rounds that make a bottom clause (ilp-rlr).")
+    ] = None,
+    max_recall: Annotated[
+        int | None, typer.Option("--max-recall", help="Facts per mode in a bottom clause (ilp-rlr).")
+    ] = None,
+    max_bodies: Annotated[
+        int | None, typer.Option("--max-bodies", help="Bodies looked at for one positive (ilp-rlr).")
+    ] = None,
     engine: EngineName = "memory",
     history: Annotated[
         Path | None, typer.Option("--history", metavar="FILE", help="Write what each step did (JSON).")
@@ -93,17 +127,25 @@ def fit(
 ) -> None:
     """Learn a model of a target from facts and examples.
 
-    Without --model the clauses are printed. Ctrl-C keeps the steps done.
+    Without --model what was learned is printed. Ctrl-C keeps the steps done.
+
+    \b
+    Learners: rlr        boosted clauses, weights over true and false counts (the default)
+              mln-boost  boosted clauses, one weight each
+              rdn-boost  boosted relational regression trees
+              ilp-rlr    clauses by covering, then weights
+              agg-lr     logistic regression on aggregates
+    An option that a learner does not have is refused.
 
     \b
     Example: hornbeam fit data/uwcse/fold1 --target advisedby --model m.json
     """
     from hornbeam import boost
+    from hornbeam.baselines.learners import learn
     from hornbeam.engines.registry import open_engine
     from hornbeam.history import INTERRUPTED
     from hornbeam.load import load
     from hornbeam.model_json import save_model
-    from hornbeam.options import fit_options
 
     given: dict[str, object] = {
         "n_steps": steps,
@@ -120,11 +162,19 @@ def fit(
         "refit": refit,
         "length_penalty": length_penalty,
         "diverse_beam": diverse_beam,
+        "clauses_per_step": clauses_per_step,
+        "max_depth": max_depth,
+        "max_leaves": max_leaves,
+        "min_examples": min_examples,
+        "redraw": redraw,
+        "max_rounds": max_rounds,
+        "max_recall": max_recall,
+        "max_bodies": max_bodies,
     }
     explicit = {name: value for name, value in given.items() if value is not None}
     if neg_pos_ratio is not None:
         explicit["neg_pos_ratio"] = None if neg_pos_ratio == "all" else _number_or_word(neg_pos_ratio)
-    options = fit_options(preset, **explicit)
+    options = _options(learner, preset, explicit, checkpoint is not None)
     should_stop = None if time is None else boost.time_limit(read_duration(time))
     budget = read_size(memory)
     check_writable(model)
@@ -135,9 +185,17 @@ def fit(
     name = database.target_named(target)
     examples = database.examples_of(name)
     counting = open_engine(engine, database, budget)
-    with progress(options.n_steps) as on_step:
-        fitted = boost.fit(
-            counting, examples.keys, examples.labels, name, options, on_step, checkpoint, should_stop
+    with progress(getattr(options, "n_steps", None)) as on_step:
+        fitted = learn(
+            learner,
+            counting,
+            examples.keys,
+            examples.labels,
+            name,
+            options,
+            on_step,
+            checkpoint,
+            should_stop,
         )
     interrupted = fitted.history.ended == INTERRUPTED
     if interrupted and not fitted.history.steps:
@@ -148,11 +206,34 @@ def fit(
         write_result([f"{fitted.model}\n"], None)
     else:
         save_model(fitted.model, model)
-        remark(f"{len(fitted.model.clauses)} clauses from {len(examples):,} examples, in {model}")
+        remark(f"{fitted.model.size_text} from {len(examples):,} examples, in {model}")
     if history is not None:
         write_result([json_text(fitted.history.as_dict())], history)
     if interrupted:
         raise typer.Exit(_INTERRUPTED)
+
+
+def _options(learner: str, preset: str | None, explicit: dict[str, object], checkpoint: bool) -> Options:
+    """The options of a learner; those that it does not have are refused as they were typed."""
+    from hornbeam.baselines.learners import home_of, options_class, options_for
+    from hornbeam.errors import OptionError
+
+    home = home_of(learner)
+    known = options_class(learner).names()
+    other = [_flag(name) for name in explicit if name not in known]
+    other += ["--preset"] * (preset is not None and not home.presets)
+    other += ["--checkpoint"] * (checkpoint and not home.checkpoint)
+    if other:
+        raise OptionError(
+            f"{other[0]} is refused: learner {learner} has no such option; "
+            f"it has {', '.join(sorted(map(_flag, known)))}."
+        )
+    return options_for(learner, preset, **explicit)
+
+
+def _flag(name: str) -> str:
+    """How an option is typed: ``n_steps`` as --steps, ``max_literals`` as --max-literals."""
+    return f"--{name.removeprefix('n_').replace('_', '-')}"
 
 
 def _number_or_word(text: str) -> float | str:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from hornbeam.cli.options import Data, EngineName, Json, Memory, Out, Split, read_size
 from hornbeam.cli.output import check_writable, csv_text, write_result
 from hornbeam.cli.talk import say
+
+if TYPE_CHECKING:
+    from hornbeam.model_json import LearnedModel
 
 
 def count(
@@ -56,22 +60,48 @@ def count(
 def show(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="Model file (JSON).")],
     compact: Annotated[bool, typer.Option("--compact", help="Each body once, its weights added.")] = False,
+    clauses: Annotated[bool, typer.Option("--clauses", help="Trees as lists of clauses.")] = False,
+    svg: Annotated[bool, typer.Option("--svg", help="Trees as a picture (SVG).")] = False,
     json: Json = False,
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="FILE", help="Write there, not to stdout.")
+    ] = None,
 ) -> None:
-    """Print a model's prior and weighted clauses.
+    """Print a model: its prior and its clauses, trees or features.
 
     A clause is printed as [w0, w1, w2] : head :- body. with the weights of 1, true count, false count.
+    --compact is for models of clauses, --clauses and --svg are for models of trees.
 
     \b
     Example: hornbeam show m.json --compact
     """
-    from hornbeam.model import Model
+    from hornbeam.errors import OptionError
     from hornbeam.model_json import load_model, model_text
 
+    forms = [flag for flag, wanted in (("--svg", svg), ("--clauses", clauses), ("--json", json)) if wanted]
+    if len(forms) > 1:
+        raise OptionError(f"{' and '.join(forms)} are refused together: name one form.")
+    check_writable(out)
     learned = load_model(model)
-    if compact and isinstance(learned, Model):
-        learned = learned.compact()
-    write_result([model_text(learned) if json else f"{learned}\n"], None)
+    if compact:
+        learned = _having(learned, "compact", "--compact")()
+    if svg:
+        text = _having(learned, "picture", "--svg")()
+    elif clauses:
+        text = f"{_having(learned, 'clause_text', '--clauses')()}\n"
+    else:
+        text = model_text(learned) if json else f"{learned}\n"
+    write_result([text], out)
+
+
+def _having(learned: LearnedModel, ability: str, flag: str) -> Callable[[], Any]:
+    """What only some kinds of models can do."""
+    from hornbeam.errors import OptionError
+
+    if not hasattr(learned, ability):
+        raise OptionError(f"{flag} is refused: a model of learner {learned.learner} has no such form.")
+    found: Callable[[], Any] = getattr(learned, ability)
+    return found
 
 
 def modes(data: Data, split: Split = None) -> None:

@@ -24,8 +24,8 @@ def remark(text: str) -> None:
 
 
 @contextmanager
-def progress(steps: int) -> Iterator[Callable[[Record], None] | None]:
-    """On a terminal, a bar that moves with each step of a fit; otherwise nothing."""
+def progress(steps: int | None) -> Iterator[Callable[[Record], None] | None]:
+    """On a terminal, a bar that moves with each step of a fit, of so many if known; otherwise nothing."""
     if not sys.stderr.isatty():
         yield None
         return
@@ -35,7 +35,7 @@ def progress(steps: int) -> Iterator[Callable[[Record], None] | None]:
 
     columns = (
         SpinnerColumn(),
-        TextColumn("step {task.completed}/{task.total}"),
+        TextColumn("step {task.completed}" if steps is None else "step {task.completed}/{task.total}"),
         BarColumn(bar_width=20),
         TextColumn("{task.fields[candidates]:,} candidates"),
         TimeElapsedColumn(),

@@ -83,20 +83,16 @@ def explain(
 ) -> None:
     """Say why one example has its probability.
 
-    Each clause's counts and contribution, the strongest first, with some of the true groundings that
-    were counted.
+    What each clause, tree or feature of the model contributes, the strongest first, and why; for
+    clauses and trees with some of the groundings that make them true.
 
     \b
     Example: hornbeam explain data/uwcse/fold1 --model m.json --example "advisedby(person1,person2)"
     """
-    from hornbeam.errors import ModelError
     from hornbeam.explain import explain as reasons
-    from hornbeam.model import Model
     from hornbeam.model_json import load_model
 
     learned = load_model(model)
-    if not isinstance(learned, Model):
-        raise ModelError(f"a model of learner {learned.learner} has no clauses with counts to explain by.")
     counting, _ = _opened(learned, data, split, engine, memory)
     key, name = _example(learned, counting.database, example)
     explanation = reasons(learned, counting, key, name, shown)

@@ -94,6 +94,7 @@ def atoms_of(body: Iterable[Literal]) -> Iterator[Atom]:
             yield atom_of(literal)
 
 
+@lru_cache(maxsize=65536)
 def literal_variables(literal: Literal) -> tuple[int, ...]:
     """The distinct variables of a literal in order of first use."""
     if isinstance(literal, Comparison):

@@ -15,13 +15,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hornbeam.clauses import Clause
+from hornbeam.clauses import Clause, atoms_of
 from hornbeam.database import Codes, Database
 from hornbeam.numeric import Floats
 
 DEFAULT_MEMORY = 2_000_000_000
 """Bytes an engine may use for partial results unless told otherwise."""
 INT64_MAX = 2**63 - 1
+LOG_UNIT = 1024
+"""Logarithms of counts are rounded to whole parts of this unit, so that their sums are exact."""
 
 Column = npt.NDArray[Any]
 """True counts, one per example, in any integer type."""
@@ -92,15 +94,22 @@ class Engine(ABC):
 
     def total(self, clause: Clause) -> int:
         """Product of the populations of the free variables; 1 when there is none."""
-        types = self.database.schema.variable_types(clause)
+        bound = set(clause.head.args)
+        predicates = self.database.schema.predicates
         result = 1
-        for variable in clause.free_variables():
-            result *= len(self.database.population(types[variable]))
+        for atom in atoms_of(clause.body):
+            for term, type_name in zip(atom.args, predicates[atom.predicate], strict=True):
+                if isinstance(term, int) and term not in bound:
+                    bound.add(term)
+                    result *= len(self.database.population(type_name))
         return result
 
     @abstractmethod
-    def session(self, keys: Codes, cutoffs: Floats | None = None) -> Session:
-        """Counting for fixed examples, with gradients, as a learner needs it."""
+    def session(self, keys: Codes, cutoffs: Floats | None = None, logarithm: bool = False) -> Session:
+        """Counting for fixed examples, with gradients, as a learner needs it.
+
+        With ``logarithm`` its sums are of ln(1 + count) in whole units of 1/LOG_UNIT, not of counts.
+        """
 
 
 class Session(ABC):

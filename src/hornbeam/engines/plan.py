@@ -95,6 +95,7 @@ class Planner:
     schema: Schema
     _messages: dict[object, Message] = field(default_factory=dict)
     _plans: dict[Clause, tuple[Term, ...]] = field(default_factory=dict)
+    _known: dict[object, Factor] = field(default_factory=dict)
 
     def plan(self, clause: Clause) -> tuple[Term, ...]:
         """The count of a clause as a signed sum of products."""
@@ -133,18 +134,25 @@ class Planner:
         return tuple(terms)
 
     def _factors(self, body: tuple[Literal, ...], heads: set[int | str], types: Types) -> tuple[Factor, ...]:
-        factors: list[Factor] = []
+        factors = []
         for literals, anchors in components(body, heads):
-            core, hanging = self._sum_out(literals, anchors, types)
-            if core:
-                roots = anchors or literal_variables(core[0])[:1]
-                form, weights = self._core(core, hanging, roots, stay=())
-                factors.append(Joined(anchors, form, weights))
-            else:
-                # All of a component without a core ends as messages at one variable.
-                ((_, messages),) = hanging.items()
-                factors.append(Summed(anchors[0] if anchors else None, tuple(messages)))
+            # The types of free variables follow from their atoms.
+            key = (tuple(literals), anchors, tuple(types.get(anchor) for anchor in anchors))
+            factor = self._known.get(key)
+            if factor is None:
+                factor = self._known[key] = self._factor(literals, anchors, types)
+            factors.append(factor)
         return tuple(factors)
+
+    def _factor(self, literals: Sequence[Literal], anchors: Variables, types: Types) -> Factor:
+        core, hanging = self._sum_out(literals, anchors, types)
+        if core:
+            roots = anchors or literal_variables(core[0])[:1]
+            form, weights = self._core(core, hanging, roots, stay=())
+            return Joined(anchors, form, weights)
+        # All of a component without a core ends as messages at one variable.
+        ((_, messages),) = hanging.items()
+        return Summed(anchors[0] if anchors else None, tuple(messages))
 
     def _sum_out(
         self, literals: Sequence[Literal], anchors: Variables, types: Types
@@ -270,22 +278,12 @@ def components(body: Iterable[Literal], bound: set[int | str]) -> list[tuple[lis
                 literals = part[1] + literals
         apart.append((free, literals))
         parts = apart
-    return [
-        (
-            literals,
-            tuple(
-                sorted(
-                    {
-                        variable
-                        for literal in literals
-                        for variable in literal_variables(literal)
-                        if variable in bound
-                    }
-                )
-            ),
-        )
-        for _, literals in parts
-    ]
+    return [(literals, _touched(literals, bound)) for _, literals in parts]
+
+
+def _touched(literals: Iterable[Literal], bound: set[int | str]) -> Variables:
+    """The bound variables of some literals, in rising order."""
+    return tuple(sorted({v for literal in literals for v in literal_variables(literal) if v in bound}))
 
 
 def messages_of(terms: Iterable[Term]) -> Iterable[Message]:

@@ -41,12 +41,13 @@ GROUPED = {
 }
 FLAT = {"movielens_paper": "female", "mutagenesis": "active"}
 VARIATIONS = [
-    "n_steps=10,20,40,60",
-    "l2=1,3,10,30,100",
-    "neg_pos_ratio=5,10,20,50",
-    "beam_width=10,20,30",
+    "n_steps=10,20,30,40",
+    "l2=0.5,1,2,5,10",
+    "neg_pos_ratio=10,20,50",
+    "beam_width=10,30",
     "max_literals=2,3,4",
-    "prior=0,base-rate",
+    "length_penalty=0,0.1,0.2",
+    "diverse_beam=False,True",
 ]
 SCORES = ("auc_roc", "auc_pr", "log_loss_training_totals", "log_loss_database_totals")
 
@@ -197,8 +198,8 @@ def _numbers(means: dict[str, float]) -> str:
 
 
 def _value(text: str) -> object:
-    if text == "None":
-        return None
+    if text in ("None", "True", "False"):
+        return {"None": None, "True": True, "False": False}[text]
     try:
         return int(text)
     except ValueError:

@@ -55,6 +55,7 @@ class Case:
     clauses: tuple[Clause, ...]
     keys: Codes
     cutoffs: Floats | None = None
+    """what the last column of the keys stands for"""
 
     def __repr__(self) -> str:
         lines = ["", *describe(self.database)]
@@ -225,7 +226,13 @@ def timed_cases(draw: st.DrawFn) -> Case:
     case = draw(cases())
     number = len(case.keys)
     drawn = draw(st.lists(st.sampled_from((*TIMES, 0.0, 2.7)), min_size=number, max_size=number))
-    return replace(case, cutoffs=np.array(drawn, dtype=np.float64))
+    cutoffs = np.array(drawn, dtype=np.float64)
+    return replace(case, keys=with_cutoffs(case.database, case.keys, cutoffs), cutoffs=cutoffs)
+
+
+def with_cutoffs(database: Database, keys: Codes, cutoffs: Floats) -> Codes:
+    """Keys that carry cut-offs; those of data without times do not."""
+    return np.column_stack([keys, database.cutoff_codes(cutoffs)]) if database.times else keys
 
 
 @st.composite

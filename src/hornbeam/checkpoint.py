@@ -22,6 +22,7 @@ from hornbeam.files import remove_leftovers, write_file
 from hornbeam.history import Record, Step, skipped_fields
 from hornbeam.json_fields import Fields
 from hornbeam.model import WeightedClause
+from hornbeam.numeric import Floats
 from hornbeam.schema import Schema
 from hornbeam.syntax import parse_clause
 
@@ -140,16 +141,20 @@ def fingerprint(
     predicates = database.schema.predicates
     names = {type_name: _name_hashes(database.population(type_name)) for type_name in database.schema.types()}
     populations = [(type_name, _set_hash(hashes[:, :-1])) for type_name, hashes in sorted(names.items())]
-    facts = [
-        (predicate, _row_hash([names[t] for t in predicates[predicate]], relation.columns))
-        for predicate, relation in sorted(database.relations.items())
-        if len(relation)
-    ]
-    columns = [keys[:, position] for position in range(keys.shape[1])]
-    examples = [
-        _row_hash([names[t] for t in predicates[target]], [column[labels == label] for column in columns])
-        for label in (0, 1)
-    ]
+    facts = []
+    for predicate, relation in sorted(database.relations.items()):
+        if len(relation):
+            of_arguments = [names[t] for t in predicates[predicate]]
+            rows = _row_hash(of_arguments, relation.columns, database.times.get(predicate))
+            facts.append((predicate, rows))
+    of_arguments = [names[t] for t in predicates[target]]
+    cutoffs = database.cutoffs_of(target, keys)
+    examples = []
+    for label in (0, 1):
+        rows_of_label = labels == label
+        columns = [keys[rows_of_label, position] for position in range(len(of_arguments))]
+        times = None if cutoffs is None else cutoffs[rows_of_label]
+        examples.append(_row_hash(of_arguments, columns, times))
     return {
         "schema or modes": _short(
             sorted(predicates.items()),
@@ -178,14 +183,18 @@ def _digest(text: str, person: bytes = b"") -> bytes:
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16, person=person).digest()
 
 
-def _row_hash(names: Sequence[Hashes], columns: Sequence[Codes]) -> tuple[int, int]:
-    """The hash of a set of rows of codes: whatever their order, and by name."""
+def _row_hash(
+    names: Sequence[Hashes], columns: Sequence[Codes], times: Floats | None = None
+) -> tuple[int, int]:
+    """The hash of a set of rows of codes, perhaps with times: whatever their order, and by name."""
     first, second = 0, 0
     for start in range(0, len(columns[0]), _ROWS):
         mixed = np.zeros((2, 1), dtype=np.uint64)
         for hashes, column in zip(names, columns, strict=True):
             # Mixing between columns tells friends(ann,bob) from friends(bob,ann).
             mixed = _mixed(mixed + hashes[:, column[start : start + _ROWS]])
+        if times is not None:
+            mixed = _mixed(mixed + (times[start : start + _ROWS] + 0.0).view(np.uint64))
         part = _set_hash(mixed)
         first, second = first + part[0], second + part[1]
     return first % 2**64, second % 2**64

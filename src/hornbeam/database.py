@@ -17,7 +17,7 @@ import numpy.typing as npt
 from hornbeam.clauses import Atom, Value, format_literal
 from hornbeam.errors import DataError, Place, SchemaError, did_you_mean, plural
 from hornbeam.modes import Kind, Mode
-from hornbeam.numeric import Floats, numbers_of, quantiles, times_of
+from hornbeam.numeric import Floats, moments_of, numbers_of, quantiles, read_times, time_text, times_of
 from hornbeam.refine import Constants, Thresholds
 from hornbeam.schema import Schema
 
@@ -147,13 +147,14 @@ class Examples:
 
     target: str
     keys: Codes
-    """one row per example, one column of codes per head argument"""
+    """one row per example, one column of codes per head argument; where examples have cut-offs and facts
+    times, one more, so that whoever passes keys on passes the cut-offs on (``Database.cutoff_codes``)"""
     labels: npt.NDArray[np.int8]
     """0 and 1, or positions in ``classes``; ``UNLABELLED`` where the label is not known"""
     classes: tuple[str, ...] = ()
     """the values that labels stand for, where the target is not true or false"""
     cutoffs: Floats | None = None
-    """for each example the last time of facts that exist for it; infinity: all. None: no cut-offs"""
+    """for each example, as given, the last time of facts that exist for it; infinity: all; None: no times"""
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -248,25 +249,35 @@ class Database:
         """Keys (names, one column per head argument) and labels of a target's examples.
 
         Labels are 0 and 1, or the classes as text; examples without a label are left out. The target
-        may be left out where only one has examples.
+        may be left out where only one has examples. Where the examples have cut-offs and the facts have
+        times, the cut-offs are one column more, the last.
         """
         examples = self.examples_of(self.target_named(None) if target is None else target).labelled()
         labels = examples.labels
+        names = self.names_of(examples.target, examples.keys)
+        if examples.cutoffs is not None and self.times:
+            texts = np.array([time_text(time) for time in examples.cutoffs.tolist()], dtype=object)
+            names = np.column_stack([names, texts])
         if examples.classes:
-            return self.names_of(examples.target, examples.keys), np.array(examples.classes)[labels]
-        return self.names_of(examples.target, examples.keys), labels
+            return names, np.array(examples.classes)[labels]
+        return names, labels
 
     def names_of(self, target: str, keys: Codes) -> npt.NDArray[np.object_]:
         """Names for rows of codes of the target's arguments."""
-        names = np.empty(keys.shape, dtype=object)
-        for column, type_name in enumerate(self.schema.types_of(target)):
+        types = self.schema.types_of(target)
+        names = np.empty((len(keys), len(types)), dtype=object)
+        for column, type_name in enumerate(types):
             names[:, column] = self.population(type_name).decode(keys[:, column])
         return names
 
     def encode_keys(self, target: str, names: npt.NDArray[np.object_]) -> Codes:
-        """Codes for rows of names of the target's arguments, ``UNKNOWN`` where the data lack one."""
+        """Codes for rows of names of the target's arguments, ``UNKNOWN`` where the data lack one.
+
+        One column more is taken as cut-offs, where the data have times.
+        """
         types = self.schema.types_of(target)
-        if names.ndim != 2 or names.shape[1] != len(types):
+        more = 1 if self.times and names.ndim == 2 and names.shape[1] == len(types) + 1 else 0
+        if names.ndim != 2 or names.shape[1] != len(types) + more:
             raise DataError(
                 f"X has {names.shape[1] if names.ndim == 2 else names.ndim} columns, but "
                 f'"{target}" takes {len(types)}: one column per argument ({", ".join(types)}).'
@@ -274,7 +285,25 @@ class Database:
         codes = np.empty(names.shape, dtype=np.int32)
         for column, type_name in enumerate(types):
             codes[:, column] = self.population(type_name).encode(names[:, column].tolist())
+        if more:
+            codes[:, -1] = self.cutoff_codes(read_times(names[:, -1].tolist()))
         return codes
+
+    @cached_property
+    def moments(self) -> Floats:
+        """The distinct times that facts have, sorted."""
+        return moments_of(self.times)
+
+    def cutoff_codes(self, cutoffs: Floats) -> Codes:
+        """What keys hold of cut-offs: how many of the facts' distinct times are not after each."""
+        return np.searchsorted(self.moments, cutoffs, "right").astype(np.int32)
+
+    def cutoffs_of(self, target: str, keys: Codes) -> Floats | None:
+        """The last time of a fact that exists for each row of keys; None where keys have no cut-offs."""
+        arity = self.schema.arity(target)
+        if keys.shape[1] == arity or not self.times:
+            return None
+        return np.concatenate(([-np.inf], self.moments))[keys[:, arity]]
 
     @cached_property
     def constants(self) -> Constants:
@@ -399,14 +428,19 @@ def build(
         else:
             sizes = [len(populations[t]) for t in schema.types_of(predicate)]
             relations[predicate] = Relation.of(coded, sizes)
+    moments = moments_of(times_of_rows)
     example_sets = {}
     for target, (keys, labels) in coded_examples.items():
         of_arguments = [populations[t] for t in schema.types_of(target)]
         cutoff = None
         if cutoffs is not None and target in cutoffs:
             cutoff = times_of(cutoffs[target], f'examples of "{target}"')
-        example_sets[target], more = _examples(target, keys, labels, of_arguments, cutoff)
+        found, more = _examples(target, keys, labels, of_arguments, cutoff)
         said.extend(more)
+        if found.cutoffs is not None and times_of_rows:
+            places = np.searchsorted(moments, found.cutoffs, "right").astype(np.int32)
+            found = replace(found, keys=np.column_stack([found.keys, places]))
+        example_sets[target] = found
     return _read_only(
         schema,
         tuple(modes),

@@ -64,7 +64,8 @@ def groundings(
 ) -> list[tuple[int, ...]]:
     """Codes of the clause's free variables, one tuple per true grounding, at most ``limit``.
 
-    ``key`` holds the codes of the head's arguments (-1: unknown to the database). The order
+    ``key`` holds the codes of the head's arguments (-1: unknown to the database), and that of its
+    cut-off where it has one: facts after it do not exist. The order
     depends on the codes only. Without a limit there is one for each true count; after ``patience``
     choices (a body with a cycle may lead into dead ends) the search ends with what it has.
 
@@ -79,11 +80,14 @@ def groundings(
     ['bob', 'cat']
     """
     types = database.schema.variable_types(clause)
-    binding = dict(zip(range(len(clause.head.args)), key, strict=True))
+    arity = len(clause.head.args)
+    binding = dict(zip(range(arity), key[:arity], strict=True))
+    cutoffs = database.cutoffs_of(clause.head.predicate, np.array([key], dtype=np.int32))
+    cutoff = None if cutoffs is None else float(cutoffs[0])
     tables = [
         _compared(database, literal, binding, types)
         if isinstance(literal, Comparison)
-        else _table(database, atom_of(literal), binding, isinstance(literal, Not))
+        else _table(database, atom_of(literal), binding, isinstance(literal, Not), cutoff)
         for literal in clause.body
     ]
     free = clause.free_variables()
@@ -108,9 +112,14 @@ def _compared(
     return _Table((), (codes[codes == binding[variable]],), False)
 
 
-def _table(database: Database, atom: Atom, binding: Mapping[int, int], negated: bool) -> _Table:
+def _table(
+    database: Database, atom: Atom, binding: Mapping[int, int], negated: bool, cutoff: float | None
+) -> _Table:
     """The facts of an atom that agree with its constants, the example, and repeated variables."""
     columns = database.relation(atom.predicate).columns
+    if cutoff is not None and atom.predicate in database.times:
+        exists = database.times[atom.predicate] <= cutoff
+        columns = tuple(column[exists] for column in columns)
     types = database.schema.types_of(atom.predicate)
     fixed: dict[int, int] = {}
     for position, (term, type_name) in enumerate(zip(atom.args, types, strict=True)):

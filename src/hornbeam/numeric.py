@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -80,6 +80,33 @@ def times_of(values: Sequence[float] | Floats, what: str) -> Floats:
     return times
 
 
+def moments_of(times: Mapping[str, Floats]) -> Floats:
+    """The distinct times among those of several predicates, sorted."""
+    return np.unique(np.concatenate([np.empty(0), *times.values()]))
+
+
 def time_text(time: float) -> str:
-    """A time as text, for what is read only by machines."""
+    """A time as text that reads back.
+
+    >>> time_text(3.0), time_text(float("inf"))
+    ('3', 'inf')
+    """
     return format_value(time) if np.isfinite(time) else repr(time)
+
+
+def read_times(texts: Sequence[str]) -> Floats:
+    """Cut-offs from text: numbers, ISO dates, or ``inf`` for none.
+
+    >>> read_times(["3", "1970-01-02", "inf"]).tolist()
+    [3.0, 86400000000.0, inf]
+    """
+    return np.array([_time(text) for text in texts], dtype=np.float64)
+
+
+def _time(text: str) -> float:
+    if text in ("inf", "-inf"):
+        return float(text)
+    value = read_value(text)
+    if value is None:
+        raise DataError(f'"{text}" is no cut-off: give a number, an ISO date such as 2001-12-31, or inf.')
+    return number_of(value)

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from hornbeam.clauses import format_constant, format_name
 from hornbeam.database import UNKNOWN, Codes, Database
+from hornbeam.numeric import time_text
 
 
 def sampled(
@@ -85,7 +86,13 @@ def _hashes(
     """Two hashes of the seed and the text of each example; the first alone is nearly always enough."""
     start = blake2b(f"{seed} ".encode(), digest_size=16)
     digests = []
-    for text in atom_texts(database, target, keys):
+    texts = atom_texts(database, target, keys)
+    cutoffs = database.cutoffs_of(target, keys)
+    if cutoffs is not None:
+        texts = [
+            f"{text} @ {time_text(cutoff)}" for text, cutoff in zip(texts, cutoffs.tolist(), strict=True)
+        ]
+    for text in texts:
         each = start.copy()
         each.update(text.encode())
         digests.append(each.digest())

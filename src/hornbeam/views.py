@@ -15,7 +15,7 @@ import numpy as np
 
 from hornbeam.database import UNKNOWN, Codes, Database, Examples, Population, Relation
 from hornbeam.errors import SchemaError
-from hornbeam.numeric import Floats, numbers_of
+from hornbeam.numeric import Floats, moments_of, numbers_of
 from hornbeam.schema import Schema
 
 _Recoding = Mapping[tuple[str, str], Codes | None]
@@ -64,9 +64,14 @@ def under(database: Database, schema: Schema) -> Database:
                 relations[predicate] = Relation.of(coded, sizes)
         if predicate in database.example_sets:
             given = database.example_sets[predicate]
-            columns = tuple(given.keys.T)
+            columns = tuple(given.keys.T)[: len(types)]
             keys = np.stack(_recode(columns, pairs, recoding), axis=1)
             examples[predicate] = replace(given, keys=np.ascontiguousarray(keys))
+    moments = moments_of(times)
+    for predicate, given in examples.items():
+        if given.cutoffs is not None and times:
+            places = np.searchsorted(moments, given.cutoffs, "right").astype(np.int32)
+            examples[predicate] = replace(given, keys=np.column_stack([given.keys, places]))
     return Database(
         schema,
         (),

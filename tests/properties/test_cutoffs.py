@@ -14,8 +14,7 @@ from hornbeam.engines.contract import Counts, Engine, Skipped
 from hornbeam.engines.memory import MemoryEngine
 from hornbeam.engines.naive import NaiveEngine
 from hornbeam.errors import OptionError
-from hornbeam.numeric import Floats
-from strategies import CASES, Case, timed_cases
+from strategies import CASES, TARGET, Case, timed_cases, with_cutoffs
 
 WITH_TIMES: dict[str, type[Engine]] = {"naive": NaiveEngine, "memory": MemoryEngine}
 every_timed_engine = pytest.mark.parametrize("engine", WITH_TIMES.values(), ids=WITH_TIMES.keys())
@@ -27,10 +26,15 @@ every_other_engine = pytest.mark.parametrize(
 BUDGETS = (0, 50, 200, 500, 1_000, 2_000, 5_000, 20_000, 100_000)
 
 
-def true_counts(engine: Engine, clause: Clause, keys: Codes, cutoffs: Floats | None) -> list[int]:
-    (counts,) = engine.count([clause], keys, cutoffs)
+def true_counts(engine: Engine, clause: Clause, keys: Codes) -> list[int]:
+    (counts,) = engine.count([clause], keys)
     assert isinstance(counts, Counts), counts
     return [int(count) for count in counts.true]
+
+
+def plain(case: Case) -> Codes:
+    """The keys without cut-offs."""
+    return case.keys[:, : case.database.schema.arity(TARGET)]
 
 
 def before(database: Database, cutoff: float) -> Database:
@@ -45,8 +49,8 @@ def before(database: Database, cutoff: float) -> Database:
 @given(timed_cases())
 @settings(max_examples=CASES)
 def test_the_memory_engine_counts_what_the_definition_counts(case: Case) -> None:
-    expected = NaiveEngine(case.database).count(case.clauses, case.keys, case.cutoffs)
-    found = MemoryEngine(case.database).count(case.clauses, case.keys, case.cutoffs)
+    expected = NaiveEngine(case.database).count(case.clauses, case.keys)
+    found = MemoryEngine(case.database).count(case.clauses, case.keys)
     for clause, right, counts in zip(case.clauses, expected, found, strict=True):
         assert isinstance(counts, Counts), counts
         assert counts.true.tolist() == right.true.tolist(), clause
@@ -59,10 +63,10 @@ def test_a_cut_off_is_the_last_time_that_exists(engine: type[Engine], case: Case
     """Each key is counted as if the facts after its cut-off had never been written down."""
     assert case.cutoffs is not None
     for clause in case.clauses:
-        found = true_counts(engine(case.database), clause, case.keys, case.cutoffs)
+        found = true_counts(engine(case.database), clause, case.keys)
         for place, cutoff in enumerate(case.cutoffs.tolist()):
             earlier = before(case.database, cutoff)
-            (alone,) = true_counts(engine(earlier), clause, case.keys[place : place + 1], None)
+            (alone,) = true_counts(engine(earlier), clause, plain(case)[place : place + 1])
             assert found[place] == alone
             assert engine(earlier).total(clause) == engine(case.database).total(clause)
 
@@ -94,30 +98,30 @@ def test_no_fact_after_the_cut_off_changes_a_count(
             relations={**changed.relations, predicate: relation},
             times={**changed.times, predicate: since},
         )
+    keys = with_cutoffs(changed, plain(case), case.cutoffs)
     for clause in case.clauses:
-        assert true_counts(engine(changed), clause, case.keys, case.cutoffs) == true_counts(
-            engine(case.database), clause, case.keys, case.cutoffs
-        )
+        expected = true_counts(engine(case.database), clause, case.keys)
+        assert true_counts(engine(changed), clause, keys) == expected
 
 
 @every_timed_engine
 @given(case=timed_cases())
 def test_without_times_or_without_an_end_cut_offs_change_nothing(engine: type[Engine], case: Case) -> None:
-    never = np.full(len(case.keys), np.inf)
+    endless = with_cutoffs(case.database, plain(case), np.full(len(case.keys), np.inf))
     timeless = replace(case.database, times={})
     for clause in case.clauses:
-        expected = true_counts(engine(case.database), clause, case.keys, None)
-        assert true_counts(engine(case.database), clause, case.keys, never) == expected
-        assert true_counts(engine(timeless), clause, case.keys, case.cutoffs) == expected
+        expected = true_counts(engine(case.database), clause, plain(case))
+        assert true_counts(engine(case.database), clause, endless) == expected
+        assert true_counts(engine(timeless), clause, case.keys) == expected
 
 
 @given(case=timed_cases(), budget=st.sampled_from(BUDGETS))
 @settings(max_examples=max(CASES // 2, 1))
 def test_a_small_budget_skips_or_counts_but_never_miscounts(case: Case, budget: int) -> None:
-    expected = NaiveEngine(case.database).count(case.clauses, case.keys, case.cutoffs)
-    together = MemoryEngine(case.database, budget).count(case.clauses, case.keys, case.cutoffs)
+    expected = NaiveEngine(case.database).count(case.clauses, case.keys)
+    together = MemoryEngine(case.database, budget).count(case.clauses, case.keys)
     used = MemoryEngine(case.database, budget)
-    backwards = [used.count([clause], case.keys, case.cutoffs)[0] for clause in reversed(case.clauses)][::-1]
+    backwards = [used.count([clause], case.keys)[0] for clause in reversed(case.clauses)][::-1]
     for clause, right, one, other in zip(case.clauses, expected, together, backwards, strict=True):
         if isinstance(one, Skipped):
             assert one.clause == clause and one.estimate > one.budget
@@ -134,10 +138,10 @@ def test_a_session_sums_what_exists_at_the_cut_offs(
 ) -> None:
     d = gradients[: len(case.keys)]
     clauses = list(dict.fromkeys(case.clauses))
-    session = engine(case.database).session(case.keys, case.cutoffs)
+    session = engine(case.database).session(case.keys)
     session.set_gradients(np.array(d, dtype=np.int64))
     sums = session.sums(clauses)
-    for i, right in enumerate(NaiveEngine(case.database).count(clauses, case.keys, case.cutoffs)):
+    for i, right in enumerate(NaiveEngine(case.database).count(clauses, case.keys)):
         t = right.true.tolist()
         assert (sums.true[i], sums.true_squared[i]) == (sum(t), sum(x * x for x in t))
         assert sums.true_gradient[i] == sum(x * y for x, y in zip(t, d, strict=True))
@@ -149,5 +153,5 @@ def test_a_session_sums_what_exists_at_the_cut_offs(
 @settings(max_examples=20)
 def test_an_engine_without_times_refuses_cut_offs(engine: type[Engine], case: Case) -> None:
     if case.database.times:
-        with pytest.raises(OptionError, match="does not count with cut-off times"):
-            engine(case.database).count(case.clauses, case.keys, case.cutoffs)
+        with pytest.raises(OptionError, match="cut-off times"):
+            engine(case.database).count(case.clauses, case.keys)

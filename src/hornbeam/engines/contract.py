@@ -17,7 +17,6 @@ import numpy.typing as npt
 
 from hornbeam.clauses import Clause, atoms_of
 from hornbeam.database import Codes, Database
-from hornbeam.numeric import Floats
 
 DEFAULT_MEMORY = 2_000_000_000
 """Bytes an engine may use for partial results unless told otherwise."""
@@ -78,18 +77,16 @@ class Engine(ABC):
         self.memory = memory
 
     @abstractmethod
-    def count(
-        self, clauses: Sequence[Clause], keys: Codes, cutoffs: Floats | None = None
-    ) -> list[Counts | Skipped]:
+    def count(self, clauses: Sequence[Clause], keys: Codes) -> list[Counts | Skipped]:
         """True counts of each clause, rows in the order of ``keys`` (codes; -1 is an unknown key).
 
-        With ``cutoffs``, one for each key, a fact that has a time exists for a key only if its time
-        is the key's cut-off or before it; facts without a time always exist. Populations, and so
-        totals, do not change.
+        Keys may have one column more than the head has arguments: cut-offs (``Database.cutoffs_of``).
+        Then a fact that has a time exists for a key only if its time is the key's cut-off or before
+        it; facts without a time always exist. Populations, and so totals, do not change.
 
         Clauses are well typed under the database's schema and all have the same head. A count
         that may exceed int64, or a clause whose cost exceeds the memory budget, is ``Skipped``;
-        which ones depends on clause, data, keys, cut-offs and budget only.
+        which ones depends on clause, data, keys and budget only.
         """
 
     def total(self, clause: Clause) -> int:
@@ -105,7 +102,7 @@ class Engine(ABC):
         return result
 
     @abstractmethod
-    def session(self, keys: Codes, cutoffs: Floats | None = None, logarithm: bool = False) -> Session:
+    def session(self, keys: Codes, logarithm: bool = False) -> Session:
         """Counting for fixed examples, with gradients, as a learner needs it.
 
         With ``logarithm`` its sums are of ln(1 + count) in whole units of 1/LOG_UNIT, not of counts.

@@ -19,13 +19,11 @@ import numpy.typing as npt
 
 from hornbeam.clauses import Clause
 from hornbeam.database import Codes
-from hornbeam.engines.contract import Column, Counts, Engine, Session, Skipped, Sums
+from hornbeam.engines.contract import LOG_UNIT, Column, Counts, Engine, Session, Skipped, Sums
 
 Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
-LOG_UNIT = 1024
-"""Logarithms of counts are summed as whole multiples of 1/1024, so that their sums are exact too."""
 EXACT_FLOAT = 2**53
 EXACT_INT64 = 2**63
 _CHUNK_BYTES = 4_000_000
@@ -78,11 +76,9 @@ class KeptCounts(Session):
         keys: Codes,
         memory: int | None = None,
         logarithm: bool = False,
-        cutoffs: Floats | None = None,
     ) -> None:
         self.engine = engine
         self.keys = keys
-        self.cutoffs = cutoffs
         self.logarithm = logarithm
         # The engine keeps partial results of its own within the same budget.
         self.memory = engine.memory // 2 if memory is None else memory
@@ -188,9 +184,7 @@ class KeptCounts(Session):
                 self._keep(_Block(rows, [], largest[width]), counted)
 
     def _counted(self, clauses: Sequence[Clause]) -> list[Counts | Skipped]:
-        if self.cutoffs is None:
-            return self.engine.count(clauses, self.keys)
-        return self.engine.count(clauses, self.keys, self.cutoffs)
+        return self.engine.count(clauses, self.keys)
 
     def _features(self, clauses: Sequence[Clause]) -> list[Counts | Skipped]:
         """What is summed of each clause: its counts, or their logarithms as integers."""

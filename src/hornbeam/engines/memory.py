@@ -31,7 +31,6 @@ from hornbeam.engines.plan import Factor, Joined, Planner, Summed, Term, message
 from hornbeam.engines.timed import Timed
 from hornbeam.engines.vectors import Kept, RefusedError, Vector, float_bound, narrowest, too_large
 from hornbeam.engines.views import Facts, Integers, fold
-from hornbeam.numeric import Floats
 
 TABLE_ROWS = 1 << 18
 """A core's join is kept as a table for other weights to come while it has at most so many rows."""
@@ -52,7 +51,6 @@ class ExampleRows:
     keys: Codes
     columns: tuple[Integers, ...]
     bindings: dict[tuple[int, ...], Bindings] = field(default_factory=dict)
-    cutoffs: Floats | None = None
     timed: Timed | None = None
 
 
@@ -70,32 +68,31 @@ class MemoryEngine(Engine):
         self._examples: ExampleRows | None = None
         self._totals: dict[Clause, int] = {}
 
-    def session(self, keys: Codes, cutoffs: Floats | None = None) -> Session:
-        return KeptCounts(self, keys, cutoffs=cutoffs)
+    def session(self, keys: Codes, logarithm: bool = False) -> Session:
+        return KeptCounts(self, keys, logarithm=logarithm)
 
-    def count(
-        self, clauses: Sequence[Clause], keys: Codes, cutoffs: Floats | None = None
-    ) -> list[Counts | Skipped]:
+    def count(self, clauses: Sequence[Clause], keys: Codes) -> list[Counts | Skipped]:
         if not clauses:
             return []
-        examples = self._example_rows(keys, cutoffs, clauses[0].head.predicate)
+        examples = self._example_rows(keys, clauses[0].head.predicate)
         self._facts.tidy(self.memory // 8)
         plans = [self._planner.plan(clause) for clause in clauses]
         messages = (message for terms in plans for message in messages_of(terms))
         self._messages.prepare(messages if examples.timed is None else examples.timed.plain(messages))
         return [self._count(clause, terms, examples) for clause, terms in zip(clauses, plans, strict=True)]
 
-    def _example_rows(self, keys: Codes, cutoffs: Floats | None, target: str) -> ExampleRows:
+    def _example_rows(self, keys: Codes, target: str) -> ExampleRows:
         known = self._examples
-        if known is None or known.keys is not keys or known.cutoffs is not cutoffs:
+        if known is None or known.keys is not keys:
             types = self.database.schema.types_of(target)
             columns = []
             for place, type_name in enumerate(types):
                 size = len(self.database.population(type_name))
                 # An unknown constant takes the place after the last: a constant without facts.
                 columns.append(np.where(keys[:, place] < 0, np.intp(size), keys[:, place]))
-            known = self._examples = ExampleRows(keys, tuple(columns), cutoffs=cutoffs)
-            if cutoffs is not None and len(keys) and self.database.times:
+            known = self._examples = ExampleRows(keys, tuple(columns))
+            cutoffs = self.database.cutoffs_of(target, keys)
+            if cutoffs is not None and len(keys):
                 known.timed = Timed(self._facts, self._messages, cutoffs, self.memory)
             self._joins = Kept(self.memory // 4)
         return known

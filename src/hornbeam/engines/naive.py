@@ -12,7 +12,6 @@ from hornbeam.clauses import AT_LEAST, Atom, Clause, Comparison, Literal, Not
 from hornbeam.database import UNKNOWN, Codes
 from hornbeam.engines.contract import INT64_MAX, Counts, Engine, Session, Skipped
 from hornbeam.engines.kept import KeptCounts
-from hornbeam.numeric import Floats
 from hornbeam.schema import number_of
 
 
@@ -21,15 +20,13 @@ class NaiveEngine(Engine):
 
     name = "naive"
 
-    def count(
-        self, clauses: Sequence[Clause], keys: Codes, cutoffs: Floats | None = None
-    ) -> list[Counts | Skipped]:
-        return [self._count(clause, keys, cutoffs) for clause in clauses]
+    def count(self, clauses: Sequence[Clause], keys: Codes) -> list[Counts | Skipped]:
+        return [self._count(clause, keys) for clause in clauses]
 
-    def session(self, keys: Codes, cutoffs: Floats | None = None) -> Session:
-        return KeptCounts(self, keys, cutoffs=cutoffs)
+    def session(self, keys: Codes, logarithm: bool = False) -> Session:
+        return KeptCounts(self, keys, logarithm=logarithm)
 
-    def _count(self, clause: Clause, keys: Codes, cutoffs: Floats | None) -> Counts | Skipped:
+    def _count(self, clause: Clause, keys: Codes) -> Counts | Skipped:
         total = self.total(clause)
         if total > INT64_MAX:
             return Skipped(clause, "its true count may exceed int64", total, INT64_MAX)
@@ -43,9 +40,10 @@ class NaiveEngine(Engine):
         free = clause.free_variables()
         ranges = [range(len(self.database.population(types[variable]))) for variable in free]
         true = []
+        cutoffs = self.database.cutoffs_of(clause.head.predicate, keys)
         last_times = [inf] * len(keys) if cutoffs is None else cutoffs.tolist()
         for key, last in zip(keys.tolist(), last_times, strict=True):
-            binding = dict(zip(clause.head.args, key, strict=True))
+            binding = dict(zip(clause.head.args, key[: len(clause.head.args)], strict=True))
             count = 0
             for values in product(*ranges):
                 binding.update(zip(free, values, strict=True))

@@ -13,7 +13,8 @@ from hornbeam.clauses import Atom, Clause, Literal, Not, atom_of, literal_variab
 from hornbeam.database import UNKNOWN, Codes, Database, build
 from hornbeam.engines.contract import INT64_MAX, Counts, Engine, Skipped
 from hornbeam.engines.naive import NaiveEngine
-from hornbeam.schema import DATE, NUMBER
+from hornbeam.schema import DATE, NUMBER, Schema
+from hornbeam.syntax import parse_clause
 from strategies import CASES, STRANGER, TARGET, Case, assignments, bodies, cases, comparisons_of
 
 every_engine = pytest.mark.parametrize("engine", ENGINES.values(), ids=ENGINES.keys())
@@ -324,3 +325,16 @@ def test_the_two_sides_of_a_comparison_share_the_assignments(
         unknown = comparison.variable < len(key) and key[comparison.variable] == UNKNOWN
         # An unknown key has no value and is on neither side.
         assert first + second == (0 if unknown else all_of_it)
+
+
+@every_engine
+def test_a_comparison_whose_atom_is_negated_keeps_its_type(engine: type[Engine]) -> None:
+    """The two clauses differ, apart from an atom that is negated, in the type of a compared variable only."""
+    schema = Schema({TARGET: ("x",), "p": ("x", "n"), "q": ("x", "m")}, {"n": NUMBER, "m": NUMBER})
+    facts = {"p": [["a", "a"], ["1", "5"]], "q": [["a", "a"], ["7", "8"]]}
+    database = build(schema, (), facts, ranges={"n": ["6"], "m": ["0", "9"]})
+    texts = ("target(A) :- not p(A,B), B >= 4.", "target(A) :- not q(A,B), B >= 4.")
+    counter, key = engine(database), np.array([[0]], dtype=np.int32)
+    assert [true_counts(counter, parse_clause(text, schema), key) for text in texts] == [[1], [1]]
+    counted = counter.count([parse_clause("target(A) :- not q(A,B), B < 4.", schema)], key)
+    assert [counts.true.tolist() for counts in counted] == [[1]]

@@ -136,8 +136,9 @@ class Planner:
     def _factors(self, body: tuple[Literal, ...], heads: set[int | str], types: Types) -> tuple[Factor, ...]:
         factors = []
         for literals, anchors in components(body, heads):
-            # The types of free variables follow from their atoms.
-            key = (tuple(literals), anchors, tuple(types.get(anchor) for anchor in anchors))
+            # Atoms say their types themselves; of a compared variable there may be no atom here.
+            compared = [literal.variable for literal in literals if isinstance(literal, Comparison)]
+            key = (tuple(literals), anchors, tuple(types[variable] for variable in compared))
             factor = self._known.get(key)
             if factor is None:
                 factor = self._known[key] = self._factor(literals, anchors, types)

@@ -8,18 +8,20 @@ the same world. Another seed gives another world with the same truth: data to te
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, overload
 
 import numpy as np
 import numpy.typing as npt
 
-from hornbeam.clauses import Atom, Clause, head_atom
+from hornbeam.clauses import AT_LEAST, Atom, Clause, Comparison, head_atom
 from hornbeam.database import Codes, Database, Examples, Population, Relation
 from hornbeam.errors import OptionError
 from hornbeam.model import Model, WeightedClause, sigmoid
 from hornbeam.modes import Argument, Kind, Mode, schema_of
+from hornbeam.numeric import numbers_of
+from hornbeam.schema import NUMBER, Schema
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -91,29 +93,37 @@ def _database(
     modes: tuple[Mode, ...],
     populations: Mapping[str, Population],
     facts: Mapping[str, Sequence[npt.NDArray[Any]]],
+    numeric: Mapping[str, str] = MappingProxyType({}),
 ) -> Database:
-    schema = schema_of(modes)
+    schema = Schema(schema_of(modes).predicates, numeric)
     relations = {
         predicate: Relation.of(columns, [len(populations[t]) for t in schema.types_of(predicate)])
         for predicate, columns in facts.items()
     }
-    return Database(schema, modes, MappingProxyType(dict(populations)), MappingProxyType(relations))
-
-
-def _with_examples(database: Database, examples: Examples) -> Database:
+    numbers = {name: numbers_of(populations[name].names, kind, name) for name, kind in numeric.items()}
     return Database(
-        database.schema,
-        database.modes,
-        database.populations,
-        database.relations,
-        MappingProxyType({examples.target: examples}),
+        schema,
+        modes,
+        MappingProxyType(dict(populations)),
+        MappingProxyType(relations),
+        numbers=MappingProxyType(numbers),
     )
 
 
-def _truth(weights: tuple[float, float], clause: Clause, modes: tuple[Mode, ...]) -> Model:
+def _with_examples(database: Database, examples: Examples) -> Database:
+    return replace(database, example_sets=MappingProxyType({examples.target: examples}))
+
+
+def _truth(
+    weights: tuple[float, float],
+    clause: Clause,
+    modes: tuple[Mode, ...],
+    numeric: Mapping[str, str] = MappingProxyType({}),
+) -> Model:
     # w2 is 0, so the total plays no part and the truth is the same for worlds of every size.
     weighted = WeightedClause(clause, (weights[0], weights[1], 0.0), total=1)
-    return Model(clause.head.predicate, schema_of(modes), prior=0.0, clauses=(weighted,))
+    schema = Schema(schema_of(modes).predicates, numeric)
+    return Model(clause.head.predicate, schema, prior=0.0, clauses=(weighted,))
 
 
 def _probability(truth: Model, counts: Integers) -> Floats:
@@ -347,3 +357,92 @@ def _common_publications(database: Database, keys: Codes) -> Integers:
     pairs = place(person[~is_professor], senior[title[~is_professor]])
     common = np.bincount(pairs, minlength=len(database.relation("student")) * _PROFESSORS)
     return common[place(keys[:, 0], keys[:, 1])]
+
+
+# --- shoppers --------------------------------------------------------------------------------
+
+_SHOPPERS_MODES = _modes(
+    [
+        "returns +customer",
+        "placed +customer -order",
+        "contains +order -product",
+        "price +product -euro",
+        "colour +product #colour",
+    ]
+)
+
+SHOPPERS_TRUTH = _truth(
+    (-3.0, 0.8),
+    Clause(
+        head_atom("returns", 1),
+        (
+            Atom("contains", (1, 2)),
+            Atom("placed", (0, 1)),
+            Atom("price", (2, 3)),
+            Comparison(3, AT_LEAST, 79.99),
+        ),
+    ),
+    _SHOPPERS_MODES,
+    {"euro": NUMBER},
+)
+"""``[-3, 0.8, 0] : returns(A) :- contains(B,C), placed(A,B), price(C,D), D >= 79.99.``"""
+
+_PRICES = tuple(f"{tens}9.99" for tens in ("", *range(1, 13)))
+_COLOURS = ("blue", "green", "red")
+
+
+def shoppers(n_customers: int = 2000, seed: int = 0) -> Database:
+    """Customers, their orders, the products in them and their prices, and who returns something.
+
+    The labels are drawn from ``SHOPPERS_TRUTH``: what matters is how many expensive products somebody
+    ordered, a threshold on a number two joins away. How much they order at all foretells it too, but
+    less well; colours say nothing. Every customer is an example.
+
+    >>> shoppers(n_customers=100)
+    Database(1,288 facts, 4 predicates, 5 types, examples: returns (100))
+    """
+    _check("n_customers", n_customers, 1, 10_000_000)
+    rng = np.random.default_rng(seed)
+    n_products = max(n_customers // 10, 20)
+    customer = np.repeat(np.arange(n_customers), 1 + rng.poisson(2.0, size=n_customers))
+    n_orders = len(customer)
+    order = np.repeat(np.arange(n_orders), 1 + rng.poisson(2.0, size=n_orders))
+    products = np.arange(n_products)
+    database = _database(
+        _SHOPPERS_MODES,
+        {
+            "customer": Population(Numbered("customer", n_customers)),
+            "order": Population(Numbered("order", n_orders)),
+            "product": Population(Numbered("product", n_products)),
+            "euro": Population(_PRICES),
+            "colour": Population(_COLOURS),
+        },
+        {
+            "placed": (customer, np.arange(n_orders)),
+            "contains": (order, rng.integers(n_products, size=len(order))),
+            "price": (products, rng.integers(len(_PRICES), size=n_products)),
+            "colour": (products, rng.integers(len(_COLOURS), size=n_products)),
+        },
+        {"euro": NUMBER},
+    )
+    keys = np.arange(n_customers, dtype=np.int32).reshape(-1, 1)
+    probability = _probability(SHOPPERS_TRUTH, _expensive_products(database))
+    return _with_examples(database, _labelled(rng, "returns", keys, probability))
+
+
+def shoppers_probabilities(database: Database) -> Floats:
+    """The true probability of each example of a ``shoppers`` world, in the order of its examples."""
+    keys = database.examples_of("returns").keys
+    return _probability(SHOPPERS_TRUTH, _expensive_products(database)[keys[:, 0]])
+
+
+def _expensive_products(database: Database) -> Integers:
+    """For each customer the number of expensive products in their orders: the truth's true count."""
+    price_of = np.empty(len(database.population("product")))
+    product, euro = database.relation("price").columns
+    price_of[product] = database.numbers["euro"][euro]
+    order, ordered = database.relation("contains").columns
+    expensive = np.bincount(order[price_of[ordered] >= 79.99], minlength=len(database.population("order")))
+    customer, placed = database.relation("placed").columns
+    size = len(database.population("customer"))
+    return np.bincount(customer, weights=expensive[placed], minlength=size).astype(np.int64)

@@ -13,9 +13,12 @@ from hornbeam.engines.memory import MemoryEngine
 from hornbeam.errors import OptionError
 from hornbeam.evaluate import evaluate
 from hornbeam.generate import (
+    SHOPPERS_TRUTH,
     SMOKERS_TRUTH,
     UNIVERSITY_TRUTH,
     Numbered,
+    shoppers,
+    shoppers_probabilities,
     smokers,
     smokers_probabilities,
     university,
@@ -29,8 +32,9 @@ WORLDS = pytest.mark.parametrize(
     [
         (smokers, 40, "cancer", SMOKERS_TRUTH, smokers_probabilities),
         (university, 1, "advisedby", UNIVERSITY_TRUTH, university_probabilities),
+        (shoppers, 40, "returns", SHOPPERS_TRUTH, shoppers_probabilities),
     ],
-    ids=["smokers", "university"],
+    ids=["smokers", "university", "shoppers"],
 )
 World = Callable[..., Database]
 

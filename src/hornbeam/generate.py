@@ -95,7 +95,7 @@ def _database(
     facts: Mapping[str, Sequence[npt.NDArray[Any]]],
     numeric: Mapping[str, str] = MappingProxyType({}),
 ) -> Database:
-    schema = Schema(schema_of(modes).predicates, numeric)
+    schema = Schema(schema_of(modes).predicates, dict(numeric))
     relations = {
         predicate: Relation.of(columns, [len(populations[t]) for t in schema.types_of(predicate)])
         for predicate, columns in facts.items()
@@ -122,7 +122,7 @@ def _truth(
 ) -> Model:
     # w2 is 0, so the total plays no part and the truth is the same for worlds of every size.
     weighted = WeightedClause(clause, (weights[0], weights[1], 0.0), total=1)
-    schema = Schema(schema_of(modes).predicates, numeric)
+    schema = Schema(schema_of(modes).predicates, dict(numeric))
     return Model(clause.head.predicate, schema, prior=0.0, clauses=(weighted,))
 
 

@@ -27,12 +27,20 @@ SCHEMA = Schema(
         "publication": ("paper", "person"),
         "position": ("person", "rank"),
         "knows": ("person", "person"),
-    }
+        "age": ("person", "years"),
+        "joined": ("person", "day"),
+    },
+    {"years": "number", "day": "date"},
 )
 FACTS = {
     "publication": [["p1", "p1", "p2", "p2", "p3", "p4"], ["ann", "bob", "ann", "bob", "cat", "ann"]],
     "position": [["bob", "cat", "dan"], ["full'; --", "ass\\istant", "full'; --"]],
     "knows": [["ann", "bob", "cat", "dan", "ann"], ["bob", "cat", "dan", "ann", "ann"]],
+    "age": [["ann", "bob", "cat", "dan"], ["35", "35.5", "-1", "351"]],
+    "joined": [
+        ["ann", "bob", "cat", "ann"],
+        ["1998-03-01T12:30:00", "2001-12-31", "1969-07-20", "1998-03-02"],
+    ],
 }
 KEYS = [("ann", "bob"), ("bob", "ann"), ("cat", "dan"), ("ann", "ann"), ("dan", "cat"), ("eve", "bob")]
 CLAUSES = (
@@ -43,6 +51,10 @@ CLAUSES = (
     "advisedby(A,B) :- position(B,'ass\\\\istant'), knows(C,D), knows(D,C).",
     "advisedby(A,B) :- knows(A,A), not knows(C,B).",
     "advisedby(A,B) :- knows(A,B).",
+    "advisedby(A,B) :- age(A,C), C >= 35.5.",
+    "advisedby(A,B) :- knows(A,C), age(C,D), D >= -1, D < 35.5, age(B,E), E >= 35.",
+    "advisedby(A,B) :- knows(A,C), joined(C,D), D >= '1998-03-01T12:30:00', D < 2001-12-31.",
+    "advisedby(A,B) :- not age(A,C), C < 36, not joined(B,D), D >= 1970-01-01.",
 )
 Rows = list[tuple[object, ...]]
 Table = tuple[Sequence[str], Sequence[tuple[str, ...]]]
@@ -176,7 +188,8 @@ def test_the_query_reads_back_in_other_dialects(dialect: str) -> None:
     (tree,) = sqlglot.parse(query, read=dialect)
     assert isinstance(tree, exp.Select)
     constants = {literal.this for literal in tree.find_all(exp.Literal) if literal.is_string}
-    assert constants == {"full'; --", "ass\\istant"}
+    dates = {"1970-01-01 00:00:00", "1998-03-01 12:30:00", "2001-12-31 00:00:00"}
+    assert constants == {"full'; --", "ass\\istant"} | dates
     tables = {table.name for table in tree.find_all(exp.Table)}
     assert {"my " + name for name in user_tables()} <= tables
 

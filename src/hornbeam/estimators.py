@@ -8,7 +8,7 @@ for each learner; what they share is in the first.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -29,9 +29,10 @@ from hornbeam.engines.registry import open_engine
 from hornbeam.errors import DataError, HornbeamWarning, OptionError
 from hornbeam.explain import SHOWN, Explanation, explain
 from hornbeam.history import History
-from hornbeam.keys import Names, key_rows
+from hornbeam.keys import Names, key_rows, key_text
 from hornbeam.model import Model
 from hornbeam.model_json import LearnedModel
+from hornbeam.one_vs_rest import MOST_CLASSES, ClassModel, fit_classes
 from hornbeam.options import FitOptions, Options
 from hornbeam.predict import codes_for, data_for, predict
 
@@ -45,8 +46,10 @@ class RelationalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
     ``target`` may be left out where the database has examples of one target only. ``time_limit`` is in
     seconds; a fit cut by it keeps its steps and warns.
 
-    After ``fit``: ``model_`` (print it to read what was learned), ``history_``, ``classes_`` (0 and 1),
-    ``n_features_in_`` (the number of arguments of the target).
+    Labels are 0 and 1, or classes: then there is a model for each class against the others.
+
+    After ``fit``: ``model_`` (print it to read what was learned), ``history_`` (by class, where there are
+    classes), ``classes_``, ``n_features_in_`` (the number of arguments of the target).
     """
 
     learner: ClassVar[str]
@@ -70,33 +73,38 @@ class RelationalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         return options_for(self.learner, **{name: getattr(self, name) for name in names})
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Learn from keys and their labels, 0 or 1."""
+        """Learn from keys and their labels: 0 and 1, or classes."""
         database = self._database(None)
         target = database.target_named(self.target)
         options = self._options()
         names = self._names(X, reset=True)
-        labels = _labels(y, len(names))
+        classes, labels = _labels(y, len(names))
         empty = Model(target, database.schema, 0.0, ())
         keys, notices = codes_for(empty, database, names, self.unknown)
-        fitted = learn(
-            self.learner,
-            open_engine(self.engine, database, self.memory),
-            keys,
-            labels,
-            target,
-            options,
-            should_stop=None if self.time_limit is None else boost.time_limit(self.time_limit),
-        )
+        engine = open_engine(self.engine, database, self.memory)
         _warn(notices)
-        _warn(fitted.history.notices())
-        self.model_: LearnedModel = fitted.model
-        self.history_: History = fitted.history
-        self.classes_ = np.array([0, 1])
-        self.n_features_in_ = keys.shape[1]
+        self.model_: LearnedModel
+        self.history_: History | Mapping[str, History]
+        if classes.tolist() == [0, 1]:
+            limit = None if self.time_limit is None else boost.time_limit(self.time_limit)
+            fitted = learn(
+                self.learner, engine, keys, labels.astype(np.int8), target, options, should_stop=limit
+            )
+            self.model_, self.history_ = fitted.model, fitted.history
+            _warn(fitted.history.notices())
+        else:
+            texts = list(map(key_text, classes.tolist()))
+            of_classes = fit_classes(
+                self.learner, engine, keys, labels, texts, target, options, time_limit=self.time_limit
+            )
+            self.model_, self.history_ = of_classes.model, of_classes.histories
+            _warn(of_classes.notices())
+        self.classes_ = classes
+        self.n_features_in_ = names.shape[1]
         return self
 
     def predict_proba(self, X: Any, database: Database | None = None) -> npt.NDArray[np.float64]:
-        """Probabilities of label 0 and of label 1, one row per key in the order given.
+        """Probabilities of the labels in the order of ``classes_``, one row per key in the order given.
 
         Keys are looked up in ``database``, or in the one the estimator has.
         """
@@ -110,22 +118,35 @@ class RelationalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
             memory=self.memory,
         )
         _warn(found.notices)
+        if found.probabilities.ndim == 2:
+            return found.probabilities
         return np.column_stack([1.0 - found.probabilities, found.probabilities])
 
-    def predict(self, X: Any, database: Database | None = None) -> npt.NDArray[np.int64]:
-        """The label with the higher probability; 0 where both are equal."""
-        positive = self.predict_proba(X, database)[:, 1] > 0.5
-        return self.classes_[positive.astype(np.intp)]
+    def predict(self, X: Any, database: Database | None = None) -> npt.NDArray[Any]:
+        """The label with the highest probability; the first of those where several are equal."""
+        best = self.predict_proba(X, database).argmax(axis=1)
+        found: npt.NDArray[Any] = self.classes_[best]
+        return found
 
     def explain(self, X: Any, database: Database | None = None, shown: int = SHOWN) -> list[Explanation]:
-        """Why each prediction is what it is: the clauses' contributions, with some true groundings."""
+        """Why each prediction is what it is: the clauses' contributions, with some true groundings.
+
+        Of classes, those of the most probable one's model.
+        """
         check_is_fitted(self)
         names = self._names(X, reset=False)
         seen, notices = data_for(self.model_, self._database(database))
         keys, more = codes_for(self.model_, seen, names, self.unknown)
         _warn(notices + more)
         engine = open_engine(self.engine, seen, self.memory)
-        return [explain(self.model_, engine, key, name, shown) for key, name in zip(keys, names, strict=True)]
+        if isinstance(self.model_, ClassModel):
+            models = self.model_.most_probable(engine, keys)
+        else:
+            models = [self.model_] * len(keys)
+        return [
+            explain(model, engine, key, name, shown)
+            for model, key, name in zip(models, keys, names, strict=True)
+        ]
 
     def _database(self, other: Database | None) -> Database:
         database = self.database if other is None else other
@@ -154,7 +175,6 @@ class RelationalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
         tags.input_tags.string = True
         tags.input_tags.categorical = True
         return tags
@@ -330,33 +350,28 @@ class RDNBoostClassifier(RelationalClassifier):
         self._take(locals())
 
 
-def _labels(y: Any, size: int) -> npt.NDArray[np.int8]:
-    """Labels as 0 and 1; anything else is refused."""
+def _labels(y: Any, size: int) -> tuple[npt.NDArray[Any], npt.NDArray[np.intp]]:
+    """The classes, sorted, and for each row the position of its own."""
     if y is None:
-        raise DataError(
-            "fit requires y to be passed, but the target y is None: give each row a label 0 or 1."
-        )
+        raise DataError("fit requires y to be passed, but the target y is None: give each row a label.")
     labels: npt.NDArray[Any] = column_or_1d(np.asarray(y), warn=True)
     if len(labels) != size:
         raise DataError(f"X has {size} rows, but y has {len(labels)} labels.")
-    values = list(dict.fromkeys(labels.tolist()))
-    wrong = [value for value in values if value not in (0, 1)]
-    if wrong:
-        raise DataError(f"labels must be 0 or 1, found {wrong[0]!r}{_kind(values)}.")
-    if len(values) == 1:
+    if labels.dtype.kind == "f" and not (np.isfinite(labels) & (labels == np.floor(labels))).all():
+        raise DataError("Unknown label type: continuous, as y holds numbers that are not whole, or missing.")
+    try:
+        classes, codes = np.unique(labels, return_inverse=True)
+    except TypeError:
         raise DataError(
-            f"y holds one class only, {values[0]}: learning needs examples of label 0 and of label 1."
+            "y mixes kinds of labels, or lacks some: give each row a label of one kind."
+        ) from None
+    if len(classes) == 1:
+        raise DataError(f"y holds one class only, {classes[0]}: learning needs examples of two labels.")
+    if len(classes) > MOST_CLASSES:
+        raise DataError(
+            f"Unknown label type: y holds {len(classes):,} labels, more than {MOST_CLASSES} classes."
         )
-    return labels.astype(np.int8)
-
-
-def _kind(values: list[Any]) -> str:
-    """What scikit-learn says of a classifier that does not take labels of this kind."""
-    if any(isinstance(value, float) and not value.is_integer() for value in values):
-        return " (Unknown label type: continuous)"
-    if len(values) > 2:
-        return " (Only binary classification is supported. The type of the target is multiclass.)"
-    return ""
+    return classes, codes.ravel()
 
 
 def _warn(notices: Iterable[object]) -> None:

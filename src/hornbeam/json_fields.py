@@ -47,6 +47,13 @@ class Fields:
         """A list of finite numbers."""
         return tuple(self._number(name, value) for value in self._list(name))
 
+    def texts(self, name: str) -> tuple[str, ...]:
+        """A list of texts."""
+        values = self._list(name)
+        if not all(isinstance(value, str) for value in values):
+            raise self.wrong(name, "a list of texts", values)
+        return tuple(map(str, values))
+
     def mapping(self, name: str) -> dict[str, object]:
         value = self._value(name)
         if not isinstance(value, dict):

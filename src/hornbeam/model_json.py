@@ -80,6 +80,7 @@ HOMES: dict[str, str] = {
     "agg-lr": "hornbeam.baselines.agg_model",
     "ilp-rlr": "hornbeam.baselines.ilp_rlr",
     "mln-boost": "hornbeam.baselines.mln_boost",
+    "one-vs-rest": "hornbeam.one_vs_rest",
     "rdn-boost": "hornbeam.baselines.tree_model",
 }
 """Modules that register further kinds by learner name, imported when a file asks for one."""
@@ -89,6 +90,16 @@ _kinds: dict[str, ModelKind] = {}
 def register_kind(learner: str, kind: ModelKind) -> None:
     """Make the models of a learner savable under its name."""
     _kinds[learner] = kind
+
+
+def fields_of(model: LearnedModel) -> dict[str, object]:
+    """What the model's own kind adds to a file, as JSON values."""
+    return _kind(model.learner, None).fields(model)
+
+
+def read_fields(common: Common, fields: Fields) -> LearnedModel:
+    """The model that ``fields_of`` wrote, given what all learners share."""
+    return _kind(common.learner, None).read(common, fields)
 
 
 def model_text(model: LearnedModel) -> str:

@@ -97,7 +97,8 @@ def run_process(
         output.seek(0)
         text = output.read().decode(errors="replace")
     cpu = usage.ru_utime + usage.ru_stime
-    timed_out = limit is not None and process.returncode != 0 and cpu >= limit - 1
+    # The kernel ends the process at the limit by its own count of ticks, which runs a little ahead.
+    timed_out = limit is not None and process.returncode < 0 and cpu >= 0.95 * limit
     return ProcessRun(cpu, wall, usage.ru_maxrss * 1024, TIMED_OUT if timed_out else process.returncode, text)
 
 

@@ -47,7 +47,6 @@ VARIATIONS = [
     "beam_width=10,30",
     "max_literals=2,3,4",
     "length_penalty=0,0.1,0.2",
-    "diverse_beam=False,True",
 ]
 SCORES = ("auc_roc", "auc_pr", "log_loss_training_totals", "log_loss_database_totals")
 

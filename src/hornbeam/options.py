@@ -186,8 +186,6 @@ class FitOptions(Options):
     """whether all weights are fitted anew, jointly, after each step"""
     length_penalty: float = option(0.0, Share())
     """share of its gain that a clause loses for each literal after the first, against shorter ones"""
-    diverse_beam: bool = option(False, YesNo())
-    """whether clauses with the same counts take one place in the beam together"""
 
 
 PRESETS: Mapping[str, FitOptions] = MappingProxyType(
@@ -202,7 +200,6 @@ PRESETS: Mapping[str, FitOptions] = MappingProxyType(
             feature="log",
             refit=True,
             length_penalty=0.1,
-            diverse_beam=True,
         ),
         "paper": FitOptions(
             n_steps=10,
@@ -217,7 +214,6 @@ PRESETS: Mapping[str, FitOptions] = MappingProxyType(
             feature="count",
             refit=False,
             length_penalty=0.0,
-            diverse_beam=False,
         ),
     }
 )

@@ -80,13 +80,11 @@ def search(
     pause: Callable[[], None] = lambda: None,
     length_penalty: float = 0.0,
     barred: Collection[Clause] = (),
-    diverse: bool = False,
 ) -> Found:
     """The best clause for the session's gradients; ``pause`` is called before each length.
 
     A longer clause must gain more than the best so far by the length penalty; clauses that are
-    ``barred``, and others with the same sums, may be extended but are not chosen. In a ``diverse``
-    beam, clauses with the same sums take one place together.
+    ``barred``, and others with the same sums, may be extended but are not chosen.
     """
     found = Found()
     shut = set(_keys(session.sums(list(barred)))) if barred else set()
@@ -114,7 +112,7 @@ def search(
             or level.beats(challenger, found.best, 1 - Fraction(length_penalty))
         ):
             found.best = challenger
-        beam = level.different(options.beam_width) if diverse else level.top(options.beam_width)
+        beam = level.top(options.beam_width)
     return found
 
 
@@ -141,25 +139,6 @@ class _Level(NamedTuple):
     def top(self, width: int) -> list[Clause]:
         """The first in rank, in no order."""
         return [self.sums.clauses[position] for position in self._first(width)]
-
-    def different(self, width: int) -> list[Clause]:
-        """The first in rank, of clauses with the same sums only the first."""
-        alike: dict[Key, list[int]] = {}
-        sums = self.sums
-        for position, key in enumerate(_keys(sums)):
-            alike.setdefault(key, []).append(position)
-        groups = list(alike.values())
-        chosen = first_in_rank(
-            self.gains[[members[0] for members in groups]],
-            width,
-            lambda group: clause_sums(sums, groups[group][0]),
-            self.fitting.exact_gain,
-            lambda group: min(_shorter_first(sums.clauses[position]) for position in groups[group]),
-        )
-        return [
-            min((sums.clauses[position] for position in groups[group]), key=_shorter_first)
-            for group in chosen
-        ]
 
     def beats(self, challenger: Scored, best: Scored, kept: Fraction = Fraction(1)) -> bool:
         """Whether a clause ranks before the best so far; of its gain, ``kept`` counts per literal more."""

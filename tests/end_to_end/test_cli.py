@@ -118,14 +118,14 @@ def test_every_option_of_a_fit_is_in_the_model(world, tmp_path, run):
     options = (
         "--preset paper --steps 2 --l2 5 --max-literals 3 --beam-width 2 --stop best --prior base-rate "
         "--neg-pos-ratio 1.5 --seed 7 --negation --thresholds 5 --populations training --memory 1GB "
-        "--time 10m --feature log --refit --length-penalty 0.2 --diverse-beam"
+        "--time 10m --feature log --refit --length-penalty 0.2"
     )
     ran = run("fit", world, "--model", tmp_path / "m.json", *shlex.split(options))
     assert (ran.status, ran.err) == (0, "")
     assert load_model(tmp_path / "m.json").settings == {
         "n_steps": 2, "l2": 5.0, "max_literals": 3, "beam_width": 2, "stop": "best", "prior": "base-rate",
         "neg_pos_ratio": 1.5, "seed": 7, "negation": True, "populations": "training",
-        "n_thresholds": 5, "feature": "log", "refit": True, "length_penalty": 0.2, "diverse_beam": True,
+        "n_thresholds": 5, "feature": "log", "refit": True, "length_penalty": 0.2,
     }  # fmt: skip
 
 

@@ -77,7 +77,6 @@ def test_the_paper_preset_is_the_published_algorithm() -> None:
         "feature": "count",
         "refit": False,
         "length_penalty": 0.0,
-        "diverse_beam": False,
     }
 
 

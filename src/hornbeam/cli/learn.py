@@ -80,10 +80,6 @@ def fit(
         float | None,
         typer.Option("--length-penalty", help="Share of its gain a clause loses per further literal."),
     ] = None,
-    diverse_beam: Annotated[
-        bool | None,
-        typer.Option("--diverse-beam/--no-diverse-beam", help="Equal counts take one place in the beam."),
-    ] = None,
     clauses_per_step: Annotated[
         int | None, typer.Option("--clauses-per-step", help="Clauses that a step adds (mln-boost).")
     ] = None,
@@ -161,7 +157,6 @@ def fit(
         "feature": feature,
         "refit": refit,
         "length_penalty": length_penalty,
-        "diverse_beam": diverse_beam,
         "clauses_per_step": clauses_per_step,
         "max_depth": max_depth,
         "max_leaves": max_leaves,

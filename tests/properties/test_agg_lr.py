@@ -49,7 +49,8 @@ def test_aggregates_are_what_enumerating_gives(world, longest, memory):
     assert len(found) == len(set(found))
     assert all(1 <= len(path.body) <= longest for path in found)
     joiner = Joiner(database, keys, memory)
-    for path, wanted in by_path(each for path in found[:40] for each in aggregates(path, language)).items():
+    everything = (each for some in found[:40] for each in aggregates(some, language))
+    for path, wanted in by_path(everything).items():
         others = [each for each in wanted if each.kind != COUNT]
         if others:
             columns = joiner.columns(path, others)

@@ -52,7 +52,7 @@ def test_a_bottom_clause_holds_for_its_example_with_and_without_twins(world, rou
 @given(worlds())
 @settings(max_examples=60)
 def test_every_literal_of_a_mode_that_is_true_of_the_example_is_in_its_bottom_clause(world):
-    database, language, saturation = parts_of_search(world)
+    database, _, saturation = parts_of_search(world)
     examples = database.examples_of(world[1])
     names = database.examples(world[1])[0]
     likes = {tuple(row) for row in zip(*_columns(database, "likes"), strict=True)}

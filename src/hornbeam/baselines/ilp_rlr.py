@@ -23,8 +23,9 @@ from hornbeam.baselines.likelihood import joint_weights
 from hornbeam.boost import Fit, Labels, Pause, ShouldStop, check_labels, language_for, run
 from hornbeam.clauses import Clause, canonical, literal_variables
 from hornbeam.database import Codes
-from hornbeam.engines.contract import Engine
+from hornbeam.engines.contract import Counts, Engine, Skipped
 from hornbeam.engines.parts import count_all
+from hornbeam.errors import LimitError
 from hornbeam.history import History, Record
 from hornbeam.model import Model, WeightedClause
 from hornbeam.model_json import WEIGHTED_CLAUSES, register_kind
@@ -169,16 +170,29 @@ def fit(
     )
     cut = reason is not None and state.ended is None
     ended = state.ended or reason or ALL_COVERED
-    clauses = [each.clause for each in state.steps]
-    counts = count_all(engine, clauses, keys)
-    prior, weights = joint_weights(counts, labels, options.l2)
+    counts, skipped = _counted(engine, [each.clause for each in state.steps], keys)
+    prior, weights = joint_weights(list(counts.values()), labels, options.l2)
     weighted = tuple(
-        WeightedClause(clause, weight, each.total)
-        for clause, weight, each in zip(clauses, weights, counts, strict=True)
+        WeightedClause(clause, weight, counts[clause].total)
+        for clause, weight in zip(counts, weights, strict=True)
     )
     settings = options.settings() | dict(database.origin) | ({"cut": ended} if cut else {})
     model = Model(target, database.schema, prior, weighted, settings, LEARNER)
-    return Fit(model, History(state.steps, ended, cut, tuple(problem.holding.skipped.values())))
+    return Fit(model, History(state.steps, ended, cut, (*problem.holding.skipped.values(), *skipped)))
+
+
+def _counted(
+    engine: Engine, clauses: Sequence[Clause], keys: Codes
+) -> tuple[dict[Clause, Counts], list[Skipped]]:
+    """Counts for all examples; a clause found on some of them may be too much for all, and is left out."""
+    counts: dict[Clause, Counts] = {}
+    skipped: list[Skipped] = []
+    for clause in clauses:
+        try:
+            (counts[clause],) = count_all(engine, [clause], keys)
+        except LimitError:
+            skipped += [each for each in engine.count([clause], keys) if isinstance(each, Skipped)]
+    return counts, skipped
 
 
 def _problem(engine: Engine, language: Language, keys: Codes, labels: Labels, options: ILPOptions) -> Problem:

@@ -26,7 +26,7 @@ from hornbeam.clauses import Atom, Clause, atoms_of, head_atom, variable_name
 from hornbeam.database import Codes
 from hornbeam.engines.contract import Engine
 from hornbeam.engines.parts import count_all
-from hornbeam.errors import InputError, ModelError, plural
+from hornbeam.errors import InputError, plural
 from hornbeam.explain import SHOWN, Explanation, about, explain, explanation, named_groundings
 from hornbeam.json_fields import Fields
 from hornbeam.model import Floats, sigmoid
@@ -136,11 +136,24 @@ def node_fields(tree: Tree, head: Atom) -> list[dict[str, object]]:
     ]
 
 
-def read_nodes(nodes: Iterator[Fields], schema: Schema, target: str, path: Body = (), depth: int = 0) -> Tree:
-    """The tree whose nodes and leaves ``node_fields`` gave, or a part of it below a path."""
+def read_tree(fields: Fields, schema: Schema, target: str) -> Tree:
+    """The tree of a JSON object that holds its ``nodes``."""
+    nodes = list(fields.objects("nodes", "node"))
+    reader = iter(nodes)
+    tree = _read_below(fields, reader, schema, target, (), 0)
+    more = sum(1 for _ in reader)
+    if more:
+        raise fields.wrong("nodes", "one tree", f"{more} more")
+    return tree
+
+
+def _read_below(
+    owner: Fields, nodes: Iterator[Fields], schema: Schema, target: str, path: Body, depth: int
+) -> Tree:
+    """The part of a tree that is below a path."""
     fields = next(nodes, None)
     if fields is None:
-        raise ModelError("a tree ends before its last leaf; the file is damaged.")
+        raise owner.wrong("nodes", "a whole tree, down to its last leaf", "an end before it")
     if fields.has("value"):
         leaf = Leaf(fields.number("value"), fields.whole("examples"))
         fields.close()
@@ -155,20 +168,9 @@ def read_nodes(nodes: Iterator[Fields], schema: Schema, target: str, path: Body 
         raise fields.wrong("clause", f'a clause with head "{target}" that adds a test to the one above', text)
     if depth >= DEEPEST:
         raise fields.wrong("clause", f"at most {DEEPEST} tests below the root", text)
-    holds = read_nodes(nodes, schema, target, clause.body, depth + 1)
-    fails = read_nodes(nodes, schema, target, path, depth + 1)
+    holds = _read_below(owner, nodes, schema, target, clause.body, depth + 1)
+    fails = _read_below(owner, nodes, schema, target, path, depth + 1)
     return Node(clause.body[len(path) :], holds, fails)
-
-
-def read_tree(fields: Fields, schema: Schema, target: str) -> Tree:
-    """The tree of a JSON object that holds its ``nodes``."""
-    nodes = fields.objects("nodes", "node")
-    tree = read_nodes(nodes, schema, target)
-    for more in nodes:
-        raise more.wrong(
-            "clause" if more.has("clause") else "value", "no more than the nodes of a tree", "more"
-        )
-    return tree
 
 
 def _fields(model: TreeModel) -> dict[str, object]:

@@ -64,8 +64,8 @@ def quantiles(values: Floats, number: int, kind: str) -> tuple[Value, ...]:
     for parts in range(number + 1, 1, -1):
         # The rest in equal parts: a heavy value makes one, and the others share what remains.
         wanted = done - (done - total) // parts
-        place = int(np.searchsorted(upto, wanted))
-        if place + 1 >= len(distinct):
+        place = min(int(np.searchsorted(upto, wanted)), len(distinct) - 2)
+        if int(upto[place]) <= done:
             break
         done = int(upto[place])
         found.append(value_of(float(distinct[place + 1]), kind))

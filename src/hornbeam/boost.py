@@ -20,8 +20,7 @@ import numpy.typing as npt
 from hornbeam.checkpoint import Checkpoint, fingerprint, read_step
 from hornbeam.clauses import Clause, format_literal, head_atom
 from hornbeam.database import Codes, Database
-from hornbeam.engines.contract import Engine, Session, Skipped
-from hornbeam.engines.kept import LOG_UNIT, KeptCounts
+from hornbeam.engines.contract import LOG_UNIT, Engine, Session, Skipped
 from hornbeam.errors import DataError, SchemaError
 from hornbeam.history import ALL_STEPS, INTERRUPTED, NO_GAIN, TIME_LIMIT, History, Record, Step
 from hornbeam.model import COUNT, LOG, Floats, Model, WeightedClause, feature_of, sigmoid
@@ -84,7 +83,6 @@ class Way:
     feature: str = COUNT
     refit: float | None = None
     length_penalty: float = 0.0
-    diverse: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,7 +139,6 @@ def fit(
         feature=options.feature,
         refit=options.l2 if options.refit else None,
         length_penalty=options.length_penalty,
-        diverse=options.diverse_beam,
     )
     return boosted(engine, keys, labels, target, options, way, on_step, checkpoint, should_stop)
 
@@ -267,7 +264,6 @@ def _add_clause(
         pause,
         problem.way.length_penalty,
         () if problem.way.refit is None else {each.weighted.clause for each in state.steps},
-        problem.way.diverse,
     )
     state = state._replace(skipped=tuple(dict.fromkeys((*state.skipped, *found.skipped))))
     best = found.best
@@ -397,7 +393,7 @@ def _problem(
 ) -> Problem:
     language = language_for(engine.database, target, options.negation, options.n_thresholds)
     prior = prior_of(labels, options.prior)
-    session = KeptCounts(engine, keys, logarithm=True) if way.feature == LOG else engine.session(keys)
+    session = engine.session(keys, logarithm=way.feature == LOG)
     return Problem(session, memoised(language), language.empty(), labels, prior, options, way)
 
 

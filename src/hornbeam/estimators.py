@@ -97,8 +97,8 @@ class RelationalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
             of_classes = fit_classes(
                 self.learner, engine, keys, labels, texts, target, options, time_limit=self.time_limit
             )
-            self.model_, self.history_ = of_classes.model, of_classes.histories
-            _warn(of_classes.notices())
+            self.model_, self.history_ = of_classes.model, of_classes.history.by_class
+            _warn(of_classes.history.notices())
         self.classes_ = classes
         self.n_features_in_ = names.shape[1]
         return self
@@ -140,7 +140,7 @@ class RelationalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         _warn(notices + more)
         engine = open_engine(self.engine, seen, self.memory)
         if isinstance(self.model_, ClassModel):
-            models = self.model_.most_probable(engine, keys)
+            models = [self.model_.member(name) for name in self.model_.most_probable(engine, keys)]
         else:
             models = [self.model_] * len(keys)
         return [
@@ -216,7 +216,6 @@ class RLRClassifier(RelationalClassifier):
         feature: Any = PRESET,
         refit: Any = PRESET,
         length_penalty: Any = PRESET,
-        diverse_beam: Any = PRESET,
         unknown: str = "warn",
         engine: str = "memory",
         memory: int = DEFAULT_MEMORY,

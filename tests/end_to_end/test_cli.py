@@ -319,7 +319,7 @@ def test_the_version_is_printed(run):
         ("fit WORLD --stop early", "stop='early' is refused: it must be 'best' or 'full'."),
         ("fit WORLD --prior high", "prior='high' is refused: it must be a finite number or 'base-rate'."),
         ("fit WORLD --neg-pos-ratio some", "neg_pos_ratio='some' is refused: it must be a finite number"),
-        ("fit WORLD --engine dukcdb", 'no engine "dukcdb". Engines are: duckdb, memory, naive, postgres, spark.'),
+        ("fit WORLD --engine dukcdb", 'no engine "dukcdb". Engines are: duckdb, memory, naive,'),
         ("fit WORLD --memory 2XB", "--memory 2XB is refused: it must be a size such as 500MB or 2GB."),
         ("fit WORLD --memory 0", "--memory 0 is refused: it must be a size such as 500MB or 2GB."),
         ("fit WORLD --time soon", "--time soon is refused: it must be a duration such as 30s, 10m or 2h."),

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 
 from hornbeam import boost, generate
-from hornbeam.engines.contract import Sums
-from hornbeam.engines.kept import LOG_UNIT, KeptCounts, whole_logarithms
+from hornbeam.engines.contract import LOG_UNIT, Sums
+from hornbeam.engines.kept import KeptCounts, whole_logarithms
 from hornbeam.engines.memory import MemoryEngine
 from hornbeam.engines.naive import NaiveEngine
 from hornbeam.model import Model, WeightedClause

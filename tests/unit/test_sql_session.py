@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sqlglot import exp
 
 import servers
 from every_engine import ENGINES
@@ -17,15 +19,19 @@ from hornbeam.boost import fit, language_for
 from hornbeam.database import Database
 from hornbeam.engines.contract import Counts, Skipped
 from hornbeam.engines.duckdb import DuckDBConnection, DuckDBEngine
+from hornbeam.engines.kept import whole_logarithms
 from hornbeam.engines.memory import MemoryEngine
 from hornbeam.engines.naive import NaiveEngine
 from hornbeam.engines.sql import SqlTable
+from hornbeam.engines.sql_engine import SqlEngine
+from hornbeam.engines.sql_queries import logarithms_query
 from hornbeam.engines.sql_tables import ExampleTable, in_place
 from hornbeam.errors import EngineError
 from hornbeam.generate import smokers
 from hornbeam.model_json import model_text
 from hornbeam.options import FitOptions
 from hornbeam.refine import refinements
+from hornbeam.syntax import parse_clause
 from strategies import Case, cases
 
 OPTIONS = FitOptions(n_steps=3, max_literals=2, l2=1.0, neg_pos_ratio=None, feature="count")
@@ -292,10 +298,78 @@ def test_a_fact_table_dropped_in_a_server_is_one_sentence(world: Database) -> No
     connection.close()
 
 
+# --- faults: Spark -------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif("spark" not in ENGINES, reason="no Spark")
+def test_a_stopped_spark_is_one_sentence_and_a_fit_goes_on_in_another(
+    world: Database, tmp_path: Path
+) -> None:
+    from hornbeam.engines.spark import SparkConnection, SparkEngine
+
+    examples = world.examples_of("cancer")
+    engine = SparkEngine(world)
+    given = (examples.keys, examples.labels, "cancer", replace(OPTIONS, max_literals=1))
+
+    def on_step(step: object) -> None:
+        assert isinstance(engine._connection, SparkConnection)
+        engine._connection._spark.stop()
+
+    with pytest.raises(EngineError) as caught:
+        fit(engine, *given, on_step, tmp_path / "saved")
+    assert one_sentence(caught.value).startswith("Spark ")
+    engine.close()
+    again: list[object] = []
+    found = fit(engine, *given, again.append, tmp_path / "saved")
+    engine.close()
+    assert len(again) == 2
+    assert model_text(found.model) == model_text(fit(MemoryEngine(world), *given).model)
+
+
 # --- large numbers -------------------------------------------------------------------------------
 
 
 SQL_ENGINES = {name: engine for name, engine in ENGINES.items() if name not in ("naive", "memory")}
+
+
+@pytest.mark.parametrize("engine", SQL_ENGINES.values(), ids=SQL_ENGINES.keys())
+def test_logarithms_are_summed_as_in_memory(engine: type[SqlEngine], world: Database) -> None:
+    examples = world.examples_of("cancer")
+    texts = (
+        "cancer(A) :- friends(A,B), friends(B,C), friends(C,D).",
+        "cancer(A) :- friends(A,B), smokes(B).",
+        "cancer(A) :- friends(B,C), not smokes(A).",
+        "cancer(A) :- smokes(A).",
+    )
+    clauses = [parse_clause(text, world.schema) for text in texts]
+    sessions = [
+        counting.session(examples.keys, logarithm=True) for counting in (engine(world), MemoryEngine(world))
+    ]
+    for factor in (2**20, -3):
+        for session in sessions:
+            session.set_gradients(np.arange(len(examples), dtype=np.int64) * factor)
+        found, right = (session.sums(clauses) for session in sessions)
+        for part in ("clauses", "total", "true", "true_squared", "true_gradient", "counted"):
+            assert getattr(found, part) == getattr(right, part), part
+    for clause in clauses:
+        assert sessions[0].column(clause).tolist() == sessions[1].column(clause).tolist()
+    for session in sessions:
+        session.close()
+
+
+@pytest.mark.parametrize("engine", SQL_ENGINES.values(), ids=SQL_ENGINES.keys())
+def test_a_logarithm_is_the_same_whole_number_everywhere(engine: type[SqlEngine], world: Database) -> None:
+    large = (2 ** np.linspace(20, 62.9, 400_000)).astype(np.int64)
+    counts = np.concatenate([np.arange(1_600_000), large])[:: 10 if engine.name == "spark" else 1]
+    connection = engine(world)._connect()
+    name = connection.new_name()
+    numbers = np.arange(len(counts))
+    connection.load(name, {"example": numbers, "weight": numbers, "t0": counts})
+    table = exp.select("example", "weight", "t0").from_(name)
+    query = connection.dialect.text(logarithms_query(connection.dialect, table, 1))
+    example, _, found = connection.integers(query, 3)
+    assert np.array_equal(found, whole_logarithms(counts)[example])
+    connection.close()
 
 
 @pytest.mark.parametrize("engine", SQL_ENGINES.values(), ids=SQL_ENGINES.keys())

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow
+from py4j.protocol import Py4JError
 from pyspark import StorageLevel
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
@@ -29,10 +30,15 @@ class SparkConnection(Connection):
 
     dialect = SPARK
 
-    def __init__(self, session: SparkSession | None = None, master: str | None = None) -> None:
+    def __init__(
+        self,
+        session: SparkSession | None = None,
+        master: str | None = None,
+        memory: int = DEFAULT_MEMORY,
+    ) -> None:
         super().__init__()
         # Settings and views of a new session are its own; executors and cached data are shared.
-        self._spark = (session or _session(master)).newSession()
+        self._spark = (session or _session(master, memory)).newSession()
         # Overflow must be an error, never another number.
         self._spark.conf.set("spark.sql.ansi.enabled", "true")
         if session is None and self._spark.sparkContext.master.startswith("local"):
@@ -81,15 +87,20 @@ class SparkConnection(Connection):
         except PySparkException as error:
             said = " ".join(str(error.getMessage() or error).split("\n")[0].split())
             raise EngineError(f"Spark failed: {said}") from error
+        except (Py4JError, OSError) as error:
+            said = " ".join(str(error).split("\n")[0].split())
+            raise EngineError(f"Spark was lost ({said}); start it, then run again.") from error
 
 
-def _session(master: str | None) -> SparkSession:
+def _session(master: str | None, memory: int) -> SparkSession:
     """The session that runs already, or a new one: local unless a master is named."""
     active = SparkSession.getActiveSession()
     if active is not None and master is None:
         return active
     builder = SparkSession.builder.appName("hornbeam").master(master or LOCAL)
     builder = builder.config("spark.ui.enabled", "false").config("spark.ui.showConsoleProgress", "false")
+    # Takes effect only where no Java runs yet; its own default of 1 GB is soon full of examples.
+    builder = builder.config("spark.driver.memory", f"{max(2, -(-memory // 10**9))}g")
     session: SparkSession = builder.getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
     return session
@@ -113,4 +124,4 @@ class SparkEngine(SqlEngine):
         self._master = master
 
     def _connect(self) -> Connection:
-        return SparkConnection(self._spark, self._master)
+        return SparkConnection(self._spark, self._master, self.memory)

@@ -18,7 +18,6 @@ from hornbeam.engines.sql_session import SqlSession
 from hornbeam.engines.sql_sizes import ColumnSizes
 from hornbeam.engines.sql_tables import TableDatabase
 from hornbeam.errors import OptionError
-from hornbeam.numeric import Floats
 from hornbeam.schema import Schema, number_of
 
 
@@ -121,26 +120,15 @@ class SqlEngine(Engine):
     def _connect(self) -> Connection:
         """A new connection."""
 
-    def count(
-        self, clauses: Sequence[Clause], keys: Codes, cutoffs: Floats | None = None
-    ) -> list[Counts | Skipped]:
-        self._refuse_times(cutoffs)
+    def count(self, clauses: Sequence[Clause], keys: Codes) -> list[Counts | Skipped]:
         session = self._session(keys)
         try:
             return session.counts(clauses)
         finally:
             session.close()
 
-    def session(self, keys: Codes, cutoffs: Floats | None = None) -> Session:
-        self._refuse_times(cutoffs)
-        return self._session(keys)
-
-    def _refuse_times(self, cutoffs: Floats | None) -> None:
-        if cutoffs is not None and self.database.times:
-            raise OptionError(
-                f"engine={self.name!r} is refused: it does not count with cut-off times; "
-                "use engine='memory', or leave the cut-offs out."
-            )
+    def session(self, keys: Codes, logarithm: bool = False) -> Session:
+        return self._session(keys, logarithm)
 
     def close(self) -> None:
         """Let go of the connection, and remove what was made through it; a later call connects anew."""
@@ -148,16 +136,17 @@ class SqlEngine(Engine):
             self._finalizer()
         self._connection = self._source = self._finalizer = None
 
-    def _session(self, keys: Codes) -> SqlSession:
+    def _session(self, keys: Codes, logarithm: bool = False) -> SqlSession:
         if isinstance(self.database, TableDatabase):
             placed = self.database.source
             assert placed is not None
             if placed.connection.dialect != self._dialect:
                 name = placed.connection.dialect.name
                 raise OptionError(f'the facts are in tables of {name}: use engine="{name}".')
-            return SqlSession(placed.connection, placed, placed, keys, self.total, self.memory)
+            return SqlSession(placed.connection, placed, placed, keys, self.total, self.memory, logarithm)
         if self._connection is None or self._source is None:
             self._connection = self._connect()
             self._finalizer = weakref.finalize(self, self._connection.close)
             self._source = LoadedSource(self.database, self._connection)
-        return SqlSession(self._connection, self._source, self._source, keys, self.total, self.memory)
+        source = self._source
+        return SqlSession(self._connection, source, source, keys, self.total, self.memory, logarithm)

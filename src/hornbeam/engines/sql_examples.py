@@ -63,6 +63,11 @@ class SqlExamples:
     def __len__(self) -> int:
         return len(self._keys)
 
+    @property
+    def columns(self) -> int:
+        """Columns of the keys: one per head argument, and one more where examples have cut-offs."""
+        return int(self._keys.shape[1])
+
     def set_gradients(self, gradients: Integers) -> None:
         self._gradients = gradients
         self.round += 1

@@ -21,8 +21,9 @@ from hornbeam.engines.sql import SqlSource, own_column, own_table, product
 from hornbeam.engines.sql_examples import Head, SqlExamples
 from hornbeam.engines.sql_messages import CELL, MOST_COLUMNS, Connection, MessageTables, Values, needed
 from hornbeam.engines.sql_plan import Bindings, Formula, Message, formula
-from hornbeam.engines.sql_queries import counts_query
+from hornbeam.engines.sql_queries import counts_query, largest_logarithm, logarithms_query
 from hornbeam.engines.sql_sizes import WIDE_MAX, Sizes, Statistics
+from hornbeam.errors import OptionError
 
 LEAST_GRADIENT = 2**30
 """Queries are written for gradients of at least this size, so that their text can be kept."""
@@ -63,7 +64,7 @@ class _Kept:
 
 
 class SqlSession(Session):
-    """Sums computed by the database; counts stay in its temporary tables."""
+    """Sums computed by the database; counts, or their logarithms, stay in its temporary tables."""
 
     def __init__(
         self,
@@ -73,7 +74,12 @@ class SqlSession(Session):
         keys: Codes,
         total: Callable[[Clause], int],
         memory: int,
+        logarithm: bool = False,
     ) -> None:
+        self._logarithm = logarithm
+        # Where logarithms are kept, the counts of a clause that is chosen are counted again.
+        plain = (connection, source, statistics, keys, total, memory)
+        self._plain = SqlSession(*plain) if logarithm else None
         self._connection = connection
         self._source = source
         self._total = total
@@ -112,7 +118,7 @@ class SqlSession(Session):
         )
 
     def column(self, clause: Clause) -> Column:
-        (counts,) = self.counts([clause])
+        (counts,) = (self._plain or self).counts([clause])
         assert isinstance(counts, Counts)
         return counts.true
 
@@ -134,6 +140,8 @@ class SqlSession(Session):
         ]
 
     def close(self) -> None:
+        if self._plain is not None:
+            self._plain.close()
         self._connection.give_back(self._tables)
         self._messages.close()
         self._examples.close()
@@ -147,6 +155,11 @@ class SqlSession(Session):
         """Count clauses, new or dropped, in batches that fit the budget; a batch may go after its turn."""
         if clauses:
             self._head_types = self._source.schema.types_of(clauses[0].head.predicate)
+            if self._examples.columns > len(self._head_types):
+                raise OptionError(
+                    f"the examples have cut-off times, and engine={self._connection.dialect.name!r} does not "
+                    "count with these: use engine='memory', or leave the cut-offs out."
+                )
         planned: set[Message] = set()
         batch: dict[Clause, Formula] = {}
         room = self._memory // 4
@@ -194,9 +207,29 @@ class SqlSession(Session):
         return kept
 
     def _keep(self, head: Head, plans: dict[Clause, Formula]) -> list[_Kept]:
-        """Make a table of counts; its members with their sums, without those that turn out too large."""
+        """Make a table of counts, or of their logarithms, and its members; without those too large."""
+        new = {clause: plan for clause, plan in plans.items() if clause not in self._kept}
+        self._admit(head, new)
+        plans = {clause: plan for clause, plan in plans.items() if isinstance(self._kept[clause], _Kept)}
+        if not plans:
+            return []
+        query = self._counts_query(head, plans)
+        if self._logarithm:
+            query = logarithms_query(self._connection.dialect, query, len(plans))
         name = self._connection.new_name()
-        query = counts_query(
+        self._connection.create(name, query)
+        table = _Table(name, head, CELL * self._bindings(head) * (2 + len(plans)))
+        self._tables[name] = table
+        self._bytes += table.size
+        for number, clause in enumerate(plans):
+            kept = self._kept[clause]
+            assert isinstance(kept, _Kept)
+            kept.table, kept.column = table, number
+            table.members.append(kept)
+        return table.members
+
+    def _counts_query(self, head: Head, plans: dict[Clause, Formula]) -> exp.Select:
+        return counts_query(
             self._source,
             self._connection.dialect,
             list(plans.values()),
@@ -205,24 +238,23 @@ class SqlSession(Session):
             self._messages.tables,
             ("example", "weight"),
         )
-        self._connection.create(name, query)
-        table = _Table(name, head, CELL * self._bindings(head) * (2 + len(plans)))
-        self._tables[name] = table
-        self._bytes += table.size
-        for number, (clause, plan) in enumerate(plans.items()):
-            kept = self._kept.get(clause)
-            if not isinstance(kept, _Kept):
-                kept = _Kept(clause, self._total(clause), self._sizes.formula(plan))
-                self._kept[clause] = kept
-            kept.table, kept.column = table, number
-            table.members.append(kept)
-        self._measure(table, [kept for kept in table.members if kept.largest > INT64_MAX])
-        for kept in table.members:
-            if kept.largest > INT64_MAX:
+
+    def _admit(self, head: Head, plans: dict[Clause, Formula]) -> None:
+        """Note new clauses, or that their counts are too large; where only bounds are, counts decide."""
+        largest = {clause: self._sizes.formula(plan) for clause, plan in plans.items()}
+        doubtful = {clause: plan for clause, plan in plans.items() if largest[clause] > INT64_MAX}
+        if doubtful:
+            counts = self._counts_query(head, doubtful).subquery("t")
+            greatest = [exp.Max(this=own_column(f"t{number}", "t")) for number in range(len(doubtful))]
+            query = exp.Select().from_(counts, copy=False).select(*greatest, copy=False)
+            largest.update(zip(doubtful, self._run(self._text(query)), strict=True))
+        for clause, most in largest.items():
+            if most > INT64_MAX:
                 reason = "its true count may exceed int64"
-                self._kept[kept.clause] = Skipped(kept.clause, reason, kept.largest, INT64_MAX)
-        table.members = [kept for kept in table.members if kept.largest <= INT64_MAX]
-        return table.members
+                self._kept[clause] = Skipped(clause, reason, most, INT64_MAX)
+            else:
+                most = largest_logarithm(most) if self._logarithm else most
+                self._kept[clause] = _Kept(clause, self._total(clause), most)
 
     def _trim(self) -> None:
         while self._bytes > self._memory // 4 and self._tables:

@@ -1,0 +1,67 @@
+"""The same data give the same model file, byte for byte, whatever engine counts."""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from every_engine import ENGINES
+from hornbeam.boost import fit
+from hornbeam.database import Database
+from hornbeam.engines.contract import Engine
+from hornbeam.engines.memory import MemoryEngine
+from hornbeam.generate import smokers, university
+from hornbeam.load import load
+from hornbeam.model_json import model_text
+from hornbeam.options import FitOptions
+
+DATA = Path(os.environ.get("HORNBEAM_DATA") or Path(__file__).parents[3] / "shared" / "data")
+OTHERS = {name: engine for name, engine in ENGINES.items() if name not in ("naive", "memory")}
+others = pytest.mark.parametrize("engine", OTHERS.values(), ids=OTHERS.keys())
+features = pytest.mark.parametrize("feature", ["count", "log"])
+
+
+def learned(engine: Engine, target: str, options: FitOptions) -> str:
+    examples = engine.database.examples_of(target)
+    return model_text(fit(engine, examples.keys, examples.labels, target, options).model)
+
+
+@cache
+def in_memory(database: Database, target: str, options: FitOptions) -> str:
+    return learned(MemoryEngine(database), target, options)
+
+
+@cache
+def uwcse() -> Database:
+    return load(DATA / "uwcse" / "fold1", split="train")
+
+
+@pytest.mark.skipif(not DATA.is_dir(), reason=f"no public data at {DATA}: set HORNBEAM_DATA")
+@others
+@features
+def test_on_uwcse(engine: type[Engine], feature: str) -> None:
+    # Spark takes its time for each of a hundred small tables: one feature is enough there.
+    if engine.name == "spark" and feature == "log":
+        options = FitOptions(n_steps=2, max_literals=1, neg_pos_ratio=2.0, feature=feature)
+    else:
+        options = FitOptions(n_steps=3, max_literals=2, neg_pos_ratio=2.0, feature=feature)
+    expected = in_memory(uwcse(), "advisedby", options)
+    assert learned(engine(uwcse()), "advisedby", options) == expected
+    assert expected.count('"clause"') == options.n_steps
+
+
+@cache
+def world(name: str) -> Database:
+    return university(n_departments=2, seed=1) if name == "university" else smokers(n_persons=300, seed=5)
+
+
+@others
+@features
+@pytest.mark.parametrize(("name", "target"), [("smokers", "cancer"), ("university", "advisedby")])
+def test_on_generated_worlds(engine: type[Engine], feature: str, name: str, target: str) -> None:
+    short = engine.name == "spark"
+    options = FitOptions(n_steps=2, max_literals=2 if short else 3, neg_pos_ratio=None, feature=feature)
+    assert learned(engine(world(name)), target, options) == in_memory(world(name), target, options)

@@ -23,43 +23,14 @@ from hornbeam.clauses import Atom, Not, literal_variables
 from hornbeam.engines.contract import INT64_MAX
 from hornbeam.engines.messages import Messages
 from hornbeam.engines.plan import Compared, Core, Factor, Hanging, Joined, Message, Summed
+from hornbeam.engines.time_order import Pairs, TimeOrder
 from hornbeam.engines.vectors import Kept, RefusedError, Vector, grouped_sum, product, too_large
-from hornbeam.engines.views import Facts, Integers, fold, probe
+from hornbeam.engines.views import Facts, Integers, fold
 from hornbeam.numeric import Floats
 
 Found = TypeVar("Found")
 BYTES_PER_ROW = 64
 """What one followed fact counts against the memory budget."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Pairs:
-    """Where a message is asked for: values of its variables, each with a cut-off.
-
-    ``path`` tells how they came about: the same path gives the same pairs. None: they are asked once.
-    """
-
-    columns: tuple[Integers, ...]
-    cuts: Integers
-    path: object
-
-    def __len__(self) -> int:
-        return len(self.cuts)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Index:
-    """The rows of an atom's view that some cut-off admits, sorted by key variables, then time."""
-
-    keys: Integers
-    folds: tuple[tuple[int, Integers | None], ...]
-    rows: Integers
-
-    def find(self, pairs: Pairs) -> tuple[Integers, Integers]:
-        """For each pair the place of its first row, and the place after its last."""
-        start = probe([*pairs.columns, np.zeros_like(pairs.cuts)], self.folds)
-        end = probe([*pairs.columns, pairs.cuts], self.folds)
-        return np.searchsorted(self.keys, start, "left"), np.searchsorted(self.keys, end, "right")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,7 +50,7 @@ class Timed:
         self.memory = memory
         self.distinct, cuts = np.unique(cutoffs, return_inverse=True)
         self.cuts: Integers = cuts.ravel()
-        self._indexes: dict[object, _Index] = {}
+        self.order = TimeOrder(facts, self.distinct)
         self._timed: dict[Message, bool] = {}
         self._kept = Kept(memory // 4)
 
@@ -151,8 +122,12 @@ class Timed:
         first = messages[0]
         if len(messages) == 1 and isinstance(first.form, Atom | Not) and not _has_variables(first.form):
             return self._at(first, nowhere)
-        if len(messages) == 1 and isinstance(first.form, Atom):
-            return self._sum_atom(first.form, (), first.below, nowhere)
+        timed = [message for message in messages if self._is_timed(message)]
+        if len(timed) == 1 and isinstance(timed[0].form, Atom):
+            # A sum over all its facts, the other messages being weights at its variable 0.
+            others = tuple(message for message in messages if message is not timed[0])
+            weights = (((0,), others),) if others else ()
+            return self._sum_atom(timed[0].form, (), (*timed[0].below, *weights), nowhere)
         size = self._size(messages)
         self._visit(size * len(cuts))
         values = np.tile(np.arange(size), len(cuts))
@@ -219,7 +194,7 @@ class Timed:
         start, end = self._find(atom, bound, pairs)
         if not below:
             return Vector.of(end - start)
-        rows = self._index(atom, bound).rows
+        rows = self.order.index(atom, bound).rows
         weights_of_rows = product([self.messages.row_weights(atom, *hanging) for hanging in below])
         return _sums_of_ranges(weights_of_rows, rows, start, end)
 
@@ -255,29 +230,10 @@ class Timed:
 
     # --- facts in order of time --------------------------------------------------------------
 
-    def _index(self, atom: Atom, bound: tuple[int, ...]) -> _Index:
-        key = self.facts.pattern(atom, *bound)
-        index = self._indexes.get(key)
-        if index is None:
-            view, order = self.facts.view(atom)
-            places = [order.index(variable) for variable in bound]
-            rows: Integers = np.arange(view.rows)
-            ranks: Integers = np.zeros(view.rows, dtype=np.int64)
-            if view.since is not None:
-                # The first cut-off that admits the row; those that none admits are left out.
-                ranks = np.searchsorted(self.distinct, view.since, "left")
-                rows = np.flatnonzero(ranks < len(self.distinct))
-                ranks = ranks[rows]
-            columns = [*(view.columns[place][rows] for place in places), ranks]
-            keys, folds = fold(columns, [*(view.sizes[place] + 1 for place in places), len(self.distinct)])
-            by_key = np.argsort(keys, kind="stable")
-            index = self._indexes[key] = _Index(keys[by_key], folds, rows[by_key])
-        return index
-
     def _find(self, atom: Atom, bound: tuple[int, ...], pairs: Pairs) -> tuple[Integers, Integers]:
         """The range of rows in the atom's index that each pair admits."""
         key = _key("range", pairs.path, self.facts.pattern(atom, *bound))
-        index = self._index(atom, bound)
+        index = self.order.index(atom, bound)
         return self._remembered(key, lambda: index.find(pairs), lambda found: 16 * len(found[0]))
 
     def _follow(self, atom: Atom, bound: tuple[int, ...], pairs: Pairs) -> _Followed:
@@ -289,7 +245,7 @@ class Timed:
             self._visit(int(degrees.sum()))
             pair = np.repeat(np.arange(len(pairs)), degrees)
             within = np.arange(len(pair)) - np.repeat(np.cumsum(degrees) - degrees, degrees)
-            rows = self._index(atom, bound).rows[start[pair] + within]
+            rows = self.order.index(atom, bound).rows[start[pair] + within]
             view, order = self.facts.view(atom)
             columns = {variable: view.columns[place][rows] for place, variable in enumerate(order)}
             return _Followed(pair, columns)
@@ -342,7 +298,7 @@ class Timed:
             self._visit(int(degrees.sum()))
             repeat = np.repeat(np.arange(len(row)), degrees)
             within = np.arange(len(repeat)) - np.repeat(np.cumsum(degrees) - degrees, degrees)
-            rows = self._index(atom, _bound(atom, columns)).rows[start[repeat] + within]
+            rows = self.order.index(atom, _bound(atom, columns)).rows[start[repeat] + within]
             row, times = row[repeat], Vector(times.values[repeat], times.largest)
             columns = {variable: column[repeat] for variable, column in columns.items()}
             view, order = self.facts.view(atom)
@@ -351,7 +307,7 @@ class Timed:
     def _ends(self, atom: Atom, columns: dict[int, Integers], cuts: Integers) -> tuple[Integers, Integers]:
         bound = _bound(atom, columns)
         there = Pairs(tuple(columns[variable] for variable in bound), cuts, None)
-        return self._index(atom, bound).find(there)
+        return self.order.index(atom, bound).find(there)
 
     # --- memory ------------------------------------------------------------------------------
 

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from hornbeam.baselines.holding import Holding
 from hornbeam.baselines.rdn_boost import RDNOptions, fit
-from hornbeam.baselines.tree_growth import Growth, Ways
+from hornbeam.baselines.tree_growth import Growth
 from hornbeam.baselines.tree_model import TreeModel, node_fields, read_tree
+from hornbeam.baselines.tree_tests import NodeTests
 from hornbeam.baselines.trees import Leaf, Node, Tree, body_text, leaf_values, leaves
 from hornbeam.boost import language_for
 from hornbeam.clauses import Clause
@@ -120,7 +121,8 @@ def test_a_tree_is_that_of_the_definition(world, options, data):
     slow = SlowTrees(database, target, options)
     size = len(slow.keys)
     slopes = data.draw(st.lists(st.integers(-5, 5), min_size=size, max_size=size))
-    growth = Growth(Holding(MemoryEngine(database), slow.keys), Ways(slow.language), options, lambda: None)
+    holding = Holding(MemoryEngine(database), slow.keys)
+    growth = Growth(NodeTests(slow.language, holding), options, lambda: None)
     found = growth.tree(np.array(slopes) * 2**26, np.arange(size))
     expected = slow.tree([slope * 2**26 for slope in slopes], list(range(size)))
     # Places of one gain may be split in another order where there are not leaves enough for all.

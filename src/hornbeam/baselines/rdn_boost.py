@@ -18,8 +18,9 @@ from typing import NamedTuple
 import numpy as np
 
 from hornbeam.baselines.holding import Holding
-from hornbeam.baselines.tree_growth import Growth, Rows, Ways
+from hornbeam.baselines.tree_growth import Growth
 from hornbeam.baselines.tree_model import LEARNER, TreeModel, node_fields, read_tree
+from hornbeam.baselines.tree_tests import NodeTests, Rows
 from hornbeam.baselines.trees import Leaf, Node, Tree, body_text, leaf_values
 from hornbeam.boost import (
     Fit,
@@ -139,8 +140,8 @@ class State(NamedTuple):
 class Problem:
     """What stays the same in all steps."""
 
-    tests: Holding
-    ways: Ways
+    tests: NodeTests
+    holding: Holding
     labels: Labels
     draws: Sequence[Rows]
     """the examples of each step, as positions among those that are ever drawn"""
@@ -149,7 +150,7 @@ class Problem:
 
     @property
     def head(self) -> Atom:
-        return self.ways.language.head
+        return self.tests.ways.language.head
 
 
 def fit(
@@ -206,9 +207,10 @@ def _problem(engine: Engine, keys: Codes, labels: Labels, target: str, options: 
     else:
         draws = [sampled(database, target, keys, labels, ratio, seed)] * options.n_steps
     ever = np.unique(np.concatenate(draws))
+    holding = Holding(engine, keys[ever])
     return Problem(
-        tests=Holding(engine, keys[ever]),
-        ways=Ways(language),
+        tests=NodeTests(language, holding),
+        holding=holding,
         labels=labels[ever],
         draws=[np.searchsorted(ever, each) for each in draws],
         prior=prior_of(labels[draws[0]], options.prior),
@@ -224,12 +226,12 @@ def init(problem: Problem) -> State:
 def step(problem: Problem, state: State, pause: Pause) -> tuple[State, tuple[TreeStep, ...]]:
     """Add a tree grown on the gradients; where no test gains, the state is the last one."""
     started = time.perf_counter()
-    tests, counted = problem.tests, problem.tests.counted
+    holding, counted = problem.holding, problem.holding.counted
     number = len(state.steps) + 1
     rows = problem.draws[number - 1]
     slopes = gradients(problem.labels, state.scores)
-    tree = Growth(tests, problem.ways, problem.options, pause).tree(slopes, rows)
-    state = state._replace(skipped=tuple(dict.fromkeys((*state.skipped, *tests.skipped.values()))))
+    tree = Growth(problem.tests, problem.options, pause).tree(slopes, rows)
+    state = state._replace(skipped=tuple(dict.fromkeys((*state.skipped, *holding.skipped.values()))))
     if isinstance(tree, Leaf):
         return state._replace(ended=NO_GAIN), ()
     values = _values(problem, tree)
@@ -242,7 +244,7 @@ def step(problem: Problem, state: State, pause: Pause) -> tuple[State, tuple[Tre
         error_before=response(slopes[rows]).error(),
         error_after=float(np.sum(left * left)),
         log_loss=log_loss(problem.labels[rows], scores[rows]),
-        counted=tests.counted - counted,
+        counted=holding.counted - counted,
         seconds=time.perf_counter() - started,
     )
     ended = ALL_STEPS if number >= problem.options.n_steps else None
@@ -250,7 +252,7 @@ def step(problem: Problem, state: State, pause: Pause) -> tuple[State, tuple[Tre
 
 
 def _values(problem: Problem, tree: Tree) -> Floats:
-    return leaf_values(tree, problem.head, len(problem.labels), problem.tests.holds)
+    return leaf_values(tree, problem.head, len(problem.labels), problem.holding.holds)
 
 
 def _resumed(problem: Problem, saved: Checkpoint[TreeStep], schema: Schema) -> State:

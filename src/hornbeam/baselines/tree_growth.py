@@ -12,24 +12,19 @@ as rational numbers, and of equal ones the shorter test wins, then the smaller t
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from itertools import chain
 from typing import NamedTuple, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
-from hornbeam.baselines.holding import Body, CanonicalParts, Holding, Part, Truth, known, parts_of, parts_with
-from hornbeam.baselines.trees import Leaf, Node, Tree, body_text
-from hornbeam.clauses import Clause
-from hornbeam.refine import Language, additions
+from hornbeam.baselines.holding import Body, Truth
+from hornbeam.baselines.tree_tests import NodeTest, NodeTests, Rows
+from hornbeam.baselines.trees import Leaf, Node, Tree
 from hornbeam.ridge import GRADIENT_BITS, Integers, round_weight
 from hornbeam.search import NEAR, first_in_rank
 
-Rows = npt.NDArray[np.intp]
-"""Positions of examples, rising."""
 EXACT_FLOAT = 2**53
 
 
@@ -46,47 +41,6 @@ class TreeOptions(Protocol):
     def max_literals(self) -> int: ...
     @property
     def beam_width(self) -> int: ...
-
-
-class Candidate(NamedTuple):
-    """A test of a node, and the parts of path and test together."""
-
-    test: Body
-    parts: tuple[Part, ...]
-    asked: frozenset[Clause]
-    """canonical clauses that must all hold for it to hold"""
-
-    @property
-    def text(self) -> str:
-        return body_text(self.test)
-
-
-class Ways:
-    """How tests grow: additions and canonical forms, remembered, as every step asks again."""
-
-    def __init__(self, language: Language) -> None:
-        self.language = language
-        self.parts = CanonicalParts(language.head)
-        self._longer: dict[tuple[Body, Body], list[Candidate]] = {}
-
-    def start(self, body: Body) -> Candidate:
-        """No test yet, below a path."""
-        return Candidate((), known(parts_of(body, self.parts.arity)), frozenset())
-
-    def longer(self, body: Body, start: Candidate) -> Sequence[Candidate]:
-        """The tests with one addition more."""
-        place = (body, start.test)
-        known = self._longer.get(place)
-        if known is None:
-            known = self._longer[place] = list(self._candidates(body + start.test, start))
-        return known
-
-    def _candidates(self, whole: Body, start: Candidate) -> Iterator[Candidate]:
-        present = set(whole)
-        for addition in additions(Clause(self.language.head, whole), self.language):
-            if addition[0] not in present:
-                parts = parts_with(start.parts, addition, self.parts.arity)
-                yield Candidate(start.test + addition, parts, self.parts.new(parts))
 
 
 class Split(NamedTuple):
@@ -112,8 +66,7 @@ class _Place:
 class Growth(NamedTuple):
     """What stays the same for all trees of a fit."""
 
-    tests: Holding
-    ways: Ways
+    tests: NodeTests
     options: TreeOptions
     pause: Callable[[], None]
 
@@ -152,50 +105,28 @@ class Growth(NamedTuple):
         scale = _Scale(len(rows), int(here.sum()), self.options.min_examples)
         exact_sums = int(np.abs(here).sum()) < EXACT_FLOAT
         weights = here.astype(np.float64) if exact_sums else here
-        best: tuple[Candidate, _Side, Truth] | None = None
-        beam: Iterable[Candidate] = (self.ways.start(body),)
-        for _ in range(self.options.max_literals):
-            self.pause()
-            tests, table = self._tables(body, beam, rows)
-            if not tests:
-                break
-            sizes = np.count_nonzero(table, axis=1).tolist()
-            sums = (table.astype(weights.dtype) @ weights).astype(np.int64).tolist()
+        best: tuple[NodeTest, _Side, Truth] | None = None
+        self.pause()
+        level = alone = self.tests.alone(body, rows)
+        for length in range(1, self.options.max_literals + 1):
+            sizes = np.count_nonzero(level.table, axis=1).tolist()
+            sums = (level.table.astype(weights.dtype) @ weights).astype(np.int64).tolist()
             sides = [_Side(n, s) for n, s in zip(sizes, sums, strict=True)]
             # A test too few examples pass cannot be mended by making it longer.
             alive = [at for at, side in enumerate(sides) if side.examples >= scale.least]
             allowed = [at for at in alive if scale.examples - sides[at].examples >= scale.least]
-            for at in _first(allowed, 1, sides, tests, scale):
+            for at in _first(allowed, 1, sides, level.tests, scale):
                 if best is None or scale.beats(sides[at], best[1]):
-                    best = (tests[at], sides[at], table[at])
-            beam = [tests[at] for at in _first(alive, self.options.beam_width, sides, tests, scale)]
+                    best = (level.tests[at], sides[at], level.table[at])
+            if length < self.options.max_literals:
+                self.pause()
+                beam = level.only(_first(alive, self.options.beam_width, sides, level.tests, scale))
+                last = length + 1 == self.options.max_literals
+                level = self.tests.longer(body, rows, beam, alone, last)
         if best is None or scale.exact_gain(best[1]) == 0:
             return None
         chosen, side, truth = best
-        return Split(chosen.test, scale.exact_gain(side), rows[truth], rows[~truth])
-
-    def _tables(self, body: Body, beam: Iterable[Candidate], rows: Rows) -> tuple[list[Candidate], Truth]:
-        """The tests with one addition more, and for each whether it holds for each example."""
-        found: dict[frozenset[Clause], Candidate] = {}
-        for start in beam:
-            for candidate in self.ways.longer(body, start):
-                known = found.setdefault(candidate.asked, candidate)
-                if known is not candidate and candidate.text < known.text:
-                    found[candidate.asked] = candidate
-        clauses = list(dict.fromkeys(chain.from_iterable(found)))
-        truths = {
-            clause: truth[rows]
-            for clause, truth in zip(clauses, self.tests.hold(clauses), strict=True)
-            if truth is not None
-        }
-        tests = [candidate for asked, candidate in found.items() if all(each in truths for each in asked)]
-        table = np.empty((len(tests), len(rows)), dtype=np.bool_)
-        for row, candidate in zip(table, tests, strict=True):
-            first, *others = candidate.asked
-            row[:] = truths[first]
-            for each in others:
-                row &= truths[each]
-        return tests, table
+        return Split(chosen.candidate.test, scale.exact_gain(side), rows[truth], rows[~truth])
 
 
 class _Side(NamedTuple):
@@ -234,7 +165,7 @@ class _Scale(NamedTuple):
 
 
 def _first(
-    positions: Sequence[int], width: int, sides: Sequence[_Side], tests: Sequence[Candidate], scale: _Scale
+    positions: Sequence[int], width: int, sides: Sequence[_Side], tests: Sequence[NodeTest], scale: _Scale
 ) -> list[int]:
     """The first in rank of some positions, in no order."""
     gains = np.array([scale.gain(sides[at]) for at in positions])
@@ -243,7 +174,7 @@ def _first(
         width,
         lambda at: sides[positions[at]],
         scale.exact_gain,
-        lambda at: tests[positions[at]].text,
+        lambda at: tests[positions[at]].candidate.text,
     )
     return [positions[at] for at in chosen]
 

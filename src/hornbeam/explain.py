@@ -169,7 +169,7 @@ def explanation(
     log_odds = model.scores(engine, key.reshape(1, -1))
     return Explanation(
         target=model.target,
-        key=tuple(name),
+        key=tuple(name)[: model.schema.arity(model.target)],  # a cut-off may follow
         prior=model.prior,
         log_odds=float(log_odds[0]),
         probability=float(sigmoid(log_odds)[0]),

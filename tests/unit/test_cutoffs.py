@@ -8,19 +8,21 @@ import numpy as np
 import pytest
 from sklearn.model_selection import cross_val_score
 
+from hornbeam.baselines.learners import learn, options_for
 from hornbeam.boost import fit
 from hornbeam.checkpoint import fingerprint
 from hornbeam.database import Database, build
 from hornbeam.engines.memory import MemoryEngine
-from hornbeam.errors import DataError
+from hornbeam.errors import DataError, OptionError
 from hornbeam.estimators import RLRClassifier
+from hornbeam.evaluate import evaluate
 from hornbeam.explain import explain
 from hornbeam.generate import Numbered
 from hornbeam.model import Model, WeightedClause
 from hornbeam.modes import schema_of
 from hornbeam.options import fit_options
 from hornbeam.sampling import sampled
-from hornbeam.schema import Schema
+from hornbeam.schema import NUMBER, Schema
 from hornbeam.syntax import parse_clause, parse_mode
 from hornbeam.views import under
 
@@ -133,6 +135,34 @@ def test_the_estimator_takes_cut_offs_as_the_last_column_of_the_keys() -> None:
     assert 0.6 < scores.mean() < 0.95  # with the calls it would be 1
     assert classifier.fit(X, y).n_features_in_ == 2
     assert "called" not in classifier.model_.predicates()
+    (explanation,) = classifier.explain(X[:1])
+    assert explanation.key == (X[0, 0],)
+    assert str(explanation).startswith(f"churns({X[0, 0]}): probability")
+
+
+@pytest.mark.parametrize("learner", ["agg-lr", "ilp-rlr", "mln-boost", "rdn-boost"])
+def test_other_learners_do_not_see_behind_the_cut_off(learner: str) -> None:
+    database = leaking()
+    examples = database.examples_of("churns")
+    options = options_for(learner, max_literals=1)
+    fitted = learn(
+        learner, MemoryEngine(database), examples.keys, examples.labels.astype(np.int8), "churns", options
+    )
+    found = fitted.model.probabilities(MemoryEngine(database), examples.keys)
+    assert evaluate(examples.labels, found).auc_roc < 0.95
+
+
+def test_an_aggregate_that_would_look_behind_the_cut_off_is_refused() -> None:
+    modes = tuple(map(parse_mode, ("churns(+customer).", "paid(+customer,`euro).")))
+    schema = Schema(schema_of(modes).predicates, {"euro": NUMBER})
+    examples = {"churns": ([("ann",), ("bob",)], [1, 0])}
+    facts = {"paid": [["ann", "bob"], ["5", "7"]]}
+    database = build(
+        schema, modes, facts, examples, times={"paid": [1.0, 2.0]}, cutoffs={"churns": [1.0, 1.0]}
+    )
+    found = database.examples_of("churns")
+    with pytest.raises(OptionError, match='learner "agg-lr" aggregates facts whatever their time'):
+        learn("agg-lr", MemoryEngine(database), found.keys, found.labels, "churns", options_for("agg-lr"))
 
 
 def test_sampling_tells_cut_offs_apart() -> None:

@@ -18,6 +18,7 @@ import numpy.typing as npt
 from hornbeam.baselines.trees import body_text
 from hornbeam.clauses import Atom, Clause, atoms_of, canonical, literal_variables, variable_name
 from hornbeam.database import UNKNOWN, Codes, Database
+from hornbeam.errors import OptionError
 from hornbeam.explain import about
 from hornbeam.model import Floats
 from hornbeam.refine import Language, additions
@@ -106,6 +107,11 @@ class Joiner:
 
     def columns(self, path: Clause, wanted: Sequence[Aggregate]) -> list[Floats]:
         """Aggregates of one path that are no counts, for each example; NaN where there is no value."""
+        if self.database.cutoffs_of(path.head.predicate, self.keys) is not None:
+            raise OptionError(
+                'the examples have cut-off times, and learner "agg-lr" aggregates facts whatever their time: '
+                "use another learner, or leave the cut-offs out."
+            )
         heads = tuple(sorted(v for v in _variables(path) if v < len(path.head.args)))
         bindings, inverse = self._distinct_bindings(heads)
         parts = [

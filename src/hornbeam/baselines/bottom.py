@@ -42,9 +42,12 @@ class Saturation:
         self._orders: dict[tuple[str, int], tuple[npt.NDArray[np.intp], Codes]] = {}
 
     def bottom(self, key: Sequence[int]) -> list[BottomLiteral]:
-        """The bottom clause of an example, given by the codes of its key."""
+        """The bottom clause of an example, given by the codes of its key, of facts up to its cut-off."""
         head = self.language.head
         types = self.language.schema.types_of(head.predicate)
+        cutoffs = self.database.cutoffs_of(head.predicate, np.array([key], dtype=np.int32))
+        last = None if cutoffs is None else float(cutoffs[0])
+        key = key[: len(types)]
         variables: dict[Constant, list[int]] = {}
         for number, constant in enumerate(zip(types, key, strict=True)):
             variables.setdefault(constant, []).append(number)
@@ -57,7 +60,7 @@ class Saturation:
             for mode in self.language.modes:
                 if mode.predicate == head.predicate:
                     continue
-                for row in self._rows(mode, start):
+                for row in self._rows(mode, start, last):
                     for constant in self._reached(mode, row):
                         if constant not in variables:
                             variables[constant] = [size]
@@ -69,7 +72,9 @@ class Saturation:
                                 found.setdefault(comparison, frozenset([comparison.variable]))
         return [BottomLiteral(literal, needs) for literal, needs in found.items()]
 
-    def _rows(self, mode: Mode, known: dict[Constant, tuple[int, ...]]) -> Iterator[tuple[int, ...]]:
+    def _rows(
+        self, mode: Mode, known: dict[Constant, tuple[int, ...]], last: float | None
+    ) -> Iterator[tuple[int, ...]]:
         """Facts whose bound arguments are known, at most ``recall`` for each way to bind them.
 
         In the order of their names: codes follow the order of the files.
@@ -84,6 +89,8 @@ class Saturation:
         rows: list[tuple[int, ...]] = []
         for code in codes:
             chosen = self._with_code(mode.predicate, first, code)
+            if last is not None and mode.predicate in self.database.times:
+                chosen = chosen[self.database.times[mode.predicate][chosen] <= last]
             rows += zip(*(column[chosen].tolist() for column in columns), strict=True)
         rows = [row for row in rows if all((types[at], row[at]) in known for at in bound[1:])]
         populations = [self.database.population(type_name).names for type_name in types]

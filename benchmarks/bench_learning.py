@@ -32,6 +32,13 @@ PRESETS = ("default", "paper")
 SAMPLED = ("--neg-pos-ratio", "2")
 EVERY = ("--neg-pos-ratio", "all")
 FACTS_PER_PERSON = 14.75
+COUNTERPARTS = {
+    "mln-boost": ("BoostSRL MLN-Boost", "SRLBoost MLN-Boost"),
+    "rdn-boost": ("BoostSRL RDN-Boost", "SRLBoost RDN-Boost"),
+}
+"""learners that the programs have too, run with their default options"""
+AS_MUCH_LESS = 10
+"""how many times less CPU than the same learner of BoostSRL"""
 MLN_BOOST = "BoostSRL MLN-Boost"
 LARGE = (MLN_BOOST, "SRLBoost MLN-Boost", "SRLBoost RDN-Boost")
 """the programs that are tried on larger data"""
@@ -92,9 +99,9 @@ def main() -> None:
                 say(f"{case.name}: no such data here, left out")
                 continue
             if not arguments.jars_only:
-                for preset in PRESETS:
-                    found = _hornbeam(case, folds, preset, arguments.repeats, Path(scratch))
-                    results["hornbeam"].setdefault(case.name, {})[preset] = found
+                ours = results["hornbeam"].setdefault(case.name, {})
+                for way, words in _ways(case).items():
+                    ours[way] = _hornbeam(case, folds, way, words, arguments.repeats, Path(scratch))
             if programs and case.jars:
                 results["jars"][case.name] = _programs(case, folds, programs, arguments.jar_limit)
             measure.save("learning", results)
@@ -173,17 +180,28 @@ def write_world(database: Database, folder: Path) -> None:
 # --- runs -----------------------------------------------------------------------------------------
 
 
+def _ways(case: Case) -> dict[str, tuple[str, ...]]:
+    """How we learn: both presets of our own learner, and those that the programs have too."""
+    ways = {preset: ("--preset", preset, *COMMON) for preset in PRESETS}
+    if case.times_less is not None:
+        ways |= {learner: ("--learner", learner, "--steps", "10", "--seed", "0") for learner in COUNTERPARTS}
+    return ways
+
+
 def _hornbeam(
-    case: Case, folds: Sequence[Fold], preset: str, repeats: int, scratch: Path
+    case: Case, folds: Sequence[Fold], way: str, words: Sequence[str], repeats: int, scratch: Path
 ) -> list[dict[str, Any]]:
     """The least CPU and wall of each fold."""
+    # As where it is installed: compiled once, not anew by every process.
+    compiled = {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(scratch / "compiled")}
     lines = []
     for fold in folds:
         command = [
             *(HORNBEAM, "fit", fold.data, "--target", case.target.lower(), "--model", scratch / "model.json"),
-            *("--split", "train", "--preset", preset, *COMMON, *case.options),
+            *("--split", "train", *words, *case.options),
         ]
-        runs = [measure.run_process(command) for _ in range(1 if case.facts >= 10_000_000 else repeats)]
+        times_run = 1 if case.facts >= 10_000_000 else repeats
+        runs = [measure.run_process(command, environment=compiled) for _ in range(times_run)]
         for run in runs:
             if run.status:
                 sys.exit(f"{' '.join(map(str, command))} failed:\n{run.output}")
@@ -196,7 +214,7 @@ def _hornbeam(
                 "skipped": runs[0].output.count("skipped"),
             }
         )
-        say(f"{case.name} {fold.name}: hornbeam, {preset} {seconds(lines[-1]['cpu'])} CPU")
+        say(f"{case.name} {fold.name}: hornbeam, {way} {seconds(lines[-1]['cpu'])} CPU")
     return lines
 
 
@@ -254,6 +272,11 @@ def report(results: dict[str, Any]) -> str:
             _growth(results["hornbeam"]),
             "",
             f"Start-up, CPU: {start_up}.",
+            "",
+            "**The same learner on both sides**, each with its own defaults, 10 steps, two negatives for one "
+            "positive:",
+            "",
+            _same_learners(results),
         ]
     )
 
@@ -273,6 +296,31 @@ def _row(
         *(_other(others.get(name), cpu) for name in systems),
         _target(case, cpu, others.get(MLN_BOOST)),
     ]
+
+
+def _same_learners(results: dict[str, Any]) -> str:
+    """Our MLN-Boost and RDN-Boost next to those of the programs."""
+    header = ["data", "learner", "hornbeam CPU", "peak", "BoostSRL CPU", "SRLBoost CPU", "target"]
+    rows = []
+    for case in CASES:
+        for learner, programs in COUNTERPARTS.items():
+            ours = results["hornbeam"].get(case.name, {}).get(learner)
+            if ours:
+                others = results["jars"].get(case.name, {})
+                cpu = mean(line["cpu"] for line in ours)
+                theirs = others.get(programs[0])
+                met = theirs and mean(line["cpu"] for line in theirs) >= AS_MUCH_LESS * cpu
+                rows.append(
+                    [
+                        case.name,
+                        learner,
+                        seconds(cpu),
+                        f"{max(line['peak'] for line in ours) / 1e6:.0f} MB",
+                        *(_other(others.get(name), cpu) for name in programs),
+                        f">= {AS_MUCH_LESS}x less than {programs[0]}, {'met' if met else '**missed**'}",
+                    ]
+                )
+    return table(header, rows)
 
 
 def _other(lines: list[dict[str, Any]] | None, ours: float) -> str:

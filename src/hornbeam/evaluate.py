@@ -7,12 +7,13 @@ results that kept two negatives per positive; never compare it with ``auc_pr``.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from hornbeam.errors import DataError
+from hornbeam.errors import DataError, did_you_mean
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -83,6 +84,69 @@ def evaluate(
         brier=float(np.mean((probability - label) ** 2)),
         n_pos=n_pos,
         n_neg=n_neg,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ClassScores:
+    """Scores of predicted probabilities of classes."""
+
+    accuracy: float
+    """share of examples whose most probable class is theirs"""
+    auc_roc: float
+    """mean over the classes of the AUC-ROC of each against the others"""
+    log_loss: float
+    """mean of -log P(class), in nats"""
+    brier: float
+    """mean over the examples of the summed squared differences; from 0 to 2"""
+    n: dict[str, int]
+    """examples of each class"""
+
+    def as_dict(self) -> dict[str, object]:
+        """The scores by name, in the order above."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        lines = [f"{name:<12} {value:.6f}" for name, value in self.as_dict().items() if name != "n"]
+        return "\n".join([*lines, *(f"{'n_' + name:<12} {number:,}" for name, number in self.n.items())])
+
+
+def evaluate_classes(
+    labels: Sequence[str], probabilities: npt.ArrayLike, classes: Sequence[str]
+) -> ClassScores:
+    """All scores of probabilities of classes: a row per example, a column per class.
+
+    >>> scores = evaluate_classes(["a", "b"], [[0.7, 0.3], [0.4, 0.6]], ["a", "b"])
+    >>> scores.accuracy, scores.auc_roc, scores.n
+    (1.0, 1.0, {'a': 1, 'b': 1})
+    """
+    probability = np.asarray(probabilities, dtype=np.float64)
+    places = {name: place for place, name in enumerate(classes)}
+    if probability.shape != (len(labels), len(classes)) or not len(labels):
+        raise DataError(
+            f"probabilities must have a row for each of {len(labels)} labels and a column for each of "
+            f"{len(classes)} classes, not the shape {probability.shape}."
+        )
+    strange = next((label for label in labels if label not in places), None)
+    if strange is not None:
+        raise DataError(f'an example is of class "{strange}". {did_you_mean(strange, classes, "Classes")}')
+    label = np.array([places[each] for each in labels])
+    least = np.finfo(np.float64).eps
+    right = np.clip(probability[np.arange(len(label)), label], least, 1.0)
+    truth = label[:, None] == np.arange(len(classes))
+    ranked = [
+        _auc_roc(*_per_value(truth[:, place].astype(np.int8), probability[:, place]))
+        for place in range(len(classes))
+        if truth[:, place].any() and not truth[:, place].all()
+    ]
+    if not ranked:
+        raise DataError("all examples are of one class; scores need two classes at least.")
+    return ClassScores(
+        accuracy=float(np.mean(probability.argmax(axis=1) == label)),
+        auc_roc=float(np.mean(ranked)),
+        log_loss=float(-np.log(right).mean()),
+        brier=float(((probability - truth) ** 2).sum(axis=1).mean()),
+        n={name: int(truth[:, place].sum()) for name, place in places.items()},
     )
 
 

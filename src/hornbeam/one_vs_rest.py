@@ -69,11 +69,11 @@ class ClassModel:
         known = [own for own, _ in self.members()]
         raise OptionError(f'no model of class "{name}". {did_you_mean(name, known, "Classes with a model")}')
 
-    def most_probable(self, engine: Engine, keys: Codes) -> list[LearnedModel]:
-        """For each example the model of its most probable class; of two classes there is one model."""
+    def most_probable(self, engine: Engine, keys: Codes) -> list[str]:
+        """For each example its most probable class that has a model: of two classes, the second."""
         if len(self.models) == 1:
-            return [self.models[0]] * len(keys)
-        return [self.models[place] for place in self.probabilities(engine, keys).argmax(axis=1)]
+            return [self.classes[1]] * len(keys)
+        return [self.classes[place] for place in self.probabilities(engine, keys).argmax(axis=1)]
 
     def predicates(self) -> tuple[str, ...]:
         """The predicates that the models read facts of, sorted."""
@@ -96,28 +96,41 @@ class ClassModel:
         return shares
 
 
-@dataclass(frozen=True, eq=False)
-class ClassFit:
-    """A model of classes, and the history of each of its models by class."""
+@dataclass(frozen=True, slots=True)
+class ClassHistory:
+    """What happened in the fit of each model, by class."""
 
-    model: ClassModel
-    histories: Mapping[str, History]
+    by_class: Mapping[str, History]
+
+    @property
+    def steps(self) -> tuple[Record, ...]:
+        return tuple(step for history in self.by_class.values() for step in history.steps)
+
+    @property
+    def ended(self) -> str:
+        """Why the fits ended: that somebody interrupted one, or else why the last one did."""
+        endings = [history.ended for history in self.by_class.values()]
+        return INTERRUPTED if INTERRUPTED in endings else endings[-1]
 
     def notices(self) -> tuple[Notice, ...]:
         """What the owner of the fits should hear once."""
         return tuple(
             Notice(f"class {name}: {notice.message}")
-            for name, history in self.histories.items()
+            for name, history in self.by_class.items()
             for notice in history.notices()
         )
 
-    @property
-    def interrupted(self) -> bool:
-        return any(history.ended == INTERRUPTED for history in self.histories.values())
-
     def as_dict(self) -> dict[str, object]:
         """The histories as JSON values."""
-        return {name: history.as_dict() for name, history in self.histories.items()}
+        return {name: history.as_dict() for name, history in self.by_class.items()}
+
+
+@dataclass(frozen=True, eq=False)
+class ClassFit:
+    """A model of classes and how it came about."""
+
+    model: ClassModel
+    history: ClassHistory
 
 
 def fit_classes(
@@ -164,7 +177,7 @@ def fit_classes(
     if any("cut" in model.settings for model in models):
         settings["cut"] = next(model.settings["cut"] for model in models if "cut" in model.settings)
     model = ClassModel(target, engine.database.schema, tuple(classes), tuple(models), settings)
-    return ClassFit(model, histories)
+    return ClassFit(model, ClassHistory(histories))
 
 
 def _stop_at_once() -> str:

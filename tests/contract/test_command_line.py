@@ -20,7 +20,18 @@ def help_of(verb, capsys):
 
 
 def test_the_verbs_are_these():
-    assert VERBS == ["count", "demo", "evaluate", "explain", "fit", "modes", "predict", "show", "sql"]
+    assert VERBS == [
+        "count",
+        "demo",
+        "evaluate",
+        "explain",
+        "fit",
+        "inspect",
+        "modes",
+        "predict",
+        "show",
+        "sql",
+    ]
 
 
 @pytest.mark.parametrize("verb", VERBS)

@@ -36,6 +36,7 @@ for verb in (
     look.show,
     use.explain,
     look.modes,
+    look.inspect,
     export.sql,
     learn.demo,
 ):

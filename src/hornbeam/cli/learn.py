@@ -7,11 +7,25 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hornbeam.cli.options import Data, EngineName, Memory, Split, read_duration, read_size
+from hornbeam.cli.options import (
+    Dangling,
+    Data,
+    EngineName,
+    ExamplesFile,
+    Memory,
+    Negatives,
+    SchemaFile,
+    Split,
+    read_duration,
+    read_size,
+)
 from hornbeam.cli.output import check_writable, json_text, write_result
 from hornbeam.cli.talk import progress, remark, say
 
 if TYPE_CHECKING:
+    from hornbeam.boost import Fit
+    from hornbeam.model_json import LearnedModel
+    from hornbeam.one_vs_rest import ClassFit
     from hornbeam.options import Options
 
 _INTERRUPTED = 130
@@ -22,7 +36,9 @@ def fit(
     target: Annotated[
         str | None,
         typer.Option(
-            "--target", metavar="NAME", help="Predicate to learn; needed where the data have several targets."
+            "--target",
+            metavar="NAME",
+            help="Predicate to learn; of tables: users.premium, users.gender=F, users.occupation, ratings.",
         ),
     ] = None,
     model: Annotated[
@@ -38,6 +54,10 @@ def fit(
         str | None, typer.Option("--preset", metavar="PRESET", help="Values of all options: default, paper.")
     ] = None,
     split: Split = None,
+    examples: ExamplesFile = None,
+    schema: SchemaFile = None,
+    negatives: Negatives = None,
+    dangling: Dangling = "error",
     steps: Annotated[int | None, typer.Option("--steps", help="Steps of boosting, at most.")] = None,
     l2: Annotated[float | None, typer.Option("--l2", help="Strength of the ridge penalty.")] = None,
     max_literals: Annotated[
@@ -121,7 +141,7 @@ def fit(
         typer.Option("--time", metavar="DURATION", help="Stop after 30s, 10m, 2h; keep the steps."),
     ] = None,
 ) -> None:
-    """Learn a model of a target from facts and examples.
+    """Learn a model of a target from facts and examples, or tables.
 
     Without --model what was learned is printed. Ctrl-C keeps the steps done.
 
@@ -142,6 +162,7 @@ def fit(
     from hornbeam.history import INTERRUPTED
     from hornbeam.load import load
     from hornbeam.model_json import save_model
+    from hornbeam.one_vs_rest import fit_classes
 
     given: dict[str, object] = {
         "n_steps": steps,
@@ -170,40 +191,48 @@ def fit(
     if neg_pos_ratio is not None:
         explicit["neg_pos_ratio"] = None if neg_pos_ratio == "all" else _number_or_word(neg_pos_ratio)
     options = _options(learner, preset, explicit, checkpoint is not None)
-    should_stop = None if time is None else boost.time_limit(read_duration(time))
+    seconds = None if time is None else read_duration(time)
     budget = read_size(memory)
     check_writable(model)
     check_writable(history)
 
-    database = load(data, split)
+    database = load(
+        data,
+        split,
+        target=target,
+        examples=examples,
+        schema=schema,
+        negatives=negatives,
+        dangling=dangling,
+        seed=seed or 0,
+    )
     say(database.notices)
     name = database.target_named(target)
-    examples = database.examples_of(name)
+    found = database.examples_of(name).labelled()
     counting = open_engine(engine, database, budget)
+    fitted: Fit[LearnedModel] | ClassFit
     with progress(getattr(options, "n_steps", None)) as on_step:
-        fitted = learn(
-            learner,
-            counting,
-            examples.keys,
-            examples.labels,
-            name,
-            options,
-            on_step,
-            checkpoint,
-            should_stop,
-        )
-    interrupted = fitted.history.ended == INTERRUPTED
-    if interrupted and not fitted.history.steps:
+        labels, keys = found.labels, found.keys
+        if found.classes:
+            fitted = fit_classes(
+                learner, counting, keys, labels, found.classes, name, options, on_step, checkpoint, seconds
+            )
+        else:
+            limit = None if seconds is None else boost.time_limit(seconds)
+            fitted = learn(learner, counting, keys, labels, name, options, on_step, checkpoint, limit)
+    done = fitted.history
+    interrupted = done.ended == INTERRUPTED
+    if interrupted and not done.steps:
         say(["interrupted before the first step was done; nothing was written."])
         raise typer.Exit(_INTERRUPTED)
-    say(fitted.history.notices())
+    say(done.notices())
     if model is None:
         write_result([f"{fitted.model}\n"], None)
     else:
         save_model(fitted.model, model)
-        remark(f"{fitted.model.size_text} from {len(examples):,} examples, in {model}")
+        remark(f"{fitted.model.size_text} from {len(found):,} examples, in {model}")
     if history is not None:
-        write_result([json_text(fitted.history.as_dict())], history)
+        write_result([json_text(done.as_dict())], history)
     if interrupted:
         raise typer.Exit(_INTERRUPTED)
 

@@ -1,4 +1,4 @@
-"""Verbs that look at models and data: count, show, modes."""
+"""Verbs that look at models and data: count, show, modes, inspect."""
 
 from __future__ import annotations
 
@@ -8,12 +8,31 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hornbeam.cli.options import Data, EngineName, Json, Memory, Out, Split, read_size
-from hornbeam.cli.output import check_writable, csv_text, write_result
+from hornbeam.cli.options import (
+    Dangling,
+    Data,
+    EngineName,
+    ExamplesFile,
+    Json,
+    Memory,
+    Negatives,
+    Out,
+    SchemaFile,
+    Split,
+    read_size,
+)
+from hornbeam.cli.output import check_writable, csv_text, json_text, write_result
 from hornbeam.cli.talk import say
 
 if TYPE_CHECKING:
     from hornbeam.model_json import LearnedModel
+
+TableTarget = Annotated[
+    str | None,
+    typer.Option(
+        "--target", metavar="NAME", help="Of tables: what is to be learned, such as users.gender=F."
+    ),
+]
 
 
 def count(
@@ -21,13 +40,18 @@ def count(
     clause: Annotated[str, typer.Argument(metavar="CLAUSE", help="Such as 'cancer(A) :- friends(A,B).'")],
     out: Out = None,
     split: Split = None,
+    target: TableTarget = None,
+    examples: ExamplesFile = None,
+    schema: SchemaFile = None,
+    negatives: Negatives = None,
+    dangling: Dangling = "error",
     engine: EngineName = "memory",
     memory: Memory = "2GB",
 ) -> None:
     """Count a clause for every example of its head.
 
     The result is CSV with the columns arg1..argk,true,false: positives, then negatives, each in the
-    order of the data.
+    order of the data. With tables the head may be a table: it is counted for each of its keys.
 
     \b
     Example: hornbeam count data/toy_cancer "cancer(A) :- friends(A,B), smokes(B)."
@@ -40,15 +64,23 @@ def count(
 
     budget = read_size(memory)
     check_writable(out)
-    database = load(data, split)
+    database = load(
+        data,
+        split,
+        target=target or parse_clause(clause).head.predicate,
+        examples=examples,
+        schema=schema,
+        negatives=negatives,
+        dangling=dangling,
+    )
     say(database.notices)
     parsed = parse_clause(clause, database.schema)
     if not parsed.touches_head():
         say([Notice("the body shares no variable with the head: the counts of all examples are equal.")])
-    target = parsed.head.predicate
-    examples = database.examples_of(target)
-    (counts,) = count_all(open_engine(engine, database, budget), [parsed], examples.keys)
-    names = database.names_of(target, examples.keys)
+    head = parsed.head.predicate
+    found = database.examples_of(head)
+    (counts,) = count_all(open_engine(engine, database, budget), [parsed], found.keys)
+    names = database.names_of(head, found.keys)
     header = [f"arg{number + 1}" for number in range(names.shape[1])]
     rows = (
         (*key, true, counts.total - true)
@@ -104,7 +136,59 @@ def _having(learned: LearnedModel, ability: str, flag: str) -> Callable[[], Any]
     return found
 
 
-def modes(data: Data, split: Split = None) -> None:
+def inspect(
+    data: Data,
+    target: TableTarget = None,
+    split: Split = None,
+    schema: SchemaFile = None,
+    dangling: Dangling = "error",
+    json: Json = False,
+    toml: Annotated[
+        bool, typer.Option("--toml", help="Print what was found as a schema.toml, to be corrected.")
+    ] = False,
+) -> None:
+    """Print what the data are: tables, keys, links and roles.
+
+    With --target also columns that alone tell the label. Of facts: predicates, populations, examples.
+
+    \b
+    Example: hornbeam inspect data/movielens --target users.gender=F
+    """
+    from hornbeam.errors import OptionError
+    from hornbeam.load.inspect import inspect_facts, inspect_tables
+    from hornbeam.load.relational import TableOptions
+    from hornbeam.load.table_sources import holds_tables_only
+
+    if json and toml:
+        raise OptionError("--json and --toml are refused together: name one form.")
+    if holds_tables_only(data, schema is not None):
+        if split is not None:
+            raise OptionError("--split is refused: tables have no splits.")
+        options = TableOptions(target=target, schema=schema, dangling=dangling)
+        inspected = inspect_tables(data, options)
+        if toml:
+            write_result([inspected.toml()], None)
+            return
+        say(inspected.notices)
+        write_result([json_text(inspected.as_dict()) if json else f"{inspected}\n"], None)
+        return
+    if toml or target is not None:
+        raise OptionError(f"{'--toml' if toml else '--target'} is refused: it is for tables, not for facts.")
+    from hornbeam.load import load
+
+    database = load(data, split, schema=schema)
+    say(database.notices)
+    facts = inspect_facts(database)
+    write_result([json_text(facts.as_dict()) if json else f"{facts}\n"], None)
+
+
+def modes(
+    data: Data,
+    split: Split = None,
+    target: TableTarget = None,
+    schema: SchemaFile = None,
+    dangling: Dangling = "error",
+) -> None:
     """Print the modes, inferred where the data give none.
 
     \b
@@ -112,6 +196,6 @@ def modes(data: Data, split: Split = None) -> None:
     """
     from hornbeam.load import load, modes_text
 
-    database = load(data, split)
+    database = load(data, split, target=target, schema=schema, dangling=dangling)
     say(database.notices)
     write_result([modes_text(database)], None)

@@ -11,7 +11,29 @@ import typer
 from hornbeam.errors import OptionError
 
 Data = Annotated[
-    str, typer.Argument(metavar="DATA", help="Folder with facts, examples and (optional) modes.")
+    str,
+    typer.Argument(
+        metavar="DATA",
+        help="Folder of facts and examples, folder of tables (CSV, Parquet), DuckDB or SQLite file, or "
+        "PostgreSQL connection string.",
+    ),
+]
+SchemaFile = Annotated[
+    Path | None,
+    typer.Option("--schema", metavar="FILE", help="What the tables are (default: schema.toml in DATA)."),
+]
+ExamplesFile = Annotated[
+    Path | None,
+    typer.Option("--examples", metavar="FILE", help="CSV or Parquet: keys, optionally label and cutoff."),
+]
+Negatives = Annotated[
+    str | None,
+    typer.Option(
+        "--negatives", metavar="all|RATIO", help="Of a link table: all other pairs, or so many per link."
+    ),
+]
+Dangling = Annotated[
+    str, typer.Option("--dangling", metavar="error|drop|keep", help="Links to keys that are not there.")
 ]
 ModelFile = Annotated[Path, typer.Option("--model", metavar="FILE", help="Model file (JSON).")]
 Split = Annotated[str | None, typer.Option("--split", metavar="SPLIT", help="Which split of the data.")]

@@ -2,18 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hornbeam.cli.options import Data, EngineName, Json, Memory, ModelFile, Out, Split, read_size
+from hornbeam.cli.options import (
+    Dangling,
+    Data,
+    EngineName,
+    ExamplesFile,
+    Json,
+    Memory,
+    ModelFile,
+    Negatives,
+    Out,
+    SchemaFile,
+    Split,
+    read_size,
+)
 from hornbeam.cli.output import check_writable, csv_text, json_text, write_result
 from hornbeam.cli.talk import say
 
 if TYPE_CHECKING:
     from hornbeam.database import Codes, Database, Examples
     from hornbeam.engines.contract import Engine
+    from hornbeam.evaluate import ClassScores, Scores
     from hornbeam.model_json import LearnedModel
 
 
@@ -22,52 +38,83 @@ def predict(
     model: ModelFile,
     out: Out = None,
     split: Split = None,
+    examples: ExamplesFile = None,
+    schema: SchemaFile = None,
+    negatives: Negatives = None,
+    dangling: Dangling = "error",
     engine: EngineName = "memory",
     memory: Memory = "2GB",
 ) -> None:
     """Print the probability of every example.
 
-    The result is CSV with the columns arg1..argk,label,probability: positives, then negatives, each in
-    the order of the data.
+    The result is CSV with the columns arg1..argk,label,probability: positives, then negatives, then
+    those without a label, each in the order of the data. Of a target with classes there is a column
+    of probabilities for each class, and where examples have cut-offs a column of these.
 
     \b
     Example: hornbeam predict data/uwcse/fold1 --model m.json --out p.csv
     """
+    from hornbeam.one_vs_rest import ClassModel
+
     check_writable(out)
-    learned, counting, examples = _with_examples(data, model, split, engine, memory)
+    tables = {"examples": examples, "schema": schema, "negatives": negatives, "dangling": dangling}
+    learned, counting, found = _with_examples(data, model, split, engine, memory, tables)
     database = counting.database
-    probabilities = learned.probabilities(counting, examples.keys)
-    names = database.names_of(learned.target, examples.keys)
+    probabilities = learned.probabilities(counting, found.keys)
+    names = database.names_of(learned.target, found.keys)
     header = [f"arg{number + 1}" for number in range(names.shape[1])]
-    rows = (
-        (*key, label, repr(probability))
-        for key, label, probability in zip(
-            names.tolist(), examples.labels.tolist(), probabilities.tolist(), strict=True
-        )
-    )
-    write_result(csv_text([*header, "label", "probability"], rows), out)
+    columns: list[list[object]] = [*names.T.tolist()]
+    if found.cutoffs is not None:
+        header.append("cutoff")
+        columns.append(_cutoff_texts(database, found.cutoffs.tolist()))
+    columns.append(_label_texts(found))
+    if isinstance(learned, ClassModel):
+        header += ["label", *(f"probability_{name}" for name in learned.classes)]
+        columns += [list(map(repr, each)) for each in probabilities.T.tolist()]
+    else:
+        header += ["label", "probability"]
+        columns.append(list(map(repr, probabilities.tolist())))
+    write_result(csv_text(header, zip(*columns, strict=True)), out)
 
 
 def evaluate(
     data: Data,
     model: ModelFile,
     split: Split = None,
+    examples: ExamplesFile = None,
+    schema: SchemaFile = None,
+    negatives: Negatives = None,
+    dangling: Dangling = "error",
     json: Json = False,
     engine: EngineName = "memory",
     memory: Memory = "2GB",
 ) -> None:
-    """Score a model on all examples.
+    """Score a model on all examples that have a label.
 
     auc_pr is average precision over all negatives; auc_pr_2to1 the mean over draws of two negatives
-    per positive, for comparison with published numbers only.
+    per positive, for comparison with published numbers only. Of a target with classes: accuracy, the
+    mean of each class's auc_roc against the others, log_loss, brier, and how many there are of each.
 
     \b
     Example: hornbeam evaluate data/uwcse/fold1 --model m.json --json
     """
+    from hornbeam.errors import DataError
     from hornbeam.evaluate import evaluate as score
+    from hornbeam.evaluate import evaluate_classes
+    from hornbeam.one_vs_rest import ClassModel
 
-    learned, counting, examples = _with_examples(data, model, split, engine, memory)
-    scores = score(examples.labels, learned.probabilities(counting, examples.keys))
+    tables = {"examples": examples, "schema": schema, "negatives": negatives, "dangling": dangling}
+    learned, counting, found = _with_examples(data, model, split, engine, memory, tables)
+    found = found.labelled()
+    if not len(found):
+        raise DataError(f'no example of "{learned.target}" has a label, so there is nothing to compare with.')
+    probabilities = learned.probabilities(counting, found.keys)
+    scores: Scores | ClassScores
+    if isinstance(learned, ClassModel):
+        labels = [found.classes[label] for label in found.labels]
+        scores = evaluate_classes(labels, probabilities, learned.classes)
+    else:
+        scores = score(found.labels, probabilities)
     write_result([json_text(scores.as_dict()) if json else f"{scores}\n"], None)
 
 
@@ -76,6 +123,11 @@ def explain(
     model: ModelFile,
     example: Annotated[str, typer.Option("--example", metavar="ATOM", help='Such as "cancer(ann)".')],
     split: Split = None,
+    schema: SchemaFile = None,
+    dangling: Dangling = "error",
+    of_class: Annotated[
+        str | None, typer.Option("--class", metavar="CLASS", help="Of classes: which (the most probable).")
+    ] = None,
     shown: Annotated[int, typer.Option("--shown", min=0, help="True groundings shown per clause.")] = 5,
     json: Json = False,
     engine: EngineName = "memory",
@@ -89,31 +141,43 @@ def explain(
     \b
     Example: hornbeam explain data/uwcse/fold1 --model m.json --example "advisedby(person1,person2)"
     """
+    from hornbeam.errors import OptionError
     from hornbeam.explain import explain as reasons
     from hornbeam.model_json import load_model
+    from hornbeam.one_vs_rest import ClassModel
 
     learned = load_model(model)
-    counting, _ = _opened(learned, data, split, engine, memory)
+    tables = {"schema": schema, "dangling": dangling}
+    if "tables" in learned.settings:
+        tables["negatives"] = "none"
+    counting, _ = _opened(learned, data, split, engine, memory, tables)
     key, name = _example(learned, counting.database, example)
+    if isinstance(learned, ClassModel):
+        if of_class is None:
+            of_class = learned.most_probable(counting, key.reshape(1, -1))[0]
+        say([f"the model of class {of_class}:"])
+        learned = learned.member(of_class)
+    elif of_class is not None:
+        raise OptionError("--class is refused: the model has no classes.")
     explanation = reasons(learned, counting, key, name, shown)
     write_result([json_text(explanation.as_dict()) if json else f"{explanation}\n"], None)
 
 
 def _with_examples(
-    data: str, model: Path, split: str | None, engine: str, memory: str
+    data: str, model: Path, split: str | None, engine: str, memory: str, tables: dict[str, Any]
 ) -> tuple[LearnedModel, Engine, Examples]:
     """The model, an engine on the data as the model sees them, and their examples of its target."""
     from hornbeam.model_json import load_model
 
     learned = load_model(model)
-    counting, database = _opened(learned, data, split, engine, memory)
+    counting, database = _opened(learned, data, split, engine, memory, tables)
     # Asked of the data as they are: where there are none, the message names the targets they have.
     database.examples_of(learned.target)
     return learned, counting, counting.database.examples_of(learned.target)
 
 
 def _opened(
-    learned: LearnedModel, data: str, split: str | None, engine: str, memory: str
+    learned: LearnedModel, data: str, split: str | None, engine: str, memory: str, tables: dict[str, Any]
 ) -> tuple[Engine, Database]:
     """An engine on the data as the model sees them, and the data as they are."""
     from hornbeam.engines.registry import open_engine
@@ -121,11 +185,31 @@ def _opened(
     from hornbeam.predict import data_for
 
     budget = read_size(memory)
-    database = load(data, split, default_split="test")
+    origin = learned.settings if "tables" in learned.settings else None
+    # Tables know the target as it was named; facts know it as the model does.
+    target = None if origin else learned.target
+    database = load(data, split, default_split="test", target=target, origin=origin, **tables)
     say(database.notices)
     seen, notices = data_for(learned, database)
     say(notices)
     return open_engine(engine, seen, budget), database
+
+
+def _cutoff_texts(database: Database, cutoffs: list[float]) -> list[object]:
+    """Cut-offs as they were given: numbers, or dates; empty where an example sees everything."""
+    from hornbeam.clauses import format_value
+    from hornbeam.schema import value_of
+
+    kind = str(database.origin.get("times", "number"))
+    return [format_value(value_of(cutoff, kind)) if isfinite(cutoff) else "" for cutoff in cutoffs]
+
+
+def _label_texts(examples: Examples) -> list[object]:
+    """Labels as 0 and 1, or classes; empty where there is none."""
+    from hornbeam.database import UNLABELLED
+
+    names: Sequence[object] = examples.classes or (0, 1)
+    return ["" if label == UNLABELLED else names[label] for label in examples.labels.tolist()]
 
 
 def _example(learned: LearnedModel, database: Database, text: str) -> tuple[Codes, tuple[str, ...]]:

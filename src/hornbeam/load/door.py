@@ -42,8 +42,8 @@ def load(
     Whatever was accepted but may surprise is in the ``notices`` of the database. What cannot be used is
     an ``InputError``.
     """
-    tables = not isinstance(source, str | os.PathLike) or not holds_facts(Path(source), schema is not None)
-    if tables:
+    facts = isinstance(source, str | os.PathLike) and holds_facts(Path(source), schema is not None)
+    if not facts:
         # Late: facts need none of it.
         from hornbeam.load.relational import TableOptions, load_tables
         from hornbeam.load.table_sources import holds_tables
@@ -58,7 +58,8 @@ def load(
             options = TableOptions(target, schema, examples, negatives, dangling, seed, origin)
             return load_tables(source, options)
     assert isinstance(source, str | os.PathLike)
-    for name, given in (("schema", schema), ("negatives", negatives)):
+    not_asked = None if dangling == "error" else dangling
+    for name, given in (("schema", schema), ("negatives", negatives), ("dangling", not_asked)):
         if given is not None:
             raise OptionError(f"{name} is for tables, but there are no tables in {source}.")
     return load_folder(source, split, default_split, target, examples)

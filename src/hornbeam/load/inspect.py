@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hornbeam.clauses import format_name
-from hornbeam.database import UNLABELLED, Coded, Notice
+from hornbeam.database import UNLABELLED, Coded, Database, Notice
 from hornbeam.load.catalogue import Form, Plan
 from hornbeam.load.guess import is_constant, is_flag, is_nearly_unique
 from hornbeam.load.mapping import Facts, MappedPredicate
@@ -203,6 +203,62 @@ def _label_counts(given: GivenExamples) -> dict[str, int]:
     counts = {name: int(np.count_nonzero(given.labels == label)) for label, name in names.items()}
     unknown = int(np.count_nonzero(given.labels == UNLABELLED))
     return counts | ({"without a label": unknown} if unknown else {})
+
+
+# --- facts -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class FactsInspection:
+    """What facts are: predicates with their types and numbers of facts, populations, examples."""
+
+    predicates: tuple[tuple[str, tuple[str, ...], int], ...]
+    populations: Mapping[str, int]
+    examples: Mapping[str, tuple[int, int]]
+
+    def as_dict(self) -> dict[str, object]:
+        """The inspection as JSON values."""
+        return {
+            "predicates": [
+                {"predicate": name, "types": list(types), "facts": number}
+                for name, types, number in self.predicates
+            ],
+            "populations": dict(self.populations),
+            "examples": {
+                name: {"positive": positive, "negative": negative}
+                for name, (positive, negative) in self.examples.items()
+            },
+        }
+
+    def __str__(self) -> str:
+        cells = [("predicate", "facts")]
+        cells += [
+            (f"{format_name(name)}({','.join(map(format_name, types))})", f"{number:,}")
+            for name, types, number in self.predicates
+        ]
+        widths = [max(len(row[place]) for row in cells) for place in range(2)]
+        lines = [f"{name.ljust(widths[0])}  {number.rjust(widths[1])}" for name, number in cells]
+        populations = ", ".join(f"{name} {size:,}" for name, size in self.populations.items())
+        lines += ["", f"populations: {populations or 'none'}"]
+        for name, (positive, negative) in self.examples.items():
+            lines.append(f"examples of {name}: {positive:,} positive, {negative:,} negative")
+        return "\n".join(lines)
+
+
+def inspect_facts(database: Database) -> FactsInspection:
+    """What the facts and examples of a database are."""
+    return FactsInspection(
+        tuple(
+            (name, types, len(database.relation(name)))
+            for name, types in sorted(database.schema.predicates.items())
+            if name not in database.example_sets
+        ),
+        {name: len(population) for name, population in sorted(database.populations.items())},
+        {
+            name: (int((examples.labels == 1).sum()), int((examples.labels == 0).sum()))
+            for name, examples in sorted(database.example_sets.items())
+        },
+    )
 
 
 # --- suspicious columns ----------------------------------------------------------------------

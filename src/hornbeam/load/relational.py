@@ -35,7 +35,7 @@ from hornbeam.load.targets import (
     key_columns,
     without_label,
 )
-from hornbeam.schema import Schema
+from hornbeam.schema import DATE, NUMBER, Schema
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,6 +242,9 @@ def _with_classes(database: Database, head: str, given: GivenExamples) -> Databa
 def _origin(relational: Relational, options: TableOptions) -> dict[str, object]:
     """What each table is and what the target is, in the words of ``schema.toml``."""
     origin: dict[str, object] = {"tables": {plan.name: as_stated(plan) for plan in relational.plans}}
+    times = [plan.table.columns[plan.time].domain for plan in relational.plans if plan.time is not None]
+    if times:
+        origin["times"] = NUMBER if times[0] is Domain.NUMBER else DATE
     if relational.target is not None:
         origin["target"] = relational.target.text
         if options.negatives is not None:

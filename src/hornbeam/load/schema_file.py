@@ -114,9 +114,9 @@ def with_files_of(stated: Statements, files: Statements) -> dict[str, Statement]
     merged = dict(files)
     for table, statement in stated.items():
         of_file = files.get(table)
-        merged[table] = (
-            statement if of_file is None else replace(statement, file=of_file.file, form=of_file.form)
-        )
+        if of_file is not None:
+            statement = replace(statement, file=of_file.file, form=of_file.form, dates=of_file.dates)
+        merged[table] = statement
     return merged
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from hornbeam.errors import DataError, OptionError, Place, SchemaError
 from hornbeam.load.files import reason
+from hornbeam.load.layout import holds_facts
 from hornbeam.load.schema_file import FILE_NAME, Statement, Statements, read_schema_file, statements
 from hornbeam.load.tables import Table
 
@@ -38,6 +39,13 @@ def holds_tables(source: Source) -> bool:
     if path.is_file():
         return True
     return (path / FILE_NAME).is_file() or bool(_files(path))
+
+
+def holds_tables_only(source: Source, as_tables: bool = False) -> bool:
+    """Whether ``load`` would read this as tables: it holds some, and no facts unless it is to be taken so."""
+    if not isinstance(source, Mapping) and not is_connection(source) and holds_facts(Path(source), as_tables):
+        return False
+    return holds_tables(source)
 
 
 def _files(folder: Path) -> list[Path]:

@@ -206,7 +206,10 @@ def _problem(engine: Engine, keys: Codes, labels: Labels, target: str, options: 
         draws = redrawn(database, target, keys, labels, ratio, seed, options.n_steps)
     else:
         draws = [sampled(database, target, keys, labels, ratio, seed)] * options.n_steps
-    ever = np.unique(np.concatenate(draws))
+    drawn = np.zeros(len(labels), dtype=np.bool_)
+    for each in draws:
+        drawn[each] = True
+    ever = np.flatnonzero(drawn)
     holding = Holding(engine, keys[ever])
     return Problem(
         tests=NodeTests(language, holding),

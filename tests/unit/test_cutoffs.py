@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 from sklearn.model_selection import cross_val_score
 
+from hornbeam.baselines.aggregates import Aggregate, Joiner
 from hornbeam.baselines.learners import learn, options_for
 from hornbeam.boost import fit
 from hornbeam.checkpoint import fingerprint
 from hornbeam.database import Database, build
 from hornbeam.engines.memory import MemoryEngine
-from hornbeam.errors import DataError, OptionError
+from hornbeam.errors import DataError
 from hornbeam.estimators import RLRClassifier
 from hornbeam.evaluate import evaluate
 from hornbeam.explain import explain
@@ -152,17 +153,42 @@ def test_other_learners_do_not_see_behind_the_cut_off(learner: str) -> None:
     assert evaluate(examples.labels, found).auc_roc < 0.95
 
 
-def test_an_aggregate_that_would_look_behind_the_cut_off_is_refused() -> None:
-    modes = tuple(map(parse_mode, ("churns(+customer).", "paid(+customer,`euro).")))
+def test_aggregates_are_of_facts_up_to_the_cut_off() -> None:
+    modes = tuple(
+        map(parse_mode, ("churns(+customer).", "paid(+customer,`euro,`shop).", "of(+shop,`chain)."))
+    )
     schema = Schema(schema_of(modes).predicates, {"euro": NUMBER})
-    examples = {"churns": ([("ann",), ("bob",)], [1, 0])}
-    facts = {"paid": [["ann", "bob"], ["5", "7"]]}
+    rows = [("ann", "5", "x", 1.0), ("ann", "9", "y", 2.0), ("bob", "7", "x", 2.0), ("ann", "1", "z", 3.0)]
     database = build(
-        schema, modes, facts, examples, times={"paid": [1.0, 2.0]}, cutoffs={"churns": [1.0, 1.0]}
+        schema,
+        modes,
+        {
+            "paid": [list(column) for column in list(zip(*rows, strict=True))[:3]],
+            "of": [["x", "y", "z"], ["c"] * 3],
+        },
+        {"churns": ([("ann",), ("ann",), ("bob",), ("ann",)], [1, 0, 0, 1])},
+        times={"paid": [row[3] for row in rows]},
+        cutoffs={"churns": [1.0, 2.0, 1.0, 3.0]},
     )
     found = database.examples_of("churns")
-    with pytest.raises(OptionError, match='learner "agg-lr" aggregates facts whatever their time'):
-        learn("agg-lr", MemoryEngine(database), found.keys, found.labels, "churns", options_for("agg-lr"))
+    joiner = Joiner(database, found.keys, 10**6)
+    path = parse_clause("churns(A) :- paid(A,B,C).", schema)
+    asked = [Aggregate(kind, path, 1) for kind in ("mean", "min", "max")] + [Aggregate("distinct", path, 2)]
+    cutoffs = database.cutoffs_of("churns", found.keys)
+    assert cutoffs is not None
+    by_cutoff = {
+        (name, cutoff): [float(column[at]) for column in joiner.columns(path, asked)]
+        for at, (name, cutoff) in enumerate(
+            zip(database.names_of("churns", found.keys)[:, 0], cutoffs.tolist(), strict=True)
+        )
+    }
+    assert by_cutoff["ann", 1.0] == [5.0, 5.0, 5.0, 1.0]
+    assert by_cutoff["ann", 2.0] == [7.0, 5.0, 9.0, 2.0]
+    assert by_cutoff["ann", 3.0] == [5.0, 1.0, 9.0, 3.0]
+    assert np.isnan(by_cutoff["bob", 1.0][:3]).all() and by_cutoff["bob", 1.0][3] == 0.0
+    longer = parse_clause("churns(A) :- paid(A,B,C), of(C,D).", schema)
+    (chains,) = joiner.columns(longer, [Aggregate("distinct", longer, 3)])
+    assert sorted(chains.tolist()) == [0.0, 1.0, 1.0, 1.0]
 
 
 def test_sampling_tells_cut_offs_apart() -> None:

@@ -15,10 +15,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from hornbeam.baselines.holding import Truth
 from hornbeam.baselines.trees import body_text
 from hornbeam.clauses import Atom, Clause, atoms_of, canonical, literal_variables, variable_name
 from hornbeam.database import UNKNOWN, Codes, Database
-from hornbeam.errors import OptionError
 from hornbeam.explain import about
 from hornbeam.model import Floats
 from hornbeam.refine import Language, additions
@@ -107,13 +107,10 @@ class Joiner:
 
     def columns(self, path: Clause, wanted: Sequence[Aggregate]) -> list[Floats]:
         """Aggregates of one path that are no counts, for each example; NaN where there is no value."""
-        if self.database.cutoffs_of(path.head.predicate, self.keys) is not None:
-            raise OptionError(
-                'the examples have cut-off times, and learner "agg-lr" aggregates facts whatever their time: '
-                "use another learner, or leave the cut-offs out."
-            )
         heads = tuple(sorted(v for v in _variables(path) if v < len(path.head.args)))
-        bindings, inverse = self._distinct_bindings(heads)
+        # A cut-off is one more column of keys: examples that differ in it have other facts.
+        cut = self.database.cutoffs_of(path.head.predicate, self.keys) is not None
+        bindings, inverse = self._distinct_bindings((*heads, len(path.head.args)) if cut else heads)
         parts = [
             self._aggregated(path, wanted, heads, bindings[start : start + _BINDINGS])
             for start in range(0, len(bindings), _BINDINGS)
@@ -121,13 +118,14 @@ class Joiner:
         found = np.concatenate(parts, axis=1) if parts else np.empty((len(wanted), 0))
         return list(found[:, inverse])
 
-    def _distinct_bindings(self, heads: tuple[int, ...]) -> tuple[Codes, Integers]:
-        """What examples give to some head variables, each once, and which example has which."""
-        if heads not in self._bindings:
-            numbers = _numbered([self.keys[:, head].astype(np.int64) + 1 for head in heads], len(self.keys))
+    def _distinct_bindings(self, places: tuple[int, ...]) -> tuple[Codes, Integers]:
+        """What examples have in some columns of their keys, each once, and which example has which."""
+        if places not in self._bindings:
+            columns = [self.keys[:, place].astype(np.int64) + 1 for place in places]
+            numbers = _numbered(columns, len(self.keys))
             _, first, inverse = np.unique(numbers, return_index=True, return_inverse=True)
-            self._bindings[heads] = (self.keys[first][:, list(heads)], inverse.ravel())
-        return self._bindings[heads]
+            self._bindings[places] = (self.keys[first][:, list(places)], inverse.ravel())
+        return self._bindings[places]
 
     def _aggregated(
         self, path: Clause, wanted: Sequence[Aggregate], heads: Sequence[int], bindings: Codes
@@ -158,17 +156,23 @@ class Joiner:
         self, path: Clause, heads: Sequence[int], bindings: Codes
     ) -> tuple[Integers, dict[int, Integers]]:
         """The groundings of a path: for each the binding it belongs to, and the values of its variables."""
-        binding = np.flatnonzero((bindings != UNKNOWN).all(axis=1))
+        binding = np.flatnonzero((bindings[:, : len(heads)] != UNKNOWN).all(axis=1))
         columns = {head: bindings[binding, at].astype(np.int64) for at, head in enumerate(heads)}
+        last = None
+        if bindings.shape[1] > len(heads):
+            last = np.concatenate(([-np.inf], self.database.moments))[bindings[:, -1]]
         for atom in atoms_of(path.body):
-            rows = self._rows(atom)
+            chosen, rows = self._rows(atom)
             left, right = _matches(columns, rows, self.most_rows)
+            if last is not None and atom.predicate in self.database.times:
+                there = self.database.times[atom.predicate][chosen][right] <= last[binding[left]]
+                left, right = left[there], right[there]
             added = {v: column[right] for v, column in rows.items() if v not in columns}
             columns = {v: column[left] for v, column in columns.items()} | added
             binding = binding[left]
         return binding, columns
 
-    def _rows(self, atom: Atom) -> dict[int, Integers]:
+    def _rows(self, atom: Atom) -> tuple[Truth, dict[int, Integers]]:
         """The facts that agree with an atom's constants and repeated variables, a column per variable."""
         columns = self.database.relation(atom.predicate).columns
         types = self.database.schema.types_of(atom.predicate)
@@ -179,7 +183,7 @@ class Joiner:
                 rows &= columns[position] == self.database.population(type_name).code(term)
             elif places.setdefault(term, position) != position:
                 rows &= columns[position] == columns[places[term]]
-        return {variable: columns[at][rows].astype(np.int64) for variable, at in places.items()}
+        return rows, {variable: columns[at][rows].astype(np.int64) for variable, at in places.items()}
 
 
 _BINDINGS = 1 << 16

@@ -78,6 +78,7 @@ def main(arguments: list[str] | None = None) -> None:
         _complain(_sentence(error))
     except (KeyboardInterrupt, typer.Abort):
         status = INTERRUPTED
+        _complain("interrupted.")
     except BrokenPipeError:
         # Whoever read the output has left; Python would complain once more when closing it.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

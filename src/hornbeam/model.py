@@ -7,7 +7,7 @@ name, with the schema it was learned under.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -111,9 +111,14 @@ class Model:
     def scores(self, engine: Engine, keys: Codes) -> Floats:
         """The log-odds of each example, clause by clause in model order."""
         result = np.full(len(keys), self.prior, dtype=np.float64)
-        for weighted, counts in zip(self.clauses, self.counts(engine, keys), strict=True):
-            result += weighted.contribution(counts.true, counts.total)
+        for contribution in self.contributions(engine, keys):
+            result += contribution
         return result
+
+    def contributions(self, engine: Engine, keys: Codes) -> Iterator[Floats]:
+        """What each clause adds to the log-odds of each example, in model order."""
+        for weighted, counts in zip(self.clauses, self.counts(engine, keys), strict=True):
+            yield weighted.contribution(counts.true, counts.total)
 
     def probabilities(self, engine: Engine, keys: Codes) -> Floats:
         """P(y=1) of each example."""

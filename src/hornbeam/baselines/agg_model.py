@@ -5,7 +5,7 @@ Predicting needs an engine and NumPy; nothing here knows how weights are learned
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -79,12 +79,14 @@ class AggregateModel:
         size = max(1, engine.memory // 4 // (8 * max(1, len(self.features))))
         result = np.full(len(keys), self.prior, dtype=np.float64)
         for start in range(0, len(keys), size):
-            values = self.values(engine, keys[start : start + size])
-            for each, column in zip(self.features, values, strict=True):
-                result[start : start + size] += each.contribution(
-                    weighted_values(each.aggregate, column, self.feature)
-                )
+            for contribution in self.contributions(engine, keys[start : start + size]):
+                result[start : start + size] += contribution
         return result
+
+    def contributions(self, engine: Engine, keys: Codes) -> Iterator[Floats]:
+        """What each aggregate adds to the log-odds of each example, in model order."""
+        for each, column in zip(self.features, self.values(engine, keys), strict=True):
+            yield each.contribution(weighted_values(each.aggregate, column, self.feature))
 
     def probabilities(self, engine: Engine, keys: Codes) -> Floats:
         """P(y=1) of each example."""

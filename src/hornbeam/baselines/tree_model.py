@@ -89,11 +89,16 @@ class TreeModel:
 
     def scores(self, engine: Engine, keys: Codes) -> Floats:
         """The log-odds of each example, tree by tree in model order."""
-        holds = self.holds(engine, keys)
         result = np.full(len(keys), self.prior, dtype=np.float64)
-        for tree in self.trees:
-            result += leaf_values(tree, self.head, len(keys), holds)
+        for contribution in self.contributions(engine, keys):
+            result += contribution
         return result
+
+    def contributions(self, engine: Engine, keys: Codes) -> Iterator[Floats]:
+        """What each tree adds to the log-odds of each example, in model order."""
+        holds = self.holds(engine, keys)
+        for tree in self.trees:
+            yield leaf_values(tree, self.head, len(keys), holds)
 
     def probabilities(self, engine: Engine, keys: Codes) -> Floats:
         """P(y=1) of each example."""

@@ -48,7 +48,7 @@ def load(
         from hornbeam.load.relational import TableOptions, load_tables
         from hornbeam.load.table_sources import holds_tables
 
-        if holds_tables(source):
+        if holds_tables(source, schema is not None):
             if split is not None:
                 raise OptionError(
                     f'tables have one set of examples, so there is no split "{split}"; leave the split out.'

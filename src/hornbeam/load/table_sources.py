@@ -31,12 +31,15 @@ def is_connection(source: object) -> bool:
     return isinstance(source, str) and _CONNECTION.fullmatch(source) is not None
 
 
-def holds_tables(source: Source) -> bool:
-    """Whether a source is one of tables, and not a folder of facts (or nothing at all)."""
+def holds_tables(source: Source, as_tables: bool = False) -> bool:
+    """Whether a source is one of tables, and not a folder of facts (or nothing at all).
+
+    With ``as_tables`` a schema from elsewhere says so of any folder.
+    """
     if isinstance(source, Mapping) or is_connection(source):
         return True
     path = Path(source)
-    if path.is_file():
+    if path.is_file() or (as_tables and path.is_dir()):
         return True
     return (path / FILE_NAME).is_file() or bool(_files(path))
 
@@ -45,7 +48,7 @@ def holds_tables_only(source: Source, as_tables: bool = False) -> bool:
     """Whether ``load`` would read this as tables: it holds some, and no facts unless it is to be taken so."""
     if not isinstance(source, Mapping) and not is_connection(source) and holds_facts(Path(source), as_tables):
         return False
-    return holds_tables(source)
+    return holds_tables(source, as_tables)
 
 
 def _files(folder: Path) -> list[Path]:
@@ -72,7 +75,11 @@ def stated_schema(source: Source, schema: object) -> tuple[dict[str, Statement],
 
 
 def read_tables(source: Source, stated: Statements) -> list[Table]:
-    """All tables of a source but those that are stated to be left out, columns that are not used unread."""
+    """All tables of a source but those that are stated to be left out, in the order of their names.
+
+    Columns that are not used are not read. The order is the same from every source: names of predicates
+    that would clash are told apart by it.
+    """
     unused = {name: statement.unused() for name, statement in stated.items()}
     left_out = [name for name, statement in stated.items() if not statement.use]
     if isinstance(source, Mapping):
@@ -86,7 +93,7 @@ def read_tables(source: Source, stated: Statements) -> list[Table]:
     else:
         path = Path(source)
         found = _read_file(path, stated, unused) if path.is_file() else _read_folder(path, stated, unused)
-    tables = [table for table in found if table.name not in left_out]
+    tables = sorted((table for table in found if table.name not in left_out), key=lambda table: table.name)
     if not tables:
         shown = (
             "the dict" if isinstance(source, Mapping) else "the database" if is_connection(source) else source

@@ -18,12 +18,13 @@ export OMP_NUM_THREADS := 1
 export PYTHONNOUSERSITE := 1
 unexport PYTHONPATH PYTHONHOME
 
-.PHONY: help setup demo test lint test-long bench bench-counting bench-learning bench-loading format pins clean
+.PHONY: help setup demo test lint test-long fuzz bench bench-counting bench-learning bench-loading format pins clean
 
 help:
 	@echo 'make demo            learn from a generated world, score, explain'
 	@echo 'make test            lint, types, import contract, tests and doctests'
 	@echo 'make test-long       the property tests with 100,000 cases'
+	@echo 'make fuzz            coverage-guided fuzzing of every reader of text, 10 minutes each (SECONDS=600)'
 	@echo 'make bench           all benchmarks; writes benchmarks/README.md (also bench-counting, bench-learning, bench-loading)'
 	@echo 'make format          put the sources into the house format'
 	@echo 'make pins            write constraints.txt from the environment in use'
@@ -54,6 +55,12 @@ lint: $(STAMP)
 
 test-long: $(STAMP)
 	HORNBEAM_CASES=100000 $(BIN)/python -m pytest -n $(WORKERS) tests/properties
+
+FUZZED := facts modes clauses models schemas
+SECONDS := 600
+
+fuzz: $(STAMP)
+	@for target in $(FUZZED); do $(BIN)/python fuzz/run.py $$target --seconds $(SECONDS) --record || exit 1; done
 
 bench: bench-counting bench-loading bench-learning
 

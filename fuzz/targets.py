@@ -1,0 +1,134 @@
+"""What is fuzzed: each reader of text that a stranger may write.
+
+A target takes bytes as they would stand in a file. Whatever they are, it returns, or raises a
+``HornbeamError`` of one sentence; and what was read must mean what it says: fast readers agree with
+the careful one, and printed things read back as themselves.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from hornbeam.clauses import canonical
+from hornbeam.errors import HornbeamError, Place
+from hornbeam.load.background import background_of
+from hornbeam.load.facts import Contents, read_carefully, read_contents
+from hornbeam.load.files import read_text
+from hornbeam.load.schema_file import check_statements, read_schema_file
+from hornbeam.load.sources import Role, Source
+from hornbeam.model_json import load_model, model_text, parse_model
+from hornbeam.schema import DATE, NUMBER, Schema
+from hornbeam.syntax import parse_clause, parse_mode
+
+Target = Callable[[bytes], None]
+
+SCHEMA = Schema(
+    {
+        "cancer": ("person",),
+        "friends": ("person", "person"),
+        "smokes": ("person",),
+        "age": ("person", "years"),
+        "born": ("person", "day"),
+    },
+    {"years": NUMBER, "day": DATE},
+)
+TABLES = {"users": ["id", "age", "gender"], "ratings": ["user_id", "movie_id", "rating", "at"]}
+MOST_LITERALS = 6
+"""bodies longer than this are not put into canonical form: many alike literals take long, as documented"""
+_folder = tempfile.TemporaryDirectory(prefix="hornbeam-fuzz-")
+_file = Path(_folder.name) / "input"
+
+
+def _written(data: bytes) -> Path:
+    _file.write_bytes(data)
+    return _file
+
+
+def facts(data: bytes) -> None:
+    """A file of facts or examples: the fast readers say what the careful one says."""
+    path = _written(data)
+    quick = _said(path, careful=False)
+    assert quick == _said(path, careful=True), "fast and careful readers differ"
+
+
+def modes(data: bytes) -> None:
+    """A background file, and a mode by itself: a printed mode is the same mode."""
+    path = _written(data)
+    contents = _read(path, careful=False, bare_modes=True)
+    if isinstance(contents, Contents):
+        try:
+            found = background_of([Source(Role.BACKGROUND, contents)])
+        except HornbeamError as error:
+            _one_sentence(error)
+        else:
+            for mode in found.modes:
+                assert parse_mode(str(mode)) == mode, mode
+
+
+def clauses(data: bytes) -> None:
+    """A clause, with a schema and without: a printed clause is the same clause."""
+    text = data.decode("utf-8", "replace")
+    for schema in (None, SCHEMA):
+        try:
+            clause = parse_clause(text, schema)
+        except HornbeamError as error:
+            _one_sentence(error)
+            continue
+        assert parse_clause(str(clause), schema) == clause, clause
+        if len(clause.body) <= MOST_LITERALS:
+            smallest = canonical(clause)
+            assert canonical(parse_clause(str(smallest), schema)) == smallest, smallest
+
+
+def models(data: bytes) -> None:
+    """A model file of any learner: what is read can be shown and written, and reads back as itself."""
+    try:
+        model = load_model(_written(data))
+    except HornbeamError as error:
+        _one_sentence(error)
+        return
+    text = model_text(model)
+    assert model_text(parse_model(text)) == text
+    assert str(model) and model.size_text and model.predicates() is not None
+
+
+def schemas(data: bytes) -> None:
+    """A ``schema.toml``, by itself and beside tables."""
+    try:
+        stated = read_schema_file(_written(data))
+        check_statements(stated, TABLES, Place("schema.toml"))
+    except HornbeamError as error:
+        _one_sentence(error)
+
+
+TARGETS: dict[str, Target] = {each.__name__: each for each in (facts, modes, clauses, models, schemas)}
+
+
+def _said(path: Path, careful: bool) -> object:
+    """All that a file of facts says, to compare: its facts by predicate in order, its other statements."""
+    contents = _read(path, careful, bare_modes=False)
+    if not isinstance(contents, Contents):
+        return contents
+    rows = {
+        signature: [[column.names[code] for code in column.codes] for column in columns]
+        for signature, columns in contents.facts.items()
+    }
+    return rows, contents.others
+
+
+def _read(path: Path, careful: bool, bare_modes: bool) -> Contents | str:
+    """What a file holds, or the sentence that says why it cannot be read."""
+    reader = read_carefully if careful else read_contents
+    try:
+        return reader(path, read_text(path), bare_modes)
+    except HornbeamError as error:
+        return _one_sentence(error)
+
+
+def _one_sentence(error: HornbeamError) -> str:
+    text = str(error)
+    assert text.endswith((".", "?", ")")), text
+    assert len(text) < 100_000, len(text)
+    return text

@@ -1,0 +1,48 @@
+"""Model files of every format version load for ever, print, and predict what they did when they were made.
+
+A new format version adds a folder; nothing in an old one is ever changed.
+"""
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+from hornbeam.cli import main
+from hornbeam.model_json import FORMAT_VERSION, HOMES, load_model, model_text
+
+FOLDER = Path(__file__).parent / "models"
+FILES = sorted(FOLDER.glob("version*/*.json"))
+
+
+def test_there_are_files_of_every_version_and_every_learner() -> None:
+    for version in range(1, FORMAT_VERSION + 1):
+        of_version = [path for path in FILES if path.parent.name == f"version{version}"]
+        documents = [json.loads(path.read_text()) for path in of_version]
+        assert {document["format_version"] for document in documents} == {version}
+        assert {document["learner"] for document in documents} == {"rlr", *HOMES}
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}-{path.stem}")
+def test_a_golden_model_predicts_what_it_always_did(path: Path, tmp_path: Path) -> None:
+    out = tmp_path / "predictions.csv"
+    with pytest.raises(SystemExit) as left:
+        main(["predict", str(FOLDER / "data"), "--model", str(path), "--out", str(out)])
+    assert left.value.code == 0
+    with out.open(newline="") as found, path.with_suffix(".csv").open(newline="") as expected:
+        for row, expected_row in zip(csv.DictReader(found), csv.DictReader(expected), strict=True):
+            assert row.keys() == expected_row.keys()
+            for column, value in expected_row.items():
+                if column.startswith("probability"):
+                    assert float(row[column]) == pytest.approx(float(value), rel=1e-9, abs=1e-12)
+                else:
+                    assert row[column] == value
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}-{path.stem}")
+def test_a_golden_model_is_written_again_as_it_was(path: Path) -> None:
+    model = load_model(path)
+    if path.parent.name == f"version{FORMAT_VERSION}":
+        assert model_text(model) == path.read_text()
+    assert str(model)

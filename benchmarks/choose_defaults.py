@@ -26,6 +26,7 @@ import numpy as np
 
 from hornbeam.boost import fit
 from hornbeam.database import Codes, Database, build
+from hornbeam.datasets.folds import stratified
 from hornbeam.engines.memory import MemoryEngine
 from hornbeam.evaluate import evaluate
 from hornbeam.load import load
@@ -77,11 +78,7 @@ def _example_parts(database: Database, target: str) -> Iterator[Part]:
     """Stratified fifths of the examples; the first is never used."""
     examples = database.examples_of(target)
     names, labels = database.examples(target)
-    fifth = np.empty(len(labels), dtype=int)
-    rng = np.random.default_rng(0)
-    for label in (0, 1):
-        rows = np.flatnonzero(labels == label)
-        fifth[rows] = rng.permutation(len(rows)) % 5
+    fifth = stratified(labels, 5)
     for held in range(1, 5):
         inside, outside = (fifth != held) & (fifth != 0), fifth == held
         yield Part(

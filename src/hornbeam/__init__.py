@@ -8,6 +8,7 @@ from hornbeam.load import load
 from hornbeam.version import __version__
 
 if TYPE_CHECKING:
+    from hornbeam import datasets
     from hornbeam.database import Database
     from hornbeam.errors import HornbeamError, HornbeamWarning
     from hornbeam.estimators import (
@@ -33,6 +34,7 @@ __all__ = [
     "RDNBoostClassifier",
     "RLRClassifier",
     "__version__",
+    "datasets",
     "load",
     "load_model",
     "save_model",
@@ -56,6 +58,8 @@ _HOMES = {
 
 def __getattr__(name: str) -> object:
     """Public names are imported when first used: scikit-learn alone takes a second."""
+    if name == "datasets":
+        return import_module("hornbeam.datasets")
     if name in _HOMES:
         return getattr(import_module(_HOMES[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

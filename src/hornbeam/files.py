@@ -8,7 +8,8 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
-from collections.abc import Iterable
+import sys
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
@@ -88,3 +89,32 @@ def remove_leftovers(folder: Path, name: str) -> None:
     for leftover in folder.glob(f".{name}.*{TEMPORARY}"):
         with contextlib.suppress(OSError):
             leftover.unlink()
+
+
+@contextlib.contextmanager
+def locked(path: Path, busy: str) -> Iterator[None]:
+    """Be the only process that holds this lock file; while another does, an error that begins with ``busy``.
+
+    The lock goes with its process, however that ends. The file stays: it is empty and means nothing.
+    """
+    with path.open("ab") as file:
+        try:
+            _lock(file)
+        except OSError:
+            raise DataError(f"{busy} by another process; wait for it to end.", Place(str(path))) from None
+        yield
+
+
+if sys.platform == "win32":
+
+    def _lock(file: BinaryIO) -> None:
+        import msvcrt
+
+        msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+
+else:
+
+    def _lock(file: BinaryIO) -> None:
+        import fcntl
+
+        fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -22,6 +22,7 @@ def help_of(verb, capsys):
 def test_the_verbs_are_these():
     assert VERBS == [
         "count",
+        "datasets",
         "demo",
         "evaluate",
         "explain",

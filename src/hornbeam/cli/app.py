@@ -12,6 +12,7 @@ from typing import Annotated
 import typer
 
 from hornbeam.cli import export, learn, look, use
+from hornbeam.cli.data_sets import datasets
 from hornbeam.errors import HornbeamError
 from hornbeam.version import __version__
 
@@ -41,6 +42,7 @@ for verb in (
     learn.demo,
 ):
     app.command()(verb)
+app.add_typer(datasets, name="datasets")
 
 
 def _say_version(wanted: bool) -> None:

@@ -52,3 +52,18 @@ def progress(steps: int | None) -> Iterator[Callable[[Record], None] | None]:
             bar.update(task, completed=step.number, candidates=candidates, clause=step.title)
 
         yield on_step
+
+
+@contextmanager
+def download_progress() -> Iterator[Callable[[int, int | None], None] | None]:
+    """On a terminal, a bar that moves with the bytes of a download; otherwise nothing."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TimeRemainingColumn, TransferSpeedColumn
+
+    columns = (BarColumn(bar_width=20), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)

@@ -1,0 +1,27 @@
+"""Named public data sets: found on this machine, or downloaded and checked; fold by fold."""
+
+from hornbeam.datasets.archive import get as _get
+from hornbeam.datasets.catalogue import DataSet, data_set, data_sets
+from hornbeam.datasets.download import OnProgress as _OnProgress
+from hornbeam.datasets.folds import Fold
+from hornbeam.datasets.folds import fold_of as _fold_of
+from hornbeam.datasets.places import find as _find
+
+__all__ = ["DataSet", "Fold", "data_set", "data_sets", "load"]
+
+
+def load(name: str, fold: int = 1, on_progress: _OnProgress | None = None) -> Fold:
+    """The training and the test data of one fold of a data set, folds counted from 1.
+
+    Files are taken from the folder that the environment variable ``HORNBEAM_DATA`` names, or from the
+    user's cache; where neither has them they are downloaded into the cache and checked.
+
+    >>> train, test = load("smokes", fold=2)
+    >>> train
+    Database(59,583 facts, 2 predicates, 1 types, examples: cancer (2999))
+    >>> test
+    Database(59,583 facts, 2 predicates, 1 types, examples: cancer (1001))
+    """
+    data = data_set(name)
+    folder = (_find(data) or _get(data, on_progress)) if data.folder else None
+    return _fold_of(data, fold, folder)

@@ -1,0 +1,124 @@
+"""Which data sets there are: where they come from, what they predict, how they fall into folds.
+
+Files are pinned one by one (``checksums.json``), not the archive that carries them: the same files in
+another archive are the same data. The pins are those of the files that the reproduction was run on.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
+from types import MappingProxyType
+
+from hornbeam.errors import DataError, did_you_mean
+
+_SRLEARN = "https://github.com/srlearn/datasets"
+_RELEASE = _SRLEARN + "/releases/download/v0.0.6/{name}_v0.0.6.zip"
+_GROUPLENS = "https://files.grouplens.org/datasets/movielens/ml-100k.zip"
+
+
+@dataclass(frozen=True, slots=True)
+class FoldFolders:
+    """A folder for each fold, with a training and a test split inside."""
+
+    pattern: str
+
+
+@dataclass(frozen=True, slots=True)
+class OneFolder:
+    """One folder with a training and a test split."""
+
+
+@dataclass(frozen=True, slots=True)
+class RatingTables:
+    """The tables of MovieLens 100K, made into facts; users are dealt into folds."""
+
+
+@dataclass(frozen=True, slots=True)
+class SmokersWorld:
+    """A generated world of smokers; persons are dealt into folds."""
+
+    n_persons: int
+    seed: int
+
+
+Layout = FoldFolders | OneFolder | RatingTables | SmokersWorld
+
+
+@dataclass(frozen=True, slots=True)
+class DataSet:
+    """A data set by name."""
+
+    name: str
+    title: str
+    target: str
+    n_folds: int
+    layout: Layout
+    folder: str = ""
+    """its folder in ``HORNBEAM_DATA`` and in the cache; empty where it is generated"""
+    homepage: str = ""
+    licence: str = ""
+    url: str = ""
+    """the public archive; empty where none is known that could be fetched"""
+    files: Mapping[str, str] = field(default_factory=dict)
+    """the SHA-256 of each file, by its path in the folder"""
+
+
+@cache
+def _checksums() -> dict[str, dict[str, str]]:
+    text = files("hornbeam.datasets").joinpath("checksums.json").read_text(encoding="utf-8")
+    found: dict[str, dict[str, str]] = json.loads(text)
+    return found
+
+
+def _srlearn(
+    name: str, title: str, target: str, n_folds: int, layout: Layout, url: str = _RELEASE
+) -> DataSet:
+    pins = _checksums()[name]
+    return DataSet(name, title, target, n_folds, layout, name, _SRLEARN, "MIT", url.format(name=name), pins)
+
+
+@cache
+def data_sets() -> Mapping[str, DataSet]:
+    """Every data set by name."""
+    each = (
+        DataSet("smokes", "Smokes-Cancer-Friends, generated", "cancer", 4, SmokersWorld(4000, seed=0)),
+        _srlearn("imdb", "IMDB", "workedunder", 5, FoldFolders("Fold{}"), url=""),
+        _srlearn("uwcse", "UW-CSE, by research area", "advisedby", 5, FoldFolders("fold{}")),
+        DataSet(
+            "movielens",
+            "MovieLens 100K as facts",
+            "female",
+            5,
+            RatingTables(),
+            "movielens_100k",
+            "https://grouplens.org/datasets/movielens/100k/",
+            "research use, no redistribution",
+            _GROUPLENS,
+            _checksums()["movielens_100k"],
+        ),
+        _srlearn("webkb", "WebKB, by university", "faculty", 4, FoldFolders("fold{}")),
+        _srlearn("toy_cancer", "toy: smoking friends", "cancer", 1, OneFolder()),
+        _srlearn("toy_father", "toy: family relations", "father", 1, OneFolder()),
+        _srlearn("toy_machines", "toy: worn parts of machines", "machine", 1, OneFolder()),
+    )
+    return MappingProxyType({data.name: data for data in each})
+
+
+def data_set(name: str) -> DataSet:
+    """The data set of that name; an unknown one is an error that names those there are.
+
+    >>> data_set("uwcse").target
+    'advisedby'
+    >>> data_set("uwcs")
+    Traceback (most recent call last):
+    hornbeam.errors.DataError: no data set "uwcs". Data sets are: imdb, movielens, smokes, toy_cancer, \
+toy_father, toy_machines, uwcse, webkb. Did you mean "uwcse"?
+    """
+    found = data_sets().get(name.lower())
+    if found is None:
+        raise DataError(f'no data set "{name}". {did_you_mean(name, data_sets(), "Data sets")}')
+    return found

@@ -30,7 +30,7 @@ from hornbeam.engines.contract import Counts, Engine
 from hornbeam.engines.duckdb import DuckDBConnection, DuckDBEngine
 from hornbeam.engines.memory import MemoryEngine
 from hornbeam.engines.sql import SqlTable
-from hornbeam.engines.sql_tables import ExampleTable, in_place
+from hornbeam.engines.sql_database import ExampleTable, in_place
 from hornbeam.options import FitOptions
 from hornbeam.refine import refinements
 from hornbeam.syntax import parse_clause

@@ -161,7 +161,7 @@ def fingerprint(
             sorted(database.schema.numeric.items()),
             sorted(map(str, database.modes)),
         ),
-        "facts": _short(facts, populations),
+        "facts": _short(facts, populations, database.marks()),
         "examples": _short(target, len(labels), examples),
         "options": _short(sorted(settings.items()), memory),
     }

@@ -212,6 +212,14 @@ class Database:
             found = Relation(tuple(np.empty(0, dtype=np.int32) for _ in range(arity)))
         return found
 
+    def has_facts(self, predicate: str) -> bool:
+        """Whether a predicate of the schema has any fact."""
+        return len(self.relation(predicate)) > 0
+
+    def marks(self) -> object:
+        """Numbers that change with facts that are not here; None where all facts are."""
+        return None
+
     def population(self, type_name: str) -> Population:
         return self.populations.get(type_name) or Population(())
 
@@ -435,7 +443,7 @@ def build(
         cutoff = None
         if cutoffs is not None and target in cutoffs:
             cutoff = times_of(cutoffs[target], f'examples of "{target}"')
-        found, more = _examples(target, keys, labels, of_arguments, cutoff)
+        found, more = merged_examples(target, keys, labels, of_arguments, cutoff)
         said.extend(more)
         if found.cutoffs is not None and times_of_rows:
             places = np.searchsorted(moments, found.cutoffs, "right").astype(np.int32)
@@ -484,10 +492,10 @@ def _encode(names: Iterable[str] | Coded, codes: dict[str, int]) -> Codes:
     return np.array([give(name, len(codes)) for name in names], dtype=np.int32)
 
 
-def _examples(
+def merged_examples(
     target: str,
     columns: Sequence[Codes],
-    labels: Sequence[int],
+    labels: Sequence[int] | npt.NDArray[np.int8],
     populations: Sequence[Population],
     cutoffs: Floats | None = None,
 ) -> tuple[Examples, list[Notice]]:

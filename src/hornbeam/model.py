@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import cast
 
 import numpy as np
 import numpy.typing as npt
@@ -25,7 +26,11 @@ COUNT = "count"
 LOG = "log"
 FEATURES = (COUNT, LOG)
 """What of a clause's counts a model may weigh."""
-Table = tuple[str | Sequence[str], Sequence[str]]
+Table = (
+    tuple[str | Sequence[str], Sequence[str]]
+    | tuple[str | Sequence[str], Sequence[str], str | None]
+    | tuple[str | Sequence[str], Sequence[str], str | None, str | None]
+)
 """A table of a database: its name, or the parts of its name, and its columns."""
 
 
@@ -133,14 +138,17 @@ class Model:
         """One query that scores a table of examples where the data are, in a dialect of SQL.
 
         ``tables`` says where the facts of a predicate are: the table's name and its column for each
-        argument, such as ``{"friends": ("social.friends", ["who", "whom"])}``; a name with a dot in it
-        is given as its parts. Without it they are in a table named as the predicate, with the columns
-        ``arg1 arg2 ...``; examples likewise in ``examples``.
+        argument, such as ``{"friends": ("social.friends", ["who", "whom"])}``, and where rows are facts
+        only if a flag is set, or since some time, the columns of these: ``("visits", ["who", "shop"],
+        None, "day")``. A name with a dot in it is given as its parts. Without it they are in a table
+        named as the predicate, with the columns ``arg1 arg2 ...``; examples likewise in ``examples``,
+        whose time is their cut-off.
         """
         from hornbeam.engines.sql import SqlTable
         from hornbeam.engines.sql_export import Scoring, Weighted, scoring_query
 
         of_training = self.populations == "training"
+        times = self.settings.get("times")
         clauses = [
             Weighted(
                 weighted.clause,
@@ -151,7 +159,7 @@ class Model:
             for weighted in self.compact().clauses
         ]
         return scoring_query(
-            Scoring(self.target, self.schema, self.prior, clauses),
+            Scoring(self.target, self.schema, self.prior, clauses, cast("str | None", times)),
             dialect,
             {name: SqlTable.of(*table) for name, table in (tables or {}).items()},
             None if examples is None else SqlTable.of(*examples),

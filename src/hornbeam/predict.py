@@ -58,7 +58,7 @@ def data_for(model: LearnedModel, database: Database) -> tuple[Database, tuple[N
             f"the model does not fit these data: they have none of its predicates ({_listed(asked)}), "
             f"only {_listed(sorted(database.schema.predicates)) or 'no predicates at all'}."
         )
-    empty = [name for name in asked if not len(seen.relation(name))]
+    empty = [name for name in asked if not seen.has_facts(name)]
     if not empty:
         return seen, ()
     said = f"the data have no facts of {_listed(empty)}, which the model uses; counted as empty."

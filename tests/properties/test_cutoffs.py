@@ -13,15 +13,13 @@ from hornbeam.database import Codes, Database, Relation
 from hornbeam.engines.contract import Counts, Engine, Skipped
 from hornbeam.engines.memory import MemoryEngine
 from hornbeam.engines.naive import NaiveEngine
-from hornbeam.errors import OptionError
 from strategies import CASES, TARGET, Case, timed_cases, with_cutoffs
 
-WITH_TIMES: dict[str, type[Engine]] = {"naive": NaiveEngine, "memory": MemoryEngine}
-every_timed_engine = pytest.mark.parametrize("engine", WITH_TIMES.values(), ids=WITH_TIMES.keys())
+every_engine = pytest.mark.parametrize("engine", ENGINES.values(), ids=ENGINES.keys())
 every_other_engine = pytest.mark.parametrize(
     "engine",
-    [engine for name, engine in ENGINES.items() if name not in WITH_TIMES],
-    ids=[name for name in ENGINES if name not in WITH_TIMES],
+    [engine for name, engine in ENGINES.items() if name != "naive"],
+    ids=[name for name in ENGINES if name != "naive"],
 )
 BUDGETS = (0, 50, 200, 500, 1_000, 2_000, 5_000, 20_000, 100_000)
 
@@ -46,18 +44,19 @@ def before(database: Database, cutoff: float) -> Database:
     return replace(database, relations=relations, times={})
 
 
-@given(timed_cases())
+@every_other_engine
+@given(case=timed_cases())
 @settings(max_examples=CASES)
-def test_the_memory_engine_counts_what_the_definition_counts(case: Case) -> None:
+def test_an_engine_counts_what_the_definition_counts(engine: type[Engine], case: Case) -> None:
     expected = NaiveEngine(case.database).count(case.clauses, case.keys)
-    found = MemoryEngine(case.database).count(case.clauses, case.keys)
+    found = engine(case.database).count(case.clauses, case.keys)
     for clause, right, counts in zip(case.clauses, expected, found, strict=True):
         assert isinstance(counts, Counts), counts
         assert counts.true.tolist() == right.true.tolist(), clause
         assert counts.total == right.total, clause
 
 
-@every_timed_engine
+@every_engine
 @given(case=timed_cases())
 def test_a_cut_off_is_the_last_time_that_exists(engine: type[Engine], case: Case) -> None:
     """Each key is counted as if the facts after its cut-off had never been written down."""
@@ -71,7 +70,7 @@ def test_a_cut_off_is_the_last_time_that_exists(engine: type[Engine], case: Case
             assert engine(earlier).total(clause) == engine(case.database).total(clause)
 
 
-@every_timed_engine
+@every_engine
 @given(case=timed_cases(), data=st.data())
 def test_no_fact_after_the_cut_off_changes_a_count(
     engine: type[Engine], case: Case, data: st.DataObject
@@ -104,7 +103,7 @@ def test_no_fact_after_the_cut_off_changes_a_count(
         assert true_counts(engine(changed), clause, keys) == expected
 
 
-@every_timed_engine
+@every_engine
 @given(case=timed_cases())
 def test_without_times_or_without_an_end_cut_offs_change_nothing(engine: type[Engine], case: Case) -> None:
     endless = with_cutoffs(case.database, plain(case), np.full(len(case.keys), np.inf))
@@ -131,7 +130,7 @@ def test_a_small_budget_skips_or_counts_but_never_miscounts(case: Case, budget: 
             assert one.true.tolist() == other.true.tolist() == right.true.tolist(), clause
 
 
-@every_timed_engine
+@every_engine
 @given(case=timed_cases(), gradients=st.lists(st.integers(-(2**30), 2**30), min_size=12, max_size=12))
 def test_a_session_sums_what_exists_at_the_cut_offs(
     engine: type[Engine], case: Case, gradients: list[int]
@@ -146,12 +145,3 @@ def test_a_session_sums_what_exists_at_the_cut_offs(
         assert (sums.true[i], sums.true_squared[i]) == (sum(t), sum(x * x for x in t))
         assert sums.true_gradient[i] == sum(x * y for x, y in zip(t, d, strict=True))
     session.close()
-
-
-@every_other_engine
-@given(case=timed_cases())
-@settings(max_examples=20)
-def test_an_engine_without_times_refuses_cut_offs(engine: type[Engine], case: Case) -> None:
-    if case.database.times:
-        with pytest.raises(OptionError, match="cut-off times"):
-            engine(case.database).count(case.clauses, case.keys)

@@ -16,8 +16,8 @@ from hornbeam.engines.contract import Counts, Engine
 from hornbeam.engines.duckdb import DuckDBConnection, DuckDBEngine
 from hornbeam.engines.memory import MemoryEngine
 from hornbeam.engines.sql import SqlTable
+from hornbeam.engines.sql_database import ExampleTable, TableDatabase, in_place
 from hornbeam.engines.sql_messages import Connection
-from hornbeam.engines.sql_tables import ExampleTable, TableDatabase, in_place
 from hornbeam.errors import EngineError, OptionError, SchemaError
 from hornbeam.model_json import model_text
 from hornbeam.modes import schema_of

@@ -23,9 +23,9 @@ from hornbeam.engines.kept import whole_logarithms
 from hornbeam.engines.memory import MemoryEngine
 from hornbeam.engines.naive import NaiveEngine
 from hornbeam.engines.sql import SqlTable
+from hornbeam.engines.sql_database import ExampleTable, in_place
 from hornbeam.engines.sql_engine import SqlEngine
 from hornbeam.engines.sql_queries import logarithms_query
-from hornbeam.engines.sql_tables import ExampleTable, in_place
 from hornbeam.errors import EngineError
 from hornbeam.generate import smokers
 from hornbeam.model_json import model_text

@@ -24,6 +24,9 @@ def sql(
         list[str] | None,
         typer.Option("--key", metavar="COLUMN", help="Its column for each argument (arg1 arg2 ...)."),
     ] = None,
+    cutoff: Annotated[
+        str | None, typer.Option("--cutoff", metavar="COLUMN", help="Its column of cut-off times, if any.")
+    ] = None,
     tables: Annotated[
         Path | None,
         typer.Option("--tables", metavar="FILE", help="JSON: predicate to table and columns; see below."),
@@ -36,7 +39,8 @@ def sql(
 
     The query gives for each example its keys, the true and false counts of every clause, the score and
     the probability. Facts are expected in tables named as their predicates with the columns arg1 arg2 ...,
-    unless --tables maps them: {"friends": {"table": "social.friends", "columns": ["who", "whom"]}}
+    unless --tables maps them: {"friends": {"table": "social.friends", "columns": ["who", "whom"]}}; there
+    "true" names a column that must be true for a row to be a fact, "time" the one that says since when.
 
     \b
     Example: hornbeam sql --model m.json --dialect postgres --examples people --key id
@@ -50,7 +54,7 @@ def sql(
     if not isinstance(learned, Model):
         raise ModelError(f"a model of learner {learned.learner} cannot be written as SQL.", Place(str(model)))
     columns = key or [f"arg{number + 1}" for number in range(learned.schema.arity(learned.target))]
-    write_result([learned.sql(dialect, _tables(tables), (examples, columns))], out)
+    write_result([learned.sql(dialect, _tables(tables), (examples, columns, None, cutoff))], out)
 
 
 def _tables(path: Path | None) -> dict[str, Any]:
@@ -62,13 +66,16 @@ def _tables(path: Path | None) -> dict[str, Any]:
     wanted = 'expected {"predicate": {"table": "name", "columns": ["a", "b"]}, ...}.'
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
-        found = {name: (entry["table"], entry["columns"]) for name, entry in document.items()}
+        found = {
+            name: (entry["table"], entry["columns"], entry.get("true"), entry.get("time"))
+            for name, entry in document.items()
+        }
     except OSError as error:
         raise DataError(f"cannot be read ({error.strerror}).", Place(str(path))) from None
     except (ValueError, AttributeError, KeyError, TypeError):
         raise DataError(f"is no mapping of tables: {wanted}", Place(str(path))) from None
-    for table, columns in found.values():
-        parts = table if isinstance(table, list) else [table]
-        if not (isinstance(columns, list) and all(isinstance(word, str) for word in [*parts, *columns])):
+    for table, columns, *others in found.values():
+        words = [*(table if isinstance(table, list) else [table]), *filter(None, others)]
+        if not (isinstance(columns, list) and all(isinstance(word, str) for word in [*words, *columns])):
             raise DataError(f"is no mapping of tables: {wanted}", Place(str(path)))
     return {name.lower(): entry for name, entry in found.items()}

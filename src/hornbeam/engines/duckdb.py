@@ -63,6 +63,9 @@ class DuckDBConnection(Connection):
     def integers(self, query: str, columns: int) -> list[npt.NDArray[np.int64]]:
         return [np.asarray(column) for column in self._execute(query).fetchnumpy().values()]
 
+    def columns(self, query: str) -> list[tuple[str, str]]:
+        return [(name, kind) for name, kind, *_ in self._execute(f"DESCRIBE {query}").fetchall()]
+
     def drop(self, name: str) -> None:
         self._execute(self.dialect.text(drop_table(name)))
 

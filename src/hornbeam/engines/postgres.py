@@ -78,6 +78,11 @@ class PostgresConnection(Connection):
         with self._failures(), self._psycopg.cursor() as cursor, cursor.copy(copied) as copy:
             return _unpacked(b"".join(map(bytes, copy)), columns)
 
+    def columns(self, query: str) -> list[tuple[str, str]]:
+        with self._failures(), self._psycopg.cursor() as cursor:
+            cursor.execute(f"SELECT * FROM ({query}) AS q LIMIT 0".encode())
+            return [(column.name, column.type_display) for column in cursor.description or ()]
+
     def drop(self, name: str) -> None:
         self._execute(self.dialect.text(drop_table(name)))
         self._tables.discard(name)

@@ -65,6 +65,15 @@ class SparkConnection(Connection):
             table = self._spark.sql(query).toArrow()
         return [column.to_numpy().astype(np.int64) for column in table.columns]
 
+    def columns(self, query: str) -> list[tuple[str, str]]:
+        with self._failures():
+            return list(self._spark.sql(query).dtypes)
+
+    def tables(self, schema: str) -> list[str]:
+        """The names of the tables of a schema of the catalogue."""
+        with self._failures():
+            return sorted(table.name for table in self._spark.catalog.listTables(schema))
+
     def drop(self, name: str) -> None:
         frame = self._views.pop(name, None)
         if frame is not None:

@@ -8,16 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cache
 from typing import Any, NamedTuple, Protocol
 
 import numpy.typing as npt
 from sqlglot import exp
 
-from hornbeam.clauses import Value
+from hornbeam.clauses import AT_LEAST, Value
 from hornbeam.database import Codes
 from hornbeam.errors import OptionError
-from hornbeam.schema import Schema
+from hornbeam.schema import DATE, NUMBER, Schema
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +46,9 @@ def _type(name: str, dialect: str) -> exp.DataType:
     return exp.DataType.build(name, dialect=dialect)
 
 
+CUTOFF = "\0cut-off"
+"""In place of a type: that of cut-offs, which no other type is named."""
+
 DUCKDB = Dialect("duckdb", "INT128")
 POSTGRES = Dialect("postgres", "DECIMAL")
 SPARK = Dialect("spark", "DECIMAL(38, 0)", sum_widens=False)
@@ -60,21 +64,47 @@ class SqlRelation(NamedTuple):
     columns: tuple[str, ...]
     own: bool = False
     """whether the columns' names are ours, plain words"""
+    time: str | None = None
+    """the column that says since when a fact has been"""
 
     def column(self, position: int, alias: str) -> exp.Column:
         """A column of the relation under an alias."""
-        name = self.columns[position]
+        return self._named(self.columns[position], alias)
+
+    def since(self, alias: str) -> exp.Column:
+        """The time of a fact."""
+        assert self.time is not None
+        return self._named(self.time, alias)
+
+    def _named(self, name: str, alias: str) -> exp.Column:
         return own_column(name, alias) if self.own else column(name, alias)
 
 
 class SqlTable(NamedTuple):
-    """A table of the user's database: the parts of its name, and its column for each argument."""
+    """A table of the user's database: the parts of its name, its column for each argument, and its facts.
+
+    A row without a value at an argument is no fact.
+    """
 
     name: tuple[str, ...]
     columns: tuple[str, ...]
+    true: str | None = None
+    """a column that must be true, or not 0, for a row to be a fact"""
+    time: str | None = None
+    """the column that says since when a fact has been"""
+    texts: tuple[str, ...] = ()
+    """columns whose empty text is no value"""
+    distinct: bool = False
+    """whether no two rows are known to be the same fact"""
 
     @classmethod
-    def of(cls, name: str | Sequence[str], columns: Sequence[str]) -> SqlTable:
+    def of(
+        cls,
+        name: str | Sequence[str],
+        columns: Sequence[str],
+        true: str | None = None,
+        time: str | None = None,
+    ) -> SqlTable:
         """A table from its name, whose parts are separated by dots or given one by one.
 
         >>> SqlTable.of("social.friends", ["who", "whom"]).name
@@ -83,7 +113,7 @@ class SqlTable(NamedTuple):
         parts = tuple(name.split(".") if isinstance(name, str) else name)
         if not parts or not all(parts) or len(parts) > 3:
             raise OptionError(f"{name!r} is no name of a table: give table, schema.table or its parts.")
-        return cls(parts, tuple(columns))
+        return cls(parts, tuple(columns), true, time)
 
     def item(self) -> exp.Table:
         """The table as it stands in a query, without a name of ours."""
@@ -98,6 +128,20 @@ class SqlTable(NamedTuple):
     def expressions(self, alias: str) -> list[exp.Column]:
         """Its columns, where the table is under that name."""
         return [column(name, alias) for name in self.columns]
+
+    def conditions(self, alias: str) -> list[exp.Expr]:
+        """What makes a row a fact."""
+        found: list[exp.Expr] = [
+            exp.Not(this=exp.Is(this=value, expression=exp.null())) for value in self.expressions(alias)
+        ]
+        found += [
+            exp.NEQ(this=column(name, alias), expression=exp.Literal.string(""))
+            for name in self.columns
+            if name in self.texts
+        ]
+        if self.true is not None:
+            found.append(exp.NEQ(this=exp.cast(column(self.true, alias), "INT"), expression=integer(0)))
+        return found
 
 
 class SqlFacts(Protocol):
@@ -114,15 +158,69 @@ class SqlFacts(Protocol):
     def compares(self, value: exp.Expr, type_name: str, operator: str, threshold: Value) -> exp.Expr:
         """The condition that a value of a column of a numeric type is on one side of a threshold."""
 
+    def exists(self, since: exp.Expr, cutoff: exp.Expr) -> exp.Expr:
+        """The condition that a fact with a time exists for an example with a cut-off."""
+
 
 class SqlSource(SqlFacts, Protocol):
-    """Facts that an engine can reach, and how keys of examples become values that facts have."""
+    """Facts that an engine can reach, and how keys of examples become values that facts have.
+
+    The type of a cut-off is ``CUTOFF``.
+    """
+
+    def timed(self) -> frozenset[str]:
+        """The predicates whose facts have times."""
 
     def bound(self, keys: str, types: Sequence[str]) -> exp.Select | None:
         """The query that turns a table of ``key_values`` into bindings; None where they are such already."""
 
     def key_values(self, type_name: str, codes: Codes) -> npt.NDArray[Any]:
         """Values, comparable with columns of the type, for codes of keys; what is unknown matches no row."""
+
+
+def compared(value: exp.Expr, operator: str, threshold: Value) -> exp.Expr:
+    """The condition that a value is on one side of a threshold: numbers as DOUBLE, dates as TIMESTAMP."""
+    side = exp.GTE if operator == AT_LEAST else exp.LT
+    return side(this=numeric(value, isinstance(threshold, datetime)), expression=_constant(threshold))
+
+
+def equal_number(value: exp.Expr, constant: Value) -> exp.Expr:
+    """The condition that a value of a numeric column is some number or date."""
+    return exp.EQ(this=numeric(value, isinstance(constant, datetime)), expression=_constant(constant))
+
+
+def numeric(value: exp.Expr, date: bool) -> exp.Expr:
+    """The value of a numeric column, to be compared with others."""
+    return exp.cast(value, "TIMESTAMP" if date else "DOUBLE")
+
+
+def _constant(value: Value) -> exp.Expr:
+    if isinstance(value, datetime):
+        return exp.cast(exp.Literal.string(value.isoformat(sep=" ")), "TIMESTAMP")
+    return exp.cast(real(value), "DOUBLE")
+
+
+EVERYTHING = {NUMBER: "inf", DATE: "9999-12-31 23:59:59"}
+"""The cut-off, as text, of an example that sees every fact: by the kind of times."""
+NOTHING = {NUMBER: "-inf", DATE: "0001-01-01 00:00:00"}
+"""The cut-off of one that sees no fact with a time."""
+
+
+def cutoff_value(cutoff: str | exp.Expr, kind: str) -> exp.Expr:
+    """A cut-off, from text or an expression, as times of some kind are compared."""
+    return numeric(exp.Literal.string(cutoff) if isinstance(cutoff, str) else cutoff, kind == DATE)
+
+
+def exists_at(since: exp.Expr, cutoff: exp.Expr, kind: str) -> exp.Expr:
+    """The condition that a fact exists at a cut-off; without a time it exists for whoever sees everything."""
+    known = exp.LTE(this=numeric(since, kind == DATE), expression=cutoff)
+    everything = exp.EQ(this=cutoff.copy(), expression=cutoff_value(EVERYTHING[kind], kind))
+    return exp.Paren(this=exp.Or(this=known, expression=everything))
+
+
+def real(value: float) -> exp.Expr:
+    """A float as it prints."""
+    return exp.Neg(this=real(-value)) if value < 0 else exp.Literal.number(repr(value))
 
 
 def column(name: str, table: str) -> exp.Column:

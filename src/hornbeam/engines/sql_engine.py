@@ -13,10 +13,10 @@ from hornbeam.clauses import AT_LEAST, Clause, Value
 from hornbeam.database import UNKNOWN, Codes, Database
 from hornbeam.engines.contract import DEFAULT_MEMORY, Counts, Engine, Session, Skipped
 from hornbeam.engines.sql import Dialect, SqlRelation, integer
+from hornbeam.engines.sql_database import TableDatabase
 from hornbeam.engines.sql_messages import Connection, Values
 from hornbeam.engines.sql_session import SqlSession
 from hornbeam.engines.sql_sizes import ColumnSizes
-from hornbeam.engines.sql_tables import TableDatabase
 from hornbeam.errors import OptionError
 from hornbeam.schema import Schema, number_of
 
@@ -46,10 +46,23 @@ class LoadedSource:
             relation = self._database.relation(predicate)
             columns = [self._placed(t, codes) for t, codes in zip(types, relation.columns, strict=True)]
             names = tuple(f"c{position}" for position in range(len(columns)))
+            loaded = dict(zip(names, columns, strict=True))
+            times = self._database.times.get(predicate)
+            if times is not None:
+                # As the keys have it: a cut-off is how many of the distinct times are not after it.
+                moments = self._database.moments
+                loaded["since"] = np.searchsorted(moments, times, "left").astype(np.int32)
             table = self._connection.new_name()
-            self._connection.load(table, dict(zip(names, columns, strict=True)))
-            known = self._relations[predicate] = SqlRelation(exp.to_table(table), names, own=True)
+            self._connection.load(table, loaded)
+            known = SqlRelation(exp.to_table(table), names, True, None if times is None else "since")
+            self._relations[predicate] = known
         return known
+
+    def timed(self) -> frozenset[str]:
+        return frozenset(self._database.times)
+
+    def exists(self, since: exp.Expr, cutoff: exp.Expr) -> exp.Expr:
+        return exp.LT(this=since, expression=cutoff)
 
     def equals(self, value: exp.Expr, type_name: str, name: str) -> exp.Expr:
         code = self._database.population(type_name).code(name)
@@ -138,8 +151,7 @@ class SqlEngine(Engine):
 
     def _session(self, keys: Codes, logarithm: bool = False) -> SqlSession:
         if isinstance(self.database, TableDatabase):
-            placed = self.database.source
-            assert placed is not None
+            placed = self.database.placed
             if placed.connection.dialect != self._dialect:
                 name = placed.connection.dialect.name
                 raise OptionError(f'the facts are in tables of {name}: use engine="{name}".')

@@ -10,20 +10,33 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import NamedTuple
 
 import sqlglot
 from sqlglot import exp
 
-from hornbeam.clauses import AT_LEAST, Clause, Value, format_clause, format_literal, variable_name
+from hornbeam.clauses import Clause, Value, format_clause, format_literal, variable_name
 from hornbeam.engines.contract import INT64_MAX
-from hornbeam.engines.sql import Dialect, SqlRelation, SqlTable, integer, own_column, product
+from hornbeam.engines.sql import (
+    EVERYTHING,
+    Dialect,
+    SqlRelation,
+    SqlTable,
+    column,
+    compared,
+    cutoff_value,
+    exists_at,
+    integer,
+    numeric,
+    own_column,
+    product,
+    real,
+)
 from hornbeam.engines.sql_messages import needed
 from hornbeam.engines.sql_plan import Bindings, Formula, Guard, Message, Range, body_of, formula
 from hornbeam.engines.sql_queries import Placed, Tables, counts_query, message_query, projection_query
 from hornbeam.errors import OptionError, SchemaError, did_you_mean
-from hornbeam.schema import Schema
+from hornbeam.schema import DATE, Schema
 
 LARGEST_SCORE = 700
 """exp of more overflows, and some systems refuse it; probabilities there are 0 or 1 to 1e-300."""
@@ -47,6 +60,8 @@ class Scoring:
     schema: Schema
     prior: float
     clauses: Sequence[Weighted]
+    times: str | None = None
+    """what the times of facts are, numbers or dates, where the model was learned from facts with times"""
 
 
 def scoring_query(
@@ -58,7 +73,8 @@ def scoring_query(
     """One query: a row per example with its keys, each clause's counts, the log-odds, the probability.
 
     Without a mapping, facts are expected in a table named as the predicate, and examples in
-    ``examples``, with columns ``arg1 arg2 ...``.
+    ``examples``, with columns ``arg1 arg2 ...``. The ``time`` of the examples is their cut-off: facts
+    of tables that have a time then exist up to it.
     """
     known = _dialects()
     if dialect not in known:
@@ -98,8 +114,12 @@ class _Names:
 class _Facts:
     """The user's tables as a source: one common table expression for each predicate used."""
 
-    def __init__(self, schema: Schema, tables: Mapping[str, SqlTable], names: _Names) -> None:
+    def __init__(
+        self, schema: Schema, tables: Mapping[str, SqlTable], names: _Names, times: str | None
+    ) -> None:
+        """``times`` is the kind of cut-offs, None where examples have none."""
         self.schema = schema
+        self._times = times
         self._tables = tables
         self._names_free = names
         self._names: dict[str, str] = {}
@@ -112,17 +132,23 @@ class _Facts:
 
     def relation(self, predicate: str) -> SqlRelation:
         columns = tuple(f"c{position}" for position in range(self.schema.arity(predicate)))
-        return SqlRelation(exp.to_table(self.name(predicate)), columns, own=True)
+        time = "since" if predicate in self.timed() else None
+        return SqlRelation(exp.to_table(self.name(predicate)), columns, True, time)
+
+    def timed(self) -> frozenset[str]:
+        if self._times is None:
+            return frozenset()
+        return frozenset(name for name, table in self._tables.items() if table.time is not None)
+
+    def exists(self, since: exp.Expr, cutoff: exp.Expr) -> exp.Expr:
+        assert self._times is not None
+        return exists_at(since, cutoff, self._times)
 
     def equals(self, value: exp.Expr, type_name: str, name: str) -> exp.Expr:
         return exp.EQ(this=exp.cast(value, "TEXT"), expression=exp.Literal.string(name))
 
     def compares(self, value: exp.Expr, type_name: str, operator: str, threshold: Value) -> exp.Expr:
-        side = exp.GTE if operator == AT_LEAST else exp.LT
-        if isinstance(threshold, datetime):
-            moment = exp.cast(exp.Literal.string(threshold.isoformat(sep=" ")), "TIMESTAMP")
-            return side(this=exp.cast(value, "TIMESTAMP"), expression=moment)
-        return side(this=_double(value), expression=_double(_number(threshold)))
+        return compared(value, operator, threshold)
 
     def name(self, predicate: str) -> str:
         """A plain word for a predicate's facts; two predicates never share one."""
@@ -139,8 +165,12 @@ class _Facts:
         table = self._tables[predicate]
         columns = table.expressions("f")
         named = [exp.alias_(value.copy(), f"c{position}") for position, value in enumerate(columns)]
-        select = exp.select(*named).distinct().from_(table.expression("f"))
-        return select.where(*(exp.Not(this=exp.Is(this=value, expression=exp.null())) for value in columns))
+        select = exp.select(*named).from_(table.expression("f")).where(*table.conditions("f"))
+        if predicate not in self.timed():
+            return select.distinct()
+        assert table.time is not None and self._times is not None
+        earliest = exp.Min(this=numeric(column(table.time, "f"), self._times == DATE))
+        return select.select(exp.alias_(earliest, "since")).group_by(*(value.copy() for value in columns))
 
 
 class _Export:
@@ -160,10 +190,23 @@ class _Export:
                 f"the examples have {len(self._examples.columns)} key columns, but "
                 f'"{scoring.target}" takes {self._arity}; name one column per argument.'
             )
+        self._times = None
+        if self._examples.time is not None:
+            self._times = scoring.times
+            if self._times is None:
+                raise OptionError(
+                    "the model was learned from facts without times, so its examples have no cut-off; "
+                    "leave it out."
+                )
+        self._width = self._arity + (self._times is not None)
         predicates = scoring.schema.predicates
         defaults = {name: SqlTable((name,), _arguments(len(types))) for name, types in predicates.items()}
         self._names = _Names([self._examples, *(defaults | dict(tables)).values()])
-        self._facts = _Facts(scoring.schema, defaults | dict(tables), self._names)
+        self._facts = _Facts(scoring.schema, defaults | dict(tables), self._names, self._times)
+        if self._times is not None and not self._facts.timed():
+            raise OptionError(
+                "the examples have a cut-off, but no table has a time; name the column of each table's time."
+            )
         self._keys = self._names.take("example_keys")
         self._placed: dict[Message, Placed] = {}
         self._guards: dict[Guard, str] = {}
@@ -171,11 +214,12 @@ class _Export:
 
     def text(self) -> str:
         """The whole query, each part after those that it reads."""
-        plans = [formula(weighted.clause, self._scoring.schema) for weighted in self._scoring.clauses]
+        timed = self._facts.timed()
+        plans = [formula(weighted.clause, self._scoring.schema, timed) for weighted in self._scoring.clauses]
         tables = Tables(self._placed, self._guards, None, self._population)
         messages = list(self._messages(plans, tables))
-        keys = [f"k{number}" for number in range(self._arity)]
-        head = tuple(range(self._arity))
+        keys = [f"k{number}" for number in range(self._width)]
+        head = tuple(range(self._width))
         query = counts_query(self._facts, self._dialect, plans, head, self._keys, tables, keys)
         counts = _Part(self._names.take("clause_counts"), query)
         features = _Part(self._names.take("clause_features"), self._features(counts.name))
@@ -193,6 +237,12 @@ class _Export:
     def _key_columns(self) -> exp.Select:
         columns = self._examples.expressions("e")
         named = [exp.alias_(value, f"k{number}") for number, value in enumerate(columns)]
+        if self._times is not None and self._examples.time is not None:
+            # Whoever has no cut-off sees everything.
+            given = cutoff_value(column(self._examples.time, "e"), self._times)
+            everything = cutoff_value(EVERYTHING[self._times], self._times)
+            cutoff = exp.Coalesce(this=given, expressions=[everything])
+            named.append(exp.alias_(cutoff, f"k{self._arity}"))
         return exp.select(*named).from_(self._examples.expression("e"))
 
     def _messages(self, plans: Iterable[Formula], tables: Tables) -> Iterator[_Part]:
@@ -266,7 +316,7 @@ class _Export:
 
     def _features(self, counts: str) -> exp.Select:
         """True and false counts side by side."""
-        named: list[exp.Expr] = [own_column(f"k{number}") for number in range(self._arity)]
+        named: list[exp.Expr] = [own_column(f"k{number}") for number in range(self._width)]
         for number, weighted in enumerate(self._scoring.clauses):
             true = own_column(f"t{number}")
             false = exp.Sub(this=self._total(weighted), expression=true.copy())
@@ -276,9 +326,9 @@ class _Export:
         return exp.select(*named).from_(counts)
 
     def _scores(self, features: str) -> exp.Select:
-        score: exp.Expr = _number(self._scoring.prior)
+        score: exp.Expr = real(self._scoring.prior)
         for number, weighted in enumerate(self._scoring.clauses):
-            w0, w1, w2 = map(_number, weighted.weights)
+            w0, w1, w2 = map(real, weighted.weights)
             true, false = (_double(own_column(f"{name}_{number + 1}")) for name in ("true", "false"))
             if weighted.logarithm:
                 true, false = map(_logarithm, (true, false))
@@ -292,22 +342,22 @@ class _Export:
     def _result(self, scores: str) -> exp.Select:
         named = [
             exp.alias_(own_column(f"k{number}"), exp.to_identifier(name, quoted=True))
-            for number, name in enumerate(self._examples.columns)
+            for number, name in enumerate([*self._examples.columns, self._examples.time][: self._width])
         ]
         for number in range(len(self._scoring.clauses)):
             named += [own_column(f"true_{number + 1}"), own_column(f"false_{number + 1}")]
         score = own_column("score")
-        above = exp.GT(this=score.copy(), expression=_number(LARGEST_SCORE))
-        below = exp.LT(this=score.copy(), expression=_number(-LARGEST_SCORE))
+        above = exp.GT(this=score.copy(), expression=real(LARGEST_SCORE))
+        below = exp.LT(this=score.copy(), expression=real(-LARGEST_SCORE))
         limits = [(above, LARGEST_SCORE), (below, -LARGEST_SCORE)]
         within = exp.Case(
-            ifs=[exp.If(this=condition, true=_number(limit)) for condition, limit in limits],
+            ifs=[exp.If(this=condition, true=real(limit)) for condition, limit in limits],
             default=score.copy(),
         )
         power = exp.Exp(this=exp.Neg(this=within))
         probability = exp.Div(
-            this=_number(1.0),
-            expression=exp.Paren(this=exp.Add(this=_number(1.0), expression=power)),
+            this=real(1.0),
+            expression=exp.Paren(this=exp.Add(this=real(1.0), expression=power)),
             typed=False,
             safe=False,
         )
@@ -326,14 +376,10 @@ def _double(value: exp.Expr) -> exp.Expr:
 def _logarithm(count: exp.Expr) -> exp.Expr:
     """ln(1 + count); a count below 0, as other data than those of training may have, is read as 0."""
     least = exp.Case(
-        ifs=[exp.If(this=exp.LT(this=count.copy(), expression=_number(0.0)), true=_number(0.0))],
+        ifs=[exp.If(this=exp.LT(this=count.copy(), expression=real(0.0)), true=real(0.0))],
         default=count,
     )
-    return exp.Ln(this=exp.Add(this=_number(1.0), expression=least))
-
-
-def _number(value: float) -> exp.Expr:
-    return exp.Neg(this=_number(-value)) if value < 0 else exp.Literal.number(repr(value))
+    return exp.Ln(this=exp.Add(this=real(1.0), expression=least))
 
 
 def _comment(text: str) -> str:

@@ -59,6 +59,10 @@ class Connection(ABC):
         """The columns of a query, so many, all of int64 and without NULL."""
 
     @abstractmethod
+    def columns(self, query: str) -> list[tuple[str, str]]:
+        """The names and types of the columns of a query, as the system writes them; nothing is run."""
+
+    @abstractmethod
     def drop(self, name: str) -> None:
         """Remove a table of ours, if it is there."""
 

@@ -8,13 +8,17 @@ rest; comparisons of the root's variables are conditions on its rows. A componen
 meet in no literal is counted only for values that occur: its *guard* lists them. In a cycle there
 may be several roots. Negation is gone before: ``t(body, not l) = N_new*t(body) - t(body, l)``.
 
+Where examples have cut-offs, these are one head variable more, the last, and each atom whose facts
+have times has it as one argument more. Facts do not list cut-offs, as they list values of their
+other arguments: a component with such an atom always has a guard.
+
 Equal components give equal messages, whatever the clause. Messages of one *shape* differ only in
 constants, comparisons and children, so that one pass over the root computes many of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import combinations
 from typing import NamedTuple
@@ -55,6 +59,8 @@ class Root(NamedTuple):
 
     predicate: str
     args: tuple[int | None, ...]
+    cutoff: int | None = None
+    """the variable that its time is compared with"""
 
 
 class Shape(NamedTuple):
@@ -134,8 +140,12 @@ class Formula(NamedTuple):
     head: tuple[int, ...]
 
 
-def formula(clause: Clause, schema: Schema) -> Formula:
-    """The plan of a clause.
+_TIMED = "\0"
+"""The end of the name of a predicate whose last argument is a cut-off; no name of the user's has it."""
+
+
+def formula(clause: Clause, schema: Schema, timed: Collection[str] = ()) -> Formula:
+    """The plan of a clause, for examples with cut-offs where some predicates are ``timed``.
 
     >>> from hornbeam.syntax import parse_clause
     >>> schema = Schema({"risk": ("p",), "friends": ("p", "p"), "smokes": ("p",)})
@@ -146,9 +156,17 @@ def formula(clause: Clause, schema: Schema) -> Formula:
     types = schema.variable_types(clause)
     free = clause.free_variables()
     arity = len(clause.head.args)
-    positive = [literal for literal in clause.body if isinstance(literal, Atom)]
-    negated = [literal.atom for literal in clause.body if isinstance(literal, Not)]
-    comparisons = tuple(dict.fromkeys(literal for literal in clause.body if isinstance(literal, Comparison)))
+    body_of_clause: Sequence[Literal] = clause.body
+    if timed:
+        names = {variable: variable + (variable >= arity) for variable in types}
+        types = {names[v]: name for v, name in types.items()}
+        free = tuple(names[v] for v in free)
+        body_of_clause = [_with_cutoff(rename(literal, names), timed, arity) for literal in clause.body]
+    positive = [literal for literal in body_of_clause if isinstance(literal, Atom)]
+    negated = [literal.atom for literal in body_of_clause if isinstance(literal, Not)]
+    comparisons = tuple(
+        dict.fromkeys(literal for literal in body_of_clause if isinstance(literal, Comparison))
+    )
     of_head = [comparison for comparison in comparisons if comparison.variable < arity]
     conditions = tuple(sorted((Condition(types[c.variable], c) for c in of_head), key=repr))
     found: dict[tuple[tuple[Range, ...], tuple[Attached, ...]], int] = {}
@@ -158,7 +176,7 @@ def formula(clause: Clause, schema: Schema) -> Formula:
             used = {variable for atom in body for variable in literal_variables(atom)}
             unused = [variable for variable in free if variable not in used]
             populations = tuple(sorted((_range(v, types[v], comparisons) for v in unused), key=repr))
-            product = (populations, tuple(_factors(body, comparisons, range(arity))))
+            product = (populations, tuple(_factors(body, comparisons, range(arity + bool(timed)))))
             found[product] = found.get(product, 0) + (-1) ** number
     terms = tuple(
         Term(coefficient, populations, conditions, factors)
@@ -168,6 +186,35 @@ def formula(clause: Clause, schema: Schema) -> Formula:
     head = {variable for term in terms for factor in term.factors for variable in factor.at}
     head |= {comparison.variable for comparison in of_head}
     return Formula(terms, tuple(sorted(head)))
+
+
+def _with_cutoff(literal: Literal, timed: Collection[str], cutoff: int) -> Literal:
+    if isinstance(literal, Not):
+        atom = _with_cutoff(literal.atom, timed, cutoff)
+        assert isinstance(atom, Atom)
+        return Not(atom)
+    if isinstance(literal, Atom) and literal.predicate in timed:
+        return Atom(literal.predicate + _TIMED, (*literal.args, cutoff))
+    return literal
+
+
+def _bound_by(atom: Atom) -> set[int]:
+    """The variables whose values the facts of an atom list."""
+    args = atom.args[:-1] if atom.predicate.endswith(_TIMED) else atom.args
+    return {arg for arg in args if isinstance(arg, int)}
+
+
+def _linked(atoms: Sequence[Atom], variables: set[int]) -> list[Atom]:
+    """Atoms that have one of these variables; those that only have a cut-off, where there are no others."""
+    listed = [atom for atom in atoms if variables & _bound_by(atom)]
+    return listed or [atom for atom in atoms if variables & set(atom.args)]
+
+
+def _root(atom: Atom, names: Mapping[int, int]) -> Root:
+    args = tuple(names[term] if isinstance(term, int) else None for term in atom.args)
+    if atom.predicate.endswith(_TIMED):
+        return Root(atom.predicate.removesuffix(_TIMED), args[:-1], args[-1])
+    return Root(atom.predicate, args)
 
 
 def _range(variable: int, type_name: str, comparisons: Sequence[Comparison]) -> Range:
@@ -193,7 +240,7 @@ def _add_literals(message: Message, names: dict[int, int], body: list[Literal]) 
     used = {variable for literal in body for variable in literal_variables(literal)} | set(names.values())
     fresh = iter(range(max(used, default=-1) + 1, 1000))
     constants = iter(message.constants)
-    for predicate, args in message.shape.roots:
+    for predicate, args, _ in message.shape.roots:
         for arg in args:
             if arg is not None and arg not in names:
                 names[arg] = next(fresh)
@@ -232,8 +279,8 @@ def _components(atoms: Sequence[Atom], bound: set[int]) -> list[tuple[tuple[Atom
 
 
 def _meet(atoms: Sequence[Atom], at: Sequence[int]) -> bool:
-    """Whether one atom has all these variables."""
-    return any(set(at) <= set(atom.args) for atom in atoms)
+    """Whether the facts of one atom list values of all these variables."""
+    return any(set(at) <= _bound_by(atom) for atom in atoms)
 
 
 def _message(
@@ -261,9 +308,9 @@ def _planned(body: tuple[Literal, ...], anchors: int, guard: Guard | None) -> Me
     comparisons = [literal for literal in body if isinstance(literal, Comparison)]
     wanted = set(range(anchors))
     if guard is None:
-        roots = [atom for atom in component if wanted <= set(atom.args)]
+        roots = [atom for atom in component if wanted <= _bound_by(atom)]
     else:
-        roots = [atom for atom in component if wanted & set(atom.args)]
+        roots = _linked(component, wanted)
     return min((_rooted(component, comparisons, (root,), anchors, guard) for root in roots), key=_difficulty)
 
 
@@ -287,17 +334,10 @@ def _rooted(
     for part, at in parts:
         if len(at) == len(bound) and not _meet(part, at):
             # A guard would list every row of this join: it is joined on instead.
-            links = [rest[atom] for atom in part if bound & set(atom.args)]
+            links = [rest[atom] for atom in _linked(part, bound)]
             more = (_rooted(component, comparisons, (*roots, link), anchors, guard) for link in links)
             return min(more, key=_difficulty)
-    shape = Shape(
-        anchors,
-        guard,
-        tuple(
-            Root(root.predicate, tuple(names[term] if isinstance(term, int) else None for term in root.args))
-            for root in roots
-        ),
-    )
+    shape = Shape(anchors, guard, tuple(_root(root, names) for root in roots))
     constants = tuple(term for root in roots for term in root.args if isinstance(term, str))
     compared = [c._replace(variable=names[c.variable]) for c in comparisons]
     children = [

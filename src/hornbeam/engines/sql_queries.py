@@ -111,7 +111,7 @@ class _Joins:
     def _place(self, attached: Attached) -> tuple[str, tuple[int, ...]]:
         message, at = attached
         if message.is_relation:
-            ((predicate, args),) = message.shape.roots
+            ((predicate, args, _),) = message.shape.roots
             terms = tuple(at[arg] for arg in args if arg is not None)
             place = (f"relation {predicate}", terms)
             if place not in self._joins:
@@ -155,7 +155,7 @@ def _root(source: SqlFacts, shape: Shape, guards: Mapping[Guard, str]) -> _Root:
     if shape.guard is not None:
         select.from_(own_table(guards[shape.guard], "g"), copy=False)
         root.values.update({number: own_column(f"k{number}", "g") for number in range(shape.anchors)})
-    for number, (predicate, args) in enumerate(shape.roots):
+    for number, (predicate, args, cutoff) in enumerate(shape.roots):
         alias = f"f{number}" if number else "f"
         relation = source.relation(predicate)
         facts = aliased(relation.item, alias)
@@ -173,6 +173,8 @@ def _root(source: SqlFacts, shape: Shape, guards: Mapping[Guard, str]) -> _Root:
                 conditions.append(exp.EQ(this=here, expression=root.values[arg].copy()))
             else:
                 root.values[arg] = here
+        if cutoff is not None:
+            conditions.append(source.exists(relation.since(alias), root.values[cutoff].copy()))
         if number or shape.guard is not None:
             select.join(facts, on=conjunction(conditions), join_type="INNER", copy=False)
         else:

@@ -17,13 +17,12 @@ from sqlglot import exp
 from hornbeam.clauses import Clause
 from hornbeam.database import Codes
 from hornbeam.engines.contract import INT64_MAX, Column, Counts, Session, Skipped, Sums
-from hornbeam.engines.sql import SqlSource, own_column, own_table, product
+from hornbeam.engines.sql import CUTOFF, SqlSource, own_column, own_table, product
 from hornbeam.engines.sql_examples import Head, SqlExamples
 from hornbeam.engines.sql_messages import CELL, MOST_COLUMNS, Connection, MessageTables, Values, needed
 from hornbeam.engines.sql_plan import Bindings, Formula, Message, formula
 from hornbeam.engines.sql_queries import counts_query, largest_logarithm, logarithms_query
 from hornbeam.engines.sql_sizes import WIDE_MAX, Sizes, Statistics
-from hornbeam.errors import OptionError
 
 LEAST_GRADIENT = 2**30
 """Queries are written for gradients of at least this size, so that their text can be kept."""
@@ -153,18 +152,16 @@ class SqlSession(Session):
 
     def _count(self, clauses: Sequence[Clause]) -> Iterator[list[_Kept]]:
         """Count clauses, new or dropped, in batches that fit the budget; a batch may go after its turn."""
+        timed: frozenset[str] = frozenset()
         if clauses:
             self._head_types = self._source.schema.types_of(clauses[0].head.predicate)
             if self._examples.columns > len(self._head_types):
-                raise OptionError(
-                    f"the examples have cut-off times, and engine={self._connection.dialect.name!r} does not "
-                    "count with these: use engine='memory', or leave the cut-offs out."
-                )
+                self._head_types, timed = (*self._head_types, CUTOFF), self._source.timed()
         planned: set[Message] = set()
         batch: dict[Clause, Formula] = {}
         room = self._memory // 4
         for clause in clauses:
-            plan = formula(clause, self._source.schema)
+            plan = formula(clause, self._source.schema, timed)
             refused = self._refused(clause, plan)
             if refused is not None:
                 self._kept[clause] = refused

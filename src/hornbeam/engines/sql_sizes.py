@@ -75,7 +75,7 @@ class Sizes:
             return self.guard(shape.guard)
         if shape.anchors == 0:
             return 1
-        predicate, args = shape.roots[0]
+        predicate, args, _ = shape.roots[0]
         if shape.anchors == 1:
             return self._statistics.sizes(predicate, args.index(0)).distinct
         return self._statistics.rows(predicate)
@@ -95,7 +95,7 @@ class Sizes:
         shape = projection.of
         joined = 1 if shape.guard is None else self.guard(shape.guard)
         known = set() if shape.guard is None else set(range(shape.anchors))
-        for predicate, args in shape.roots:
+        for predicate, args, _ in shape.roots:
             rows = self._statistics.rows(predicate)
             averages = [
                 -(-rows // max(self._statistics.sizes(predicate, position).distinct, 1))
@@ -110,7 +110,7 @@ class Sizes:
         """At most so many rows of the roots' join share the values of the anchors."""
         known = set(range(shape.anchors))
         joined = 1
-        for predicate, args in shape.roots:
+        for predicate, args, _ in shape.roots:
             types = self._schema.types_of(predicate)
             new: set[int] = set()
             facts = [self._statistics.rows(predicate)]

@@ -1,101 +1,59 @@
 """Facts that stay where they are: tables of a database, counted in place.
 
 Nothing is exported or coded anew. Constants are the columns' own values, joined as they are; in
-clauses and keys they go by their text. The user's tables are only read; what is made (constants of
-each type, distinct rows of tables that repeat some) is temporary.
+clauses and keys they go by their text, those of numeric types by their value. The user's tables are
+only read; what is made (constants of each type, distinct rows of tables that repeat some) is
+temporary.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
-from types import MappingProxyType
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from sqlglot import exp
 
 from hornbeam.clauses import Value
-from hornbeam.database import UNKNOWN, Codes, Database, Examples, Population, Relation
-from hornbeam.engines.sql import SqlRelation, SqlTable, aliased, own_column, own_table
+from hornbeam.database import Codes
+from hornbeam.engines.sql import (
+    CUTOFF,
+    EVERYTHING,
+    NOTHING,
+    SqlRelation,
+    SqlTable,
+    aliased,
+    column,
+    compared,
+    cutoff_value,
+    equal_number,
+    exists_at,
+    numeric,
+    own_column,
+    own_table,
+)
 from hornbeam.engines.sql_messages import Connection, Values
 from hornbeam.engines.sql_sizes import ColumnSizes
-from hornbeam.errors import DataError, EngineError, SchemaError
-from hornbeam.modes import Kind, Mode
-from hornbeam.refine import Constants, Thresholds
-from hornbeam.schema import Schema
-
-
-class ExampleTable(NamedTuple):
-    """A table of examples: the parts of its name, its key columns, and its column of labels 0 and 1."""
-
-    name: tuple[str, ...]
-    keys: tuple[str, ...]
-    label: str
-
-
-@dataclass(frozen=True, eq=False)
-class TablePopulation(Population):
-    """Constants of a type in a database; only those that somebody named have codes here."""
-
-    size: int = 0
-    present: Callable[[Sequence[str]], set[str]] = field(default=lambda names: set())
-    """which of some names are constants of the type"""
-
-    def __len__(self) -> int:
-        return self.size
-
-    def code(self, name: str) -> int:
-        return int(self.encode([name])[0])
-
-    def encode(self, names: Iterable[str]) -> Codes:
-        wanted = list(names)
-        codes = self._codes
-        new = list(dict.fromkeys(name for name in wanted if name not in codes))
-        if new:
-            found = self.present(new)
-            assert isinstance(self.names, list)
-            for name in new:
-                if name in found:
-                    codes[name] = len(self.names)
-                    self.names.append(name)
-        return np.array([codes.get(name, UNKNOWN) for name in wanted], dtype=np.int32)
-
-
-@dataclass(frozen=True, eq=False)
-class TableDatabase(Database):
-    """A database whose facts stay in tables; only engines that speak SQL can count over it."""
-
-    source: TableSource | None = None
-
-    def relation(self, predicate: str) -> Relation:
-        self.schema.types_of(predicate)
-        raise EngineError(
-            f'the facts of "{predicate}" stay in their tables: use the engine of their database.'
-        )
-
-    @cached_property
-    def constants(self) -> Constants:
-        assert self.source is not None
-        found = {
-            (mode.predicate, position): self.source.constants_at(mode.predicate, position)
-            for mode in self.modes
-            for position, arg in enumerate(mode.args)
-            if arg.kind is Kind.CONSTANT
-        }
-        return MappingProxyType(found)
-
-    def thresholds(self, target: str, number: int) -> Thresholds:
-        return {}
+from hornbeam.errors import SchemaError
+from hornbeam.keys import key_text
+from hornbeam.schema import DATE, NUMBER, Schema, read_value, value_of
 
 
 class TableSource:
     """The user's tables as a source of facts, through one connection."""
 
-    def __init__(self, connection: Connection, schema: Schema, tables: Mapping[str, SqlTable]) -> None:
-        if schema.numeric:
-            raise SchemaError("numeric types cannot be compared in place yet; load the tables instead.")
+    def __init__(
+        self,
+        connection: Connection,
+        schema: Schema,
+        tables: Mapping[str, SqlTable],
+        things: Mapping[str, Sequence[SqlTable]] | None = None,
+        times: str = NUMBER,
+    ) -> None:
+        """``things`` are tables of one column whose values are constants of a type, with facts or without.
+
+        ``times`` says what the times of facts are: numbers, or dates.
+        """
         for predicate, table in tables.items():
             if len(table.columns) != schema.arity(predicate):
                 raise SchemaError(
@@ -103,13 +61,20 @@ class TableSource:
                     f"which takes {schema.arity(predicate)}; name one column per argument."
                 )
         self.connection = connection
+        self.times = times
         self._schema = schema
         self._tables = tables
+        self._things = things or {}
         self._relations: dict[str, SqlRelation] = {}
         self._rows: dict[str, int] = {}
         self._sizes: dict[tuple[str, int], ColumnSizes] = {}
         self._constants: dict[str, str] = {}
-        self.populations: dict[str, TablePopulation] = {}
+        self._made: list[str] = []
+        self._cutoffs: dict[float, int] = {}
+        self.names: dict[str, Sequence[str]] = {}
+        """the constants of each type that somebody named, in the order of their codes"""
+        self.populations: dict[str, int] = {}
+        """how many constants each type has"""
 
     @property
     def schema(self) -> Schema:
@@ -125,21 +90,51 @@ class TableSource:
         return known
 
     def equals(self, value: exp.Expr, type_name: str, name: str) -> exp.Expr:
+        if type_name in self._schema.numeric:
+            constant = read_value(name)
+            return exp.false() if constant is None else equal_number(value, constant)
         return exp.EQ(this=_text(value), expression=exp.Literal.string(name))
 
     def compares(self, value: exp.Expr, type_name: str, operator: str, threshold: Value) -> exp.Expr:
-        raise EngineError("numeric types cannot be compared in place yet; load the tables instead.")
+        return compared(value, operator, threshold)
+
+    def timed(self) -> frozenset[str]:
+        return frozenset(name for name, table in self._tables.items() if table.time is not None)
+
+    def exists(self, since: exp.Expr, cutoff: exp.Expr) -> exp.Expr:
+        return exists_at(since, cutoff, self.times)
+
+    def cutoff_codes(self, cutoffs: Iterable[float]) -> Codes:
+        """Numbers for cut-offs, in the order in which they were first seen."""
+        give = self._cutoffs.setdefault
+        return np.array([give(cutoff, len(self._cutoffs)) for cutoff in cutoffs], dtype=np.int32)
+
+    def cutoffs(self) -> list[float]:
+        """The cut-offs that have numbers, in their order."""
+        return list(self._cutoffs)
 
     def key_values(self, type_name: str, codes: Codes) -> Values:
+        texts: Sequence[str]
+        if type_name == CUTOFF:
+            texts = [self._cutoff_text(cutoff) for cutoff in self._cutoffs]
+        else:
+            texts = self.names[type_name]
         # The code of what is unknown, -1, finds the last place.
-        names = np.array([*self.populations[type_name].names, None], dtype=object)
-        return names[codes]
+        return np.array([*texts, None], dtype=object)[codes]
+
+    def _cutoff_text(self, cutoff: float) -> str:
+        if np.isfinite(cutoff):
+            return str(value_of(cutoff, self.times))
+        return EVERYTHING[self.times] if cutoff > 0 else NOTHING[self.times]
 
     def bound(self, keys: str, types: Sequence[str]) -> exp.Select | None:
         """Keys by the columns' own values, from a table of keys by their text; unknown ones are NULL."""
         query = exp.select("u.example", "u.weight").from_(own_table(keys, "u"))
         for number, type_name in enumerate(types):
             alias, key = f"c{number}", own_column(f"k{number}", "u")
+            if type_name == CUTOFF:
+                query = query.select(exp.alias_(cutoff_value(key, self.times), f"k{number}"))
+                continue
             same = exp.EQ(this=own_column("name", alias), expression=key)
             query = query.join(own_table(self._constants_of(type_name), alias), on=same, join_type="LEFT")
             query = query.select(exp.alias_(own_column("constant", alias), f"k{number}"))
@@ -148,7 +143,10 @@ class TableSource:
     # --- what is asked of the data ---------------------------------------------------------------
 
     def population(self, type_name: str, comparisons: Sequence[tuple[str, Value]] = ()) -> int:
-        return len(self.populations[type_name])
+        if not comparisons:
+            return self.populations[type_name]
+        query = exp.select(exp.Count(this=exp.Star())).from_(own_table(self._constants_of(type_name), "c"))
+        return self._number(query.where(*(compared(own_column("constant", "c"), *c) for c in comparisons)))
 
     def rows(self, predicate: str) -> int:
         if predicate not in self._rows:
@@ -172,35 +170,49 @@ class TableSource:
     def constants_at(self, predicate: str, position: int) -> tuple[str, ...]:
         """The constants at an argument, sorted."""
         relation = self.relation(predicate)
-        value = _text(relation.column(position, "f"))
+        kind = self._schema.numeric.get(self._schema.types_of(predicate)[position])
+        here = relation.column(position, "f")
+        value = _text(here) if kind is None else numeric(here, kind == DATE)
         rows = self._run(exp.select(value).distinct().from_(aliased(relation.item, "f")))
-        return tuple(sorted(str(name) for (name,) in rows))
+        return tuple(sorted(key_text(name) for (name,) in rows))
 
-    def examples(self, table: ExampleTable) -> tuple[list[tuple[str, ...]], list[int]]:
-        """Keys by their text, and labels; an example without a key or a label is refused."""
-        item = SqlTable(table.name, (*table.keys, table.label))
-        *keys, label = item.expressions("e")
-        query = exp.select(*map(_text, keys), exp.cast(label, "INT")).from_(item.expression("e"))
-        rows = self._run(query)
-        for row in rows:
-            if None in row:
-                raise DataError(f"table {'.'.join(table.name)} has an example with an empty key or label.")
-        return [tuple(map(str, row[:-1])) for row in rows], [int(row[-1]) for row in rows]
+    def histogram(self, predicate: str, position: int) -> Histogram:
+        """The values of a numeric argument and how often each stands there."""
+        relation = self.relation(predicate)
+        kind = self._schema.numeric[self._schema.types_of(predicate)[position]]
+        value = exp.alias_(numeric(relation.column(position, "f"), kind == DATE), "v")
+        values = exp.select(value).from_(aliased(relation.item, "f")).subquery("f")
+        count = exp.alias_(exp.Count(this=exp.Star()), "n")
+        counts = exp.select(own_column("v"), count).from_(values).group_by(own_column("v")).subquery("h")
+        by_value = exp.Order(expressions=[exp.Ordered(this=own_column("v"))])
+        upto = exp.Window(this=exp.Sum(this=own_column("n")), order=by_value)
+        place = exp.Window(this=exp.RowNumber(), order=by_value.copy())
+        query = exp.select("v", exp.alias_(exp.cast(upto, "BIGINT"), "upto"), exp.alias_(place, "place"))
+        return Histogram(self.connection, self._make(query.from_(counts)))
 
-    def count_constants(self, named: Mapping[str, Iterable[str]]) -> None:
-        """Fix the population of each type: what its columns have, and what is named besides."""
+    def marks(self) -> list[tuple[str, int, tuple[ColumnSizes, ...]]]:
+        """A few numbers that hardly stay the same where facts change."""
+        arity = self._schema.arity
+        return [
+            (name, self.rows(name), tuple(self.sizes(name, place) for place in range(arity(name))))
+            for name in sorted(self._tables)
+        ]
+
+    def count_constants(self, named: Mapping[str, Iterable[str]]) -> dict[str, set[str]]:
+        """Fix the population of each type: what its columns have, and what is named besides.
+
+        Gives back, for each type, what was named and no column has.
+        """
+        found = {}
         for type_name in self._schema.types():
             table = self._constants_of(type_name)
             of_tables = self._number(exp.select(exp.Count(this=exp.Star())).from_(table))
             names = set(named.get(type_name, ()))
-            extra = names - self._present(type_name, sorted(names))
+            found[type_name] = names - self.present(type_name, sorted(names))
+            self.populations[type_name] = of_tables + len(found[type_name])
+        return found
 
-            def present(some: Sequence[str], type_name: str = type_name, extra: set[str] = extra) -> set[str]:
-                return extra.intersection(some) | self._present(type_name, some)
-
-            self.populations[type_name] = TablePopulation([], of_tables + len(extra), present)
-
-    def _present(self, type_name: str, names: Sequence[str]) -> set[str]:
+    def present(self, type_name: str, names: Sequence[str]) -> set[str]:
         """Which of some names are constants in the tables."""
         if not names:
             return set()
@@ -212,23 +224,36 @@ class TableSource:
         self.connection.drop(table)
         return {str(name) for (name,) in rows}
 
+    def close(self) -> None:
+        """Remove what was made."""
+        self.connection.give_back(self._made)
+        self._made.clear()
+
+    # --- what is made ----------------------------------------------------------------------------
+
     def _constants_of(self, type_name: str) -> str:
         """The table of a type's constants, as they are and as text."""
         if type_name not in self._constants:
-            union: exp.Query | None = None
+            parts = []
             for predicate in sorted(self._tables):
-                relation = self.relation(predicate)
                 for position, own in enumerate(self._schema.types_of(predicate)):
                     if own == type_name:
-                        value = exp.alias_(relation.column(position, "f"), "constant")
-                        part = exp.select(value).from_(aliased(relation.item, "f"))
-                        union = part if union is None else union.union(part)
+                        relation = self.relation(predicate)
+                        parts.append((relation.column(position, "f"), aliased(relation.item, "f")))
+            things = self._things.get(type_name, ())
+            parts += [(table.expressions("f")[0], table.expression("f")) for table in things]
+            union: exp.Query | None = None
+            for value, item in parts:
+                part = exp.select(exp.alias_(value, "constant")).distinct().from_(item)
+                union = part if union is None else union.union(part)
             if union is None:
                 union = exp.select(exp.alias_(exp.cast(exp.null(), "TEXT"), "constant")).where(exp.false())
             constant = own_column("constant", "c")
-            query = exp.select(constant, exp.alias_(_text(constant.copy()), "name")).distinct()
-            self._constants[type_name] = self.connection.new_name()
-            self.connection.create(self._constants[type_name], query.from_(union.subquery("c")))
+            query = exp.select(constant, exp.alias_(_text(constant.copy()), "name"))
+            if len(parts) < 2:
+                query = query.distinct()
+            present = exp.Not(this=exp.Is(this=constant.copy(), expression=exp.null()))
+            self._constants[type_name] = self._make(query.from_(union.subquery("c")).where(present))
         return self._constants[type_name]
 
     def _distinct(self, predicate: str) -> SqlRelation:
@@ -236,17 +261,32 @@ class TableSource:
             return self._nothing(predicate)
         given = self._tables[predicate]
         columns = given.expressions("f")
-        present = [exp.Not(this=exp.Is(this=column.copy(), expression=exp.null())) for column in columns]
-        named = [exp.alias_(column.copy(), f"c{number}") for number, column in enumerate(columns)]
-        facts = exp.select(*named).distinct().from_(given.expression("f")).where(*present)
-        all_rows = self._number(exp.select(exp.Count(this=exp.Star())).from_(given.expression("f")))
-        count = exp.select(exp.Count(this=exp.Star())).from_(facts.subquery("facts"))
-        self._rows[predicate] = self._number(count)
-        if self._rows[predicate] == all_rows:
-            return SqlRelation(given.item(), given.columns)
-        return SqlRelation(
-            exp.to_table(self._make(facts)), tuple(f"c{n}" for n in range(len(columns))), own=True
-        )
+        own = tuple(f"c{number}" for number in range(len(columns)))
+        named: list[exp.Expr] = [
+            exp.alias_(value.copy(), name) for value, name in zip(columns, own, strict=True)
+        ]
+        item, facts = given.expression("f"), exp.select(*named).from_(given.expression("f"))
+        facts = facts.where(*given.conditions("f"))
+        complete = self._number(exp.select(exp.Count(this=exp.Star())).from_(facts.subquery("facts")))
+        different = complete
+        if not given.distinct:
+            count = exp.select(exp.Count(this=exp.Star())).from_(facts.distinct().subquery("facts"))
+            different = self._number(count)
+        self._rows[predicate] = different
+        if different < complete:
+            if given.time is not None:
+                since = exp.alias_(
+                    exp.Min(this=numeric(column(given.time, "f"), self.times == DATE)), "since"
+                )
+                facts = facts.select(since).group_by(*(value.copy() for value in columns))
+                return SqlRelation(exp.to_table(self._make(facts)), own, True, "since")
+            return SqlRelation(exp.to_table(self._make(facts.distinct())), own, own=True)
+        all_rows = self._number(exp.select(exp.Count(this=exp.Star())).from_(item))
+        if complete == all_rows:
+            return SqlRelation(given.item(), given.columns, time=given.time)
+        if given.time is not None:
+            facts = facts.select(exp.alias_(column(given.time, "f"), "since"))
+        return SqlRelation(facts.subquery(), own, True, None if given.time is None else "since")
 
     def _nothing(self, predicate: str) -> SqlRelation:
         """A relation without facts, its columns of the types that other columns of the same types have."""
@@ -260,6 +300,7 @@ class TableSource:
 
     def _make(self, query: exp.Select) -> str:
         name = self.connection.new_name()
+        self._made.append(name)
         self.connection.create(name, query)
         return name
 
@@ -271,39 +312,50 @@ class TableSource:
         return int(number)
 
 
+class Histogram:
+    """Distinct values, sorted, and how many rows have one up to each, in a table."""
+
+    def __init__(self, connection: Connection, table: str) -> None:
+        self._connection = connection
+        self._table = table
+
+    def thresholds(self, number: int) -> tuple[Value, ...]:
+        """What ``numeric.quantiles`` gives of these values."""
+        largest = exp.select(exp.Count(this=exp.Star()), exp.Max(this=own_column("upto")))
+        ((distinct, total),) = self._run(largest)
+        if not distinct:
+            return ()
+        if distinct <= number + 1:
+            rows = self._run(exp.select("v").where(own_column("place") > 1).order_by("place"))
+            return tuple(_value(value) for (value,) in rows)
+        done = 0
+        found: list[Value] = []
+        for parts in range(number + 1, 1, -1):
+            wanted = done - (done - int(total)) // parts
+            enough = exp.GTE(this=own_column("upto"), expression=exp.Literal.number(wanted))
+            ((first,),) = self._run(exp.select(exp.Min(this=own_column("place"))).where(enough))
+            place = min(int(first), distinct - 1)
+            wished = exp.In(
+                this=own_column("place"), expressions=[exp.convert(place), exp.convert(place + 1)]
+            )
+            (_, upto), (value, _) = self._run(exp.select("v", "upto").where(wished).order_by("place"))
+            if int(upto) <= done:
+                break
+            done = int(upto)
+            found.append(_value(value))
+        return tuple(found)
+
+    def close(self) -> None:
+        self._connection.drop(self._table)
+
+    def _run(self, query: exp.Select) -> list[tuple[Any, ...]]:
+        return self._connection.rows(self._connection.dialect.text(query.from_(self._table)))
+
+
+def _value(value: Any) -> Value:
+    """A value of a numeric column as clauses have it: a float, or a date without a time zone."""
+    return float(value) + 0.0 if isinstance(value, int | float) else value
+
+
 def _text(value: exp.Expr) -> exp.Expr:
     return exp.cast(value, "TEXT")
-
-
-def in_place(
-    connection: Connection,
-    schema: Schema,
-    modes: Sequence[Mode],
-    tables: Mapping[str, SqlTable],
-    target: str,
-    examples: ExampleTable,
-    ranges: Mapping[str, Sequence[str]] | None = None,
-) -> TableDatabase:
-    """A database of facts that stay in their tables, read through a connection, and its examples.
-
-    The connection stays the caller's: an engine uses it and leaves it open.
-    """
-    source = TableSource(connection, schema, tables)
-    rows, labels = source.examples(examples)
-    named = {name: set(names) for name, names in (ranges or {}).items()}
-    for position, type_name in enumerate(schema.types_of(target)):
-        named.setdefault(type_name, set()).update(row[position] for row in rows)
-    source.count_constants(named)
-    order = sorted(range(len(rows)), key=lambda row: -labels[row])
-    codes = np.empty((len(rows), schema.arity(target)), dtype=np.int32)
-    for position, type_name in enumerate(schema.types_of(target)):
-        codes[:, position] = source.populations[type_name].encode(rows[row][position] for row in order)
-    given = Examples(target, codes, np.array([labels[row] for row in order], dtype=np.int8))
-    return TableDatabase(
-        schema,
-        tuple(modes),
-        MappingProxyType(dict(source.populations)),
-        MappingProxyType({}),
-        MappingProxyType({target: given}),
-        source=source,
-    )

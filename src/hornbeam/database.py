@@ -14,12 +14,12 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from hornbeam.clauses import Atom, Value, format_literal
+from hornbeam.clauses import Atom, Value, format_literal, format_value
 from hornbeam.errors import DataError, Place, SchemaError, did_you_mean, plural
 from hornbeam.modes import Kind, Mode
 from hornbeam.numeric import Floats, moments_of, numbers_of, quantiles, read_times, time_text, times_of
 from hornbeam.refine import Constants, Thresholds
-from hornbeam.schema import Schema
+from hornbeam.schema import Schema, value_of
 
 Codes = npt.NDArray[np.int32]
 UNKNOWN = -1
@@ -312,6 +312,13 @@ class Database:
         if keys.shape[1] == arity or not self.times:
             return None
         return np.concatenate(([-np.inf], self.moments))[keys[:, arity]]
+
+    def cutoff_texts(self, cutoffs: Floats) -> list[str]:
+        """Cut-offs as they were given: numbers, or dates; empty where an example sees everything."""
+        kind = str(self.origin.get("times", "number"))
+        return [
+            format_value(value_of(cutoff, kind)) if np.isfinite(cutoff) else "" for cutoff in cutoffs.tolist()
+        ]
 
     @cached_property
     def constants(self) -> Constants:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -66,7 +65,7 @@ def predict(
     columns: list[list[object]] = [*names.T.tolist()]
     if found.cutoffs is not None:
         header.append("cutoff")
-        columns.append(_cutoff_texts(database, found.cutoffs.tolist()))
+        columns.append(list(database.cutoff_texts(found.cutoffs)))
     columns.append(_label_texts(found))
     if isinstance(learned, ClassModel):
         header += ["label", *(f"probability_{name}" for name in learned.classes)]
@@ -193,15 +192,6 @@ def _opened(
     seen, notices = data_for(learned, database)
     say(notices)
     return open_engine(engine, seen, budget), database
-
-
-def _cutoff_texts(database: Database, cutoffs: list[float]) -> list[object]:
-    """Cut-offs as they were given: numbers, or dates; empty where an example sees everything."""
-    from hornbeam.clauses import format_value
-    from hornbeam.schema import value_of
-
-    kind = str(database.origin.get("times", "number"))
-    return [format_value(value_of(cutoff, kind)) if isfinite(cutoff) else "" for cutoff in cutoffs]
 
 
 def _label_texts(examples: Examples) -> list[object]:

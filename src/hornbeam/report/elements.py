@@ -1,0 +1,76 @@
+"""The small things that sections are made of: tables, pairs, figures with their numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from hornbeam.clauses import variable_name
+from hornbeam.markup import Child, Markup, element
+from hornbeam.report.figure import Figure
+
+
+def pieces_markup(pieces: Iterable[str | int]) -> list[Markup]:
+    """Pieces of a clause's text, with variables set apart."""
+    return [
+        element("var", variable_name(piece)) if isinstance(piece, int) else element("span", piece)
+        for piece in pieces
+    ]
+
+
+def table(
+    header: Sequence[str], rows: Iterable[Sequence[Child]], caption: str = "", class_: str = ""
+) -> Markup:
+    """A table whose first column names the rows."""
+    return element(
+        "table",
+        element("caption", caption) if caption else None,
+        element("thead", element("tr", [element("th", name, scope="col") for name in header])),
+        element(
+            "tbody",
+            [
+                element("tr", element("th", row[0], scope="row"), [element("td", cell) for cell in row[1:]])
+                for row in rows
+            ],
+        ),
+        class_=class_ or None,
+    )
+
+
+def pairs(rows: Iterable[tuple[str, Child]]) -> Markup:
+    """Names and values, one below another."""
+    return element("dl", [element("div", element("dt", name), element("dd", value)) for name, value in rows])
+
+
+def figure(drawn: Figure, class_: str = "") -> Markup:
+    """A figure with its caption and, to be opened, its numbers."""
+    numbers = element(
+        "details",
+        element("summary", "The numbers", element("span", f" of {drawn.title}", class_="quiet-reader")),
+        element(
+            "div",
+            table(drawn.header, drawn.rows),
+            class_="scroll",
+            tabindex="0",
+            role="region",
+            aria_label=f"Numbers of {drawn.title}",
+        ),
+    )
+    return element(
+        "figure",
+        element("h3", drawn.title),
+        element("div", drawn.svg(), class_="canvas"),
+        element("figcaption", drawn.caption),
+        numbers if drawn.rows else None,
+        class_=class_ or None,
+    )
+
+
+def section(name: str, title: str, lead: Child, *children: Child) -> Markup:
+    return element(
+        "section",
+        element("h2", title, id=f"{name}-title"),
+        element("p", lead, class_="lead") if lead else None,
+        *children,
+        id=name,
+        aria_labelledby=f"{name}-title",
+    )

@@ -1,0 +1,110 @@
+"""The shown examples as data of the page: compact, so that thousands of explanations fit in it."""
+
+from __future__ import annotations
+
+import base64
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hornbeam.database import Database
+from hornbeam.engines.contract import Engine
+from hornbeam.explain import explain
+from hornbeam.report.evidence import Evidence, evidence
+from hornbeam.report.measured import Measured
+from hornbeam.sentences import body_pieces
+
+TOLD = 200
+"""Examples whose reasons are told one by one, where a model's parts are not clauses."""
+
+
+def examples_data(measured: Measured, engine: Engine) -> dict[str, Any]:
+    """What the table of examples and their explanations are drawn from, as JSON values."""
+    shown, database = measured.shown, engine.database
+    target = measured.model.target
+    keys = measured.examples.keys[shown.rows]
+    names = database.names_of(target, keys)
+    data: dict[str, Any] = {
+        "target": target,
+        "prior": measured.model.prior,
+        "names": [column.tolist() for column in names.T],
+        "label": measured.examples.labels[shown.rows].tolist(),
+        "probability": measured.probabilities[shown.rows].tolist(),
+        "logOdds": measured.log_odds[shown.rows].tolist(),
+        "parts": [_part_data(measured, number) for number in range(len(measured.parts))],
+    }
+    if measured.examples.cutoffs is not None:
+        data["cutoff"] = database.cutoff_texts(measured.examples.cutoffs[shown.rows])
+    if shown.counts:
+        data["evidence"] = evidence_data(measured, database, evidence(measured, database))
+    else:
+        data["reasons"] = _reasons(measured, engine)
+    return data
+
+
+def _part_data(measured: Measured, number: int) -> dict[str, Any]:
+    part, shown = measured.parts[number], measured.shown
+    data: dict[str, Any] = {"name": part.name, "adds": packed(shown.contributions[:, number])}
+    if part.clause is not None and shown.counts:
+        counts = shown.counts[number]
+        data["body"] = body_pieces(part.clause.body)
+        data["free"] = list(part.clause.free_variables())
+        data["true"] = packed(counts.true)
+        # Totals go beyond what a browser's numbers hold.
+        data["total"] = str(counts.total)
+    else:
+        data["body"] = part.logic
+    return data
+
+
+def packed(column: npt.NDArray[Any]) -> dict[str, Any]:
+    """A column as its distinct values and, for each row, which of them it has.
+
+    >>> packed(np.array([0.5, 0.25, 0.5]))
+    {'values': [0.25, 0.5], 'bytes': 1, 'codes': 'AQAB'}
+    """
+    values, codes = np.unique(column, return_inverse=True)
+    width = 1 if len(values) <= 256 else 2 if len(values) <= 65536 else 4
+    kind = {1: "<u1", 2: "<u2", 4: "<u4"}[width]
+    text = base64.b64encode(codes.ravel().astype(kind).tobytes()).decode("ascii")
+    return {"values": values.tolist(), "bytes": width, "codes": text}
+
+
+def evidence_data(measured: Measured, database: Database, found: Evidence) -> dict[str, Any]:
+    """Groundings as places in lists of names, a list per type: names are long, and repeat."""
+    places: dict[str, dict[int, int]] = {}
+    parts: dict[str, Any] = {}
+    for number, by_row in found.by_part.items():
+        clause = measured.parts[number].clause
+        assert clause is not None
+        types = database.schema.variable_types(clause)
+        own = [types[variable] for variable in clause.free_variables()]
+        lists = [places.setdefault(name, {}) for name in own]
+        parts[str(number)] = {
+            "types": own,
+            "rows": {
+                str(row): [
+                    [known.setdefault(code, len(known)) for known, code in zip(lists, codes, strict=True)]
+                    for codes in each
+                ]
+                for row, each in by_row.items()
+            },
+        }
+    names = {
+        name: [database.population(name).names[code] for code in known] for name, known in places.items()
+    }
+    return {"names": names, "parts": parts, "complete": found.complete}
+
+
+def _reasons(measured: Measured, engine: Engine) -> dict[str, list[str]]:
+    """For some examples why each part adds what it adds, in the model's own words, the strongest first."""
+    shown, model = measured.shown, measured.model
+    found: dict[str, list[str]] = {}
+    order = np.argsort(-np.abs(measured.log_odds[shown.rows] - model.prior), kind="stable")
+    for row in sorted(order[:TOLD].tolist()):
+        key = measured.examples.keys[shown.rows[row]]
+        (name,) = engine.database.names_of(model.target, key.reshape(1, -1)).tolist()
+        explained = explain(model, engine, key, name)
+        found[str(row)] = [reason.because(explained.key) for reason in explained.reasons]
+    return found

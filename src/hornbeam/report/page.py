@@ -1,0 +1,121 @@
+"""The report as one file: HTML with its style, script and data inside, and nothing from outside.
+
+The page forbids itself everything but its own style and script, which it names by their hashes: text
+that looks like a script stays text, whatever the data hold.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from hornbeam.database import Examples
+from hornbeam.engines.contract import Engine
+from hornbeam.files import write_file
+from hornbeam.markup import Markup, element, escape, together
+from hornbeam.model_json import LearnedModel
+from hornbeam.report import sections, summary
+from hornbeam.report.clause_list import clauses
+from hornbeam.report.curves import ranking
+from hornbeam.report.examples_data import examples_data
+from hornbeam.report.measured import SHOWN, Measured, measure
+from hornbeam.report.parts import additive
+from hornbeam.report.summary import About
+from hornbeam.version import __version__
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """A page that explains a model, as HTML."""
+
+    html: str
+
+    def save(self, path: str | Path) -> None:
+        """Write the page."""
+        write_file(path, self.html)
+
+    def _repr_html_(self) -> str:
+        return element("iframe", srcdoc=self.html, width="100%", height=800, title="Hornbeam report")
+
+
+def report(
+    model: LearnedModel, engine: Engine, examples: Examples, about: About | None = None, shown: int = SHOWN
+) -> Report:
+    """The report of a model on examples of the engine's database.
+
+    Of a model of classes, report one of its members (``class_view`` says which, and what it is about).
+    """
+    about = about or About()
+    measured = measure(additive(model), engine, examples, shown)
+    return Report(_page(measured, engine, about))
+
+
+def _page(measured: Measured, engine: Engine, about: About) -> str:
+    database = engine.database
+    parts = [
+        summary.summary(measured, database, about),
+        clauses(measured),
+        sections.quality(measured),
+        sections.examples(measured),
+        sections.learning(about),
+        sections.schema(measured, database),
+        sections.words(),
+    ]
+    titles = {"summary": "Summary", "clauses": "Clauses", "quality": "Quality", "examples": "Examples",
+              "learning": "Learning", "schema": "Schema", "words": "Words"}  # fmt: skip
+    links = [
+        element("a", title, href=f"#{name}")
+        for (name, title), part in zip(titles.items(), parts, strict=True)
+        if part is not None
+    ]
+    style = _template("figure.css") + _template("style.css")
+    script = _template("script.js")
+    fields = {
+        "title": escape(f"{measured.model.target}: model report"),
+        "policy": (
+            f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; "
+            "base-uri 'none'; form-action 'none'"
+        ),
+        "style": style,
+        "links": together(links),
+        "heading": summary.heading(measured, about),
+        "sections": together(parts),
+        "version": escape(__version__),
+        "data": _json(_data(measured, engine)),
+        "script": script,
+    }
+    pieces = _template("page.html").split("{{")
+    found = [pieces[0]]
+    for piece in pieces[1:]:
+        name, _, rest = piece.partition("}}")
+        found += [fields[name], rest]
+    return "".join(found)
+
+
+def _data(measured: Measured, engine: Engine) -> dict[str, Any]:
+    data = examples_data(measured, engine)
+    if measured.scores is not None:
+        known = measured.labelled
+        found = ranking(measured.examples.labels[known], measured.probabilities[known])
+        data["thresholds"] = [[*found.at(place / 100)] for place in range(101)]
+        data["positives"], data["negatives"] = found.n_pos, found.n_neg
+    return data
+
+
+def _json(data: dict[str, Any]) -> Markup:
+    """JSON that cannot end the element it stands in."""
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return Markup(text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029"))
+
+
+def _template(name: str) -> str:
+    return (files("hornbeam.report") / name).read_text(encoding="utf-8")
+
+
+def _hash(text: str) -> str:
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode('ascii')}"

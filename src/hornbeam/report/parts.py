@@ -1,0 +1,148 @@
+"""What a model is made of, whatever its learner: parts that each add to the log-odds.
+
+A part is a clause, a tree or an aggregate. What it adds is asked of the model; here is how it reads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import singledispatch
+from typing import Protocol
+
+import numpy as np
+
+from hornbeam.baselines.agg_model import AggregateModel, WeightedAggregate
+from hornbeam.baselines.tree_model import TreeModel
+from hornbeam.baselines.trees import leaves, tree_text
+from hornbeam.clauses import Atom, Clause, atoms_of, head_atom
+from hornbeam.database import Codes
+from hornbeam.engines.contract import Engine
+from hornbeam.errors import ModelError, plural
+from hornbeam.model import COUNT, LOG, Floats, Model, WeightedClause
+from hornbeam.model_json import LearnedModel
+from hornbeam.sentences import Pieces, clause_pieces, sentence
+
+
+class AdditiveModel(LearnedModel, Protocol):
+    """A model whose log-odds are its prior and what its parts add."""
+
+    def contributions(self, engine: Engine, keys: Codes) -> Iterator[Floats]:
+        """What each part adds to the log-odds of each example."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """How one part of a model reads."""
+
+    name: str
+    """what it is called: ``clause 3``"""
+    saying: Pieces
+    """what it says, as a sentence"""
+    logic: Pieces
+    """the same as the model has it"""
+    weights: tuple[tuple[str, float], ...]
+    """its weights, each with what it weighs"""
+    note: str
+    """what else a reader must know of it; may be empty"""
+    clause: Clause | None
+    """the clause whose groundings it counts, if it is one"""
+    predicates: frozenset[str]
+    drawing: str = ""
+    """its text in several lines, if it has such a form"""
+
+
+@singledispatch
+def additive(model: LearnedModel) -> AdditiveModel:
+    """The model in the form that a report shows: one with parts that add up."""
+    raise ModelError(
+        f"there is no report of a model of learner {model.learner}: it has no parts that add up."
+    )
+
+
+@additive.register
+def _(model: Model) -> AdditiveModel:
+    return model.compact()
+
+
+@additive.register(TreeModel)
+@additive.register(AggregateModel)
+def _(model: AdditiveModel) -> AdditiveModel:
+    return model
+
+
+@singledispatch
+def parts_of(model: AdditiveModel) -> list[Part]:
+    """The parts in the order in which the model gives their contributions."""
+    raise ModelError(f"there is no report of a model of learner {model.learner}: its parts are not known.")
+
+
+@parts_of.register
+def _(model: Model) -> list[Part]:
+    return [_clause_part(number, each, model) for number, each in enumerate(model.clauses, start=1)]
+
+
+def _clause_part(number: int, weighted: WeightedClause, model: Model) -> Part:
+    w0, w1, w2 = weighted.weights
+    shape = {COUNT: ("true count", "false count"), LOG: ("ln(1 + true)", "ln(1 + false)")}
+    of_true, of_false = shape.get(weighted.feature, ("true count", "false count"))
+    none, one = weighted.contribution(np.array([0, 1]), max(weighted.total, 1)).tolist()
+    return Part(
+        name=f"clause {number}",
+        saying=sentence(
+            weighted.clause,
+            model.schema,
+            None if none == one else one > none,
+        ),
+        logic=clause_pieces(weighted.clause),
+        weights=(("bias", w0), (of_true, w1), (of_false, w2)),
+        note="",
+        clause=weighted.clause,
+        predicates=frozenset(atom.predicate for atom in atoms_of(weighted.clause.body)),
+    )
+
+
+@parts_of.register
+def _(model: TreeModel) -> list[Part]:
+    found = []
+    for number, tree in enumerate(model.trees, start=1):
+        places = list(leaves(tree))
+        used = frozenset(atom.predicate for place in places for atom in atoms_of(place.body))
+        found.append(
+            Part(
+                name=f"tree {number}",
+                saying=[f"A tree that ends in {len(places)} places, each with a value to add."],
+                logic=[f"tree {number}"],
+                weights=(),
+                note="",
+                clause=None,
+                predicates=used,
+                drawing=tree_text(tree, ""),
+            )
+        )
+    return found
+
+
+@parts_of.register
+def _(model: AggregateModel) -> list[Part]:
+    return [_aggregate_part(number, each, model) for number, each in enumerate(model.features, start=1)]
+
+
+def _aggregate_part(number: int, weighted: WeightedAggregate, model: AggregateModel) -> Part:
+    head: Atom = head_atom(model.target, model.schema.arity(model.target))
+    path = weighted.aggregate.path
+    what = str(weighted.aggregate)
+    direction = "likelier" if weighted.weight > 0 else "less likely"
+    return Part(
+        name=f"feature {number}",
+        saying=[
+            *clause_pieces(Clause(head, ()))[: len(head.args) * 2 + 1],
+            f" is {direction} the larger {what}.",
+        ],
+        logic=[what],
+        weights=(("value − mean", weighted.weight), ("mean", weighted.mean)),
+        note="",
+        clause=None,
+        predicates=frozenset(atom.predicate for atom in atoms_of(path.body)),
+    )

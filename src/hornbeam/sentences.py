@@ -1,0 +1,115 @@
+"""Clauses for people: what a clause says, as an English sentence.
+
+A text is a list of pieces: strings, and the numbers of variables, so that whoever shows it can set
+the variables apart, or put the names of an example in their place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hornbeam.clauses import (
+    AT_LEAST,
+    Atom,
+    Clause,
+    Comparison,
+    Literal,
+    Not,
+    format_constant,
+    format_name,
+    format_value,
+    variable_name,
+)
+from hornbeam.schema import Schema
+
+Pieces = list[str | int]
+
+
+def text_of(pieces: Sequence[str | int]) -> str:
+    """The pieces as plain text."""
+    return "".join(variable_name(piece) if isinstance(piece, int) else piece for piece in pieces)
+
+
+def literal_pieces(literal: Literal) -> Pieces:
+    """A literal as its text has it.
+
+    >>> literal_pieces(Atom("friends", (0, "bob")))
+    ['friends(', 0, ', ', 'bob', ')']
+    """
+    if isinstance(literal, Comparison):
+        sign = "≥" if literal.operator == AT_LEAST else "<"
+        return [literal.variable, f" {sign} {format_value(literal.value)}"]
+    if isinstance(literal, Not):
+        return ["not ", *literal_pieces(literal.atom)]
+    found: Pieces = [f"{format_name(literal.predicate)}("]
+    for place, term in enumerate(literal.args):
+        if place:
+            found.append(", ")
+        found.append(format_constant(term) if isinstance(term, str) else term)
+    return [*found, ")"]
+
+
+def body_pieces(body: Sequence[Literal]) -> Pieces:
+    """A body as logic writes it: its literals with commas between."""
+    return _joined([literal_pieces(literal) for literal in body], ", ", ", ") if body else ["true"]
+
+
+def clause_pieces(clause: Clause) -> Pieces:
+    """A clause as logic writes it."""
+    return [*literal_pieces(clause.head), " :- ", *body_pieces(clause.body), "."]
+
+
+def sentence(clause: Clause, schema: Schema, rises: bool | None) -> Pieces:
+    """What a clause says of its head.
+
+    ``rises``: whether a true grounding makes the head likelier; None where it makes no difference, or
+    not the same one for all.
+
+    >>> from hornbeam.syntax import parse_clause
+    >>> schema = Schema({"cancer": ("person",), "friends": ("person", "person"), "smokes": ("person",)})
+    >>> text_of(sentence(parse_clause("cancer(A) :- friends(A,B), smokes(B)."), schema, True))
+    'cancer(A) is likelier the more persons B there are with friends(A, B) and smokes(B).'
+    >>> text_of(sentence(parse_clause("cancer(A) :- smokes(A)."), schema, False))
+    'cancer(A) is less likely if smokes(A).'
+    """
+    head = literal_pieces(clause.head)
+    conditions = _joined([literal_pieces(literal) for literal in clause.body], ", ", " and ") or ["always"]
+    free = clause.free_variables()
+    if not free:
+        how = {True: " is likelier if ", False: " is less likely if ", None: " depends on whether "}[rises]
+        return [*head, how, *conditions, "."]
+    types = schema.variable_types(clause)
+    if len(free) == 1:
+        what: Pieces = [f"{_plural(types[free[0]])} ", free[0]]
+    else:
+        what = ["combinations of "]
+        what += _joined([[f"{types[variable]} ", variable] for variable in free], ", ", " and ")
+    how = {
+        True: " is likelier the more ",
+        False: " is less likely the more ",
+        None: " depends on how many ",
+    }[rises]
+    return [*head, how, *what, " there are with ", *conditions, "."]
+
+
+def _plural(noun: str) -> str:
+    """A type's name for several of them; names that are no plain word are left alone."""
+    if not noun.isascii() or not noun.isalpha() or noun.endswith("s"):
+        return noun
+    if noun.endswith("y") and noun[-2:-1] not in "aeiou":
+        return f"{noun[:-1]}ies"
+    return f"{noun}es" if noun.endswith(("x", "ch", "sh")) else f"{noun}s"
+
+
+def _joined(parts: Sequence[Pieces], between: str, last: str) -> Pieces:
+    found: Pieces = []
+    for place, part in enumerate(parts):
+        if place:
+            found.append(last if place == len(parts) - 1 else between)
+        found += part
+    return found
+
+
+def atom_text(atom: Atom) -> str:
+    """An atom as people read it: a space after each comma."""
+    return text_of(literal_pieces(atom))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 from hornbeam import boost
 from hornbeam.engines.registry import open_engine
@@ -10,12 +11,13 @@ from hornbeam.evaluate import evaluate
 from hornbeam.explain import explain
 from hornbeam.generate import UNIVERSITY_TRUTH, university
 from hornbeam.options import fit_options
+from hornbeam.report import About, report
 
 TARGET = "advisedby"
 
 
-def story() -> Iterator[str]:
-    """The demonstration in parts, each as soon as it is known."""
+def story(page: Path) -> Iterator[str]:
+    """The demonstration in parts, each as soon as it is known; its report is written to ``page``."""
     training, testing = university(seed=0), university(seed=1)
     examples = training.examples_of(TARGET)
     positives = int(examples.labels.sum())
@@ -41,6 +43,9 @@ def story() -> Iterator[str]:
     (key,) = unseen.keys[[int(probabilities.argmax())]]
     (names,) = testing.names_of(TARGET, key.reshape(1, -1)).tolist()
     yield f"Why the surest of its predictions:\n{_indented(explain(model, engine, key, names))}\n"
+    about = About("a generated university, never seen", history=fitted.history.as_dict())
+    report(model, engine, unseen, about).save(page)
+    yield f"All of it as a page to look at, with every example and why: {page}\n"
     yield "Your own data: hornbeam fit DATA --target NAME --model m.json (see hornbeam fit --help)."
 
 

@@ -30,6 +30,7 @@ def test_the_verbs_are_these():
         "inspect",
         "modes",
         "predict",
+        "report",
         "show",
         "sql",
     ]
@@ -63,5 +64,5 @@ def test_fit_has_the_options_it_should():
     assert options >= {
         "--target", "--model", "--preset", "--split", "--steps", "--l2", "--max-literals", "--beam-width",
         "--stop", "--prior", "--neg-pos-ratio", "--seed", "--engine", "--negation", "--history",
-        "--checkpoint", "--memory", "--time",
+        "--checkpoint", "--memory", "--time", "--report",
     }  # fmt: skip

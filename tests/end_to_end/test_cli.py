@@ -290,9 +290,11 @@ def test_printed_modes_read_back(tmp_path, run):
     assert run("modes", folder).out == first.out
 
 
-def test_the_demo_needs_no_data(run):
+def test_the_demo_needs_no_data(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     ran = run("demo")
     assert (ran.status, ran.err) == (0, "")
+    assert Path("report.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
     assert "advisedby(A,B) :- publication(C,A), publication(C,B)." in ran.out
     assert "auc_roc" in ran.out
     assert "because publication(C," in ran.out

@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from hornbeam.cli import export, learn, look, use
+from hornbeam.cli import export, learn, look, pages, use
 from hornbeam.cli.data_sets import datasets
 from hornbeam.errors import HornbeamError
 from hornbeam.version import __version__
@@ -36,6 +36,7 @@ for verb in (
     look.count,
     look.show,
     use.explain,
+    pages.report,
     look.modes,
     look.inspect,
     export.sql,

@@ -129,6 +129,9 @@ def fit(
     history: Annotated[
         Path | None, typer.Option("--history", metavar="FILE", help="Write what each step did (JSON).")
     ] = None,
+    report: Annotated[
+        Path | None, typer.Option("--report", metavar="FILE", help="Write a page that explains it (HTML).")
+    ] = None,
     checkpoint: Annotated[
         Path | None,
         typer.Option(
@@ -158,6 +161,7 @@ def fit(
     """
     from hornbeam import boost
     from hornbeam.baselines.learners import learn
+    from hornbeam.cli.pages import Clock, data_name, split_name, write_page
     from hornbeam.engines.registry import open_engine
     from hornbeam.history import INTERRUPTED
     from hornbeam.load import load
@@ -195,7 +199,9 @@ def fit(
     budget = read_size(memory)
     check_writable(model)
     check_writable(history)
+    check_writable(report)
 
+    clock = Clock()
     database = load(
         data,
         split,
@@ -207,6 +213,7 @@ def fit(
         seed=seed or 0,
     )
     say(database.notices)
+    clock.lap("load")
     name = database.target_named(target)
     found = database.examples_of(name).labelled()
     counting = open_engine(engine, database, budget)
@@ -220,6 +227,7 @@ def fit(
         else:
             limit = None if seconds is None else boost.time_limit(seconds)
             fitted = learn(learner, counting, keys, labels, name, options, on_step, checkpoint, limit)
+    clock.lap("learn")
     done = fitted.history
     interrupted = done.ended == INTERRUPTED
     if interrupted and not done.steps:
@@ -233,6 +241,17 @@ def fit(
         remark(f"{fitted.model.size_text} from {len(found):,} examples, in {model}")
     if history is not None:
         write_result([json_text(done.as_dict())], history)
+    if report is not None:
+        from hornbeam.report.summary import About
+
+        about = About(
+            data=data_name(data),
+            split=split_name(data, split, "train"),
+            of_training=True,
+            history=done.as_dict(),
+            phases=clock.laps(),
+        )
+        write_page(report, fitted.model, counting, found, about)
     if interrupted:
         raise typer.Exit(_INTERRUPTED)
 
@@ -267,7 +286,11 @@ def _number_or_word(text: str) -> float | str:
         return text
 
 
-def demo() -> None:
+def demo(
+    report: Annotated[Path, typer.Option("--report", metavar="FILE", help="Write the report there.")] = Path(
+        "report.html"
+    ),
+) -> None:
     """Learn from a generated world, score, explain; needs no data.
 
     \b
@@ -275,5 +298,6 @@ def demo() -> None:
     """
     from hornbeam.demo import story
 
-    for part in story():
+    check_writable(report)
+    for part in story(report):
         write_result([f"{part}\n"], None)

@@ -57,7 +57,7 @@ def predict(
 
     check_writable(out)
     tables = {"examples": examples, "schema": schema, "negatives": negatives, "dangling": dangling}
-    learned, counting, found = _with_examples(data, model, split, engine, memory, tables)
+    learned, counting, found = with_examples(data, model, split, engine, memory, tables)
     database = counting.database
     probabilities = learned.probabilities(counting, found.keys)
     names = database.names_of(learned.target, found.keys)
@@ -103,7 +103,7 @@ def evaluate(
     from hornbeam.one_vs_rest import ClassModel
 
     tables = {"examples": examples, "schema": schema, "negatives": negatives, "dangling": dangling}
-    learned, counting, found = _with_examples(data, model, split, engine, memory, tables)
+    learned, counting, found = with_examples(data, model, split, engine, memory, tables)
     found = found.labelled()
     if not len(found):
         raise DataError(f'no example of "{learned.target}" has a label, so there is nothing to compare with.')
@@ -162,7 +162,7 @@ def explain(
     write_result([json_text(explanation.as_dict()) if json else f"{explanation}\n"], None)
 
 
-def _with_examples(
+def with_examples(
     data: str, model: Path, split: str | None, engine: str, memory: str, tables: dict[str, Any]
 ) -> tuple[LearnedModel, Engine, Examples]:
     """The model, an engine on the data as the model sees them, and their examples of its target."""

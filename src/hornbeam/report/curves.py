@@ -100,9 +100,9 @@ class Bin(NamedTuple):
 def calibration(labels: Labels, probabilities: Floats, bins: int = BINS) -> list[Bin]:
     """Bins of equal size in order of probability; equal probabilities are never in two bins.
 
-    >>> [(each.mean, each.share, each.examples) for each in
-    ...  calibration(np.array([0, 0, 1, 1]), np.array([.1, .1, .1, .8]), 2)]
-    [(0.1, 0.333..., 3), (0.8, 1.0, 1)]
+    >>> found = calibration(np.array([0, 0, 0, 1]), np.array([.25, .25, .25, .75]), 2)
+    >>> [(each.mean, each.share, each.examples) for each in found]
+    [(0.25, 0.0, 3), (0.75, 1.0, 1)]
     """
     order = np.argsort(probabilities, kind="stable")
     ordered, of_label = probabilities[order], (labels[order] == 1)

@@ -9,7 +9,8 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from dataclasses import dataclass
+import time
+from dataclasses import dataclass, replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -51,7 +52,10 @@ def report(
     Of a model of classes, report one of its members (``class_view`` says which, and what it is about).
     """
     about = about or About()
+    start = time.perf_counter()
     measured = measure(additive(model), engine, examples, shown)
+    if about.phases:
+        about = replace(about, phases=(*about.phases, ("score", time.perf_counter() - start)))
     return Report(_page(measured, engine, about))
 
 

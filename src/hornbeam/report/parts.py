@@ -18,7 +18,7 @@ from hornbeam.baselines.trees import leaves, tree_text
 from hornbeam.clauses import Atom, Clause, atoms_of, head_atom
 from hornbeam.database import Codes
 from hornbeam.engines.contract import Engine
-from hornbeam.errors import ModelError, plural
+from hornbeam.errors import ModelError
 from hornbeam.model import COUNT, LOG, Floats, Model, WeightedClause
 from hornbeam.model_json import LearnedModel
 from hornbeam.sentences import Pieces, clause_pieces, sentence

@@ -252,7 +252,7 @@ def time_plot(steps: Sequence[Mapping[str, Any]]) -> Figure | None:
     slowest = max(by_step, key=lambda number: by_step[number])
     return Figure(
         title="Time by step",
-        caption=f"{sum(by_step.values()):.2f} s by the clock; {by_step[slowest]:.2f} s of it in step {slowest}.",
+        caption=f"{sum(by_step.values()):.2f} s by the clock, {by_step[slowest]:.2f} s in step {slowest}.",
         width=frame.width,
         height=frame.height,
         drawing=together(drawn),

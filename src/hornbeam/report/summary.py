@@ -115,6 +115,7 @@ def _data(measured: Measured, database: Database, about: About) -> Markup:
         (int((labels < 0).sum()), "without a label"),
     ]
     facts = sum(map(len, database.relations.values()))
+    constants = sum(map(len, database.populations.values()))
     rows: list[tuple[str, Child]] = []
     if about.data:
         rows.append(("data", about.data))
@@ -124,10 +125,7 @@ def _data(measured: Measured, database: Database, about: About) -> Markup:
         ("target", element("code", measured.model.target)),
         ("examples", ", ".join(f"{count:,} {name}" for count, name in counts if count) or "none"),
         ("facts", f"{facts:,} of {plural(len(database.relations), 'relation')}"),
-        (
-            "constants",
-            f"{sum(map(len, database.populations.values())):,} of {plural(len(database.populations), 'type')}",
-        ),
+        ("constants", f"{constants:,} of {plural(len(database.populations), 'type')}"),
     ]
     return pairs(rows)
 

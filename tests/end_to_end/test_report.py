@@ -1,0 +1,102 @@
+"""Reports from the command line: what is in the page, for every learner, and what is refused."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from folders import flat, write
+from hornbeam.cli import main
+from hornbeam.engines.registry import open_engine
+from hornbeam.evaluate import evaluate
+from hornbeam.load import load
+from hornbeam.model_json import load_model
+
+FACTS = "friends(ann,bob). friends(bob,cat). friends(cat,dan). friends(dan,eve). friends(eve,ann). " + (
+    "smokes(bob). smokes(cat). smokes(eve)."
+)
+POS, NEG = "cancer(ann). cancer(bob).", "cancer(cat). cancer(dan). cancer(eve)."
+
+
+@pytest.fixture
+def run(capsys):
+    def run(*words: object) -> tuple[object, str]:
+        with pytest.raises(SystemExit) as left:
+            main(list(map(str, words)))
+        return left.value.code, capsys.readouterr().err
+
+    return run
+
+
+def page_data(path: Path) -> dict:
+    text = path.read_text(encoding="utf-8")
+    (found,) = re.findall(r'<script type="application/json" id="data">(.*?)</script>', text, re.DOTALL)
+    return json.loads(found)
+
+
+@pytest.fixture
+def town(tmp_path) -> Path:
+    return flat(tmp_path, FACTS, pos=POS, neg=NEG)
+
+
+@pytest.mark.parametrize("learner", ["rlr", "agg-lr", "ilp-rlr", "mln-boost", "rdn-boost"])
+def test_every_learner_has_a_report(learner, town, tmp_path, run):
+    model, page = tmp_path / "m.json", tmp_path / "r.html"
+    assert run("fit", town, "--learner", learner, "--model", model, "--report", page)[0] == 0
+    text = page.read_text(encoding="utf-8")
+    assert "The model was learned from these very examples" in text
+    learned, database = load_model(model), load(town)
+    examples = database.examples_of("cancer")
+    probabilities = learned.probabilities(open_engine("memory", database), examples.keys)
+    data = page_data(page)
+    assert data["probability"] == pytest.approx(probabilities.tolist(), abs=1e-12)
+    assert f"{evaluate(examples.labels, probabilities).auc_pr_2to1:.4f}" in text
+
+
+def test_report_writes_a_page_with_its_history(town, tmp_path, run):
+    model, history, page = (tmp_path / name for name in ("m.json", "h.json", "r.html"))
+    assert run("fit", town, "--model", model, "--history", history, "--steps", 2)[0] == 0
+    assert run("report", town, "--model", model, "--history", history, "--out", page)[0] == 0
+    text = page.read_text(encoding="utf-8")
+    assert "Learning curve" in text
+    assert "flatter" not in text
+
+
+def test_classes_are_shown_one_at_a_time(tmp_path, run):
+    people = "id,job\n" + "".join(
+        f"p{number},{('cook', 'smith', 'monk')[number % 3]}\n" for number in range(12)
+    )
+    visits = "id,person,place\n" + "".join(f"v{number},p{number},x{number % 3}\n" for number in range(12))
+    folder = write(tmp_path / "tables", {"people.csv": people, "visits.csv": visits})
+    model, page = tmp_path / "m.json", tmp_path / "r.html"
+    assert (
+        run("fit", folder, "--target", "people.job", "--model", model, "--steps", 1, "--report", page)[0] == 0
+    )
+    assert "The target has 3 classes" in page.read_text(encoding="utf-8")
+    assert run("report", folder, "--model", model, "--class", "monk", "--out", page)[0] == 0
+    assert "the model of class monk alone" in page.read_text(encoding="utf-8")
+    status, said = run("report", folder, "--model", model, "--class", "monks", "--out", page)
+    assert status == 2
+    assert 'no model of class "monks"' in said
+
+
+@pytest.mark.parametrize("text", ["no json", "[]", "{}", '{"steps": 3}', '{"a": 1}'])
+def test_what_is_no_history_is_refused(text, town, tmp_path, run):
+    model, history = tmp_path / "m.json", tmp_path / "h.json"
+    assert run("fit", town, "--model", model, "--steps", 1)[0] == 0
+    history.write_text(text, encoding="utf-8")
+    status, said = run("report", town, "--model", model, "--history", history, "--out", tmp_path / "r.html")
+    assert status == 2
+    assert "is no history" in said
+    assert not (tmp_path / "r.html").exists()
+
+
+def test_examples_without_labels_have_a_report_without_scores(town, tmp_path, run):
+    model, page = tmp_path / "m.json", tmp_path / "r.html"
+    assert run("fit", town, "--model", model, "--steps", 1)[0] == 0
+    keys = tmp_path / "keys.csv"
+    keys.write_text("arg1\nann\ndan\n", encoding="utf-8")
+    assert run("report", town, "--model", model, "--examples", keys, "--out", page)[0] == 0
+    assert "not of both labels" in page.read_text(encoding="utf-8")
+    assert page_data(page)["label"] == [-1, -1]

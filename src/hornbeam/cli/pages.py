@@ -55,8 +55,8 @@ def report(
 ) -> None:
     """Write a page about a model and its predictions (HTML).
 
-    One file that needs nothing else: scores, clauses as sentences and what they add, curves, the schema, and a table of examples, each
-    with its explanation. The file asks nothing of the network.
+    One file that needs nothing else: scores, clauses as sentences and what they add, curves, the schema,
+    and a table of examples, each with its explanation. It asks nothing of the network.
 
     \b
     Example: hornbeam report data/uwcse/fold1 --model m.json --out report.html

@@ -18,11 +18,13 @@ export OMP_NUM_THREADS := 1
 export PYTHONNOUSERSITE := 1
 unexport PYTHONPATH PYTHONHOME
 
-.PHONY: help setup demo test lint test-long fuzz bench bench-counting bench-learning bench-loading format pins clean
+.PHONY: help setup demo docs reference test lint test-long fuzz bench bench-counting bench-learning bench-loading format pins clean
 
 help:
 	@echo 'make demo            learn from a generated world, score, explain'
 	@echo 'make test            lint, types, import contract, tests and doctests'
+	@echo 'make docs            the documentation as a site, in build/site'
+	@echo 'make reference       write the references of the command line and of options'
 	@echo 'make test-long       the property tests with 100,000 cases'
 	@echo 'make fuzz            coverage-guided fuzzing of every reader of text, 10 minutes each (SECONDS=600)'
 	@echo 'make bench           all benchmarks; writes benchmarks/README.md (also bench-counting, bench-learning, bench-loading)'
@@ -43,6 +45,13 @@ $(STAMP): pyproject.toml constraints.txt | $(BIN)/python
 
 demo: $(STAMP)
 	$(BIN)/hornbeam demo
+
+docs: $(STAMP)
+	$(BIN)/mkdocs build --strict --quiet
+	@echo 'open build/site/index.html, or with search: python3 -m http.server -d build/site'
+
+reference: $(STAMP)
+	$(BIN)/python tools/reference.py
 
 test: lint
 	$(BIN)/python -m pytest -n $(WORKERS)

@@ -1,60 +1,133 @@
-"""Every session in the documents is run as a reader would run it, in one empty folder per document."""
+"""Every block of the documents is run as a reader would run it, in one empty folder per document.
+
+A block is a file with its name (``title="shop/customers.csv"``), a session of the command line
+(``console``), Python as a session or as statements (``python``), or what the block above it printed
+(``output``). Plain words and drawings are ``text``; nothing else is allowed.
+"""
 
 import doctest
+import io
+import os
 import re
 import shlex
 import subprocess
 import sys
+from contextlib import redirect_stdout
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
-_BLOCK = re.compile(r"^```(python|console)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+LINKING = sorted([*ROOT.glob("*.md"), *ROOT.glob("benchmarks/*.md"), *(ROOT / "docs").rglob("*.md")])
+FENCE = re.compile(r"^```(\w*)[ \t]*([^\n]*)\n(.*?)^```[ \t]*$", re.MULTILINE | re.DOTALL)
+TITLE = re.compile(r'title="([^"]+)"')
+SAID = re.compile(r"^(note|hornbeam): ", re.MULTILINE)
 CHECK = doctest.OutputChecker()
 
 
-def expected_outputs(session: str) -> list[tuple[str, str]]:
-    """Commands of a console session, each with the output shown after it."""
-    pairs = re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", session, re.MULTILINE)
-    assert pairs, "a console block must begin with a command after '$ '"
-    return pairs
+class Block(NamedTuple):
+    kind: str
+    title: str | None
+    text: str
+
+
+def blocks_of(document: Path) -> list[Block]:
+    found = []
+    for kind, rest, text in FENCE.findall(document.read_text(encoding="utf-8")):
+        title = TITLE.search(rest)
+        found.append(Block(kind, title and title[1], text))
+    return found
+
+
+def agrees(shown: str, printed: str) -> bool:
+    return CHECK.check_output(shown, printed, doctest.ELLIPSIS)
 
 
 def run_console(session: str, folder: Path) -> None:
-    for command, shown in expected_outputs(session):
+    """Each command, and that it prints what is shown after it; notes and errors too, where some are shown."""
+    pairs = re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", session, re.MULTILINE)
+    assert pairs, "a console block must begin with a command after '$ '"
+    for command, shown in pairs:
+        command, _, file = command.partition(" > ")
         program, *words = shlex.split(command)
         assert program == "hornbeam", f"only hornbeam is run in documents: {command}"
         done = subprocess.run(
             [sys.executable, "-m", "hornbeam", *words],
             cwd=folder,
-            capture_output=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT if SAID.search(shown) else subprocess.PIPE,
             text=True,
             check=False,
+            env={**os.environ, "PYTHONUNBUFFERED": "1"},
         )
-        assert done.returncode == 0, f"{command}\n{done.stderr}"
-        assert CHECK.check_output(shown, done.stdout, doctest.ELLIPSIS), (
-            f"{command}\nshown:\n{shown}\nprinted:\n{done.stdout}"
-        )
+        refused = re.search(r"^hornbeam: ", shown, re.MULTILINE) is not None
+        assert done.returncode == (2 if refused else 0), f"{command}\n{done.stdout}{done.stderr}"
+        if file:
+            (folder / file.strip()).write_text(done.stdout, encoding="utf-8")
+            continue
+        assert agrees(shown, done.stdout), f"{command}\nshown:\n{shown}\nprinted:\n{done.stdout}"
+
+
+def run_session(text: str, names: dict[str, object], document: Path) -> dict[str, object]:
+    test = doctest.DocTestParser().get_doctest(text, names, document.name, str(document), 0)
+    runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
+    runner.run(test, clear_globs=False)
+    assert runner.summarize(verbose=False).failed == 0, f"a session of {document.name} differs, see above"
+    return test.globs
+
+
+def run_statements(text: str, names: dict[str, object], document: Path) -> str:
+    """What the statements print."""
+    printed = io.StringIO()
+    with redirect_stdout(printed):
+        exec(compile(text, str(document), "exec"), names)
+    return printed.getvalue()
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
-def test_the_sessions_of_a_document_run_as_shown(document, tmp_path, monkeypatch):
+def test_the_blocks_of_a_document_run_as_shown(document, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    names: dict[str, object] = {}
-    for kind, text in _BLOCK.findall(document.read_text(encoding="utf-8")):
-        if kind == "console":
+    names: dict[str, object] = {"__name__": "__main__"}
+    printed = None
+    for kind, title, text in blocks_of(document):
+        if kind != "output":
+            assert not printed, f"printed, but not shown:\n{printed}"
+        if title is not None:
+            path = tmp_path / title
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        elif kind == "console":
             run_console(text, tmp_path)
-            continue
-        assert ">>> " in text, f"a python block without a session cannot be checked:\n{text}"
-        test = doctest.DocTestParser().get_doctest(text, names, document.name, str(document), 0)
-        runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
-        runner.run(test, clear_globs=False)
-        names = test.globs
-        assert runner.summarize(verbose=False).failed == 0, f"a session of {document.name} differs, see above"
+        elif kind == "python" and ">>> " in text:
+            names = run_session(text, names, document)
+        elif kind == "python":
+            printed = run_statements(text, names, document)
+        elif kind == "output":
+            assert printed is not None, f"nothing was run that printed:\n{text}"
+            assert agrees(text, printed), f"shown:\n{text}\nprinted:\n{printed}"
+            printed = None
+        else:
+            assert kind in ("", "text"), f"a block of kind {kind} is not run: give it a title, or call it text"
+    assert not printed, f"printed, but not shown:\n{printed}"
+
+
+def test_every_fence_of_the_documents_is_seen():
+    for document in DOCUMENTS:
+        fences = re.findall(r"^\s*```", document.read_text(encoding="utf-8"), re.MULTILINE)
+        assert len(fences) == 2 * len(blocks_of(document)), f"{document}: a block is indented or not closed"
 
 
 def test_the_readme_begins_with_a_session():
-    blocks = _BLOCK.findall((ROOT / "README.md").read_text(encoding="utf-8"))
-    assert {kind for kind, _ in blocks} == {"console", "python"}
+    kinds = {block.kind for block in blocks_of(ROOT / "README.md")}
+    assert kinds >= {"console", "python"}
+
+
+@pytest.mark.parametrize("document", LINKING, ids=lambda path: str(path.relative_to(ROOT)))
+def test_links_within_the_project_lead_somewhere(document):
+    text = FENCE.sub("", document.read_text(encoding="utf-8"))
+    for link in re.findall(r"\]\(([^)\s]+)\)", text):
+        if re.match(r"[a-z]+:|#", link):
+            continue
+        assert (document.parent / link.partition("#")[0]).exists(), f"{document.name}: no {link}"

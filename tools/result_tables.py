@@ -1,0 +1,200 @@
+"""Tables of the documentation, made from benchmarks/results/*.json: nothing measured is typed by hand."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from statistics import mean
+from typing import Any
+
+RESULTS = Path(__file__).resolve().parents[1] / "benchmarks" / "results"
+Table = Callable[[], str]
+
+
+def table_named(name: str) -> str:
+    """The Markdown table of a name; where its results are not there yet, a sentence that says so."""
+    try:
+        return _TABLES[name]()
+    except FileNotFoundError as missing:
+        return f"*Not measured yet: there is no {Path(missing.filename).name}.*"
+
+
+def _results(name: str) -> Any:
+    return json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))
+
+
+def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    rule = "|---|" + "---:|" * (len(header) - 1)
+    return "\n".join([_row(header), rule, *map(_row, rows)])
+
+
+def _row(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _seconds(value: float) -> str:
+    if value < 1:
+        return f"{value * 1e3:.3g} ms"
+    return f"{value:.2f} s" if value < 10 else f"{value:.1f} s"
+
+
+def _times(value: float) -> str:
+    return f"{value:.1f}x" if value >= 10 else f"{value:.2f}x"
+
+
+def _cpu(lines: Sequence[Mapping[str, Any]]) -> float:
+    return mean(line["cpu"] for line in lines)
+
+
+def machine() -> str:
+    """One sentence on where the numbers come from."""
+    found = _results("learning")["machine"]
+    return (
+        f"Measured on {found['cores']} cores ({found['processor']}), {found['memory_gb']} GB of memory, "
+        f"{found['system']}, Python {found['python']}."
+    )
+
+
+def learning() -> str:
+    """CPU of a whole fit next to the jars."""
+    results = _results("learning")
+    systems = list(dict.fromkeys(system for case in results["jars"].values() for system in case))
+    rows = []
+    for case, presets in results["hornbeam"].items():
+        ours = _cpu(presets["default"])
+        row = [case, _seconds(ours), f"{max(line['peak'] for line in presets['default']) / 1e6:.0f} MB"]
+        for system in systems:
+            row.append(_other(results["jars"].get(case, {}).get(system), ours))
+        rows.append(row)
+    return _table(["data", "hornbeam", "peak", *systems], rows)
+
+
+def _other(lines: Sequence[Mapping[str, Any]] | None, ours: float) -> str:
+    if not lines:
+        return "-"
+    failed = [line["outcome"] for line in lines if line["outcome"] != "done"]
+    return failed[0] if failed else f"{_times(_cpu(lines) / ours)}"
+
+
+def counting() -> str:
+    """CPU per count, next to SQL and to bare sparse products."""
+    rows = [
+        [
+            f"{line['body']}<br>`{line['clause'].partition(':- ')[2].rstrip('.')}`",
+            line["world"],
+            _seconds(line["hornbeam"]["cpu"]),
+            _times(line["hornbeam_over_scipy"]),
+            _times(line["sql_over_hornbeam"]),
+        ]
+        for line in _results("counting")["bodies"]
+    ]
+    return _table(["body", "world", "hornbeam", "hornbeam / scipy", "SQL / hornbeam"], rows)
+
+
+def sql() -> str:
+    """CPU per count inside DuckDB, next to the join somebody would write."""
+    rows = [
+        [
+            line["body"],
+            line["world"],
+            _seconds(line["duckdb"]),
+            _times(line["naive"] / line["duckdb"]),
+            _times(line["duckdb"] / line["memory"]),
+        ]
+        for line in _results("sql")["joins"]
+    ]
+    return _table(["body", "world", "duckdb engine", "plain join / duckdb", "duckdb / memory"], rows)
+
+
+def loading() -> str:
+    """CPU of reading files."""
+    rows = [
+        [line["name"], f"{line['atoms']:,}", _seconds(line["cpu"]), _seconds(line["cpu"] / line["atoms"] * 1e6)]
+        for line in _results("loading")["loads"]
+    ]
+    return _table(["data", "facts and examples", "CPU", "per million"], rows)
+
+
+def learning_against_jars() -> str:
+    """CPU of learning of the jars, as multiples of ours, where both were run."""
+    results = _results("learning")
+    systems = list(dict.fromkeys(system for case in results["jars"].values() for system in case))
+    rows = []
+    for case, others in results["jars"].items():
+        ours = _cpu(results["hornbeam"][case]["default"])
+        rows.append([case, *(_other(others.get(system), ours) for system in systems)])
+    return _table(["data", *systems], rows)
+
+
+def quality_against_jars() -> str:
+    """Held-out scores of the jars and of our learners on the same folds."""
+    lines = [(each["data"], each["system"], each) for each in _results("others")["jars"]]
+    for (data, learner), found in _scores_of_learners().items():
+        means = {name: mean(line[name] for line in found) for name in ("auc_roc", "auc_pr", "log_loss")}
+        lines.append((data, f"hornbeam `{learner}`", means))
+    order = list(dict.fromkeys(data for data, _, _ in lines))
+    rows = [
+        [data, system, *(f"{scores[name]:.3f}" for name in ("auc_roc", "auc_pr", "log_loss"))]
+        for data, system, scores in sorted(lines, key=lambda line: order.index(line[0]))
+    ]
+    return _table(["data", "system", "AUC-ROC", "AUC-PR", "log-loss"], rows)
+
+
+def flattening() -> str:
+    """AUC-ROC and AUC-PR of flattened tables and what learns from them, with the CPU of both."""
+    found = _results("others")["flattening"]
+    rows = [
+        [line["system"], *(_scores_and_cpu(*each) for each in zip(line["scores"], line["cpu"], strict=True))]
+        for line in found["rows"]
+    ]
+    return _table(["AUC-ROC / AUC-PR (CPU)", *found["data"]], rows)
+
+
+def _scores_and_cpu(scores: Sequence[float] | None, cpu: float) -> str:
+    return "-" if scores is None else f"{scores[0]:.3f} / {scores[1]:.3f} ({cpu:.1f} s)"
+
+
+def _scores_of_learners() -> dict[tuple[str, str], list[Mapping[str, float]]]:
+    """The lines of each fold and seed, by data and learner."""
+    scores: dict[tuple[str, str], list[Mapping[str, float]]] = {}
+    for name, line in _results("baselines")["rows"].items():
+        # "UW-CSE rdn-boost fold1 0": the data's name may hold blanks, the others may not.
+        data, learner, _, _ = name.rsplit(" ", 3)
+        scores.setdefault((data, learner), []).append(line)
+    return scores
+
+
+def learners() -> str:
+    """Held-out quality of the learners that this package has beside its own."""
+    scores = _scores_of_learners()
+    rows = [
+        [
+            data,
+            f"`{learner}`",
+            *(f"{mean(line[score] for line in lines):.3f}" for score in ("auc_roc", "auc_pr", "log_loss")),
+            _seconds(mean(line["fit_cpu"] for line in lines)),
+        ]
+        for (data, learner), lines in sorted(scores.items())
+    ]
+    return _table(["data", "learner", "AUC-ROC", "AUC-PR", "log-loss", "CPU of a fit"], rows)
+
+
+def start_up() -> str:
+    """What it costs to start at all."""
+    found = _results("learning")["start_up"]
+    return "Start-up, CPU: " + ", ".join(f"`{name}` {_seconds(cpu)}" for name, cpu in found.items()) + "."
+
+
+_TABLES: Mapping[str, Table] = {
+    "machine": machine,
+    "learning": learning,
+    "counting": counting,
+    "sql": sql,
+    "loading": loading,
+    "learners": learners,
+    "learning against jars": learning_against_jars,
+    "quality against jars": quality_against_jars,
+    "flattening": flattening,
+    "start-up": start_up,
+}

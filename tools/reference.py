@@ -1,7 +1,7 @@
 """References written from the program itself: docs/command-line.md and docs/options.md.
 
-    python tools/reference.py            writes them
-    python tools/reference.py --check    fails where one is stale
+python tools/reference.py            writes them
+python tools/reference.py --check    fails where one is stale
 """
 
 from __future__ import annotations
@@ -27,25 +27,26 @@ COMMAND_LINE = """\
 
 <!-- Written by tools/reference.py: change the help texts in src/hornbeam/cli and run `make reference`. -->
 
-Every verb mirrors a Python call. Results go to stdout, notes and errors to stderr. Exit status: 0 done, 2 a user's
-error (one sentence says what to do; `--debug` shows the traceback), 130 interrupted, what was done is kept.
+Every verb mirrors a Python call. Results go to stdout, notes and errors to stderr. Exit status: 0 done, 2 a
+user's error (one sentence says what to do; `--debug` shows the traceback), 130 interrupted, what was done is
+kept.
 
-`DATA` is a folder of facts and examples, a folder of tables (CSV, Parquet), a DuckDB or SQLite file, or a PostgreSQL
-connection string.
+`DATA` is a folder of facts and examples, a folder of tables (CSV, Parquet), a DuckDB or SQLite file, or a
+PostgreSQL connection string.
 """
 OPTIONS = """\
 # Options and presets
 
-<!-- Written by tools/reference.py: change the classes of options in src/hornbeam and run `make reference`. -->
+<!-- Written by tools/reference.py: change the options in src/hornbeam and run `make reference`. -->
 
-What a learner may be told. In Python the options are parameters of the classifier, on the command line the flags beside
-them. A value outside its bound is refused with the option, the value and the bound; so is a flag that a learner does
-not have. All of them change what is learned, and all of them are in the model file.
+What a learner may be told. In Python the options are parameters of the classifier, on the command line the
+flags below them. A value outside its bound is refused with the option, the value and the bound; so is a flag
+that a learner does not have. All of them change what is learned, and all of them are in the model file.
 
 ## rlr: relational logistic regression
 
-`--preset`, or `preset=`, names a set of values for all options; an explicit option wins. `default` was chosen by
-cross-validation inside training data, `paper` is the algorithm as it was published.
+`--preset`, or `preset=`, names a set of values for all options; an explicit option wins. `default` was chosen
+by cross-validation inside training data, `paper` is the algorithm as it was published.
 """
 
 

@@ -63,10 +63,16 @@ def learning() -> str:
     rows = []
     for case, presets in results["hornbeam"].items():
         ours = _cpu(presets["default"])
-        row = [case, _seconds(ours), f"{max(line['peak'] for line in presets['default']) / 1e6:.0f} MB"]
-        for system in systems:
-            row.append(_other(results["jars"].get(case, {}).get(system), ours))
-        rows.append(row)
+        peak = max(line["peak"] for line in presets["default"])
+        others = results["jars"].get(case, {})
+        rows.append(
+            [
+                case,
+                _seconds(ours),
+                f"{peak / 1e6:.0f} MB",
+                *(_other(others.get(system), ours) for system in systems),
+            ]
+        )
     return _table(["data", "hornbeam", "peak", *systems], rows)
 
 
@@ -110,7 +116,12 @@ def sql() -> str:
 def loading() -> str:
     """CPU of reading files."""
     rows = [
-        [line["name"], f"{line['atoms']:,}", _seconds(line["cpu"]), _seconds(line["cpu"] / line["atoms"] * 1e6)]
+        [
+            line["name"],
+            f"{line['atoms']:,}",
+            _seconds(line["cpu"]),
+            _seconds(line["cpu"] / line["atoms"] * 1e6),
+        ]
         for line in _results("loading")["loads"]
     ]
     return _table(["data", "facts and examples", "CPU", "per million"], rows)

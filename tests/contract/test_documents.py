@@ -109,7 +109,7 @@ def test_the_blocks_of_a_document_run_as_shown(document, tmp_path, monkeypatch):
             assert agrees(text, printed), f"shown:\n{text}\nprinted:\n{printed}"
             printed = None
         else:
-            assert kind in ("", "text"), f"a block of kind {kind} is not run: give it a title, or call it text"
+            assert kind in ("", "text"), f"a block of {kind} is not run: give it a title, or call it text"
     assert not printed, f"printed, but not shown:\n{printed}"
 
 

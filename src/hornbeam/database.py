@@ -412,12 +412,12 @@ def build(
     (2, 2)
     """
     said = list(notices)
-    codes: dict[str, dict[str, int]] = {type_name: {} for type_name in schema.types()}
+    coder = _Coder(schema.types())
     for type_name, names in (ranges or {}).items():
-        _encode(names, codes.setdefault(type_name, {}))
+        coder.encode(names, type_name)
     coded_facts = {
         predicate: [
-            _encode(column, codes[type_name])
+            coder.encode(column, type_name)
             for column, type_name in zip(columns, _types(schema, predicate, len(columns)), strict=True)
         ]
         for predicate, columns in facts.items()
@@ -426,9 +426,9 @@ def build(
     for target, (given, labels) in (examples or {}).items():
         types = schema.types_of(target)
         columns = _example_columns(given, len(types))
-        keys = [_encode(column, codes[name]) for column, name in zip(columns, types, strict=True)]
+        keys = [coder.encode(column, name) for column, name in zip(columns, types, strict=True)]
         coded_examples[target] = (keys, labels)
-    populations = {type_name: Population(list(names)) for type_name, names in codes.items()}
+    populations = coder.populations()
     numbers = {
         type_name: numbers_of(populations[type_name].names, kind, type_name)
         for type_name, kind in schema.numeric.items()
@@ -487,16 +487,40 @@ def _types(schema: Schema, predicate: str, arity: int) -> tuple[str, ...]:
     return types
 
 
-def _encode(names: Iterable[str] | Coded, codes: dict[str, int]) -> Codes:
-    """The code of each name, new names being added to ``codes``."""
-    if isinstance(names, Coded):
-        found = _encode(names.names, codes)
-        if np.array_equal(found, np.arange(len(found))) and names.codes.dtype == np.int32:
-            # The codes are the same: of ten million rows that is forty million bytes less.
-            return names.codes
-        return found[names.codes]
-    give = codes.setdefault
-    return np.array([give(name, len(codes)) for name in names], dtype=np.int32)
+class _Coder:
+    """Codes of names by type, given as names come."""
+
+    def __init__(self, types: Iterable[str]) -> None:
+        self._codes: dict[str, dict[str, int]] = {type_name: {} for type_name in types}
+        self._done: dict[tuple[str, int], tuple[Sequence[str], Codes]] = {}
+
+    def encode(self, names: Iterable[str] | Coded, type_name: str) -> Codes:
+        """The code of each name; those that are new are added."""
+        if isinstance(names, Coded):
+            found = self._of_names(names.names, type_name)
+            if np.array_equal(found, np.arange(len(found))) and names.codes.dtype == np.int32:
+                # The codes are the same: of ten million rows that is forty million bytes less.
+                return names.codes
+            return found[names.codes]
+        if isinstance(names, list):
+            return self._of_names(names, type_name)
+        return self._given(names, type_name)
+
+    def _of_names(self, names: Sequence[str], type_name: str) -> Codes:
+        """As ``encode``; a list that several columns share is looked at once."""
+        key = type_name, id(names)
+        if key not in self._done:
+            # The list is kept, so that no other takes its place in memory.
+            self._done[key] = names, self._given(names, type_name)
+        return self._done[key][1]
+
+    def _given(self, names: Iterable[str], type_name: str) -> Codes:
+        codes = self._codes.setdefault(type_name, {})
+        give = codes.setdefault
+        return np.array([give(name, len(codes)) for name in names], dtype=np.int32)
+
+    def populations(self) -> dict[str, Population]:
+        return {type_name: Population(list(names)) for type_name, names in self._codes.items()}
 
 
 def merged_examples(

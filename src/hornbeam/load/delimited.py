@@ -24,17 +24,25 @@ from hornbeam.load.duckdb_tables import connection, text_of
 from hornbeam.load.files import read_text, reason
 from hornbeam.load.quoting import quoted
 from hornbeam.load.retype import NUMBER, as_domain, inferred, nearly_numbers
-from hornbeam.load.tables import Column, Domain, Table, number_column
+from hornbeam.load.tables import Column, Domain, Table, moment_column, number_column
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 _SEPARATORS = ",;\t|"
 _CHUNK = 1 << 20
+_NOT_A_TIME = np.iinfo(np.int64).min
+"""how NumPy keeps NaT"""
 _FIRST_LOOK = 1000
 _IS_WHOLE = "TRY_CAST({0} AS BIGINT)::VARCHAR IS NOT DISTINCT FROM {0}"
 # Whole numbers past int64 stay text: as floats they would lose their last digits.
 _IS_REAL = f"regexp_full_match({{0}}, '{NUMBER}|NaN') AND NOT regexp_full_match({{0}}, '-?[0-9]{{{{16,}}}}')"
+
+# Moments with an offset are left to Python, which heeds it.
+_IS_MOMENT = (
+    "regexp_full_match({0}, '[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}([T ]([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9]"
+    "([.][0-9]{{1,6}})?)?)?') AND {0} >= '0001' AND TRY_CAST({0} AS TIMESTAMP) IS NOT NULL"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,12 +107,17 @@ def columns_of_rows(
 ) -> tuple[dict[str, Column], list[Notice]]:
     """The columns of the table ``rows``; their domains are found out unless given.
 
-    Long columns of numbers are never text in Python.
+    Long columns of numbers and moments are never text in Python.
     """
     used = [number for number, name in enumerate(names) if name not in unused]
-    numeric = [n for n in used if domains is None or domains[names[n]] is Domain.NUMBER]
-    whole = _where_all(made, numeric, _IS_WHOLE)
-    real = _where_all(made, [number for number in numeric if number not in whole], _IS_REAL)
+
+    def open_to(domain: Domain, *taken: list[int]) -> list[int]:
+        rest = [number for number in used if not any(number in numbers for numbers in taken)]
+        return [number for number in rest if domains is None or domains[names[number]] is domain]
+
+    whole = _where_all(made, open_to(Domain.NUMBER), _IS_WHOLE)
+    real = _where_all(made, open_to(Domain.NUMBER, whole), _IS_REAL)
+    moments = _where_all(made, open_to(Domain.MOMENT, whole, real), _IS_MOMENT)
     found: dict[str, Column] = {}
     notices = []
     for number in used:
@@ -114,6 +127,11 @@ def columns_of_rows(
             query = f"SELECT CAST({quoted(f'c{number}')} AS {wanted}) AS value FROM rows"
             array = made.execute(query).fetchnumpy()["value"]
             found[name] = number_column(name, np.ma.getdata(array), np.ma.getmaskarray(array))
+            continue
+        if number in moments:
+            query = f"SELECT epoch_us(CAST({quoted(f'c{number}')} AS TIMESTAMP)) AS value FROM rows"
+            array = made.execute(query).fetchnumpy()["value"]
+            found[name] = moment_column(name, np.ma.filled(array, _NOT_A_TIME).view("datetime64[us]"))
             continue
         text = text_of(made, "rows", f"c{number}")
         column = Column(name, text.domain, text.values, text.codes)

@@ -27,6 +27,7 @@ from hornbeam.load.tables import (
     coded_text,
     moment_column,
     number_column,
+    text_column,
 )
 
 if TYPE_CHECKING:
@@ -42,6 +43,8 @@ _LONG_NUMBERS = ("DECIMAL", "HUGEINT", "UHUGEINT")
 """numbers that int64 and float64 may not hold: read as text, then as the numbers they are"""
 _TEXTS = ("VARCHAR", "ENUM", "UUID")
 _MOMENTS = ("DATE", "TIMESTAMP")
+_ROWS_PER_WORD = 5
+"""with fewer rows for each different word, text is coded here and not by DuckDB"""
 
 
 @contextmanager
@@ -170,18 +173,24 @@ def _typed(column: str, type_name: str, array: Any) -> Column:
 def text_of(made: DuckDBPyConnection, source: str, column: str) -> Column:
     """A column as text, coded by DuckDB; empty text is missing."""
     text = f"nullif(CAST({quoted(column)} AS VARCHAR), '')"
+    count = f"SELECT count({text}), approx_count_distinct({text}) FROM {source}"
+    rows, distinct = made.execute(count).fetchall()[0]
+    if distinct * _ROWS_PER_WORD > rows:
+        # Most rows have a word of their own: coding them there would cost more than fetching them all.
+        words = made.execute(f"SELECT {text} AS word FROM {source}").fetchnumpy()["word"]
+        return text_column(column, np.ma.filled(words, None).tolist())
     try:
         made.execute(
             f"CREATE TYPE words AS ENUM (SELECT DISTINCT {text} FROM {source} WHERE {text} IS NOT NULL)"
         )
-        words = made.execute("SELECT unnest(enum_range(NULL::words)) AS word").fetchnumpy()["word"].tolist()
+        names = made.execute("SELECT unnest(enum_range(NULL::words)) AS word").fetchnumpy()["word"].tolist()
         codes = made.execute(f"SELECT enum_code(CAST({text} AS words)) AS code FROM {source}").fetchnumpy()[
             "code"
         ]
     finally:
         made.execute("DROP TYPE IF EXISTS words")
-    codes = np.ma.filled(codes.astype(np.int64), len(words))
-    return coded_text(column, words, codes)
+    codes = np.ma.filled(codes.astype(np.int64), len(names))
+    return coded_text(column, names, codes)
 
 
 def _literal(path: Path) -> str:

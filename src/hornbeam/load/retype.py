@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from datetime import datetime
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from hornbeam.database import Notice
 from hornbeam.errors import DataError, plural
@@ -16,8 +18,9 @@ NUMBER = r"-?(0|[1-9][0-9]*)([.][0-9]+)?([eE][-+]?[0-9]+)?"
 """A number without leading zeros: 01234 is a code of some kind, not a number."""
 _CLOCK = r"[0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]{1,6})?)?"
 _MOMENT = rf"[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}([T ]{_CLOCK}(Z|[+-][0-9]{{2}}(:?[0-9]{{2}})?)?)?"
-_FEW = 0.1
-"""A column is nearly numbers if fewer of its rows than this share are not."""
+_FIRST_LOOK = 1000
+_FEW, _MANY = 0.1, 0.5
+"""A column is nearly numbers if fewer of its rows than this share are not; far from it with so many."""
 
 
 def inferred(column: Column) -> Column:
@@ -43,17 +46,25 @@ def nearly_numbers(column: Column) -> Notice | None:
     """What to say of a column of text that but for a few values would be one of numbers."""
     if column.domain is not Domain.TEXT:
         return None
-    strange = np.array([not _can(_read_number, word) for word in column.values], dtype=bool)
-    if not strange.any() or strange.all():
+    sizes = np.bincount(column.codes[column.codes != MISSING], minlength=column.n_values)
+    every = max(column.n_values // _FIRST_LOOK, 1)
+    look = _strange(column.values[::every])
+    if sizes[::every][look].sum() >= _MANY * sizes[::every].sum():
+        # Most columns of text are nothing like numbers, which a few words tell.
         return None
-    rows = int(np.bincount(column.codes[column.codes != MISSING], minlength=len(strange))[strange].sum())
-    if rows >= _FEW * (len(column) - column.n_missing):
+    strange = look if every == 1 else _strange(column.values)
+    rows = int(sizes[strange].sum())
+    if not rows or rows >= _FEW * sizes.sum():
         return None
     return Notice(
         f'column "{column.name}" is taken as text, because {plural(rows, "value")} of {len(column):,} '
         f'{"is" if rows == 1 else "are"} no number (first: "{column.values[strange][0]}"); where that stands '
         'for no value, say so by missing = ["..."] in schema.toml.'
     )
+
+
+def _strange(words: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+    return np.array([not _can(_read_number, word) for word in words], dtype=bool)
 
 
 def as_domain(column: Column, domain: Domain, date_format: str | None = None) -> Column:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from datetime import date, datetime
 from enum import Enum
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -168,10 +168,14 @@ def text_column(name: str, words: Iterable[str | None]) -> Column:
     >>> text_column("city", ["Rome", "", None, "Bonn", "Rome"]).codes.tolist()
     [1, -1, -1, 0, 1]
     """
-    first_codes: dict[str, int] = {}
-    give = first_codes.setdefault
-    codes = np.array([give(w, len(first_codes)) if w else MISSING for w in words], dtype=np.int32)
-    return coded_text(name, list(first_codes), codes)
+    words = list(words)
+    found = set(words)
+    found -= {None, ""}
+    values = sorted(cast("set[str]", found))
+    places: dict[str | None, int] = dict(zip(values, range(len(values)), strict=True))
+    places[None] = places[""] = MISSING
+    codes = np.fromiter(map(places.__getitem__, words), dtype=np.int32, count=len(words))
+    return Column(name, Domain.TEXT, _objects(values), codes)
 
 
 def coded_text(name: str, words: Sequence[str], codes: npt.NDArray[Any]) -> Column:
@@ -179,9 +183,13 @@ def coded_text(name: str, words: Sequence[str], codes: npt.NDArray[Any]) -> Colu
     order = sorted(range(len(words)), key=words.__getitem__)
     places = np.full(len(words) + 1, MISSING, dtype=np.int32)
     places[order] = np.arange(len(words), dtype=np.int32)
+    return Column(name, Domain.TEXT, _objects([words[position] for position in order]), places[codes])
+
+
+def _objects(words: list[str]) -> npt.NDArray[Any]:
     values = np.empty(len(words), dtype=object)
-    values[:] = [words[position] for position in order]
-    return Column(name, Domain.TEXT, values, places[codes])
+    values[:] = words
+    return values
 
 
 def value_column(name: str, values: Sequence[object]) -> tuple[Column, Notice | None]:

@@ -18,7 +18,7 @@ export OMP_NUM_THREADS := 1
 export PYTHONNOUSERSITE := 1
 unexport PYTHONPATH PYTHONHOME
 
-.PHONY: help setup demo docs reference test lint test-long fuzz bench bench-counting bench-learning bench-loading bench-tables format pins clean
+.PHONY: help setup demo docs reference test lint test-long fuzz bench bench-counting bench-learning bench-loading bench-tables reproduce format pins clean
 
 help:
 	@echo 'make demo            learn from a generated world, score, explain'
@@ -28,6 +28,7 @@ help:
 	@echo 'make test-long       the property tests with 100,000 cases'
 	@echo 'make fuzz            coverage-guided fuzzing of every reader of text, 10 minutes each (SECONDS=600)'
 	@echo 'make bench           all benchmarks; writes benchmarks/README.md (also bench-counting, bench-learning, bench-loading, bench-tables)'
+	@echo 'make reproduce       the published study; rows that are there are kept; writes docs/reproduction'
 	@echo 'make format          put the sources into the house format'
 	@echo 'make pins            write constraints.txt from the environment in use'
 	@echo 'make clean           remove everything that was made'
@@ -75,6 +76,9 @@ bench: bench-counting bench-loading bench-tables bench-learning
 
 bench-counting bench-learning bench-loading bench-tables: bench-%: $(STAMP)
 	$(BIN)/python benchmarks/bench_$*.py
+
+reproduce: $(STAMP)
+	$(BIN)/hornbeam reproduce --out docs/reproduction
 
 format: $(STAMP)
 	$(BIN)/ruff format .

@@ -31,6 +31,7 @@ def test_the_verbs_are_these():
         "modes",
         "predict",
         "report",
+        "reproduce",
         "show",
         "sql",
     ]

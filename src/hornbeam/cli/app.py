@@ -13,6 +13,7 @@ import typer
 
 from hornbeam.cli import export, learn, look, pages, use
 from hornbeam.cli.data_sets import datasets
+from hornbeam.cli.reproduce import reproduce
 from hornbeam.errors import HornbeamError
 from hornbeam.version import __version__
 
@@ -40,6 +41,7 @@ for verb in (
     look.modes,
     look.inspect,
     export.sql,
+    reproduce,
     learn.demo,
 ):
     app.command()(verb)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from hornbeam.history import Record
@@ -67,3 +67,28 @@ def download_progress() -> Iterator[Callable[[int, int | None], None] | None]:
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("", total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+@contextmanager
+def run_progress() -> Iterator[Callable[[int, int, dict[str, Any]], None] | None]:
+    """On a terminal, a bar that moves with each run of a study; otherwise nothing."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (
+        TextColumn("run {task.completed}/{task.total}"),
+        BarColumn(bar_width=20),
+        TimeElapsedColumn(),
+        TextColumn("{task.fields[last]}", markup=False),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=None, last="")
+
+        def on_row(done: int, total: int, row: dict[str, Any]) -> None:
+            last = f"{row['method']} on {row['task']}, fold {row['fold']}"
+            bar.update(task, completed=done, total=total, last=last)
+
+        yield on_row

@@ -45,7 +45,15 @@ class SmokersWorld:
     seed: int
 
 
-Layout = FoldFolders | OneFolder | RatingTables | SmokersWorld
+@dataclass(frozen=True, slots=True)
+class UniversityWorld:
+    """A generated university; pairs of a student and a professor are dealt into folds."""
+
+    n_departments: int
+    seed: int
+
+
+Layout = FoldFolders | OneFolder | RatingTables | SmokersWorld | UniversityWorld
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +71,7 @@ class DataSet:
     licence: str = ""
     url: str = ""
     """the public archive; empty where none is known that could be fetched"""
-    files: Mapping[str, str] = field(default_factory=dict)
+    files: Mapping[str, str] = field(default_factory=dict, hash=False)
     """the SHA-256 of each file, by its path in the folder"""
 
 
@@ -85,7 +93,7 @@ def _srlearn(
 def data_sets() -> Mapping[str, DataSet]:
     """Every data set by name."""
     each = (
-        DataSet("smokes", "Smokes-Cancer-Friends, generated", "cancer", 4, SmokersWorld(4000, seed=0)),
+        DataSet("smokes", "Smokes-Cancer-Friends", "cancer", 4, SmokersWorld(4000, seed=0)),
         _srlearn("imdb", "IMDB", "workedunder", 5, FoldFolders("Fold{}"), url=""),
         _srlearn("uwcse", "UW-CSE, by research area", "advisedby", 5, FoldFolders("fold{}")),
         DataSet(

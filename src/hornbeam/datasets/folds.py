@@ -12,10 +12,17 @@ import numpy as np
 import numpy.typing as npt
 
 from hornbeam.database import Database
-from hornbeam.datasets.catalogue import DataSet, FoldFolders, OneFolder, RatingTables, SmokersWorld
+from hornbeam.datasets.catalogue import (
+    DataSet,
+    FoldFolders,
+    OneFolder,
+    RatingTables,
+    SmokersWorld,
+    UniversityWorld,
+)
 from hornbeam.datasets.movielens import as_facts
 from hornbeam.errors import OptionError
-from hornbeam.generate import smokers
+from hornbeam.generate import smokers, university
 from hornbeam.load import load
 
 
@@ -33,6 +40,8 @@ def fold_of(data: DataSet, number: int, folder: Path | None) -> Fold:
     match data.layout:
         case SmokersWorld(n_persons, seed):
             return dealt(smokers(n_persons, seed), data.target, data.n_folds, number)
+        case UniversityWorld(n_departments, seed):
+            return dealt(university(n_departments, seed), data.target, data.n_folds, number)
         case RatingTables():
             assert folder is not None
             return dealt(_movielens(folder), data.target, data.n_folds, number)

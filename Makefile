@@ -18,7 +18,7 @@ export OMP_NUM_THREADS := 1
 export PYTHONNOUSERSITE := 1
 unexport PYTHONPATH PYTHONHOME
 
-.PHONY: help setup demo docs reference test lint test-long fuzz bench bench-counting bench-learning bench-loading bench-tables reproduce format pins clean
+.PHONY: help setup demo docs reference test lint test-long fuzz bench bench-counting bench-learning bench-loading bench-tables bench-report reproduce format pins clean
 
 help:
 	@echo 'make demo            learn from a generated world, score, explain'
@@ -27,7 +27,7 @@ help:
 	@echo 'make reference       write the references of the command line and of options'
 	@echo 'make test-long       the property tests with 100,000 cases'
 	@echo 'make fuzz            coverage-guided fuzzing of every reader of text, 10 minutes each (SECONDS=600)'
-	@echo 'make bench           all benchmarks; writes benchmarks/README.md (also bench-counting, bench-learning, bench-loading, bench-tables)'
+	@echo 'make bench           all benchmarks; writes benchmarks/README.md (also bench-counting, bench-learning, bench-loading, bench-tables, bench-report)'
 	@echo 'make reproduce       the published study; rows that are there are kept; writes docs/reproduction'
 	@echo 'make format          put the sources into the house format'
 	@echo 'make pins            write constraints.txt from the environment in use'
@@ -72,9 +72,9 @@ SECONDS := 600
 fuzz: $(STAMP)
 	@for target in $(FUZZED); do $(BIN)/python fuzz/run.py $$target --seconds $(SECONDS) --record || exit 1; done
 
-bench: bench-counting bench-loading bench-tables bench-learning
+bench: bench-counting bench-loading bench-tables bench-learning bench-report
 
-bench-counting bench-learning bench-loading bench-tables: bench-%: $(STAMP)
+bench-counting bench-learning bench-loading bench-tables bench-report: bench-%: $(STAMP)
 	$(BIN)/python benchmarks/bench_$*.py
 
 reproduce: $(STAMP)

@@ -43,6 +43,10 @@ def pairs(rows: Iterable[tuple[str, Child]]) -> Markup:
 
 def figure(drawn: Figure, class_: str = "") -> Markup:
     """A figure with its caption and, to be opened, its numbers."""
+    # What may have to be scrolled must be within reach of the keyboard.
+    scrolled: dict[str, str | None] = {"tabindex": None, "role": None, "aria_label": None}
+    if "wide" in class_:
+        scrolled = {"tabindex": "0", "role": "region", "aria_label": f"Drawing of {drawn.title}"}
     numbers = element(
         "details",
         element("summary", "The numbers", element("span", f" of {drawn.title}", class_="quiet-reader")),
@@ -58,7 +62,7 @@ def figure(drawn: Figure, class_: str = "") -> Markup:
     return element(
         "figure",
         element("h3", drawn.title),
-        element("div", drawn.svg(), class_="canvas"),
+        element("div", drawn.svg(), class_="canvas", **scrolled),
         element("figcaption", drawn.caption),
         numbers if drawn.rows else None,
         class_=class_ or None,

@@ -52,10 +52,10 @@
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", nameTheme);
   nameTheme();
 
-  // --- on paper everything is open
+  // --- on paper the numbers of plots are open
 
   const opened = new Set();
-  addEventListener("beforeprint", () => document.querySelectorAll("details:not([open])").forEach((each) => { each.open = true; opened.add(each); }));
+  addEventListener("beforeprint", () => document.querySelectorAll("figure details:not([open])").forEach((each) => { each.open = true; opened.add(each); }));
   addEventListener("afterprint", () => { opened.forEach((each) => { each.open = false; }); opened.clear(); });
 
   // --- what a threshold does
@@ -82,7 +82,6 @@
     { id: "name", title: "example", number: false, value: (row) => names[row] },
     { id: "label", title: "label", number: true, value: (row) => data.label[row] },
     { id: "probability", title: "probability", number: true, value: (row) => data.probability[row] },
-    { id: "logOdds", title: "log-odds", number: true, value: (row) => data.logOdds[row] },
   ];
   const names = Array.from({ length: size }, (_, row) => data.names.map((column) => column[row]).join(", "));
   const lower = names.map((name) => name.toLowerCase());
@@ -133,9 +132,8 @@
       const cells = columns.map((column) => {
         if (column.id === "name") return make("td", { class: "name" }, make("button", { type: "button", title: names[row] }, names[row]));
         if (column.id === "label") return make("td", { class: `number ${labelClass(data.label[row])}` }, labelText(data.label[row]));
-        if (column.id === "probability") return make("td", { class: "number" }, data.probability[row].toFixed(4));
         if (column.id === "cutoff") return make("td", { class: "number" }, data.cutoff[row]);
-        return make("td", { class: "number" }, signed(data.logOdds[row]));
+        return make("td", { class: "number" }, data.probability[row].toFixed(4));
       });
       return make("tr", { "data-row": row, "aria-current": row === state.chosen ? "true" : null }, cells);
     }));

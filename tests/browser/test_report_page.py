@@ -1,0 +1,326 @@
+"""Reports in a real browser, opened from a file with the network off, as people open them."""
+
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hornbeam import boost
+from hornbeam.clauses import Atom, Clause
+from hornbeam.database import Database, build
+from hornbeam.engines.registry import open_engine
+from hornbeam.evaluate import evaluate
+from hornbeam.explain import explain
+from hornbeam.generate import university
+from hornbeam.model import Model, WeightedClause
+from hornbeam.options import fit_options
+from hornbeam.report import About, report
+from hornbeam.schema import Schema
+
+CHROMIUM = shutil.which("chromium")
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on the PATH (apt-get install chromium)")
+
+TARGET = "advisedby"
+EVIL = [
+    "<script>document.title='run'</script>",
+    "</script><script>document.title='run'</script>",
+    "<img src=x onerror=\"document.title='run'\">",
+    "\"quoted\" & 'quoted' \\ `back` ${document.title='run'}",
+    "emoji 🌳 and \u2028 lines \u202e turned",
+    "x" * 300,
+    "{{data}}",
+]
+
+
+@pytest.fixture(scope="module")
+def browser():
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as play:
+        # Tests may run as root, for whom there is no sandbox.
+        browser = play.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+class Tab:
+    """A page opened from a file, and everything that went wrong in it."""
+
+    def __init__(self, browser, path: Path, **options) -> None:
+        self.context = browser.new_context(
+            offline=True, viewport={"width": 1200, "height": 900}, reduced_motion="reduce", **options
+        )
+        self.page = self.context.new_page()
+        self.problems: list[str] = []
+        self.asked: list[str] = []
+        self.page.on("console", lambda said: self.problems.append(f"{said.type}: {said.text}"))
+        self.page.on("pageerror", lambda error: self.problems.append(str(error)))
+        self.page.on("request", lambda request: self.asked.append(request.url))
+        self.page.goto(path.as_uri())
+
+
+@pytest.fixture
+def open_tab(browser) -> Iterator:
+    tabs: list[Tab] = []
+
+    def open_tab(path: Path, **options) -> Tab:
+        tabs.append(Tab(browser, path, **options))
+        return tabs[-1]
+
+    yield open_tab
+    for tab in tabs:
+        tab.context.close()
+
+
+class World:
+    """A model on data, its report, and what the report must say."""
+
+    def __init__(self, folder: Path) -> None:
+        training, self.database = university(n_departments=4, seed=0), university(n_departments=4, seed=1)
+        examples = training.examples_of(TARGET)
+        options = fit_options(n_steps=8, max_literals=2)
+        fitted = boost.fit(open_engine("memory", training), examples.keys, examples.labels, TARGET, options)
+        self.model = fitted.model
+        self.engine = open_engine("memory", self.database)
+        self.examples = self.database.examples_of(TARGET)
+        self.probabilities = self.model.probabilities(self.engine, self.examples.keys)
+        self.path = folder / "report.html"
+        about = About("a university", "test", history=fitted.history.as_dict(), phases=(("load", 0.25),))
+        report(self.model, self.engine, self.examples, about).save(self.path)
+
+    def name(self, place: int) -> list[str]:
+        return self.database.names_of(TARGET, self.examples.keys[[place]])[0].tolist()
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory) -> World:
+    return World(tmp_path_factory.mktemp("report"))
+
+
+def number(text: str) -> float:
+    return float(text.replace("−", "-").replace(",", "").replace("+", ""))
+
+
+def first_cells(page, column: int) -> list[str]:
+    return page.locator(f"#table tbody tr td:nth-child({column})").all_inner_texts()
+
+
+def test_it_opens_without_network_and_without_complaint(world, open_tab):
+    tab = open_tab(world.path)
+    assert tab.page.title() == "advisedby: model report"
+    assert tab.page.locator("h1").inner_text() == "advisedby(A, B)"
+    assert tab.problems == []
+    assert tab.asked == [world.path.as_uri()]
+
+
+def test_the_scores_are_the_models(world, open_tab):
+    page = open_tab(world.path).page
+    scores = evaluate(world.examples.labels, world.probabilities)
+    shown = dict(
+        zip(
+            page.locator("#summary .tiles dt").all_inner_texts(),
+            page.locator("#summary .tiles b").all_inner_texts(),
+            strict=True,
+        )
+    )
+    assert shown == {
+        "AUC-ROC": f"{scores.auc_roc:.4f}",
+        "AUC-PR": f"{scores.auc_pr:.4f}",
+        "AUC-PR 2:1": f"{scores.auc_pr_2to1:.4f}",
+        "Log-loss": f"{scores.log_loss:.4f}",
+        "Brier": f"{scores.brier:.4f}",
+    }
+
+
+def test_every_clause_is_there_with_its_weights(world, open_tab):
+    page = open_tab(world.path).page
+    for place, weighted in enumerate(world.model.compact().clauses, start=1):
+        item = page.locator(f"#part-{place}")
+        assert item.locator(".logic").inner_text().replace(" ", "") == str(weighted.clause).replace(" ", "")
+        shown = item.locator(".weights").inner_text().strip("[]").split(", ")
+        assert list(map(number, shown)) == pytest.approx(weighted.weights, rel=1e-3)
+
+
+def test_the_table_is_sorted_by_mouse_and_keyboard(world, open_tab):
+    page = open_tab(world.path).page
+    highest = np.sort(world.probabilities)[::-1]
+    assert first_cells(page, 3) == [f"{value:.4f}" for value in highest[:25]]
+    head = page.locator("#table thead th").nth(2)
+    assert head.get_attribute("aria-sort") == "descending"
+    head.locator("button").click()
+    assert head.get_attribute("aria-sort") == "ascending"
+    assert first_cells(page, 3) == [f"{value:.4f}" for value in np.sort(world.probabilities)[:25]]
+    page.locator("#table thead th").nth(0).locator("button").focus()
+    page.keyboard.press("Enter")
+    names = sorted(", ".join(world.name(place)) for place in range(len(world.examples)))
+    assert first_cells(page, 1) == names[:25]
+
+
+def test_the_table_is_filtered_and_turned(world, open_tab):
+    page = open_tab(world.path).page
+    total = len(world.examples)
+    page.locator("#label").select_option("1")
+    positives = int(world.examples.labels.sum())
+    assert page.locator("#found").inner_text() == f"{positives} of {total:,} examples"
+    page.locator("#label").select_option("")
+    name = world.name(7)[0]
+    page.locator("#find").fill(f"{name.upper()}, ")
+    matching = sum(f"{name}, " in ", ".join(world.name(place)) for place in range(total))
+    assert page.locator("#found").inner_text() == f"{matching} of {total:,} examples"
+    page.locator("#find").fill("")
+    page.locator("#wrong").check()
+    wrong = int(((world.probabilities >= 0.5) != (world.examples.labels == 1)).sum())
+    assert page.locator("#found").inner_text() == f"{wrong} of {total:,} examples"
+    page.locator("#wrong").uncheck()
+    page.locator("#next").click()
+    second = np.sort(world.probabilities)[::-1][25:50]
+    assert first_cells(page, 3) == [f"{value:.4f}" for value in second]
+
+
+def test_an_example_opens_with_the_models_explanation(world, open_tab):
+    page = open_tab(world.path).page
+    place = int(world.probabilities.argsort()[-3])
+    name = world.name(place)
+    page.locator("#find").fill(", ".join(name))
+    page.locator("#table tbody tr").first.click()
+    expected = explain(world.model, world.engine, world.examples.keys[place], name)
+    assert page.locator("#why h3").inner_text() == f"advisedby({', '.join(name)})"
+    assert page.locator("#why .verdict b").inner_text() == f"{expected.probability:.4f}"
+    rows = page.locator("#why .fall-row:not(.head)")
+    adds = [number(text) for text in rows.locator(".adds").all_inner_texts()]
+    telling = [reason for reason in expected.reasons if reason.contribution]
+    assert adds[0] == pytest.approx(expected.prior, rel=1e-3)
+    assert adds[1 : 1 + len(telling)] == pytest.approx([each.contribution for each in telling], rel=1e-3)
+    assert adds[-1] == pytest.approx(expected.log_odds, rel=1e-3)
+    for reason, row in zip(telling, rows.all()[1:], strict=False):
+        text = row.inner_text()
+        if reason.variables:
+            assert f"true {reason.true:,}, false {reason.false:,}" in text
+        for values in reason.groundings[:4]:
+            assert ", ".join(values) in text
+
+
+def test_an_example_is_opened_by_keyboard_alone(world, open_tab):
+    page = open_tab(world.path).page
+    page.locator("#table tbody button").first.focus()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    place = int(np.argsort(-world.probabilities, kind="stable")[2])
+    assert page.locator("#why h3").inner_text() == f"advisedby({', '.join(world.name(place))})"
+    assert page.evaluate("document.activeElement.id") == "why"
+    page.keyboard.press("Escape")
+    assert page.evaluate("document.activeElement.textContent") == ", ".join(world.name(place))
+
+
+def test_a_threshold_tells_what_it_does(world, open_tab):
+    page = open_tab(world.path).page
+    slider = page.locator("#threshold")
+    slider.focus()
+    for _ in range(20):
+        page.keyboard.press("ArrowRight")
+    found = world.probabilities >= 0.70
+    positive = world.examples.labels == 1
+    assert page.locator("#threshold-value").inner_text() == "0.70"
+    assert page.locator("#at-tp").inner_text() == f"{int((found & positive).sum()):,}"
+    assert page.locator("#at-fp").inner_text() == f"{int((found & ~positive).sum()):,}"
+    assert page.locator("#at-fn").inner_text() == f"{int((~found & positive).sum()):,}"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1200, 390])
+def test_nothing_stands_in_the_way_of_anybody(world, open_tab, scheme, width):
+    from axe_playwright_python.sync_playwright import Axe
+
+    page = open_tab(world.path, color_scheme=scheme).page
+    page.set_viewport_size({"width": width, "height": 900})
+    for summary in page.locator("summary").all():
+        summary.click()
+    found = Axe().run(page).response["violations"]
+    assert [(each["id"], each["nodes"][0]["html"]) for each in found if each["impact"] != "minor"] == []
+
+
+@pytest.mark.parametrize("width", [1200, 390])
+def test_the_page_is_never_wider_than_the_window(world, open_tab, width):
+    page = open_tab(world.path).page
+    page.set_viewport_size({"width": width, "height": 900})
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_light_and_dark_can_be_chosen(world, open_tab):
+    page = open_tab(world.path, color_scheme="light").page
+    ground = "getComputedStyle(document.body).backgroundColor"
+    light = page.evaluate(ground)
+    page.locator("#theme").click()
+    assert page.evaluate(ground) != light
+    page.locator("#theme").click()
+    assert page.evaluate(ground) == light
+
+
+def test_without_scripts_all_but_the_table_is_there(world, open_tab):
+    page = open_tab(world.path, java_script_enabled=False).page
+    assert page.locator("#quality svg").count() == 4
+    assert page.locator("noscript").count() == 1
+    assert not page.locator("#table").is_visible()
+
+
+# --- names that would like to be more than names -------------------------------------------------
+
+
+def evil_world() -> tuple[Database, Model]:
+    """A world whose predicates, types and constants are all hostile."""
+    relation, kind = EVIL[0], EVIL[2]
+    schema = Schema({EVIL[1]: (kind,), relation: (kind, EVIL[3]), EVIL[6]: (kind,)})
+    facts = {relation: [EVIL, EVIL[::-1]], EVIL[6]: [EVIL[:2]]}
+    examples = {EVIL[1]: ([[name] for name in EVIL], [1, 0, 1, 0, 1, 0, 1])}
+    database = build(schema, (), facts, examples)
+    clauses = (
+        WeightedClause(Clause(Atom(EVIL[1], (0,)), (Atom(relation, (0, 1)),)), (0.5, 1.0, -0.25), 7),
+        WeightedClause(Clause(Atom(EVIL[1], (0,)), (Atom(relation, (0, EVIL[6])),)), (0.0, -1.0, 0.25), 1),
+    )
+    return database, Model(EVIL[1], schema, 0.0, clauses, {"note": EVIL[0]})
+
+
+def test_hostile_names_are_text_and_run_nothing(tmp_path, open_tab):
+    database, model = evil_world()
+    path = tmp_path / "report.html"
+    about = About(EVIL[2], EVIL[3], history={"steps": [], "ended": EVIL[0], "skipped": []}, notes=(EVIL[1],))
+    report(model, open_engine("memory", database), database.examples_of(EVIL[1]), about).save(path)
+    tab = open_tab(path)
+    page = tab.page
+    assert tab.problems == []
+    assert tab.asked == [path.as_uri()]
+    assert page.title().startswith(EVIL[1])
+    shown = set(first_cells(page, 1))
+    assert {re.sub(r"\s+", " ", name) for name in shown} == {re.sub(r"\s+", " ", name) for name in EVIL}
+    for row in range(len(EVIL)):
+        page.locator("#table tbody button").nth(row).click()
+        assert page.locator("#why h3").is_visible()
+    assert page.evaluate("document.querySelectorAll('main img, main script').length") == 0
+    assert page.title().startswith(EVIL[1])
+    assert EVIL[0] in page.locator("#why").inner_text() or EVIL[0] in page.locator("#clauses").inner_text()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 1200
+    assert tab.problems == []
+
+
+def test_a_script_that_got_into_the_page_would_not_run(world, tmp_path, open_tab):
+    """The policy in the file holds, should escaping ever fail."""
+    path = tmp_path / "broken.html"
+    text = world.path.read_text(encoding="utf-8")
+    added = "<main><script>document.title='run'</script><img src=x onerror=\"document.title='run'\">"
+    path.write_text(text.replace("<main", f"{added}</main><main", 1), encoding="utf-8")
+    tab = open_tab(path)
+    assert tab.page.title() == "advisedby: model report"
+    assert any("Content Security Policy" in problem for problem in tab.problems)
+
+
+def test_many_examples_are_sampled_and_the_page_says_so(world, tmp_path, open_tab):
+    path = tmp_path / "few.html"
+    report(world.model, world.engine, world.examples, shown=100).save(path)
+    page = open_tab(path).page
+    total = len(world.examples)
+    assert f"100 of {total:,} examples" in page.locator("#examples .lead").inner_text()
+    assert page.locator("#found").inner_text() == "100 examples"

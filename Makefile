@@ -48,7 +48,7 @@ demo: $(STAMP)
 	$(BIN)/hornbeam demo
 
 docs: $(STAMP)
-	$(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	@echo 'open build/site/index.html, or with search: python3 -m http.server -d build/site'
 
 reference: $(STAMP)

@@ -52,12 +52,23 @@ by cross-validation inside training data, `paper` is the algorithm as it was pub
 
 def command_line() -> str:
     """The reference of the command line."""
-    group: Any = typer.main.get_command(app)
-    commands: Mapping[str, Any] = group.commands
+    commands = dict(_commands(typer.main.get_command(app)))
     index = ["| command | what it does |", "|---|---|"]
-    index += [f"| [`{name}`](#{name}) | {_paragraphs(each)[0]} |" for name, each in commands.items()]
+    index += [
+        f"| [`{name}`](#{name.replace(' ', '-')}) | {_paragraphs(each)[0]} |"
+        for name, each in commands.items()
+    ]
     sections = ["\n".join(_section(name, each)) for name, each in commands.items()]
     return "\n".join([COMMAND_LINE, *index, "", *sections])
+
+
+def _commands(group: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Every command by what is typed for it, those of groups after their group's name."""
+    for name, command in group.commands.items():
+        if hasattr(command, "commands"):
+            yield from _commands(command, f"{prefix}{name} ")
+        else:
+            yield prefix + name, command
 
 
 def _paragraphs(command: Any) -> list[str]:

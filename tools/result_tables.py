@@ -24,8 +24,9 @@ def _results(name: str) -> Any:
     return json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))
 
 
-def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    rule = "|---|" + "---:|" * (len(header) - 1)
+def _table(header: Sequence[str], rows: Sequence[Sequence[str]], texts: int = 1) -> str:
+    """A Markdown table; columns after those of text are aligned to the right."""
+    rule = "|" + "---|" * texts + "---:|" * (len(header) - texts)
     return "\n".join([_row(header), rule, *map(_row, rows)])
 
 
@@ -95,7 +96,7 @@ def counting() -> str:
         ]
         for line in _results("counting")["bodies"]
     ]
-    return _table(["body", "world", "hornbeam", "hornbeam / scipy", "SQL / hornbeam"], rows)
+    return _table(["body", "world", "hornbeam", "hornbeam / scipy", "SQL / hornbeam"], rows, texts=2)
 
 
 def sql() -> str:
@@ -110,7 +111,7 @@ def sql() -> str:
         ]
         for line in _results("sql")["joins"]
     ]
-    return _table(["body", "world", "duckdb engine", "plain join / duckdb", "duckdb / memory"], rows)
+    return _table(["body", "world", "duckdb engine", "plain join / duckdb", "duckdb / memory"], rows, texts=2)
 
 
 def loading() -> str:
@@ -149,7 +150,7 @@ def quality_against_jars() -> str:
         [data, system, *(f"{scores[name]:.3f}" for name in ("auc_roc", "auc_pr", "log_loss"))]
         for data, system, scores in sorted(lines, key=lambda line: order.index(line[0]))
     ]
-    return _table(["data", "system", "AUC-ROC", "AUC-PR", "log-loss"], rows)
+    return _table(["data", "system", "AUC-ROC", "AUC-PR", "log-loss"], rows, texts=2)
 
 
 def flattening() -> str:
@@ -188,7 +189,7 @@ def learners() -> str:
         ]
         for (data, learner), lines in sorted(scores.items())
     ]
-    return _table(["data", "learner", "AUC-ROC", "AUC-PR", "log-loss", "CPU of a fit"], rows)
+    return _table(["data", "learner", "AUC-ROC", "AUC-PR", "log-loss", "CPU of a fit"], rows, texts=2)
 
 
 def start_up() -> str:

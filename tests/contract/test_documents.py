@@ -2,7 +2,8 @@
 
 A block is a file with its name (``title="shop/customers.csv"``), a session of the command line
 (``console``), Python as a session or as statements (``python``), or what the block above it printed
-(``output``). Plain words and drawings are ``text``; nothing else is allowed.
+(``output``). Plain words and drawings are ``text``; nothing else is allowed. A block below the comment
+``<!-- data: NAME -->`` needs a named data set, and is run where the data are.
 """
 
 import doctest
@@ -12,6 +13,7 @@ import re
 import shlex
 import subprocess
 import sys
+from collections.abc import Collection
 from contextlib import redirect_stdout
 from pathlib import Path
 from typing import NamedTuple
@@ -21,7 +23,10 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
 LINKING = sorted([*ROOT.glob("*.md"), *ROOT.glob("benchmarks/*.md"), *(ROOT / "docs").rglob("*.md")])
-FENCE = re.compile(r"^```(\w*)[ \t]*([^\n]*)\n(.*?)^```[ \t]*$", re.MULTILINE | re.DOTALL)
+DATA = Path(os.environ.get("HORNBEAM_DATA") or ROOT.parent / "shared" / "data")
+FENCE = re.compile(
+    r"^(?:<!-- data: (\w+) -->\n)?```(\w*)[ \t]*([^\n]*)\n(.*?)^```[ \t]*$", re.MULTILINE | re.DOTALL
+)
 TITLE = re.compile(r'title="([^"]+)"')
 SAID = re.compile(r"^(note|hornbeam): ", re.MULTILINE)
 CHECK = doctest.OutputChecker()
@@ -31,13 +36,14 @@ class Block(NamedTuple):
     kind: str
     title: str | None
     text: str
+    data: str
 
 
 def blocks_of(document: Path) -> list[Block]:
     found = []
-    for kind, rest, text in FENCE.findall(document.read_text(encoding="utf-8")):
+    for data, kind, rest, text in FENCE.findall(document.read_text(encoding="utf-8")):
         title = TITLE.search(rest)
-        found.append(Block(kind, title and title[1], text))
+        found.append(Block(kind, title and title[1], text, data))
     return found
 
 
@@ -86,20 +92,21 @@ def run_statements(text: str, names: dict[str, object], document: Path) -> str:
     return printed.getvalue()
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
-def test_the_blocks_of_a_document_run_as_shown(document, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def run_blocks(document: Path, folder: Path, found: Collection[str]) -> None:
+    """Run the blocks in order; those that need data only where these are found."""
     names: dict[str, object] = {"__name__": "__main__"}
     printed = None
-    for kind, title, text in blocks_of(document):
+    for kind, title, text, data in blocks_of(document):
+        if data and data not in found:
+            continue
         if kind != "output":
             assert not printed, f"printed, but not shown:\n{printed}"
         if title is not None:
-            path = tmp_path / title
+            path = folder / title
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
         elif kind == "console":
-            run_console(text, tmp_path)
+            run_console(text, folder)
         elif kind == "python" and ">>> " in text:
             names = run_session(text, names, document)
         elif kind == "python":
@@ -111,6 +118,20 @@ def test_the_blocks_of_a_document_run_as_shown(document, tmp_path, monkeypatch):
         else:
             assert kind in ("", "text"), f"a block of {kind} is not run: give it a title, or call it text"
     assert not printed, f"printed, but not shown:\n{printed}"
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_the_blocks_of_a_document_run_as_shown(document, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HORNBEAM_DATA", str(DATA))
+    run_blocks(document, tmp_path, {entry.name for entry in DATA.iterdir()} if DATA.is_dir() else ())
+
+
+def test_the_data_that_documents_use_are_here():
+    needed = {block.data for document in DOCUMENTS for block in blocks_of(document)} - {""}
+    missing = sorted(name for name in needed if not (DATA / name).is_dir())
+    if missing:
+        pytest.skip(f"blocks of documents were not run: no {', '.join(missing)} in {DATA}")
 
 
 def test_every_fence_of_the_documents_is_seen():

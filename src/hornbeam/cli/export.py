@@ -29,7 +29,7 @@ def sql(
     ] = None,
     tables: Annotated[
         Path | None,
-        typer.Option("--tables", metavar="FILE", help="JSON: predicate to table and columns; see below."),
+        typer.Option("--tables", metavar="FILE", help="JSON: predicate to table and columns; see above."),
     ] = None,
     out: Annotated[
         Path | None, typer.Option("--out", metavar="FILE", help="Write the query there, not to stdout.")

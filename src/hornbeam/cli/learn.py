@@ -47,7 +47,7 @@ def fit(
     learner: Annotated[
         str,
         typer.Option(
-            "--learner", metavar="LEARNER", help="rlr, agg-lr, ilp-rlr, mln-boost or rdn-boost; see below."
+            "--learner", metavar="LEARNER", help="rlr, agg-lr, ilp-rlr, mln-boost or rdn-boost; see above."
         ),
     ] = "rlr",
     preset: Annotated[

@@ -51,7 +51,8 @@ def count(
     """Count a clause for every example of its head.
 
     The result is CSV with the columns arg1..argk,true,false: positives, then negatives, each in the
-    order of the data. With tables the head may be a table: it is counted for each of its keys.
+    order of the data; where examples have cut-offs there is a column of these. With tables the head
+    may be a table: it is counted for each of its keys.
 
     \b
     Example: hornbeam count data/toy_cancer "cancer(A) :- friends(A,B), smokes(B)."
@@ -82,9 +83,12 @@ def count(
     (counts,) = count_all(open_engine(engine, database, budget), [parsed], found.keys)
     names = database.names_of(head, found.keys)
     header = [f"arg{number + 1}" for number in range(names.shape[1])]
+    columns: list[list[object]] = [*names.T.tolist()]
+    if found.cutoffs is not None:
+        header.append("cutoff")
+        columns.append(list(database.cutoff_texts(found.cutoffs)))
     rows = (
-        (*key, true, counts.total - true)
-        for key, true in zip(names.tolist(), counts.true.tolist(), strict=True)
+        (*key, true, counts.total - true) for *key, true in zip(*columns, counts.true.tolist(), strict=True)
     )
     write_result(csv_text([*header, "true", "false"], rows), out)
 

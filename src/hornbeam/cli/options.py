@@ -38,7 +38,8 @@ Dangling = Annotated[
 ModelFile = Annotated[Path, typer.Option("--model", metavar="FILE", help="Model file (JSON).")]
 Split = Annotated[str | None, typer.Option("--split", metavar="SPLIT", help="Which split of the data.")]
 EngineName = Annotated[
-    str, typer.Option("--engine", metavar="ENGINE", help="What counts: memory, duckdb, naive.")
+    str,
+    typer.Option("--engine", metavar="ENGINE", help="What counts: memory, duckdb, postgres, spark, naive."),
 ]
 Memory = Annotated[
     str, typer.Option("--memory", metavar="SIZE", help="Budget for partial results: 500MB, 2GB.")

@@ -218,7 +218,17 @@ def _opened(path: Path, encoding: str) -> Iterator[TextIO]:
             f'cannot read "{path}": {reason(error)}; name a text file that can be read.'
         ) from None
     except UnicodeDecodeError:
-        raise _wrong_encoding(Place(str(path)), encoding) from None
+        place = _not_utf8(path) if name == "utf-8" else None
+        raise _wrong_encoding(place or Place(str(path)), encoding) from None
+
+
+def _not_utf8(path: Path) -> Place | None:
+    """Where a file stops being UTF-8."""
+    try:
+        read_text(path)
+    except ParseError as wrong:
+        return wrong.place
+    return None
 
 
 def _wrong_encoding(place: Place, encoding: str) -> DataError:
@@ -244,11 +254,9 @@ def _as_utf8(path: Path, encoding: str) -> Iterator[Path]:
 
 def _explained(path: Path, form: TextForm, separator: str, width: int, error: Exception) -> DataError:
     """Where and why a file could not be read: the row is looked for by a careful reader."""
-    if codecs.lookup(form.encoding).name == "utf-8":
-        try:
-            read_text(path)
-        except ParseError as wrong:
-            return _wrong_encoding(wrong.place or Place(str(path)), form.encoding)
+    place = _not_utf8(path) if codecs.lookup(form.encoding).name == "utf-8" else None
+    if place is not None:
+        return _wrong_encoding(place, form.encoding)
     with _opened(path, form.encoding) as file:
         rows = csv.reader(file, delimiter=separator, strict=True)
         before = 0
@@ -261,10 +269,11 @@ def _explained(path: Path, form: TextForm, separator: str, width: int, error: Ex
                         Place(str(path), before + 1),
                     )
                 before = rows.line_num
-        except csv.Error:
-            return DataError(
-                "a quote is opened or closed in the middle of a value; double the quotes inside a quoted "
-                "value.",
-                Place(str(path), before + 1),
+        except csv.Error as wrong:
+            message = (
+                "a quote is opened and never closed; close it, or double quotes that are part of a value."
+                if "unexpected end" in str(wrong)
+                else "a quote is closed in the middle of a value; double the quotes inside a quoted value."
             )
+            return DataError(message, Place(str(path), before + 1))
     return DataError(f"cannot be read as a table ({str(error).splitlines()[0]}).", Place(str(path)))

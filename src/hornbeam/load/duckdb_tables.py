@@ -178,7 +178,8 @@ def text_of(made: DuckDBPyConnection, source: str, column: str) -> Column:
     if distinct * _ROWS_PER_WORD > rows:
         # Most rows have a word of their own: coding them there would cost more than fetching them all.
         words = made.execute(f"SELECT {text} AS word FROM {source}").fetchnumpy()["word"]
-        return text_column(column, np.ma.filled(words, None).tolist())
+        # Not ``filled(None)``, which puts NumPy's own stand-in where a value is missing.
+        return text_column(column, np.where(np.ma.getmaskarray(words), None, np.ma.getdata(words)).tolist())
     try:
         made.execute(
             f"CREATE TYPE words AS ENUM (SELECT DISTINCT {text} FROM {source} WHERE {text} IS NOT NULL)"

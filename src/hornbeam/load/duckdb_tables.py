@@ -179,7 +179,9 @@ def text_of(made: DuckDBPyConnection, source: str, column: str) -> Column:
         # Most rows have a word of their own: coding them there would cost more than fetching them all.
         words = made.execute(f"SELECT {text} AS word FROM {source}").fetchnumpy()["word"]
         # Not ``filled(None)``, which puts NumPy's own stand-in where a value is missing.
-        return text_column(column, np.where(np.ma.getmaskarray(words), None, np.ma.getdata(words)).tolist())
+        plain = np.ma.getdata(words).astype(object)
+        plain[np.ma.getmaskarray(words)] = None
+        return text_column(column, plain.tolist())
     try:
         made.execute(
             f"CREATE TYPE words AS ENUM (SELECT DISTINCT {text} FROM {source} WHERE {text} IS NOT NULL)"

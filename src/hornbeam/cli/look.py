@@ -150,6 +150,9 @@ def inspect(
     toml: Annotated[
         bool, typer.Option("--toml", help="Print what was found as a schema.toml, to be corrected.")
     ] = False,
+    predicates: Annotated[
+        bool, typer.Option("--predicates", help="Print where facts are (JSON), for hornbeam sql --tables.")
+    ] = False,
 ) -> None:
     """Print what the data are: tables, keys, links and roles.
 
@@ -163,21 +166,24 @@ def inspect(
     from hornbeam.load.relational import TableOptions
     from hornbeam.load.table_sources import holds_tables_only
 
-    if json and toml:
-        raise OptionError("--json and --toml are refused together: name one form.")
+    flags = {"--json": json, "--toml": toml, "--predicates": predicates}
+    forms = [flag for flag, wanted in flags.items() if wanted]
+    if len(forms) > 1:
+        raise OptionError(f"{' and '.join(forms)} are refused together: name one form.")
     if holds_tables_only(data, schema is not None):
         if split is not None:
             raise OptionError("--split is refused: tables have no splits.")
         options = TableOptions(target=target, schema=schema, dangling=dangling)
         inspected = inspect_tables(data, options)
-        if toml:
-            write_result([inspected.toml()], None)
+        if toml or predicates:
+            write_result([inspected.toml() if toml else json_text(dict(inspected.places))], None)
             return
         say(inspected.notices)
         write_result([json_text(inspected.as_dict()) if json else f"{inspected}\n"], None)
         return
-    if toml or target is not None:
-        raise OptionError(f"{'--toml' if toml else '--target'} is refused: it is for tables, not for facts.")
+    if toml or predicates or target is not None:
+        refused = "--toml" if toml else "--predicates" if predicates else "--target"
+        raise OptionError(f"{refused} is refused: it is for tables, not for facts.")
     from hornbeam.load import load
 
     database = load(data, split, schema=schema)

@@ -72,6 +72,8 @@ class Inspection:
     """the same as a schema.toml would state it"""
     examples: Mapping[str, int]
     """of the target: how many of each label"""
+    places: Mapping[str, Mapping[str, object]]
+    """where the facts of each predicate are, as ``hornbeam sql --tables`` reads it"""
     notices: tuple[Notice, ...]
 
     def as_dict(self) -> dict[str, object]:
@@ -152,8 +154,24 @@ def inspect_tables(source: Source, options: TableOptions) -> Inspection:
         tuple(suspicions),
         {plan.name: as_stated(plan) for plan in relational.plans},
         {} if given is None else _label_counts(given),
+        _places(relational),
         relational.notices,
     )
+
+
+def _places(relational: Relational) -> dict[str, dict[str, object]]:
+    """Table and columns of each predicate; those of rows without a key have none that SQL could name."""
+    times = {plan.name: plan.time for plan in relational.plans}
+    found: dict[str, dict[str, object]] = {}
+    for each in relational.mapping.predicates:
+        if None not in each.columns:
+            found[each.name] = {
+                "table": each.table,
+                "columns": list(each.columns),
+                **({} if each.flag is None else {"true": each.flag}),
+                **({} if times[each.table] is None else {"time": times[each.table]}),
+            }
+    return found
 
 
 def _report(plan: Plan, relational: Relational) -> TableReport:

@@ -51,9 +51,9 @@ def test_asking_for_help_imports_nothing_heavy():
     assert not modules_after(code) & HEAVY
 
 
-def test_fitting_imports_only_what_counting_needs(tmp_path):
+def test_fitting_imports_nothing_heavy(tmp_path):
     (tmp_path / "facts.txt").write_text("smokes(ann). friends(ann,bob).")
     (tmp_path / "pos.txt").write_text("cancer(ann).")
     (tmp_path / "neg.txt").write_text("cancer(bob).")
     code = f"from hornbeam.cli import main\ntry: main(['fit', {str(tmp_path)!r}])\nexcept SystemExit: pass"
-    assert modules_after(code) & HEAVY <= {"scipy"}
+    assert not modules_after(code) & HEAVY

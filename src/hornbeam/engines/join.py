@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -19,7 +18,7 @@ from hornbeam.engines.contract import INT64_MAX
 from hornbeam.engines.plan import Core
 from hornbeam.engines.products import multiplied_through
 from hornbeam.engines.vectors import RefusedError, Weight, float_bound
-from hornbeam.engines.views import Facts, Integers, Links, unique_rows
+from hornbeam.engines.views import Facts, Integers, unique_rows
 
 BYTES_PER_BINDING = 16
 """What one partial binding counts against the memory budget."""
@@ -226,10 +225,11 @@ class Join:
             plain = plain and links.times is None
             sides.append((links, table.columns[bound]))
         dtype = np.int8 if plain else np.int64
-        common = _rows(*sides[0], dtype).multiply(_rows(*sides[1], dtype)).tocsr()
-        longer = table.take(np.repeat(np.arange(len(table)), np.diff(common.indptr)))
-        longer.columns[new] = common.indices
-        return longer if plain else longer.scaled(common.data)
+        one, two = (links.matrix(dtype).take(codes) for links, codes in sides)
+        common = one.times_each(two)
+        longer = table.take(np.repeat(np.arange(len(table)), np.diff(common.starts)))
+        longer.columns[new] = common.ends
+        return longer if plain else longer.scaled(common.entries)
 
     def _dropped(self, table: Table, atoms: tuple[Atom, ...], weights: tuple[Weight, ...]) -> Table:
         """The table without the variables that nothing needs any more, equal bindings merged."""
@@ -253,13 +253,6 @@ class Join:
             float_bound(np.bincount(table.row, weights=table.times))
         first, times = unique_rows(keys, spans, table.times)
         return replace(replace(table, times=None).take(first), times=None if times.max() == 1 else times)
-
-
-def _rows(links: Links, codes: Integers, dtype: Any) -> Any:
-    rows = links.matrix(dtype)[codes]
-    rows.has_sorted_indices = True
-    rows.has_canonical_format = True
-    return rows
 
 
 def _concatenated(tables: Sequence[Table]) -> Table:

@@ -15,6 +15,7 @@ from hornbeam.engines.join import Join, row_sums
 from hornbeam.engines.plan import Compared, Core, Hanging, Message
 from hornbeam.engines.vectors import (
     FEW,
+    FEW_TOGETHER,
     PACK_FROM,
     Kept,
     RefusedError,
@@ -127,19 +128,27 @@ class Messages:
         """Facts per value of the roots; an atom without variables counts as if it had one value."""
         if 0 not in atom.args:
             return np.array([self.facts.view(atom)[0].rows, 0])
-        if roots == 1 and len(set(atom.args)) == len(atom.args) == 2 and 1 in atom.args:
-            return np.diff(self.facts.links(atom, 0, 1).starts)
+        if roots == 1:
+            return self.facts.degrees(atom, 0)
         groups, size = self._groups(atom, roots)
         return np.bincount(groups, minlength=size)
 
     def _push(self, atom: Atom, variable: int, vector: Vector) -> Vector:
         """The vector at a variable of an atom, summed along its facts to variable 0."""
+        found = self._push_few(atom, variable, vector, FEW)
+        return push(self.facts.links(atom, 0, variable), vector) if found is None else found
+
+    def _push_few(self, atom: Atom, variable: int, vector: Vector, share: int) -> Vector | None:
+        """The same along the links back from what is not 0, where these are few; else None."""
         rows = self.facts.view(atom)[0].rows
-        if rows >= PACK_FROM and np.count_nonzero(vector.values) * FEW < len(vector.values):
-            found = push_few(self.facts.links(atom, variable, 0), vector)
-            if found is not None:
-                return found
-        return push(self.facts.links(atom, 0, variable), vector)
+        if rows < PACK_FROM or np.count_nonzero(vector.values) * share > len(vector.values):
+            return None
+        reached = np.flatnonzero(vector.values != 0)
+        # Told from the degrees, so that links back are made only where they are used.
+        visited = int(self.facts.degrees(atom, variable)[reached].sum(dtype=np.int64))
+        if visited * share > rows or visited * vector.largest >= 2**31:
+            return None
+        return push_few(self.facts.links(atom, variable, 0), vector, reached)
 
     def _groups(self, atom: Atom, roots: int) -> tuple[Integers, int]:
         """The value of the roots in each row of an atom, as one code, and how many codes there are."""
@@ -175,12 +184,20 @@ class Messages:
         vectors: list[Vector] = []
         for message in group:
             try:
-                vectors.append(self.at(message.below[0][1]))
-                able.append(message)
+                vector = self.at(message.below[0][1])
             except RefusedError as refused:
                 self._keep(message, refused)
-        for message, found in zip(able, push_many(self.facts.links(atom, 0, variable), vectors), strict=True):
-            self._keep(message, found)
+                continue
+            few = self._push_few(atom, variable, vector, FEW_TOGETHER)
+            if few is None:
+                able.append(message)
+                vectors.append(vector)
+            else:
+                self._keep(message, few)
+        if able:
+            pushed = push_many(self.facts.links(atom, 0, variable), vectors)
+            for message, found in zip(able, pushed, strict=True):
+                self._keep(message, found)
 
 
 def _pushed_from(message: Message) -> int | None:

@@ -9,9 +9,9 @@ examples have visits far less.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
-from scipy import sparse
 
 from hornbeam.clauses import Atom, literal_variables
 from hornbeam.engines.contract import INT64_MAX
@@ -109,19 +109,18 @@ def _multiplied(left: Links, right: Links, weights: Sequence[Weight]) -> View | 
         return None
     first, second = left.matrix(np.int64), right.matrix(np.int64)
     for weight in weights:
-        first = first @ sparse.diags_array(weight.vector.values, dtype=np.int64)
+        first = replace(first, entries=first.entries * weight.vector.values[first.ends])
     cells = first.shape[0] * first.shape[1] + second.shape[0] * second.shape[1] + shape[0] * shape[1]
     if cells <= DENSE_CELLS and bound < 2**53 and steps > cells:
         # Exact in floats: every partial sum is a whole number below 2**53.
-        full = first.astype(np.float64).toarray() @ second.astype(np.float64).toarray()
+        full = first.full(np.float64) @ second.full(np.float64)
         rows, columns = np.nonzero(full)
         times = full[rows, columns].astype(np.int64)
     else:
-        found = (first @ second).tocoo()
-        order = np.lexsort((found.col, found.row))
-        rows, columns, times = found.row[order], found.col[order], found.data[order]
-        present = times != 0
-        rows, columns, times = rows[present], columns[present], times[present]
+        found = first.product(second)
+        present = found.entries != 0
+        rows = np.repeat(np.arange(shape[0]), np.diff(found.starts))[present]
+        columns, times = found.ends[present], found.entries[present]
     sizes = (shape[0] - 1, shape[1] - 1)
     ways = None if times.max(initial=1) == 1 else times
     return View((rows.astype(np.int32), columns.astype(np.int32)), sizes, len(rows), ways)

@@ -16,8 +16,12 @@ PACK_FROM = 1 << 14
 """Links from which packing pays; below, the cost is in the calls, and one matrix product is one call."""
 
 
-FEW = 16
-"""A vector is pushed value by value where its links are less than one in this many of all."""
+FEW = 5
+"""A vector is pushed along the links back from what is not 0 where these are at most one in this many."""
+FEW_TOGETHER = 8
+"""The same for a vector that would else be packed with others."""
+TIGHTER_FROM = 8
+"""Vectors from which one more product, for a tighter bound of their counts, pays."""
 
 
 class RefusedError(Exception):
@@ -115,29 +119,20 @@ def push(links: Links, vector: Vector) -> Vector:
     return Vector.of(links.matrix(np.int64) @ vector.values.astype(np.int64))
 
 
-def push_few(back: Links, vector: Vector) -> Vector | None:
-    """``push`` over the links of the values that are not 0, by way of the links back; None where many are."""
-    values = np.flatnonzero(vector.values)
-    degrees = back.degrees(values)
-    visited = int(degrees.sum(dtype=np.int64))
-    if visited > len(back.ends) // FEW or vector.largest * back.most_times * visited >= 2**53:
-        return None
-    first = back.starts[values] - (np.cumsum(degrees) - degrees)
-    places = np.repeat(first, degrees) + np.arange(visited, dtype=np.int32)
-    weights = np.repeat(vector.values[values], degrees)
-    if back.times is not None:
-        weights = weights * back.times[places]
-    # Floats are exact here: every partial sum is a whole number below 2**53.
-    sums = np.bincount(back.ends[places], weights=weights, minlength=back.shape[1])
-    return Vector.of(sums.astype(np.int64))
+def push_few(back: Links, vector: Vector, reached: Integers) -> Vector:
+    """``push`` of a vector that is 0 but at ``reached``, along the links back from there.
+
+    The facts there times the largest value are below 2**31.
+    """
+    rows = back.matrix(np.int32).take(reached)
+    return Vector.of(rows.transposed_times(vector.values[reached].astype(np.int32)))
 
 
 def push_many(links: Links, vectors: Sequence[Vector]) -> list[Vector | RefusedError]:
     """``push`` for several vectors over the same links, in few passes over them."""
     results: dict[int, Vector | RefusedError] = {}
     lanes: dict[int, list[int]] = {16: [], 32: [], 64: []}
-    for place, vector in enumerate(vectors):
-        bound = links.widest * vector.largest
+    for place, bound in enumerate(_bounds(links, vectors)):
         lanes[16 if bound < 2**16 else 32 if bound < 2**32 else 64].append(place)
     if len(links.ends) < PACK_FROM:
         small = lanes[16] + lanes[32]
@@ -160,6 +155,20 @@ def push_many(links: Links, vectors: Sequence[Vector]) -> list[Vector | RefusedE
     return [results[place] for place in range(len(vectors))]
 
 
+def _bounds(links: Links, vectors: Sequence[Vector]) -> list[int]:
+    """For each vector a number that no count of it exceeds."""
+    bounds = [links.widest * vector.largest for vector in vectors]
+    if len(vectors) < TIGHTER_FROM or len(links.ends) < PACK_FROM or max(bounds) < 2**16:
+        return bounds
+    # The product of the largest values at each place bounds them all; often it allows narrower lanes.
+    largest = Vector.of(np.maximum.reduce([vector.values for vector in vectors]))
+    try:
+        shared = push(links, largest).largest
+    except RefusedError:
+        return bounds
+    return [min(bound, shared) for bound in bounds]
+
+
 def _push_packed(links: Links, vectors: Sequence[Vector], bits: int) -> list[Vector]:
     """Counts below 2**bits side by side in 64-bit integers: no sum carries into its neighbour."""
     if len(vectors) == 1:
@@ -169,8 +178,8 @@ def _push_packed(links: Links, vectors: Sequence[Vector], bits: int) -> list[Vec
     for place, vector in enumerate(vectors):
         lanes[:, place] = vector.values
     pushed = links.matrix(np.int64) @ lanes.view(np.int64).ravel()
-    unpacked = pushed.view(lane).reshape(-1, 64 // bits)
-    return [Vector.of(unpacked[:, place]) for place in range(len(vectors))]
+    unpacked = np.ascontiguousarray(pushed.view(lane).reshape(-1, 64 // bits).T)
+    return [Vector.of(unpacked[place]) for place in range(len(vectors))]
 
 
 class Kept:

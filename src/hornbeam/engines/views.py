@@ -17,10 +17,10 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
 
 from hornbeam.clauses import Atom, literal_variables
 from hornbeam.database import UNKNOWN, Codes, Database
+from hornbeam.engines.sparse import Matrix, by_row
 from hornbeam.numeric import Floats
 
 Integers = npt.NDArray[Any]
@@ -49,7 +49,7 @@ class Links:
     ends: Codes
     times: Integers | None
     shape: tuple[int, int]
-    _matrices: dict[str, Any]
+    _matrices: dict[type[np.generic], Matrix]
     _widest: int = -1
 
     @property
@@ -62,38 +62,27 @@ class Links:
                 self._widest = int((self.matrix(np.int64) @ np.ones(self.shape[1], dtype=np.int64)).max())
         return self._widest
 
-    @property
-    def most_times(self) -> int:
-        """The most ways that any one link has."""
-        return 1 if self.times is None else int(self.times.max(initial=0))
-
     def degrees(self, codes: Integers) -> Integers:
         """How many links each of these values has."""
         degrees: Integers = self.starts[codes + 1] - self.starts[codes]
         return degrees
 
-    def matrix(self, dtype: type[np.integer[Any]] | type[np.floating[Any]]) -> Any:
-        """The links as a CSR matrix; matrices without multiplicities share one array of ones."""
-        name = np.dtype(dtype).name
-        found = self._matrices.get(name)
+    def matrix(self, dtype: type[np.generic]) -> Matrix:
+        """The links as a matrix; matrices without multiplicities share one array of ones."""
+        found = self._matrices.get(dtype)
         if found is None:
-            data = _ones(dtype, len(self.ends)) if self.times is None else self.times.astype(dtype)
-            found = sparse.csr_array((data, self.ends, self.starts), shape=self.shape)
-            # Told, not checked: the check would read all indices for every fresh row slice.
-            found.has_sorted_indices = True
-            found.has_canonical_format = True
-            self._matrices[name] = found
+            entries = _ones(dtype, len(self.ends)) if self.times is None else self.times.astype(dtype)
+            found = self._matrices[dtype] = Matrix(self.starts, self.ends, entries, self.shape)
         return found
 
 
-_ONES: dict[str, npt.NDArray[Any]] = {}
+_ONES: dict[type[np.generic], npt.NDArray[Any]] = {}
 
 
-def _ones(dtype: type[Any], length: int) -> npt.NDArray[Any]:
-    name = np.dtype(dtype).name
-    ones = _ONES.get(name)
+def _ones(dtype: type[np.generic], length: int) -> npt.NDArray[Any]:
+    ones = _ONES.get(dtype)
     if ones is None or len(ones) < length:
-        ones = _ONES[name] = np.ones(length, dtype=dtype)
+        ones = _ONES[dtype] = np.ones(length, dtype=dtype)
     return ones[:length]
 
 
@@ -148,6 +137,7 @@ class Facts:
         self.database = database
         self._views: dict[tuple[object, ...], View] = {}
         self._links: dict[tuple[object, ...], Links] = {}
+        self._degrees: dict[tuple[object, ...], Integers] = {}
         self._lookups: dict[tuple[object, ...], Lookup] = {}
         self._groups: dict[tuple[object, ...], Groups] = {}
         self._matches: dict[tuple[object, ...], Integers] = {}
@@ -173,6 +163,17 @@ class Facts:
     def column(self, atom: Atom, variable: int) -> Codes:
         view, order = self.view(atom)
         return view.columns[order.index(variable)]
+
+    def degrees(self, atom: Atom, variable: int) -> Integers:
+        """How many facts of an atom have each value of a variable; last, 0 for a constant without facts."""
+        view, order = self.view(atom)
+        place = order.index(variable)
+        key = (_pattern(atom, order), place)
+        degrees = self._degrees.get(key)
+        if degrees is None:
+            degrees = np.bincount(view.columns[place], minlength=view.sizes[place] + 1).astype(np.int32)
+            self._degrees[key] = degrees
+        return degrees
 
     def links(self, atom: Atom, source: int, target: int) -> Links:
         """Links from one variable of an atom to another; its other variables are counted out."""
@@ -309,11 +310,9 @@ def _make_links(view: View, i: int, j: int) -> Links:
         source, target = wide_source, wide_target.astype(np.int32)
         ways = None if times.max(initial=1) == 1 else times
     elif i > j:
-        # Rows are sorted by the target here; scipy's counting sort keeps that order in each row.
-        marks = np.broadcast_to(np.int8(1), len(source)) if ways is None else ways
-        rows = sparse.coo_array((marks, (source, target)), shape=shape).tocsr()
-        times = None if ways is None else rows.data
-        return Links(rows.indptr.astype(np.int32), rows.indices.astype(np.int32), times, shape, {})
+        # Rows are sorted by the target here; the counting sort keeps that order in each row.
+        found = by_row(source, target, _ones(np.int8, len(source)) if ways is None else ways, shape)
+        return Links(found.starts, found.ends, None if ways is None else found.entries, shape, {})
     starts = np.zeros(shape[0] + 1, dtype=np.int32)
     np.cumsum(np.bincount(source, minlength=shape[0]), out=starts[1:])
     return Links(starts, target, ways, shape, {})

@@ -54,11 +54,19 @@ class Comparison(NamedTuple):
 Literal = Atom | Not | Comparison
 
 
-class Clause(NamedTuple):
-    """A head whose arguments are distinct variables, and a body: a conjunction of literals."""
-
+class _HeadAndBody(NamedTuple):
     head: Atom
     body: tuple[Literal, ...]
+
+
+class Clause(_HeadAndBody):
+    """A head whose arguments are distinct variables, and a body: a conjunction of literals.
+
+    What others find out about a clause they may keep in its ``vars``; that is no part of its value.
+    """
+
+    def __getstate__(self) -> None:
+        """Copies and pickles hold the value alone."""
 
     def calls(self, predicate: str) -> bool:
         """Whether the body uses the predicate."""

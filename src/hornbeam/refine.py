@@ -24,6 +24,7 @@ from hornbeam.clauses import (
     atoms_of,
     canonical_body,
 )
+from hornbeam.components import Bodies
 from hornbeam.modes import Kind, Mode
 from hornbeam.schema import Schema, number_of
 
@@ -149,13 +150,33 @@ def _consecutive(args: tuple[int | str, ...], first_new: int) -> tuple[int | str
 
 
 def memoised(language: Language) -> Callable[[Clause], tuple[Clause, ...]]:
-    """``refinements`` for one language that remembers its answers: a search asks again each step."""
+    """``refinements`` for one language that remembers its answers: a search asks again each step.
+
+    It also puts them together from components, in less time; the answers are the same.
+    """
     known: dict[Clause, tuple[Clause, ...]] = {}
+    bodies = Bodies(language.head)
 
     def refine(clause: Clause) -> tuple[Clause, ...]:
         answer = known.get(clause)
         if answer is None:
-            answer = known[clause] = refinements(clause, language)
+            answer = known[clause] = _composed(clause, language, bodies)
         return answer
 
     return refine
+
+
+def _composed(clause: Clause, language: Language, bodies: Bodies) -> tuple[Clause, ...]:
+    """``refinements`` by way of components."""
+    owners = bodies.owners(clause)
+    if owners is None or language.thresholds:
+        return refinements(clause, language)
+    first_new = len(clause.head.args) + len(owners)
+    present = set(clause.body)
+    return tuple(
+        dict.fromkeys(
+            bodies.extended(clause, owners, literal, first_new)
+            for (literal,) in additions(clause, language)
+            if literal not in present and not isinstance(literal, Comparison)
+        )
+    )

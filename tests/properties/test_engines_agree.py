@@ -50,6 +50,18 @@ def test_an_engine_counts_what_the_definition_counts(engine: type[Engine], case:
 
 
 @every_other_engine
+@given(case=cases())
+def test_clauses_with_equal_marks_have_equal_counts(engine: type[Engine], case: Case) -> None:
+    counted = engine(case.database).count(case.clauses, case.keys)
+    of_mark: dict[object, list[int]] = {}
+    for mark, counts in zip(engine(case.database).alike(case.clauses, case.keys), counted, strict=True):
+        if mark is not None:
+            assert isinstance(counts, Counts)
+            found = counts.true.tolist()
+            assert of_mark.setdefault(mark, found) == found
+
+
+@every_other_engine
 @given(case=cases(), budget=st.sampled_from(BUDGETS))
 @settings(max_examples=max(CASES // 2, 1))
 def test_a_small_budget_skips_or_counts_but_never_miscounts(

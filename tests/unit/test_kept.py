@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 
 import numpy as np
 import pytest
@@ -42,10 +42,18 @@ class TableEngine(Engine):
         return KeptCounts(self, keys)
 
 
+class MarkingEngine(TableEngine):
+    """The same, and it knows which clauses have equal counts, or some of them."""
+
+    def alike(self, clauses: Sequence[Clause], keys: Codes) -> Sequence[Hashable]:
+        rows = [self.rows[clause] for clause in clauses]
+        return [None if row is None or sum(row) % 7 == 0 else tuple(row) for row in rows]
+
+
 def session(
-    rows: Sequence[Sequence[int] | None], memory: int | None = None
+    rows: Sequence[Sequence[int] | None], memory: int | None = None, marking: bool = False
 ) -> tuple[KeptCounts, TableEngine]:
-    engine = TableEngine(rows)
+    engine = MarkingEngine(rows) if marking else TableEngine(rows)
     size = next(len(row) for row in rows if row is not None)
     return KeptCounts(engine, np.zeros((size, 1), dtype=np.int32), memory), engine
 
@@ -72,12 +80,12 @@ def tables(draw: st.DrawFn) -> tuple[list[list[int] | None], list[list[int]], li
     return rows, rounds, asked
 
 
-@given(tables(), st.sampled_from([None, 1, 12, 40, 200]))
+@given(tables(), st.sampled_from([None, 1, 12, 40, 200]), st.booleans())
 def test_sums_are_exact_in_any_integer_type_order_and_budget(
-    table: tuple[list[list[int] | None], list[list[int]], list[list[int]]], memory: int | None
+    table: tuple[list[list[int] | None], list[list[int]], list[list[int]]], memory: int | None, marking: bool
 ) -> None:
     rows, rounds, asked = table
-    kept, _ = session(rows, memory)
+    kept, _ = session(rows, memory, marking)
     for slopes, numbers in zip(rounds, asked, strict=True):
         kept.set_gradients(np.array(slopes, dtype=np.int64))
         sums = kept.sums([CLAUSES[number] for number in numbers])
@@ -102,6 +110,15 @@ def test_every_clause_is_counted_once_while_there_is_room() -> None:
         assert sums.counted == (3 if slope == 1 else 0)
         assert sums.true_gradient == [slope, 3 * slope]
     assert engine.asked == CLAUSES[:3]
+
+
+def test_clauses_with_equal_marks_are_counted_once() -> None:
+    kept, engine = session([[1, 2], [1, 2], [3, 300], [1, 2]], marking=True)
+    for slope in (1, 2):
+        kept.set_gradients(np.array([slope, 0], dtype=np.int64))
+        assert kept.sums(CLAUSES[:2]).true_gradient == [slope, slope]
+    assert kept.sums(CLAUSES[:4]).true_gradient == [2, 2, 6, 2]
+    assert engine.asked == [CLAUSES[0], CLAUSES[2]]
 
 
 @pytest.mark.parametrize("memory", [1, 8, 32])

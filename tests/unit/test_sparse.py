@@ -12,8 +12,11 @@ from scipy import sparse
 from hornbeam.engines.sparse import Matrix, by_row
 
 
+FEW = st.integers(1, 6)
+
+
 @st.composite
-def cells(draw, rows=st.integers(1, 6), columns=st.integers(1, 6)):
+def cells(draw, rows=FEW, columns=FEW):
     shape = (draw(rows), draw(columns))
     entries = draw(st.lists(st.integers(0, 3), min_size=shape[0] * shape[1], max_size=shape[0] * shape[1]))
     return np.array(entries, dtype=np.int64).reshape(shape)

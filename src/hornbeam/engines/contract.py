@@ -8,7 +8,7 @@ gradients; the default session keeps counts in memory, others leave them where t
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -100,6 +100,10 @@ class Engine(ABC):
                     bound.add(term)
                     result *= len(self.database.population(type_name))
         return result
+
+    def alike(self, clauses: Sequence[Clause], keys: Codes) -> Sequence[Hashable]:
+        """A mark of each clause: equal marks, equal true counts for these keys; ``None`` says nothing."""
+        return [None] * len(clauses)
 
     @abstractmethod
     def session(self, keys: Codes, logarithm: bool = False) -> Session:

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -84,6 +84,7 @@ class KeptCounts(Session):
         self.memory = engine.memory // 2 if memory is None else memory
         self._kept: dict[Clause, _Kept | Skipped] = {}
         self._alike: dict[tuple[int, int, int], list[_Column]] = {}
+        self._by_mark: dict[Hashable, _Column] = {}
         self._blocks: OrderedDict[int, _Block] = OrderedDict()
         self._bytes = 0
         self._round = 0
@@ -146,6 +147,7 @@ class KeptCounts(Session):
     def close(self) -> None:
         self._kept.clear()
         self._alike.clear()
+        self._by_mark.clear()
         self._blocks.clear()
         self._bytes = 0
 
@@ -167,21 +169,61 @@ class KeptCounts(Session):
         size = max(1, self.memory // 4 // (8 * max(1, len(self.keys))))
         for start in range(0, len(clauses), size):
             batch = clauses[start : start + size]
-            by_type: dict[int, list[tuple[Clause, Counts]]] = {}
-            largest = [0] * len(_TYPES)
-            for clause, counts in zip(batch, self._features(batch), strict=True):
-                if isinstance(counts, Skipped):
-                    self._kept[clause] = counts
-                    continue
-                each = int(counts.true.max(initial=0))
-                width = bisect_right(_CAPACITIES, each)
-                largest[width] = max(largest[width], each)
-                by_type.setdefault(width, []).append((clause, counts))
-            for width, counted in by_type.items():
-                rows = np.empty((len(counted), len(self.keys)), dtype=_TYPES[width])
-                for row, (_, counts) in enumerate(counted):
-                    rows[row] = counts.true
-                self._keep(_Block(rows, [], largest[width]), counted)
+            marks = self.engine.alike(batch, self.keys)
+            alone, others = self._apart(batch, marks)
+            self._count_each(alone)
+            for clause, first in others:
+                kept = self._kept[first]
+                if isinstance(kept, Skipped):
+                    self._kept[clause] = replace(kept, clause=clause)
+                else:
+                    self._kept[clause] = _Kept(kept.column, self.engine.total(clause))
+
+    def _apart(
+        self, clauses: Sequence[Clause], marks: Sequence[Hashable]
+    ) -> tuple[dict[Clause, Hashable], list[tuple[Clause, Clause]]]:
+        """The clauses to be counted, with their marks, and others that each have the counts of one of them.
+
+        Those that have the counts of a column kept already are given it.
+        """
+        alone: dict[Clause, Hashable] = {}
+        others: list[tuple[Clause, Clause]] = []
+        firsts: dict[Hashable, Clause] = {}
+        stale: dict[int, list[_Column]] = {}
+        for clause, mark in zip(clauses, marks, strict=True):
+            if mark is None:
+                alone[clause] = None
+                continue
+            column = self._by_mark.get(mark)
+            if column is not None and column.block is not None:
+                if column.round != self._round:
+                    column.round = self._round
+                    stale.setdefault(id(column.block), []).append(column)
+                self._kept[clause] = _Kept(column, self.engine.total(clause))
+            elif (first := firsts.setdefault(mark, clause)) is clause:
+                alone[clause] = mark
+            else:
+                others.append((clause, first))
+        for number, columns in stale.items():
+            self._multiply(number, columns)
+        return alone, others
+
+    def _count_each(self, clauses: dict[Clause, Hashable]) -> None:
+        by_type: dict[int, list[tuple[Clause, Counts]]] = {}
+        largest = [0] * len(_TYPES)
+        for clause, counts in zip(clauses, self._features(list(clauses)), strict=True):
+            if isinstance(counts, Skipped):
+                self._kept[clause] = counts
+                continue
+            each = int(counts.true.max(initial=0))
+            width = bisect_right(_CAPACITIES, each)
+            largest[width] = max(largest[width], each)
+            by_type.setdefault(width, []).append((clause, counts))
+        for width, counted in by_type.items():
+            rows = np.empty((len(counted), len(self.keys)), dtype=_TYPES[width])
+            for row, (_, counts) in enumerate(counted):
+                rows[row] = counts.true
+            self._keep(_Block(rows, [], largest[width]), counted, clauses)
 
     def _counted(self, clauses: Sequence[Clause]) -> list[Counts | Skipped]:
         return self.engine.count(clauses, self.keys)
@@ -196,7 +238,9 @@ class KeptCounts(Session):
             for each in counted
         ]
 
-    def _keep(self, block: _Block, counted: list[tuple[Clause, Counts]]) -> None:
+    def _keep(
+        self, block: _Block, counted: list[tuple[Clause, Counts]], marks: dict[Clause, Hashable]
+    ) -> None:
         """Keep the rows of a block that no kept column equals."""
         size, largest = len(self.keys), block.largest
         measures = (
@@ -209,7 +253,9 @@ class KeptCounts(Session):
         for row, (clause, counts) in enumerate(counted):
             true, squared, weighted, product = (values[row] for values in sums)
             alike = self._alike.setdefault((true, squared, weighted), [])
-            column = self._equal(alike, clause, block.counts[row])
+            mark = marks[clause]
+            # One column for each mark, for good: others may hold on to it while its counts are dropped.
+            column = self._by_mark.get(mark) or self._equal(alike, clause, block.counts[row])
             if column is None:
                 column = _Column(clause, true, squared, product, self._round, block, row)
                 alike.append(column)
@@ -218,6 +264,8 @@ class KeptCounts(Session):
                 column.block, column.row = block, row
                 block.columns.append(column)
             column.true_gradient, column.round = product, self._round
+            if mark is not None:
+                self._by_mark[mark] = column
             self._kept[clause] = _Kept(column, counts.total)
         if block.columns:
             self._store(block)

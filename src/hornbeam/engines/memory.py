@@ -7,13 +7,16 @@ the examples have (``join``). An example's count is the product of its factors.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
+from hashlib import blake2b
 from math import prod
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from hornbeam.clauses import Clause
+from hornbeam.clauses import Clause, Comparison
+from hornbeam.components import Component, components_of
 from hornbeam.database import Codes, Database
 from hornbeam.engines.contract import (
     DEFAULT_MEMORY,
@@ -34,6 +37,9 @@ from hornbeam.engines.views import Facts, Integers, fold
 
 TABLE_ROWS = 1 << 18
 """A core's join is kept as a table for other weights to come while it has at most so many rows."""
+FACTOR_SHARE = 64
+"""Factors of the examples are kept in one part in this many of the memory budget."""
+_UNKNOWN: Any = object()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,14 +50,28 @@ class Bindings:
     inverse: Integers | None
 
 
+class Mark(NamedTuple):
+    """What tells the counts that a factor gives to the examples: a number for all, and a column."""
+
+    times: int
+    column: int
+    """its number; negative where it has only 0 and 1, so that its square is itself; 0 for no column"""
+
+
 @dataclass(slots=True, eq=False)
 class ExampleRows:
     """The keys of one set of examples, and what was computed for them."""
 
     keys: Codes
     columns: tuple[Integers, ...]
+    vectors: Kept
+    """the factors of each example, under a budget"""
     bindings: dict[tuple[int, ...], Bindings] = field(default_factory=dict)
     timed: Timed | None = None
+    marks: dict[int, Mark | None] = field(default_factory=dict)
+    """of each factor, by its id; None for one that is refused"""
+    numbers: dict[bytes, int] = field(default_factory=dict)
+    """of each distinct column of counts, by its digest"""
 
 
 class MemoryEngine(Engine):
@@ -66,7 +86,7 @@ class MemoryEngine(Engine):
         self._messages = Messages(self._facts, memory)
         self._joins = Kept(memory // 4)
         self._examples: ExampleRows | None = None
-        self._totals: dict[Clause, int] = {}
+        self._totals: dict[Component, int] = {}
 
     def session(self, keys: Codes, logarithm: bool = False) -> Session:
         return KeptCounts(self, keys, logarithm=logarithm)
@@ -75,11 +95,72 @@ class MemoryEngine(Engine):
         if not clauses:
             return []
         examples = self._example_rows(keys, clauses[0].head.predicate)
+        plans = self._plans(clauses, examples)
+        return [self._count(clause, terms, examples) for clause, terms in zip(clauses, plans, strict=True)]
+
+    def alike(self, clauses: Sequence[Clause], keys: Codes) -> Sequence[Hashable]:
+        if not clauses:
+            return []
+        examples = self._example_rows(keys, clauses[0].head.predicate)
+        return [self._mark(terms, examples) for terms in self._plans(clauses, examples)]
+
+    def total(self, clause: Clause) -> int:
+        if any(isinstance(literal, Comparison) for literal in clause.body):
+            return super().total(clause)
+        total = 1
+        for part in components_of(clause):
+            known = self._totals.get(part)
+            if known is None:
+                known = self._totals[part] = super().total(Clause(clause.head, part.literals))
+            total *= known
+        return total
+
+    def _plans(self, clauses: Sequence[Clause], examples: ExampleRows) -> list[tuple[Term, ...]]:
+        """The plans of clauses, with the messages of factors that are new computed together."""
         self._facts.tidy(self.memory // 8)
         plans = [self._planner.plan(clause) for clause in clauses]
-        messages = (message for terms in plans for message in messages_of(terms))
+        fresh = {
+            id(factor): factor
+            for terms in plans
+            for term in terms
+            for factor in term.factors
+            if id(factor) not in examples.marks
+        }
+        messages = messages_of(fresh.values())
         self._messages.prepare(messages if examples.timed is None else examples.timed.plain(messages))
-        return [self._count(clause, terms, examples) for clause, terms in zip(clauses, plans, strict=True)]
+        return plans
+
+    def _mark(self, terms: Sequence[Term], examples: ExampleRows) -> Hashable:
+        """The number and the columns whose product the counts are; 0/1 columns once."""
+        if len(terms) != 1:
+            return None
+        times = 1
+        columns = []
+        for factor in terms[0].factors:
+            mark = examples.marks.get(id(factor), _UNKNOWN)
+            if mark is _UNKNOWN:
+                mark = examples.marks[id(factor)] = self._factor_mark(factor, examples)
+            if mark is None:
+                return None
+            times *= mark.times
+            if mark.column > 0 or (mark.column and mark.column not in columns):
+                columns.append(mark.column)
+        columns.sort()
+        return (times, *columns) if times else (0,)
+
+    def _factor_mark(self, factor: Factor, examples: ExampleRows) -> Mark | None:
+        try:
+            found = self._factor(factor, examples)
+        except RefusedError:
+            return None
+        if isinstance(found, int):
+            return Mark(found, 0)
+        values = found.values
+        if len(values) and values.min() == found.largest:
+            return Mark(found.largest, 0)
+        digest = blake2b(values.data, digest_size=16).digest() + values.dtype.char.encode()
+        number = examples.numbers.setdefault(digest, len(examples.numbers) + 1)
+        return Mark(1, number if found.largest > 1 else -number)
 
     def _example_rows(self, keys: Codes, target: str) -> ExampleRows:
         known = self._examples
@@ -90,7 +171,7 @@ class MemoryEngine(Engine):
                 size = len(self.database.population(type_name))
                 # An unknown constant takes the place after the last: a constant without facts.
                 columns.append(np.where(keys[:, place] < 0, np.intp(size), keys[:, place]))
-            known = self._examples = ExampleRows(keys, tuple(columns))
+            known = self._examples = ExampleRows(keys, tuple(columns), Kept(self.memory // FACTOR_SHARE))
             cutoffs = self.database.cutoffs_of(target, keys)
             if cutoffs is not None and len(keys):
                 known.timed = Timed(self._facts, self._messages, cutoffs, self.memory)
@@ -123,28 +204,16 @@ class MemoryEngine(Engine):
         """The product of factors for each example, times a number, and the largest of them."""
         columns: list[Vector] = []
         for factor in factors:
-            if examples.timed is not None and examples.timed.touches(factor):
-                columns.append(examples.timed.column(factor, examples.columns))
-            elif isinstance(factor, Summed):
-                vector = self._messages.at(factor.messages)
-                if factor.head is None:
-                    times *= _population_sum(vector)
-                else:
-                    values = vector.values.take(examples.columns[factor.head])
-                    columns.append(Vector(values, vector.largest))
-            elif factor.heads:
-                columns.append(self._joined(factor, examples))
+            found = self._factor(factor, examples)
+            if isinstance(found, int):
+                times *= found
             else:
-                times *= self._joined_sum(factor)
+                columns.append(found)
         bound = times
         for column in columns:
             bound *= column.largest
         if bound > INT64_MAX:
-            bound = times
-            for column in columns:
-                bound *= int(column.values.max(initial=0))
-            if bound > INT64_MAX:
-                return self._wide_product(columns, times)
+            return self._wide_product(columns, times)
         if not columns or bound == 0:
             return np.full(len(examples.keys), bound, dtype=narrowest(bound)), bound
         dtype = narrowest(bound)
@@ -154,6 +223,26 @@ class MemoryEngine(Engine):
         if times != 1:
             result = np.multiply(result, dtype(times), dtype=dtype)
         return result, bound
+
+    def _factor(self, factor: Factor, examples: ExampleRows) -> Vector | int:
+        """The value of a factor for each example, or the one number that it is for all."""
+        found: Vector | int | None = examples.vectors.get(id(factor))
+        if found is None:
+            found = self._new_factor(factor, examples)
+            if isinstance(found, Vector):
+                found = Vector.of(found.values)
+                examples.vectors.put(id(factor), found, found.values.nbytes + 200)
+        return found
+
+    def _new_factor(self, factor: Factor, examples: ExampleRows) -> Vector | int:
+        if examples.timed is not None and examples.timed.touches(factor):
+            return examples.timed.column(factor, examples.columns)
+        if isinstance(factor, Summed):
+            vector = self._messages.at(factor.messages)
+            if factor.head is None:
+                return _population_sum(vector)
+            return Vector(vector.values.take(examples.columns[factor.head]), vector.largest)
+        return self._joined(factor, examples) if factor.heads else self._joined_sum(factor)
 
     def _wide_product(self, columns: Sequence[Vector], times: int) -> tuple[Column, int]:
         """A product whose factors alone would allow more than int64, but whose examples do not."""

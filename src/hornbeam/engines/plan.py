@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from itertools import product
 
 from hornbeam.clauses import Atom, Clause, Comparison, Literal, Not, atom_of, atoms_of, literal_variables
+from hornbeam.components import Component, components_of, cut
 from hornbeam.schema import Schema, number_of
 
 Variables = tuple[int, ...]
@@ -96,6 +97,8 @@ class Planner:
     _messages: dict[object, Message] = field(default_factory=dict)
     _plans: dict[Clause, tuple[Term, ...]] = field(default_factory=dict)
     _known: dict[object, Factor] = field(default_factory=dict)
+    _of_component: dict[Component, Factor] = field(default_factory=dict)
+    _factors_made: dict[Factor, Factor] = field(default_factory=dict)
 
     def plan(self, clause: Clause) -> tuple[Term, ...]:
         """The count of a clause as a signed sum of products."""
@@ -113,6 +116,10 @@ class Planner:
         types: Types = {}
         if any(isinstance(literal, Comparison) for literal in clause.body):
             types = self.schema.variable_types(clause)
+        else:
+            parts = components_of(clause)
+            if all(part.plain for part in parts):
+                return (Term(1, (), tuple([self._component_factor(part) for part in parts])),)
         plain: list[Literal] = []
         negated: list[Atom] = []
         for literal in dict.fromkeys(clause.body):
@@ -133,9 +140,15 @@ class Planner:
             terms.append(Term((-1) ** len(added), vanished, self._factors(body, heads, types)))
         return tuple(terms)
 
+    def _component_factor(self, part: Component) -> Factor:
+        factor = self._of_component.get(part)
+        if factor is None:
+            factor = self._of_component[part] = self._factor(part.literals, part.heads, {})
+        return factor
+
     def _factors(self, body: tuple[Literal, ...], heads: set[int | str], types: Types) -> tuple[Factor, ...]:
         factors = []
-        for literals, anchors in components(body, heads):
+        for literals, anchors in cut(body, heads):
             # Atoms say their types themselves; of a compared variable there may be no atom here.
             compared = [literal.variable for literal in literals if isinstance(literal, Comparison)]
             key = (tuple(literals), anchors, tuple(types[variable] for variable in compared))
@@ -150,10 +163,12 @@ class Planner:
         if core:
             roots = anchors or literal_variables(core[0])[:1]
             form, weights = self._core(core, hanging, roots, stay=())
-            return Joined(anchors, form, weights)
-        # All of a component without a core ends as messages at one variable.
-        ((_, messages),) = hanging.items()
-        return Summed(anchors[0] if anchors else None, tuple(messages))
+            factor: Factor = Joined(anchors, form, weights)
+        else:
+            # All of a component without a core ends as messages at one variable.
+            ((_, messages),) = hanging.items()
+            factor = Summed(anchors[0] if anchors else None, tuple(messages))
+        return self._factors_made.setdefault(factor, factor)
 
     def _sum_out(
         self, literals: Sequence[Literal], anchors: Variables, types: Types
@@ -240,7 +255,7 @@ def _knot(core: list[Literal], anchors: Variables) -> tuple[list[Literal], int] 
         return None
     free = dict.fromkeys(v for literal in core for v in literal_variables(literal) if v not in anchors)
     for variable in free:
-        for literals, touched in components(core, {variable, *anchors}):
+        for literals, touched in cut(core, {variable, *anchors}):
             if touched == (variable,) and len(literals) < len(core):
                 return literals, variable
     return None
@@ -264,35 +279,11 @@ def renumbered(atom: Atom, numbers: dict[int, int]) -> Atom:
     )
 
 
-def components(body: Iterable[Literal], bound: set[int | str]) -> list[tuple[list[Literal], tuple[int, ...]]]:
-    """The body cut into parts that share no unbound variable, each with the bound ones it touches."""
-    parts: list[tuple[set[int], list[Literal]]] = []
-    for literal in body:
-        free = {variable for variable in literal_variables(literal) if variable not in bound}
-        literals = [literal]
-        apart = []
-        for part in parts:
-            if part[0].isdisjoint(free):
-                apart.append(part)
-            else:
-                free |= part[0]
-                literals = part[1] + literals
-        apart.append((free, literals))
-        parts = apart
-    return [(literals, _touched(literals, bound)) for _, literals in parts]
-
-
-def _touched(literals: Iterable[Literal], bound: set[int | str]) -> Variables:
-    """The bound variables of some literals, in rising order."""
-    return tuple(sorted({v for literal in literals for v in literal_variables(literal) if v in bound}))
-
-
-def messages_of(terms: Iterable[Term]) -> Iterable[Message]:
-    """Every message that the terms read directly."""
-    for term in terms:
-        for factor in term.factors:
-            if isinstance(factor, Summed):
-                yield from factor.messages
-            else:
-                for _, messages in factor.weights:
-                    yield from messages
+def messages_of(factors: Iterable[Factor]) -> Iterable[Message]:
+    """Every message that the factors read directly."""
+    for factor in factors:
+        if isinstance(factor, Summed):
+            yield from factor.messages
+        else:
+            for _, messages in factor.weights:
+                yield from messages

@@ -11,7 +11,6 @@ from scipy import sparse
 
 from hornbeam.engines.sparse import Matrix, by_row
 
-
 FEW = st.integers(1, 6)
 
 

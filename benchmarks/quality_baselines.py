@@ -15,30 +15,19 @@ from __future__ import annotations
 import argparse
 import math
 import os
-import time
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from statistics import mean, stdev
 from typing import Any, NamedTuple
 
 import measure
-from hornbeam.baselines.learners import learn, options_class, options_for
-from hornbeam.engines.registry import open_engine
-from hornbeam.evaluate import evaluate
-from hornbeam.load import load
-from hornbeam.predict import codes_for, data_for
+from hornbeam.datasets.catalogue import FoldFolders
+from hornbeam.datasets.places import find
+from hornbeam.experiment.protocol import METHODS, Task, full_study, run_of
+from hornbeam.experiment.runs import measure as measured_run
 from measure import say, table
 
 LEARNERS = ("rdn-boost", "mln-boost", "ilp-rlr", "agg-lr")
 SCORES = ("auc_roc", "auc_pr", "auc_pr_2to1", "log_loss")
-
-
-class DataSet(NamedTuple):
-    """Where a data set is, and its target."""
-
-    folder: str
-    target: str
-    folds: tuple[str, ...]
 
 
 class Bar(NamedTuple):
@@ -51,11 +40,8 @@ class Bar(NamedTuple):
     least_pr: float | None
 
 
-DATA_SETS = {
-    "UW-CSE": DataSet("uwcse", "advisedby", tuple(f"fold{i}" for i in range(1, 6))),
-    "IMDB": DataSet("imdb", "workedunder", tuple(f"Fold{i}" for i in range(1, 6))),
-    "WebKB": DataSet("webkb", "faculty", tuple(f"fold{i}" for i in range(1, 5))),
-}
+STUDY = full_study()
+DATA_SETS = {task.title: task for task in STUDY.tasks if task.name in ("uwcse", "imdb", "webkb")}
 
 
 def _jar(auc_roc: float, auc_pr: float, margin: float = 0.02) -> Bar:
@@ -89,16 +75,16 @@ def main() -> None:
     results: dict[str, Any] = {} if arguments.again else measure.load("baselines")
     results["machine"] = measure.machine(["hornbeam", "numpy", "scipy", "scikit-learn"])
     rows: dict[str, Any] = results.setdefault("rows", {})
-    root = Path(os.environ.get("HORNBEAM_DATA") or measure.PROJECT.parent / "shared" / "data")
+    os.environ.setdefault("HORNBEAM_DATA", str(measure.PROJECT.parent / "shared" / "data"))
     for name in arguments.only:
-        if not (root / DATA_SETS[name].folder).is_dir():
+        if find(DATA_SETS[name].data) is None:
             say(f"{name}: no such data here, left out")
             continue
         for learner in arguments.learners:
             for fold, seed in _runs(name, learner, arguments.seeds):
-                key = f"{name} {learner} {fold} {seed}"
+                key = f"{name} {learner} {_folder(name, fold)} {seed}"
                 if key not in rows:
-                    rows[key] = _measured(root, DATA_SETS[name], learner, fold, seed)
+                    rows[key] = _measured(DATA_SETS[name], learner, fold, seed)
                     say(f"{key}: AUC-ROC {rows[key]['auc_roc']:.3f}, AUC-PR {rows[key]['auc_pr']:.3f}")
                     measure.save("baselines", results)
     print(report(rows))
@@ -115,32 +101,23 @@ def _arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _runs(name: str, learner: str, seeds: int) -> Iterator[tuple[str, int]]:
-    drawn = getattr(options_class(learner)(), "neg_pos_ratio", None) is not None
-    for fold in DATA_SETS[name].folds:
+def _runs(name: str, learner: str, seeds: int) -> Iterator[tuple[int, int]]:
+    drawn = METHODS[learner].settings(DATA_SETS[name]).get("neg_pos_ratio") is not None
+    for fold in range(1, DATA_SETS[name].n_folds + 1):
         for seed in range(seeds if drawn else 1):
             yield fold, seed
 
 
-def _measured(root: Path, data: DataSet, learner: str, fold: str, seed: int) -> dict[str, float]:
+def _folder(name: str, fold: int) -> str:
+    layout = DATA_SETS[name].data.layout
+    assert isinstance(layout, FoldFolders)
+    return layout.pattern.format(fold)
+
+
+def _measured(task: Task, learner: str, fold: int, seed: int) -> dict[str, float]:
     """Learn on the training part of a fold, and score all examples of its test part."""
-    training, testing = (load(root / data.folder / fold, split) for split in ("train", "test"))
-    examples = training.examples_of(data.target)
-    started = time.process_time()
-    fitted = learn(
-        learner,
-        open_engine("memory", training),
-        examples.keys,
-        examples.labels,
-        data.target,
-        options_for(learner, seed=seed),
-    )
-    seconds = time.process_time() - started
-    names, labels = testing.examples(data.target)
-    seen, _ = data_for(fitted.model, testing)
-    keys, _ = codes_for(fitted.model, seen, names)
-    scores = evaluate(labels, fitted.model.probabilities(open_engine("memory", seen), keys)).as_dict()
-    return {score: float(scores[score]) for score in SCORES} | {"fit_cpu": seconds}
+    row = measured_run(task, run_of(task, METHODS[learner], fold, seed))
+    return {score: float(row["scores"][score]) for score in SCORES} | {"fit_cpu": row["cpu_seconds"]}
 
 
 # --- the table ------------------------------------------------------------------------------------
@@ -162,8 +139,12 @@ def report(rows: dict[str, Any]) -> str:
     lines = []
     for name, learner in BARS:
         by_fold = [
-            [rows[key] for seed in range(100) if (key := f"{name} {learner} {fold} {seed}") in rows]
-            for fold in DATA_SETS[name].folds
+            [
+                rows[key]
+                for seed in range(100)
+                if (key := f"{name} {learner} {_folder(name, fold)} {seed}") in rows
+            ]
+            for fold in range(1, DATA_SETS[name].n_folds + 1)
         ]
         if all(by_fold):
             lines.append(_line(name, learner, by_fold))

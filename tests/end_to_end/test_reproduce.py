@@ -68,6 +68,18 @@ def test_a_killed_study_goes_on_without_losing_or_repeating_a_row(tmp_path):
     assert (out / "runs.jsonl").read_bytes() == rows
 
 
+def test_ctrl_c_keeps_what_is_done_and_says_how_to_go_on(tmp_path):
+    words = command(tmp_path / "results", "--jobs", "1")
+    with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as process:
+        while not rows_in(tmp_path / "results") and process.poll() is None:
+            time.sleep(0.02)
+        process.send_signal(signal.SIGINT)
+        said = process.communicate()[1]
+    assert process.returncode == 130
+    assert said == "note: interrupted; finished runs are kept, and the same command goes on from there.\n"
+    assert rows_in(tmp_path / "results")
+
+
 def test_one_method_on_one_task_and_the_same_again(tmp_path):
     seen = []
     limits = {"methods": ["agg-lr"], "tasks": ["university_small"], "jobs": 1}

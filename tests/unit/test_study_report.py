@@ -203,6 +203,7 @@ def test_the_report_has_ours_beside_the_published():
     assert "default(A) :- b(A)." in text
     assert "Not complete" not in text
     assert "Populations" not in text
+    assert f"Learning in all these runs took {(1.5 * len(FULL.runs())) / 60:.1f} CPU minutes." in text
 
 
 def test_what_is_missing_or_failed_is_said():

@@ -10,6 +10,8 @@ import typer
 from hornbeam.cli.output import write_result
 from hornbeam.cli.talk import download_progress, remark, run_progress, say
 
+_INTERRUPTED = 130
+
 
 def reproduce(
     out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder for rows, report, figures.")],
@@ -47,17 +49,21 @@ def reproduce(
     if report_only:
         results = report(study, out)
     else:
-        with download_progress() as on_download, run_progress() as on_row:
-            results = run_study(
-                study,
-                out,
-                jobs=jobs,
-                methods=only or (),
-                tasks=data or (),
-                again=again,
-                on_row=on_row,
-                on_download=on_download,
-            )
+        try:
+            with download_progress() as on_download, run_progress() as on_row:
+                results = run_study(
+                    study,
+                    out,
+                    jobs=jobs,
+                    methods=only or (),
+                    tasks=data or (),
+                    again=again,
+                    on_row=on_row,
+                    on_download=on_download,
+                )
+        except KeyboardInterrupt:
+            say(["interrupted; finished runs are kept, and the same command goes on from there."])
+            raise typer.Exit(_INTERRUPTED) from None
     say(results.errors)
     if results.missing:
         say([f"{len(results.missing):,} of {len(results.runs):,} runs have no row yet."])

@@ -89,6 +89,7 @@ def _parts(results: Results, judged: Sequence[Judged]) -> Iterator[str]:
         yield population_section(judged, results.study.population)
     yield "## What was learned\n\n" + clause_section(results)
     yield "## Settings\n\n" + setting_section(results)
+    yield "## Run it yourself\n\n" + _commands(results)
 
 
 _CONVENTIONS = (
@@ -122,6 +123,23 @@ _POPULATIONS = (
     "the data at hand a model goes the way of `[w0, w1, 0]`. Accuracy on new worlds of the same and of "
     "larger populations:"
 )
+
+
+def _commands(results: Results) -> str:
+    minutes = sum(row.get("cpu_seconds", 0.0) for row in results.rows.values()) / 60
+    return "\n".join(
+        [
+            f"Learning in all these runs took {minutes:.1f} CPU minutes. A study that is stopped goes on "
+            "where it stopped.",
+            "",
+            "```text",
+            "hornbeam reproduce --out results                          the whole study",
+            "hornbeam reproduce --out results --quick                  two small generated worlds",
+            f"hornbeam reproduce --out results --only {CHOSEN} --again   one method anew",
+            "hornbeam reproduce --out results --report-only            the report of the rows that are there",
+            "```",
+        ]
+    )
 
 
 def _made_with(results: Results) -> str:

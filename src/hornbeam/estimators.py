@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Mapping
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -23,7 +23,7 @@ from hornbeam.baselines.ilp_rlr import ILPOptions
 from hornbeam.baselines.learners import learn, options_for
 from hornbeam.baselines.mln_boost import MLNOptions
 from hornbeam.baselines.rdn_boost import RDNOptions
-from hornbeam.database import Database
+from hornbeam.database import UNLABELLED, Database, Examples
 from hornbeam.engines.contract import DEFAULT_MEMORY
 from hornbeam.engines.registry import open_engine
 from hornbeam.errors import DataError, HornbeamWarning, OptionError
@@ -35,6 +35,9 @@ from hornbeam.model_json import LearnedModel
 from hornbeam.one_vs_rest import MOST_CLASSES, ClassModel, fit_classes
 from hornbeam.options import FitOptions, Options
 from hornbeam.predict import codes_for, data_for, predict
+
+if TYPE_CHECKING:
+    from hornbeam.report import Report
 
 PRESET = "preset"
 """The value of an option that is left to the preset."""
@@ -147,6 +150,39 @@ class RelationalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
             explain(model, engine, key, name, shown)
             for model, key, name in zip(models, keys, names, strict=True)
         ]
+
+    def report(
+        self, X: Any, y: Any = None, database: Database | None = None, of_class: str | None = None
+    ) -> Report:
+        """A page about the model and its predictions: it shows itself in a notebook; ``save`` writes it.
+
+        With labels it tells how good they are. Of classes, the model of one is shown.
+        """
+        from hornbeam.report import About, report
+        from hornbeam.report.classes import class_view
+
+        check_is_fitted(self)
+        names = self._names(X, reset=False)
+        seen, notices = data_for(self.model_, self._database(database))
+        keys, more = codes_for(self.model_, seen, names, self.unknown)
+        _warn(notices + more)
+        places = {value: place for place, value in enumerate(self.classes_.tolist())}
+        given = [None] * len(names) if y is None else np.asarray(y).tolist()
+        labels = np.array([places.get(each, UNLABELLED) for each in given], dtype=np.int8)
+        target = self.model_.target
+        cutoffs = seen.cutoffs_of(target, keys)
+        engine = open_engine(self.engine, seen, self.memory)
+        if isinstance(self.history_, History):
+            told: dict[str, Any] = self.history_.as_dict()
+        else:
+            told = {name: each.as_dict() for name, each in self.history_.items()}
+        if not isinstance(self.model_, ClassModel):
+            return report(
+                self.model_, engine, Examples(target, keys, labels, (), cutoffs), About(history=told)
+            )
+        examples = Examples(target, keys, labels, self.model_.classes, cutoffs)
+        view = class_view(self.model_, engine, examples, of_class)
+        return report(view.model, engine, view.examples, About(history=told, notes=view.notes))
 
     def _database(self, other: Database | None) -> Database:
         database = self.database if other is None else other

@@ -25,6 +25,7 @@ from hornbeam.database import Codes, Database
 from hornbeam.engines.contract import Engine
 from hornbeam.errors import ModelError
 from hornbeam.groundings import groundings
+from hornbeam.markup import bar_picture, element, notebook_table, signed_text
 from hornbeam.model import Model, sigmoid
 from hornbeam.model_json import LearnedModel
 
@@ -126,6 +127,22 @@ class Explanation:
             lines.append(f"  +0 from {silent} other clause{'s' if silent > 1 else ''}")
         lines.append(f"  {self.prior:+.4g} from the prior")
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        most = max([abs(self.prior), *(abs(reason.contribution) for reason in self.reasons)])
+        told = [
+            (reason.contribution, reason.because(self.key)) for reason in self.reasons if reason.contribution
+        ]
+        told.append((self.prior, "the prior"))
+        rows = [(signed_text(added), bar_picture(added, most), because) for added, because in told]
+        head = format_literal(Atom(self.target, self.key))
+        title = [
+            element("b", f"{self.probability:.4f}"),
+            f" probability of {head}, log-odds {signed_text(self.log_odds)}",
+        ]
+        silent = len(self.reasons) + 1 - len(told)
+        note = f"{silent} more add nothing." if silent else ""
+        return notebook_table(title, ("adds", "", "because"), rows, 1, note)
 
 
 @singledispatch

@@ -19,7 +19,9 @@ from hornbeam.database import Codes
 from hornbeam.engines.contract import Column, Counts, Engine
 from hornbeam.engines.parts import count_all
 from hornbeam.errors import plural
+from hornbeam.markup import element, notebook_table, number_text, signed_text
 from hornbeam.schema import Schema
+from hornbeam.sentences import sentence, text_of
 
 Floats = npt.NDArray[np.float64]
 COUNT = "count"
@@ -52,6 +54,11 @@ class WeightedClause:
         w0, w1, w2 = self.weights
         t = feature_of(true.astype(np.float64), self.feature)
         return (w0 + w1 * t) + w2 * feature_of(false_counts(true, total), self.feature)
+
+    def rises(self) -> bool | None:
+        """Whether the first true grounding makes the head likelier; None where it makes no difference."""
+        none, one = self.contribution(np.array([0, 1]), max(self.total, 1)).tolist()
+        return None if none == one else one > none
 
     def __str__(self) -> str:
         weights = ", ".join(format(weight, ".6g") for weight in self.weights)
@@ -92,6 +99,22 @@ class Model:
     def __str__(self) -> str:
         lines = [f"prior {self.prior:.6g}", *map(str, self.clauses)]
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (
+                *(number_text(weight) for weight in weighted.weights),
+                "" if weighted.feature == COUNT else weighted.feature,
+                [
+                    element("code", str(weighted.clause)),
+                    element("br"),
+                    text_of(sentence(weighted.clause, self.schema, weighted.rises())),
+                ],
+            )
+            for weighted in self.clauses
+        ]
+        title = f"{self.size_text} of {self.target}, prior {signed_text(self.prior)}"
+        return notebook_table(title, ("bias", "true", "false", "reading", "clause"), rows, 3)
 
     @property
     def populations(self) -> str:

@@ -1,7 +1,11 @@
 """Reports from the command line: what is in the page, for every learner, and what is refused."""
 
 import json
+import os
+import pty
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -100,3 +104,46 @@ def test_examples_without_labels_have_a_report_without_scores(town, tmp_path, ru
     assert run("report", town, "--model", model, "--examples", keys, "--out", page)[0] == 0
     assert "not of both labels" in page.read_text(encoding="utf-8")
     assert page_data(page)["label"] == [-1, -1]
+
+
+# --- in a terminal -------------------------------------------------------------------------------
+
+
+def on_terminal(*words: object) -> str:
+    """What a command prints to somebody in front of a terminal, without its colours."""
+    ours, theirs = pty.openpty()
+    environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "120"}
+    command = [sys.executable, "-m", "hornbeam", *map(str, words)]
+    process = subprocess.Popen(command, stdout=theirs, stderr=subprocess.DEVNULL, env=environment)
+    os.close(theirs)
+    text = b""
+    while True:
+        try:
+            piece = os.read(ours, 65536)
+        except OSError:  # the other end is closed
+            break
+        if not piece:
+            break
+        text += piece
+    os.close(ours)
+    assert process.wait() == 0
+    assert b"\x1b[" in text
+    return re.sub(r"\x1b\[[0-9;]*m", "", text.decode())
+
+
+def test_a_terminal_gets_tables_and_a_pipe_gets_text(town, tmp_path, run, capsys):
+    model = tmp_path / "m.json"
+    assert run("fit", town, "--model", model, "--steps", 2)[0] == 0
+    learned = load_model(model)
+    shown = on_terminal("show", model)
+    for weighted in learned.clauses:
+        (line,) = [line for line in shown.splitlines() if str(weighted.clause) in line]
+        assert f"{weighted.weights[1]:+.4g}" in line
+    explained = on_terminal("explain", town, "--model", model, "--example", "cancer(ann)")
+    assert explained.startswith("cancer(ann): probability 0.")
+    assert "the prior" in explained
+    with pytest.raises(SystemExit):
+        main(["explain", str(town), "--model", str(model), "--example", "cancer(ann)"])
+    plain = capsys.readouterr().out
+    assert "\x1b" not in plain
+    assert f"{learned.prior:+.4g} from the prior" in plain

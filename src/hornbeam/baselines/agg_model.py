@@ -18,6 +18,7 @@ from hornbeam.engines.parts import count_all
 from hornbeam.errors import InputError, LimitError, plural
 from hornbeam.explain import SHOWN, Explanation, explain, explanation
 from hornbeam.json_fields import Fields
+from hornbeam.markup import notebook_table, number_text, signed_text
 from hornbeam.model import COUNT as NUMBER
 from hornbeam.model import LOG, Floats, feature_of, sigmoid
 from hornbeam.model_json import Common, ModelKind, register_kind
@@ -59,6 +60,13 @@ class AggregateModel:
     def __str__(self) -> str:
         how = "counts and distinct values as ln(1 + n)" if self.feature == LOG else "counts as they are"
         return "\n".join([f"prior {self.prior:.6g}, {how}", *map(str, self.features)])
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (number_text(each.weight), number_text(each.mean), str(each.aggregate)) for each in self.features
+        ]
+        title = f"{self.size_text} of {self.target}, prior {signed_text(self.prior)}"
+        return notebook_table(title, ("weight", "mean", "feature"), rows, 2)
 
     @property
     def feature(self) -> str:

@@ -80,6 +80,9 @@ class TreeModel:
 
         return tree_picture(self)
 
+    def _repr_svg_(self) -> str:
+        return self.picture()
+
     def predicates(self) -> tuple[str, ...]:
         """The predicates that the tests use, sorted."""
         used = (

@@ -111,7 +111,10 @@ def show(
     \b
     Example: hornbeam show m.json --compact
     """
+    from hornbeam.baselines.agg_model import AggregateModel
+    from hornbeam.cli.tables import on_terminal, print_model
     from hornbeam.errors import OptionError
+    from hornbeam.model import Model
     from hornbeam.model_json import load_model, model_text
 
     forms = [flag for flag, wanted in (("--svg", svg), ("--clauses", clauses), ("--json", json)) if wanted]
@@ -125,8 +128,13 @@ def show(
         text = _having(learned, "picture", "--svg")()
     elif clauses:
         text = f"{_having(learned, 'clause_text', '--clauses')()}\n"
+    elif json:
+        text = model_text(learned)
+    elif out is None and on_terminal() and isinstance(learned, Model | AggregateModel):
+        print_model(learned)
+        return
     else:
-        text = model_text(learned) if json else f"{learned}\n"
+        text = f"{learned}\n"
     write_result([text], out)
 
 

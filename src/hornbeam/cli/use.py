@@ -140,6 +140,7 @@ def explain(
     \b
     Example: hornbeam explain data/uwcse/fold1 --model m.json --example "advisedby(person1,person2)"
     """
+    from hornbeam.cli.tables import on_terminal, print_explanation
     from hornbeam.errors import OptionError
     from hornbeam.explain import explain as reasons
     from hornbeam.model_json import load_model
@@ -159,6 +160,9 @@ def explain(
     elif of_class is not None:
         raise OptionError("--class is refused: the model has no classes.")
     explanation = reasons(learned, counting, key, name, shown)
+    if not json and on_terminal():
+        print_explanation(explanation)
+        return
     write_result([json_text(explanation.as_dict()) if json else f"{explanation}\n"], None)
 
 

@@ -1,6 +1,35 @@
-"""What people see of a model: one page of HTML, and the plots in it as figures."""
+"""What people see of a model: one page of HTML, and the plots in it as figures.
 
+A figure shows itself in a notebook, and is saved as SVG.
+
+>>> figure = roc_plot([1, 0, 1, 0], [0.9, 0.4, 0.6, 0.7])
+>>> figure.caption
+'Area 0.7500: the share of pairs, positive and negative, in the right order.'
+"""
+
+from hornbeam.report.figure import Figure
 from hornbeam.report.page import Report, report
+from hornbeam.report.plots import (
+    calibration_plot,
+    effort_plot,
+    learning_plot,
+    precision_recall_plot,
+    roc_plot,
+    score_plot,
+)
+from hornbeam.report.schema_graph import schema_graph
 from hornbeam.report.summary import About
 
-__all__ = ["About", "Report", "report"]
+__all__ = [
+    "About",
+    "Figure",
+    "Report",
+    "calibration_plot",
+    "effort_plot",
+    "learning_plot",
+    "precision_recall_plot",
+    "report",
+    "roc_plot",
+    "schema_graph",
+    "score_plot",
+]

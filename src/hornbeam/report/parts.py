@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from functools import singledispatch
 from typing import Protocol
 
-import numpy as np
-
 from hornbeam.baselines.agg_model import AggregateModel, WeightedAggregate
 from hornbeam.baselines.tree_model import TreeModel
 from hornbeam.baselines.trees import leaves, tree_text
@@ -87,14 +85,9 @@ def _clause_part(number: int, weighted: WeightedClause, model: Model) -> Part:
     w0, w1, w2 = weighted.weights
     shape = {COUNT: ("true count", "false count"), LOG: ("ln(1 + true)", "ln(1 + false)")}
     of_true, of_false = shape.get(weighted.feature, ("true count", "false count"))
-    none, one = weighted.contribution(np.array([0, 1]), max(weighted.total, 1)).tolist()
     return Part(
         name=f"clause {number}",
-        saying=sentence(
-            weighted.clause,
-            model.schema,
-            None if none == one else one > none,
-        ),
+        saying=sentence(weighted.clause, model.schema, weighted.rises()),
         logic=clause_pieces(weighted.clause),
         weights=(("bias", w0), (of_true, w1), (of_false, w2)),
         note="",

@@ -6,13 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from hornbeam.evaluate import Scores
+from hornbeam.evaluate import Scores, evaluate
 from hornbeam.markup import Child, Markup, element, number_text, signed_text, together
 from hornbeam.report.curves import (
     THRESHOLDS,
-    Floats,
-    Labels,
     calibration,
     histogram,
     ranking,
@@ -23,9 +22,10 @@ from hornbeam.report.figure import Figure, Frame, Scale, bar, label, line, path_
 SCORE_BINS = 40
 
 
-def roc_plot(labels: Labels, probabilities: Floats, scores: Scores) -> Figure:
+def roc_plot(labels: npt.ArrayLike, probabilities: npt.ArrayLike, scores: Scores | None = None) -> Figure:
     """The share of positives found against the share of negatives taken for positives."""
-    found = ranking(labels, probabilities)
+    scores = scores or evaluate(labels, probabilities)
+    found = ranking(np.asarray(labels), np.asarray(probabilities, dtype=np.float64))
     frame = Frame.of((0.0, 1.0), (0.0, 1.0))
     x, y = thinned(*found.roc())
     points = [(frame.x(a), frame.y(b)) for a, b in zip(x.tolist(), y.tolist(), strict=True)]
@@ -52,9 +52,12 @@ def roc_plot(labels: Labels, probabilities: Floats, scores: Scores) -> Figure:
     )
 
 
-def precision_recall_plot(labels: Labels, probabilities: Floats, scores: Scores) -> Figure:
+def precision_recall_plot(
+    labels: npt.ArrayLike, probabilities: npt.ArrayLike, scores: Scores | None = None
+) -> Figure:
     """Precision against recall, with all negatives and with two per positive."""
-    found = ranking(labels, probabilities)
+    scores = scores or evaluate(labels, probabilities)
+    found = ranking(np.asarray(labels), np.asarray(probabilities, dtype=np.float64))
     frame = Frame.of((0.0, 1.0), (0.0, 1.0))
     drawn: list[Child] = [frame.axes("recall: share of positives found", "precision: positives among those")]
     base = found.n_pos / (found.n_pos + found.n_neg)
@@ -94,9 +97,9 @@ def precision_recall_plot(labels: Labels, probabilities: Floats, scores: Scores)
     )
 
 
-def calibration_plot(labels: Labels, probabilities: Floats) -> Figure:
+def calibration_plot(labels: npt.ArrayLike, probabilities: npt.ArrayLike) -> Figure:
     """The share of positives among examples of similar probability."""
-    bins = calibration(labels, probabilities)
+    bins = calibration(np.asarray(labels), np.asarray(probabilities, dtype=np.float64))
     frame = Frame.of((0.0, 1.0), (0.0, 1.0))
     drawn: list[Child] = [
         frame.axes("mean probability of a tenth of the examples", "share of positives in it"),
@@ -124,15 +127,16 @@ def calibration_plot(labels: Labels, probabilities: Floats) -> Figure:
     )
 
 
-def score_plot(labels: Labels, log_odds: Floats) -> Figure:
+def score_plot(labels: npt.ArrayLike, log_odds: npt.ArrayLike) -> Figure:
     """Where the log-odds of positives and of negatives lie, each as shares of their own number."""
-    low, high = np.quantile(log_odds, [0.001, 0.999]).tolist()
+    label_of, scored = np.asarray(labels), np.asarray(log_odds, dtype=np.float64)
+    low, high = np.quantile(scored, [0.001, 0.999]).tolist()
     if high - low < 1e-9:
         low, high = low - 0.5, high + 0.5
     edges = np.linspace(low, high, SCORE_BINS + 1)
     shares = []
     for wanted in (1, 0):
-        counts = histogram(log_odds[labels == wanted], edges)
+        counts = histogram(scored[label_of == wanted], edges)
         shares.append(counts / max(counts.sum(), 1))
     top = max(float(share.max()) for share in shares) or 1.0
     frame = Frame.of((low, high), (-top, top))
@@ -150,7 +154,7 @@ def score_plot(labels: Labels, log_odds: Floats) -> Figure:
     drawn.append(label(frame.x.end - 8, frame.y(-top) - 6, "negatives", "name negative", "end"))
     rows = []
     for name, wanted in (("positives", 1), ("negatives", 0)):
-        own = log_odds[labels == wanted]
+        own = scored[label_of == wanted]
         found = np.quantile(own, [0.05, 0.25, 0.5, 0.75, 0.95]).tolist()
         rows.append((name, f"{len(own):,}", *map(number_text, found)))
     return Figure(

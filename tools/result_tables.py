@@ -74,14 +74,18 @@ def learning() -> str:
                 *(_other(others.get(system), ours) for system in systems),
             ]
         )
-    return _table(["data", "hornbeam", "peak", *systems], rows)
+    return _table(["data", "hornbeam", "peak", *map(_on_two_lines, systems)], rows)
+
+
+def _on_two_lines(system: str) -> str:
+    return system.replace(" ", "<br>", 1)
 
 
 def _other(lines: Sequence[Mapping[str, Any]] | None, ours: float) -> str:
     if not lines:
         return "-"
-    failed = [line["outcome"] for line in lines if line["outcome"] != "done"]
-    return failed[0] if failed else f"{_times(_cpu(lines) / ours)}"
+    failed = any(line["outcome"] != "done" for line in lines)
+    return "failed" if failed else _times(_cpu(lines) / ours)
 
 
 def counting() -> str:
@@ -136,7 +140,7 @@ def learning_against_jars() -> str:
     for case, others in results["jars"].items():
         ours = _cpu(results["hornbeam"][case]["default"])
         rows.append([case, *(_other(others.get(system), ours) for system in systems)])
-    return _table(["data", *systems], rows)
+    return _table(["data", *map(_on_two_lines, systems)], rows)
 
 
 def quality_against_jars() -> str:

@@ -17,11 +17,11 @@ from hornbeam.errors import ParseError, Place, SchemaError, did_you_mean, plural
 from hornbeam.modes import Argument, Kind, Mode
 from hornbeam.schema import Schema, read_value
 
-WORD = r"""(?: [^\s(),:'"%{}=!`.] | (?<!\))\.(?!//)(?=[^\s).,%"']) )+"""
+WORD = r"""(?: [^\s(),:'"%{}=!`.] | (?<!\))\.(?!//)(?=[^\s).,%"']) )++"""
 """A word, as a verbose expression: a full stop is inside one only where more of it follows."""
 _BEGINNING = r"""
     (?P<space>   \s+ | %[^\n]* | //[^\n]* )
-  | (?P<quoted>  '(?:[^'\\\n]|\\.)*' | "(?:[^"\\\n]|\\.)*" )
+  | (?P<quoted>  '(?:[^'\\\n]|\\.)*+' | "(?:[^"\\\n]|\\.)*+" )
 """
 _TOKEN = re.compile(
     rf"""
@@ -44,6 +44,8 @@ _CLAUSE_TOKEN = re.compile(
     """,
     re.VERBOSE,
 )
+MOST_ARGUMENTS = 1000
+"""of a predicate: modes, inferred from facts, grow with their square"""
 _ESCAPES = {"n": "\n", "r": "\r", "t": "\t"}
 
 
@@ -136,6 +138,7 @@ class Parser:
                     raise ParseError('this "(" is not closed.', place)
                 raise self.fail(expected)
             found.append(self.next())
+            self.check_number(len(found), opening)
             if self.at("("):
                 raise ParseError(
                     f'nested term "{found[-1].value}(...)": arguments must be plain names.',
@@ -147,6 +150,14 @@ class Parser:
             if self.token.kind in ("end", "stop") or (not self.at(",") and self.on_new_line(opening)):
                 raise ParseError('this "(" is not closed.', self.text.place(opening.offset))
             self.take(",", '"," or ")" (a name with a space or a mark in it needs quotes)')
+
+    def check_number(self, arguments: int, opening: Token) -> None:
+        """Refuse more arguments than any predicate has."""
+        if arguments > MOST_ARGUMENTS:
+            raise ParseError(
+                f"more than {MOST_ARGUMENTS:,} arguments; split the predicate into several.",
+                self.text.place(opening.offset),
+            )
 
     def on_new_line(self, token: Token) -> bool:
         """Whether the present token stands on a later line than the given one."""
@@ -195,6 +206,7 @@ def read_mode(parser: Parser) -> tuple[Mode, list[Token]]:
     ignored: list[Token] = []
     while True:
         args.append(_mode_argument(parser))
+        parser.check_number(len(args), opening)
         if parser.at("!"):
             ignored.append(parser.next())
             parser.name("a number after !")

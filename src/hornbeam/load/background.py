@@ -57,14 +57,17 @@ def background_of(sources: Iterable[Source]) -> Background:
             where = (source.contents, statement)
             if isinstance(statement, ModeStatement):
                 mode = statement.mode
-                place = source.contents.place(statement)
-                _check_agreement(leading.setdefault(mode.predicate, mode), mode, modes, place)
-                modes.setdefault(mode, place)
+                # Finding a line takes a pass over the text: once for each mode, however often it stands.
+                if mode not in modes:
+                    place = source.contents.place(statement)
+                    _check_agreement(leading.setdefault(mode.predicate, mode), mode, modes, place)
+                    modes[mode] = place
                 for extra in statement.extras:
                     unused.add(extra, mode.predicate, where)
             elif isinstance(statement, Range):
                 ranges.setdefault(statement.type, {}).update(dict.fromkeys(statement.names))
-                range_places.setdefault(statement.type, source.contents.place(statement))
+                if statement.type not in range_places:
+                    range_places[statement.type] = source.contents.place(statement)
             elif isinstance(statement, Rule):
                 unused.add(statement.word or "rules", statement.name, where)
             elif isinstance(statement, Directive):

@@ -21,7 +21,7 @@ from hornbeam.database import Coded, Codes
 from hornbeam.errors import Place
 from hornbeam.load.plain import NotPlainError, read_plain
 from hornbeam.load.statements import Fact, Statement, read_statement, skip_space, statements
-from hornbeam.syntax import WORD, Text
+from hornbeam.syntax import MOST_ARGUMENTS, WORD, Text
 
 Signature = tuple[str, int]
 """A predicate and the number of its arguments."""
@@ -91,7 +91,7 @@ def _expressions(guard: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
 
 _FACT, _FACTS = _expressions("")
 _UNMARKED_FACT, _UNMARKED_FACTS = _expressions(_UNMARKED)
-_PLAIN_WORD = re.compile(rf"(?! // | \[ | _\Z ) {WORD}", re.VERBOSE)
+_PLAIN_WORD = re.compile(rf"(?! // | <- | \[ | _\Z ) {WORD}", re.VERBOSE)
 _SMALLEST_CHUNK, _LARGEST_CHUNK = 1 << 12, 1 << 17
 _SMALLEST_BLOCK, _LARGEST_BLOCK = 1 << 14, 1 << 24
 _SHORT = 1 << 11
@@ -110,27 +110,35 @@ class _DoubtfulWordError(Exception):
 def _fast(path: Path, named: Text, bare_modes: bool) -> Contents:
     text = named.text
     find_facts = (_UNMARKED_FACTS if bare_modes else _FACTS).findall
+    plain_fact = _UNMARKED_FACT if bare_modes else _FACT
     table = _Table()
     others: list[Statement] = []
     block, chunk = _LARGEST_BLOCK, _LARGEST_CHUNK
+    line_ends = _LineEnds(text)
     position = skip_space(text, 0)
     while position < len(text):
-        end = text.find("\n", position + block) + 1 or len(text)
-        taken = table.add_plain(text[position:end], signs=not bare_modes)
+        end = line_ends.after(position + block)
+        # A line of many megabytes is not plain, and its arrays would be many times as large.
+        taken = 0 if end - position > 2 * block else table.add_plain(text[position:end], not bare_modes)
         block = (
             min(4 * block, _LARGEST_BLOCK) if position + taken == end else max(block // 4, _SMALLEST_BLOCK)
         )
         position = skip_space(text, position + taken)
         if taken:
             continue
-        end = text.find("\n", position + chunk) + 1 or len(text)
-        found = find_facts(text, position, end)
-        rest = len(found[-1][2])
+        end = line_ends.after(position + chunk)
+        if end - position > 2 * chunk:
+            found, after = _few_facts(plain_fact, text, position, chunk)
+            rest = after == position
+        else:
+            found = find_facts(text, position, end)
+            after = end - len(found[-1][2])
+            rest = after < end
         try:
-            table.add_run(found[:-1] if rest else found)
+            table.add_run(found[:-1] if found and found[-1][2] else found)
         except ValueError:
             raise _DoubtfulWordError(position, end) from None
-        position = end - rest
+        position = after
         chunk = min(4 * chunk, _LARGEST_CHUNK)
         if rest:
             statement, position = read_statement(named, position, bare_modes)
@@ -141,6 +149,36 @@ def _fast(path: Path, named: Text, bare_modes: bool) -> Contents:
             chunk = _SMALLEST_CHUNK
         position = skip_space(text, position)
     return Contents(path, named, bare_modes, table.columns(), tuple(others))
+
+
+class _LineEnds:
+    """Where lines end; asked again on one long line, it is not searched through again."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._start = self._end = 0
+
+    def after(self, position: int) -> int:
+        """The position behind the end of the line that a position is on."""
+        if not self._start <= position < self._end:
+            self._start = position
+            self._end = self._text.find("\n", position) + 1 or len(self._text)
+        return self._end
+
+
+def _few_facts(
+    plain_fact: re.Pattern[str], text: str, position: int, most: int
+) -> tuple[list[tuple[str, str, str]], int]:
+    """Facts at the start of a long line, as ``findall`` gives them, and the position after them.
+
+    Not all of the line at once, and without a look at all that follows them: a line may be a whole file.
+    """
+    found = []
+    end = position + most
+    while position < end and (match := plain_fact.match(text, position)) is not None:
+        found.append((match[1], match[2], ""))
+        position = match.end()
+    return found, position
 
 
 class _Column:
@@ -196,6 +234,8 @@ class _Table:
         self._columns: dict[Signature, tuple[_Column, ...]] = {}
 
     def _of(self, predicate: str, arity: int) -> tuple[_Column, ...]:
+        if arity > MOST_ARGUMENTS:
+            raise ValueError
         signature = (predicate.lower(), arity)
         columns = self._columns.get(signature)
         if columns is None:

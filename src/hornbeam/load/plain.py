@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hornbeam.database import Coded
+from hornbeam.syntax import MOST_ARGUMENTS
 
 _Integers = npt.NDArray[np.int64]
 _Hashes = npt.NDArray[np.uint64]
@@ -97,6 +98,8 @@ def _columns(
     last_words = np.flatnonzero(kinds[ends] == _CLOSE)
     first_words = np.concatenate([[0], last_words[:-1] + 1]) if len(last_words) else last_words
     arities = last_words - first_words + 1
+    if arities.max(initial=0) > MOST_ARGUMENTS:
+        raise NotPlainError
     spelled = words.coded(marks[opens - 1] + 1, marks[opens] - marks[opens - 1] - 1)
     if not all(map(_PREDICATE.fullmatch, spelled.names)):
         raise NotPlainError

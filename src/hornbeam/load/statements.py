@@ -87,13 +87,14 @@ _MARKED = re.compile(
 )
 """An atom of which an argument is marked as only those of modes are; a signed number is not a mark."""
 _ENDING_STOP = r"\.(?=\s|\Z|%|//)"
-_VALUE = re.compile(
-    rf"""(?: {_QUOTED} | \[[^\]]*+\] | \{{[^}}]*+\}} | \([^)]*+\) | (?!{_ENDING_STOP}|//|%)[^\n] )*+""", re.X
-)
-"""The value of a directive: to the full stop or the end of the line, further inside brackets."""
+_STOPS = re.compile(rf"{_ENDING_STOP}|//|%|\n")
+_QUOTE = re.compile(_QUOTED)
+_UNREMARKABLE = re.compile(r"""[^\n'"\[{(.%/]++""")
+_CLOSING = {"[": "]", "{": "}", "(": ")"}
 _RULE = re.compile(
     rf"""(?: %[^\n]*+ | //[^\n]*+ | {_QUOTED}
-           | \n(?!\s*+[A-Za-z]\w*+[ \t]*+:(?!-))
+           | \n\s*+(?![A-Za-z]\w*+[ \t]*+:(?!-))
+           | \\[^\n]
            | \)(?![ \t\r]*+\n\s*+\w++[ \t]*+\()
            | (?!{_ENDING_STOP})[^\n)] )*+
          \)?+\.?+""",
@@ -159,9 +160,8 @@ def _directive(text: Text, match: re.Match[str]) -> tuple[Statement, int]:
         rule = _RULE.match(text.text, rule_start)
         if rule is not None and _has_arrow(rule.group()):
             return Rule(_first_word(text.text, rule_start), offset, word), rule.end()
-    value = _VALUE.match(text.text, after)
-    assert value is not None
-    return Directive(word, value.group().strip(), offset), _after_stop(text.text, value.end())
+    end = _value_end(text.text, after)
+    return Directive(word, text.text[after:end].strip(), offset), _after_stop(text.text, end)
 
 
 def _mode(text: Text, position: int, offset: int) -> tuple[Statement, int]:
@@ -170,10 +170,9 @@ def _mode(text: Text, position: int, offset: int) -> tuple[Statement, int]:
     extras: tuple[str, ...] = ("! in a mode",) if marks else ()
     if parser.at(","):
         # mode: p(+x), target=q, ...: settings of another program's search
-        value = _VALUE.match(text.text, parser.token.offset)
-        assert value is not None
         extras = (*extras, "settings after a mode")
-        return ModeStatement(mode, offset, extras), _after_stop(text.text, value.end())
+        end = _value_end(text.text, parser.token.offset)
+        return ModeStatement(mode, offset, extras), _after_stop(text.text, end)
     return ModeStatement(mode, offset, extras), _end(parser, offset)
 
 
@@ -246,6 +245,34 @@ def _end(parser: Parser, offset: int) -> int:
     raise parser.fail('"." and a new line')
 
 
+def _value_end(text: str, position: int) -> int:
+    """Where the value of a directive ends: at a full stop or the end of the line, further inside brackets.
+
+    Not one expression: that would look for the end of each of a million open brackets again.
+    """
+    unclosed = set()
+    while position < len(text):
+        run = _UNREMARKABLE.match(text, position)
+        if run is not None:
+            position = run.end()
+            continue
+        if _STOPS.match(text, position):
+            break
+        mark = text[position]
+        after = position + 1
+        if mark in _CLOSING and mark not in unclosed:
+            after = text.find(_CLOSING[mark], position) + 1
+        elif mark in "'\"" and mark not in unclosed:
+            quoted = _QUOTE.match(text, position)
+            after = 0 if quoted is None else quoted.end()
+        if not after:
+            # What is not closed from here is not closed further on either.
+            unclosed.add(mark)
+            after = position + 1
+        position = after
+    return position
+
+
 def _after_stop(text: str, position: int) -> int:
     match = _STOP.match(text, position)
     assert match is not None
@@ -253,7 +280,7 @@ def _after_stop(text: str, position: int) -> int:
 
 
 def _has_arrow(rule: str) -> bool:
-    without_quotes = re.sub(rf"{_QUOTED}|%[^\n]*|//[^\n]*", "", rule)
+    without_quotes = re.sub(rf"{_QUOTED}|\\.|%[^\n]*|//[^\n]*", "", rule)
     return ":-" in without_quotes or "<-" in without_quotes
 
 

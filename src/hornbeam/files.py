@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import secrets
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -45,7 +44,7 @@ def write_file(path: str | Path, content: str | bytes | Iterable[str]) -> None:
 
 
 def _replace(place: Path, content: str | bytes | Iterable[str]) -> None:
-    temporary = place.with_name(f".{place.name}.{secrets.token_hex(4)}{TEMPORARY}")
+    temporary = place.with_name(f".{place.name}.{os.urandom(4).hex()}{TEMPORARY}")
     try:
         # Not tempfile, which makes files that only their owner may read.
         with temporary.open("xb") as file:

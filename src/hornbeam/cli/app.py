@@ -8,6 +8,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
+from copy import copy
 from typing import Annotated
 
 import typer
@@ -72,12 +73,11 @@ def main(arguments: list[str] | None = None) -> None:
     """Run a command line and exit with its status."""
     # One job and then the end: looking for cycles to free as often as usual takes a tenth of a small fit.
     gc.set_threshold(50_000, 20, 50)
-    words = list(sys.argv[1:] if arguments is None else arguments)
-    debug = "--debug" in words
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    debug = "--debug" in given
+    words = [word for word in given if word != "--debug"]
     try:
-        status = app(
-            [word for word in words if word != "--debug"], prog_name="hornbeam", standalone_mode=False
-        )
+        status = _of_verb(words)(words, prog_name="hornbeam", standalone_mode=False)
         sys.stdout.flush()
     except (HornbeamError, _CommandLineError) as error:
         if debug:
@@ -92,6 +92,16 @@ def main(arguments: list[str] | None = None) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         status = BROKEN_PIPE
     sys.exit(status if isinstance(status, int) else 0)
+
+
+def _of_verb(words: list[str]) -> typer.Typer:
+    """The verb that a command line begins with, alone: to read the options of all takes a while."""
+    for command in app.registered_commands:
+        if words and command.callback is not None and command.callback.__name__ == words[0]:
+            alone = copy(app)
+            alone.registered_commands, alone.registered_groups = [command], []
+            return alone
+    return app
 
 
 def _sentence(error: Exception) -> str:

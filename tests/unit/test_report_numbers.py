@@ -14,7 +14,7 @@ from hornbeam.generate import smokers
 from hornbeam.model import Model, WeightedClause
 from hornbeam.report.curves import calibration, histogram, ranking, thinned
 from hornbeam.report.evidence import PER_CLAUSE, evidence
-from hornbeam.report.examples_data import packed
+from hornbeam.report.examples_data import examples_data, packed
 from hornbeam.report.figure import ticks
 from hornbeam.report.measured import chosen, measure
 from hornbeam.report.plots import roc_plot
@@ -181,3 +181,17 @@ def test_a_model_without_clauses_has_a_measure_too():
     assert measured.log_odds.tolist() == [0.5, 0.5]
     assert measured.scores is not None
     assert measured.scores.auc_roc == 0.5
+
+
+def test_facts_after_a_cut_off_are_no_evidence():
+    schema = Schema({"churns": ("customer",), "visit": ("customer", "shop")})
+    facts = {"visit": [["ann", "ann"], ["north", "south"]]}
+    examples = {"churns": ([("ann",), ("ann",)], [1, 0])}
+    database = build(schema, (), facts, examples, times={"visit": [1.0, 3.0]}, cutoffs={"churns": [2.0, 5.0]})
+    clause = parse_clause("churns(A) :- visit(A,B).", schema)
+    model = Model("churns", schema, 0.0, (WeightedClause(clause, (0.0, 1.0, 0.0), 2),))
+    engine = open_engine("memory", database)
+    measured = measure(model, engine, database.examples_of("churns"))
+    found = evidence(measured, database)
+    assert {row: len(each) for row, each in found.by_part[0].items()} == {0: 1, 1: 2}
+    assert examples_data(measured, engine)["cutoff"] == ["2", "5"]

@@ -102,7 +102,7 @@ def calibration_plot(labels: npt.ArrayLike, probabilities: npt.ArrayLike) -> Fig
     bins = calibration(np.asarray(labels), np.asarray(probabilities, dtype=np.float64))
     frame = Frame.of((0.0, 1.0), (0.0, 1.0))
     drawn: list[Child] = [
-        frame.axes("mean probability of a tenth of the examples", "share of positives in it"),
+        frame.axes("mean probability of a group", "share of positives in it"),
         line(frame.x(0), frame.y(0), frame.x(1), frame.y(1), "chance"),
     ]
     points = [(frame.x(each.mean), frame.y(each.share)) for each in bins]
@@ -116,8 +116,8 @@ def calibration_plot(labels: npt.ArrayLike, probabilities: npt.ArrayLike) -> Fig
     return Figure(
         title="Calibration",
         caption=(
-            f"On the diagonal, probabilities mean what they say. Mean distance from it {gap:.4f}; "
-            "whiskers hold the true share with 95 % confidence."
+            f"Groups of similar probability, each as uncertain as the others. On the diagonal, probabilities "
+            f"mean what they say; mean distance from it {gap:.4f}. Whiskers: 95 % confidence."
         ),
         width=frame.width,
         height=frame.height,
@@ -130,7 +130,8 @@ def calibration_plot(labels: npt.ArrayLike, probabilities: npt.ArrayLike) -> Fig
 def score_plot(labels: npt.ArrayLike, log_odds: npt.ArrayLike) -> Figure:
     """Where the log-odds of positives and of negatives lie, each as shares of their own number."""
     label_of, scored = np.asarray(labels), np.asarray(log_odds, dtype=np.float64)
-    low, high = np.quantile(scored, [0.001, 0.999]).tolist()
+    ends = [np.quantile(scored[label_of == wanted], [0.005, 0.995]) for wanted in (1, 0)]
+    low, high = float(min(each[0] for each in ends)), float(max(each[1] for each in ends))
     if high - low < 1e-9:
         low, high = low - 0.5, high + 0.5
     edges = np.linspace(low, high, SCORE_BINS + 1)
@@ -138,17 +139,24 @@ def score_plot(labels: npt.ArrayLike, log_odds: npt.ArrayLike) -> Figure:
     for wanted in (1, 0):
         counts = histogram(scored[label_of == wanted], edges)
         shares.append(counts / max(counts.sum(), 1))
-    top = max(float(share.max()) for share in shares) or 1.0
+    # By their square roots, or a tall bar would leave nothing to see of the others.
+    heights = [np.sqrt(share) for share in shares]
+    top = max(float(height.max()) for height in heights) or 1.0
     frame = Frame.of((low, high), (-top, top))
-    marks = [(sign * each, f"{100 * each:.3g} %") for each in ticks(0.0, top, 3) for sign in (1, -1)]
+    marks = [(0.0, "0")] + [
+        (sign * each**0.5, f"{100 * each:g} %")
+        for each in (0.01, 0.05, 0.2, 0.5, 1.0)
+        for sign in (1, -1)
+        if each**0.5 <= top
+    ]
     drawn: list[Child] = [frame.axes("log-odds", "share of its label", y_ticks=marks)]
-    for share, sign, style in zip(shares, (1, -1), ("positive", "negative"), strict=True):
-        for place, each in enumerate(share.tolist()):
+    for height, sign, style in zip(heights, (1, -1), ("positive", "negative"), strict=True):
+        for place, each in enumerate(height.tolist()):
             if each:
                 x, y = frame.x(float(edges[place])), frame.y(max(sign * each, 0.0))
                 width = frame.x(float(edges[place + 1])) - x - 1
-                height = abs(frame.y(each) - frame.y(0.0))
-                drawn.append(bar(x + 0.5, y, width, height, style))
+                hint = f"{100 * each**2:.3g} % of the {style}s"
+                drawn.append(bar(x + 0.5, y, width, abs(frame.y(each) - frame.y(0.0)), style, hint))
     drawn.append(line(frame.x.start, frame.y(0), frame.x.end, frame.y(0), "axis"))
     drawn.append(label(frame.x.start + 8, frame.y(top) + 14, "positives", "name positive", "start"))
     drawn.append(label(frame.x.end - 8, frame.y(-top) - 6, "negatives", "name negative", "end"))
@@ -159,7 +167,10 @@ def score_plot(labels: npt.ArrayLike, log_odds: npt.ArrayLike) -> Figure:
         rows.append((name, f"{len(own):,}", *map(number_text, found)))
     return Figure(
         title="Scores by label",
-        caption="Positives grow upwards, negatives downwards, each as shares of their own number.",
+        caption=(
+            "Positives grow upwards, negatives downwards, each as shares of their own number; the height is "
+            "the square root of the share, so that few can be seen beside many."
+        ),
         width=frame.width,
         height=frame.height,
         drawing=together(drawn),

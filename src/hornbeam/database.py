@@ -239,7 +239,7 @@ class Database:
             raise DataError(
                 f"the data have examples of several targets ({found}); name one of them."
                 if found
-                else "the data have no examples; name a target that has some."
+                else "the data have no examples; name a target, of tables a column such as users.premium."
             )
         return next(iter(self.example_sets))
 

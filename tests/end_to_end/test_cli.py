@@ -238,6 +238,15 @@ def test_count_prints_true_and_false(tmp_path, run):
     assert rows == [{"arg1": "ann", "true": "1", "false": "2"}, {"arg1": "bob", "true": "0", "false": "3"}]
 
 
+def test_a_constant_that_the_data_do_not_have_is_noted(tmp_path, run):
+    ran = run("count", flat(tmp_path, "likes(ann,tea). likes(bob,cake)."), "cancer(A) :- likes(A,tee).")
+    assert [row["true"] for row in ran.rows()] == ["0", "0"]
+    assert (
+        'note: no "tee" is among the constants of likes_2, so it matches nothing. Constants are: cake, tea. '
+        'Did you mean "tea"?'
+    ) in ran.err
+
+
 def test_a_body_apart_from_the_head_counts_the_same_for_all_and_says_so(tmp_path, run):
     folder = flat(
         tmp_path, facts="friends(ann,bob). friends(bob,ann).", pos="cancer(ann).", neg="cancer(bob)."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -25,7 +25,12 @@ from hornbeam.cli.output import check_writable, csv_text, json_text, write_resul
 from hornbeam.cli.talk import say
 
 if TYPE_CHECKING:
+    from hornbeam.clauses import Clause
+    from hornbeam.database import Database
     from hornbeam.model_json import LearnedModel
+
+_MANY = 1000
+"""Among more names than this a similar one is not looked for."""
 
 TableTarget = Annotated[
     str | None,
@@ -78,6 +83,7 @@ def count(
     parsed = parse_clause(clause, database.schema)
     if not parsed.touches_head():
         say([Notice("the body shares no variable with the head: the counts of all examples are equal.")])
+    say(_unknown_constants(parsed, database))
     head = parsed.head.predicate
     found = database.examples_of(head)
     (counts,) = count_all(open_engine(engine, database, budget), [parsed], found.keys)
@@ -91,6 +97,19 @@ def count(
         (*key, true, counts.total - true) for *key, true in zip(*columns, counts.true.tolist(), strict=True)
     )
     write_result(csv_text([*header, "true", "false"], rows), out)
+
+
+def _unknown_constants(clause: Clause, database: Database) -> Iterator[str]:
+    """A misspelt constant is no error, as it may be in other data; but here it counts nothing."""
+    from hornbeam.clauses import atoms_of
+    from hornbeam.errors import did_you_mean
+
+    for atom in atoms_of(clause.body):
+        for term, type_name in zip(atom.args, database.schema.types_of(atom.predicate), strict=True):
+            names = database.population(type_name).names
+            if isinstance(term, str) and term not in names:
+                hint = f" {did_you_mean(term, names, 'Constants')}" if len(names) <= _MANY else ""
+                yield f'no "{term}" is among the constants of {type_name}, so it matches nothing.{hint}'
 
 
 def show(

@@ -69,7 +69,7 @@ def find_target(text: str, plans: Sequence[Plan]) -> Target:
     names = [plan.name for plan in plans]
     new = re.fullmatch(r"\s*([^\s().=]+)\s*\(([^()]*)\)\s*", text)
     if new:
-        arguments = tuple(_named(word.strip(), names, "Tables", "table") for word in new[2].split(","))
+        arguments = tuple(_named(word.strip(), names, "Tables", "no table") for word in new[2].split(","))
         for plan in plans:
             if plan.name in arguments and plan.form is Form.LINK:
                 raise SchemaError(
@@ -92,7 +92,9 @@ def find_target(text: str, plans: Sequence[Plan]) -> Target:
     table, dot, column = text.partition(".")
     for plan in plans:
         if dot and plan.name.lower() == table.lower():
-            _named(column.partition("=")[0], list(plan.table.columns), "Columns", f'column of "{plan.name}"')
+            _named(
+                column.partition("=")[0], list(plan.table.columns), "Columns", f'"{plan.name}" has no column'
+            )
     raise SchemaError(
         f'no target "{text}": give a column (table.column or table.column=value), a link table, or a new '
         f"name with its arguments such as churned({names[0] if names else 'users'}). "
@@ -104,11 +106,11 @@ def _same(one: str, other: str, exactly: bool) -> bool:
     return one == other if exactly else one.lower() == other.lower()
 
 
-def _named(word: str, known: Sequence[str], kinds: str, kind: str) -> str:
+def _named(word: str, known: Sequence[str], kinds: str, missing: str) -> str:
     for name in known:
         if name.lower() == word.lower():
             return name
-    raise SchemaError(f'no {kind} "{word}". {did_you_mean(word, known, kinds)}')
+    raise SchemaError(f'{missing} "{word}". {did_you_mean(word, known, kinds)}')
 
 
 def without_label(plans: Sequence[Plan], target: Target) -> list[Plan]:

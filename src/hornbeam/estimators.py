@@ -182,7 +182,8 @@ class RelationalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
             )
         examples = Examples(target, keys, labels, self.model_.classes, cutoffs)
         view = class_view(self.model_, engine, examples, of_class)
-        return report(view.model, engine, view.examples, About(history=told, notes=view.notes))
+        about = About(history=told, notes=view.notes, of_class=view.of_class)
+        return report(view.model, engine, view.examples, about)
 
     def _database(self, other: Database | None) -> Database:
         database = self.database if other is None else other

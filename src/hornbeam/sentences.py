@@ -59,11 +59,11 @@ def clause_pieces(clause: Clause) -> Pieces:
     return [*literal_pieces(clause.head), " :- ", *body_pieces(clause.body), "."]
 
 
-def sentence(clause: Clause, schema: Schema, rises: bool | None) -> Pieces:
+def sentence(clause: Clause, schema: Schema, rises: bool | None, single: bool = False) -> Pieces:
     """What a clause says of its head.
 
     ``rises``: whether a true grounding makes the head likelier; None where it makes no difference, or
-    not the same one for all.
+    not the same one for all. ``single``: whether there is never more than one.
 
     >>> from hornbeam.syntax import parse_clause
     >>> schema = Schema({"cancer": ("person",), "friends": ("person", "person"), "smokes": ("person",)})
@@ -71,14 +71,21 @@ def sentence(clause: Clause, schema: Schema, rises: bool | None) -> Pieces:
     'cancer(A) is likelier the more persons B there are with friends(A, B) and smokes(B).'
     >>> text_of(sentence(parse_clause("cancer(A) :- smokes(A)."), schema, False))
     'cancer(A) is less likely if smokes(A).'
+    >>> text_of(sentence(parse_clause("cancer(A) :- friends(A,B)."), schema, True, single=True))
+    'cancer(A) is likelier if there is some person B with friends(A, B).'
     """
     head = literal_pieces(clause.head)
     conditions = _joined([literal_pieces(literal) for literal in clause.body], ", ", " and ") or ["always"]
     free = clause.free_variables()
-    if not free:
+    if not free or single:
         how = {True: " is likelier if ", False: " is less likely if ", None: " depends on whether "}[rises]
-        return [*head, how, *conditions, "."]
+        if not free:
+            return [*head, how, *conditions, "."]
     types = schema.variable_types(clause)
+    if single:
+        some = _joined([[f"some {types[variable]} ", variable] for variable in free], ", ", " and ")
+        are = "there is " if len(free) == 1 else "there are "
+        return [*head, how, are, *some, " with ", *conditions, "."]
     if len(free) == 1:
         what: Pieces = [f"{_plural(types[free[0]])} ", free[0]]
     else:

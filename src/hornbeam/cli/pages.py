@@ -94,8 +94,8 @@ def write_page(
     from hornbeam.report.measured import SHOWN
 
     if isinstance(learned, ClassModel):
-        learned, examples, notes = class_view(learned, engine, examples, of_class)
-        about = replace(about, notes=(*about.notes, *notes))
+        learned, examples, notes, name = class_view(learned, engine, examples, of_class)
+        about = replace(about, notes=(*about.notes, *notes), of_class=name)
     elif of_class is not None:
         raise OptionError("--class is refused: the model has no classes.")
     page(learned, engine, examples, about, shown or SHOWN).save(path)

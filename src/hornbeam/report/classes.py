@@ -21,6 +21,7 @@ class View(NamedTuple):
     model: LearnedModel
     examples: Examples
     notes: tuple[str, ...]
+    of_class: str
 
 
 def class_view(model: ClassModel, engine: Engine, examples: Examples, name: str | None = None) -> View:
@@ -46,7 +47,7 @@ def class_view(model: ClassModel, engine: Engine, examples: Examples, name: str 
     scored = _scores(model, engine, examples)
     if scored:
         notes.append(scored)
-    return View(chosen, replace(examples, labels=binary, classes=()), tuple(notes))
+    return View(chosen, replace(examples, labels=binary, classes=()), tuple(notes), name)
 
 
 def _size(labels: npt.NDArray[np.int8], classes: tuple[str, ...], name: str) -> int:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -13,6 +14,7 @@ from hornbeam.engines.contract import Counts, Engine
 from hornbeam.evaluate import Scores, evaluate
 from hornbeam.model import Floats, Model, sigmoid
 from hornbeam.report.parts import AdditiveModel, Part, parts_of
+from hornbeam.sentences import sentence
 
 SHOWN = 5_000
 """Examples in the table of a report, at most."""
@@ -104,7 +106,7 @@ def measure(model: AdditiveModel, engine: Engine, examples: Examples, shown: int
     both = bool((labels == 1).any() and (labels == 0).any())
     return Measured(
         model=model,
-        parts=tuple(parts_of(model)),
+        parts=_parts(model, counts),
         examples=examples,
         log_odds=log_odds,
         probabilities=probabilities,
@@ -112,6 +114,16 @@ def measure(model: AdditiveModel, engine: Engine, examples: Examples, shown: int
         of_parts=tuple(of_parts),
         shown=Shown(rows, table, counts, how),
     )
+
+
+def _parts(model: AdditiveModel, counts: Sequence[Counts]) -> tuple[Part, ...]:
+    """How the parts read; of what is never there twice it is not said how often."""
+    parts = parts_of(model)
+    for place, (part, found) in enumerate(zip(parts, counts, strict=False)):
+        if part.clause is not None and part.clause.free_variables() and int(found.true.max(initial=0)) <= 1:
+            said = sentence(part.clause, model.schema, part.rises, single=True)
+            parts[place] = replace(part, saying=said)
+    return tuple(parts)
 
 
 def chosen(labels: npt.NDArray[np.int8], probabilities: Floats, most: int) -> tuple[Codes, str]:

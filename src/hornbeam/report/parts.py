@@ -49,6 +49,8 @@ class Part:
     predicates: frozenset[str]
     drawing: str = ""
     """its text in several lines, if it has such a form"""
+    rises: bool | None = None
+    """whether a true grounding of its clause makes an example likelier"""
 
 
 @singledispatch
@@ -85,13 +87,15 @@ def _clause_part(number: int, weighted: WeightedClause, model: Model) -> Part:
     w0, w1, w2 = weighted.weights
     shape = {COUNT: ("true count", "false count"), LOG: ("ln(1 + true)", "ln(1 + false)")}
     of_true, of_false = shape.get(weighted.feature, ("true count", "false count"))
+    rises = weighted.rises()
     return Part(
         name=f"clause {number}",
-        saying=sentence(weighted.clause, model.schema, weighted.rises()),
+        saying=sentence(weighted.clause, model.schema, rises),
         logic=clause_pieces(weighted.clause),
         weights=(("bias", w0), (of_true, w1), (of_false, w2)),
         note="",
         clause=weighted.clause,
+        rises=rises,
         predicates=frozenset(atom.predicate for atom in atoms_of(weighted.clause.body)),
     )
 

@@ -11,7 +11,9 @@ import numpy.typing as npt
 from hornbeam.evaluate import Scores, evaluate
 from hornbeam.markup import Child, Markup, element, number_text, signed_text, together
 from hornbeam.report.curves import (
+    BINS,
     THRESHOLDS,
+    Ranking,
     calibration,
     histogram,
     ranking,
@@ -45,10 +47,31 @@ def roc_plot(labels: npt.ArrayLike, probabilities: npt.ArrayLike, scores: Scores
                 line(frame.x(0), frame.y(0), frame.x(1), frame.y(1), "chance"),
                 path_of([*points, corner], "area"),
                 path_of(points, "curve"),
+                _ring(frame, "roc", *_rates(found, 0.5)),
             ]
         ),
         header=("threshold", "false positive rate", "true positive rate"),
         rows=tuple(rows),
+    )
+
+
+def _rates(found: Ranking, threshold: float) -> tuple[float, float]:
+    """The shares of negatives and of positives with at least that probability."""
+    positives, negatives = found.at(threshold)
+    return negatives / found.n_neg, positives / found.n_pos
+
+
+def _ring(frame: Frame, name: str, x: float, y: float) -> Markup:
+    """Where a threshold of one half lies; the script of a page moves it, and reads the scales off it."""
+    scales = " ".join(f"{end:g}" for scale in (frame.x, frame.y) for end in (scale.start, scale.end))
+    return element(
+        "circle",
+        element("title", "the threshold"),
+        cx=frame.x(x),
+        cy=frame.y(y),
+        r=6,
+        class_=f"ring {name}",
+        data_scales=scales,
     )
 
 
@@ -69,6 +92,9 @@ def precision_recall_plot(
         recall, precision = thinned(*found.precision_recall(ratio))
         points = [(frame.x(a), frame.y(b)) for a, b in zip(recall.tolist(), precision.tolist(), strict=True)]
         drawn.append(path_of([(frame.x(0), points[0][1]), *points], style))
+    positives, negatives = found.at(0.5)
+    if positives + negatives:
+        drawn.append(_ring(frame, "pr", positives / found.n_pos, positives / (positives + negatives)))
     rows = []
     for threshold in THRESHOLDS[1::2]:
         positives, negatives = found.at(threshold)
@@ -99,7 +125,9 @@ def precision_recall_plot(
 
 def calibration_plot(labels: npt.ArrayLike, probabilities: npt.ArrayLike) -> Figure:
     """The share of positives among examples of similar probability."""
-    bins = calibration(np.asarray(labels), np.asarray(probabilities, dtype=np.float64))
+    label_of, probability = np.asarray(labels), np.asarray(probabilities, dtype=np.float64)
+    # Fewer groups of few examples: a share of a dozen tells nothing.
+    bins = calibration(label_of, probability, max(3, min(BINS, len(label_of) // 25)))
     frame = Frame.of((0.0, 1.0), (0.0, 1.0))
     drawn: list[Child] = [
         frame.axes("mean probability of a group", "share of positives in it"),
@@ -142,7 +170,7 @@ def score_plot(labels: npt.ArrayLike, log_odds: npt.ArrayLike) -> Figure:
     # By their square roots, or a tall bar would leave nothing to see of the others.
     heights = [np.sqrt(share) for share in shares]
     top = max(float(height.max()) for height in heights) or 1.0
-    frame = Frame.of((low, high), (-top, top))
+    frame = Frame.of((low, high), (-top, top), left=64, top=34)
     marks = [(0.0, "0")] + [
         (sign * each**0.5, f"{100 * each:g} %")
         for each in (0.01, 0.05, 0.2, 0.5, 1.0)
@@ -158,8 +186,8 @@ def score_plot(labels: npt.ArrayLike, log_odds: npt.ArrayLike) -> Figure:
                 hint = f"{100 * each**2:.3g} % of the {style}s"
                 drawn.append(bar(x + 0.5, y, width, abs(frame.y(each) - frame.y(0.0)), style, hint))
     drawn.append(line(frame.x.start, frame.y(0), frame.x.end, frame.y(0), "axis"))
-    drawn.append(label(frame.x.start + 8, frame.y(top) + 14, "positives", "name positive", "start"))
-    drawn.append(label(frame.x.end - 8, frame.y(-top) - 6, "negatives", "name negative", "end"))
+    drawn.append(label(frame.x.start, 18, "positives, upwards", "name positive", "start"))
+    drawn.append(label(frame.x.end, 18, "negatives, downwards", "name negative", "end"))
     rows = []
     for name, wanted in (("positives", 1), ("negatives", 0)):
         own = scored[label_of == wanted]
@@ -168,8 +196,8 @@ def score_plot(labels: npt.ArrayLike, log_odds: npt.ArrayLike) -> Figure:
     return Figure(
         title="Scores by label",
         caption=(
-            "Positives grow upwards, negatives downwards, each as shares of their own number; the height is "
-            "the square root of the share, so that few can be seen beside many."
+            "Each as shares of their own number; the height is the square root of the share, so that few can "
+            "be seen beside many."
         ),
         width=frame.width,
         height=frame.height,

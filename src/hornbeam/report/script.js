@@ -70,7 +70,14 @@
     };
     for (const [name, text] of Object.entries(told)) byId(`at-${name}`).textContent = text;
     byId("threshold-value").textContent = threshold.toFixed(2);
+    ring("roc", fp / data.negatives, tp / data.positives);
+    if (tp + fp) ring("pr", tp / data.positives, tp / (tp + fp));
   };
+  const ring = (name, x, y) => document.querySelectorAll(`#quality .ring.${name}`).forEach((node) => {
+    const [left, right, bottom, top] = node.dataset.scales.split(" ").map(Number);
+    node.setAttribute("cx", left + x * (right - left));
+    node.setAttribute("cy", bottom + y * (top - bottom));
+  });
   if (slider) {
     slider.addEventListener("input", () => { threshold = Number(slider.value); showThreshold(); if (byId("wrong").checked) refresh(); });
     showThreshold();

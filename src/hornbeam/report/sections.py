@@ -63,6 +63,7 @@ def _threshold(measured: Measured) -> Markup:
     return element(
         "div",
         element("h3", "What a threshold does"),
+        element("p", "The rings on the two curves above are the threshold.", class_="quiet"),
         element(
             "p",
             element("label", "Call an example positive from probability ", for_="threshold"),

@@ -30,6 +30,8 @@ class About:
     """seconds by phase"""
     notes: tuple[str, ...] = ()
     """what else must be said"""
+    of_class: str = ""
+    """which class is the positive one, where there are classes"""
 
 
 def heading(measured: Measured, about: About) -> Markup:
@@ -43,7 +45,11 @@ def heading(measured: Measured, about: About) -> Markup:
     return element(
         "header",
         element("p", "Hornbeam model report", class_="kicker"),
-        element("h1", element("code", format_literal(head).replace(",", ", "))),
+        element(
+            "h1",
+            element("code", format_literal(head).replace(",", ", ")),
+            f" is {about.of_class}" if about.of_class else None,
+        ),
         element("p", f"{', '.join(said)}. {_judgement(measured)}", class_="lead"),
     )
 
@@ -71,7 +77,7 @@ def summary(measured: Measured, database: Database, about: About) -> Markup:
         "summary",
         "Summary",
         "",
-        [element("p", text, class_="note") for text in warnings],
+        element("div", [element("p", text) for text in warnings], class_="note") if warnings else None,
         _tiles(measured),
         element(
             "div",
@@ -145,4 +151,6 @@ def _setting_text(value: object) -> str:
         return {True: "yes", False: "no", None: "none"}[value]
     if isinstance(value, str):
         return value
+    if isinstance(value, Mapping):
+        return ", ".join(map(str, value))
     return f"{value:g}" if isinstance(value, float) else json.dumps(value, ensure_ascii=False, default=str)

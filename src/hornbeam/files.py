@@ -6,6 +6,7 @@ A reader, or a run after a crash, sees either the old content or the new one.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import sys
 from collections.abc import Iterable, Iterator
@@ -25,9 +26,9 @@ def write_file(path: str | Path, content: str | bytes | Iterable[str]) -> None:
     path that is not a plain file (a pipe, ``/dev/stdout``) is written directly. A failure leaves the
     old file as it was.
     """
-    # Renaming over a link would replace the link, not the file behind it.
-    place = Path(path).resolve()
     try:
+        # Renaming over a link would replace the link, not the file behind it.
+        place = resolved(Path(path))
         if place.exists() and not place.is_file():
             if place.is_dir():
                 raise IsADirectoryError("it is a folder")
@@ -41,6 +42,14 @@ def write_file(path: str | Path, content: str | bytes | Iterable[str]) -> None:
             f"cannot be written ({reason}); name a file in a folder that exists and may be written to.",
             Place(str(path)),
         ) from error
+
+
+def resolved(path: Path) -> Path:
+    """The path behind all links; links in a circle are an ``OSError`` in every version of Python."""
+    try:
+        return path.resolve(strict=False)
+    except RuntimeError:
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP)) from None
 
 
 def _replace(place: Path, content: str | bytes | Iterable[str]) -> None:

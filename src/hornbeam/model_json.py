@@ -9,6 +9,7 @@ computed.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from pathlib import Path
@@ -24,6 +25,9 @@ from hornbeam.schema import KINDS, Schema
 from hornbeam.syntax import parse_clause
 
 FORMAT_VERSION = 1
+MOST_BYTES = 1 << 28
+"""of a model file: what is longer (or a device, which never ends) is refused unread"""
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 class LearnedModel(Protocol):
@@ -147,13 +151,19 @@ def save_model(model: LearnedModel, path: str | Path) -> None:
 def load_model(path: str | Path) -> LearnedModel:
     """Read a model file; one that is damaged, too new or of an unknown learner is a ``ModelError``."""
     try:
-        text = Path(path).read_text(encoding="utf-8")
+        with Path(path).open("rb") as file:
+            data = file.read(MOST_BYTES + 1)
+        text = data.decode("utf-8")
     except FileNotFoundError:
         raise ModelError("no such model file.", Place(str(path))) from None
     except UnicodeDecodeError:
         raise ModelError("this is not a model file: it is not UTF-8 text.", Place(str(path))) from None
     except OSError as error:
         raise ModelError(f"the model file cannot be read ({error.strerror}).", Place(str(path))) from None
+    if len(data) > MOST_BYTES:
+        raise ModelError(
+            f"the model file is larger than {MOST_BYTES:,} bytes; no model is.", Place(str(path))
+        )
     return parse_model(text, str(path))
 
 
@@ -179,7 +189,18 @@ def _document(text: str, source: str) -> dict[str, object]:
         raise ModelError("the model file is damaged: not usable JSON.", Place(source)) from None
     if not isinstance(document, dict):
         raise ModelError("this is not a Hornbeam model: not a JSON object.", Place(source))
+    if _SURROGATE.search(text) and not _is_text(json.dumps(document, ensure_ascii=False)):
+        raise ModelError("the model file is damaged: half a character.", Place(source))
     return document
+
+
+def _is_text(text: str) -> bool:
+    """Whether it can be written: halves of characters, as JSON may name them, cannot."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _schema(fields: Fields) -> Schema:

@@ -15,6 +15,7 @@ import typer
 
 from hornbeam.cli import export, learn, look, pages, use
 from hornbeam.cli.data_sets import datasets
+from hornbeam.cli.printable import printable
 from hornbeam.cli.reproduce import reproduce
 from hornbeam.errors import HornbeamError
 from hornbeam.version import __version__
@@ -110,4 +111,4 @@ def _sentence(error: Exception) -> str:
 
 
 def _complain(sentence: str) -> None:
-    print(f"hornbeam: {sentence}", file=sys.stderr)
+    print(f"hornbeam: {printable(sentence)}", file=sys.stderr)

@@ -54,7 +54,7 @@ def sql(
     if not isinstance(learned, Model):
         raise ModelError(f"a model of learner {learned.learner} cannot be written as SQL.", Place(str(model)))
     columns = key or [f"arg{number + 1}" for number in range(learned.schema.arity(learned.target))]
-    write_result([learned.sql(dialect, _tables(tables), (examples, columns, None, cutoff))], out)
+    write_result([learned.sql(dialect, _tables(tables), (examples, columns, None, cutoff))], out, exact=True)
 
 
 def _tables(path: Path | None) -> dict[str, Any]:

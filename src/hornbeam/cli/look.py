@@ -96,7 +96,7 @@ def count(
     rows = (
         (*key, true, counts.total - true) for *key, true in zip(*columns, counts.true.tolist(), strict=True)
     )
-    write_result(csv_text([*header, "true", "false"], rows), out)
+    write_result(csv_text([*header, "true", "false"], rows), out, exact=True)
 
 
 def _unknown_constants(clause: Clause, database: Database) -> Iterator[str]:
@@ -154,7 +154,7 @@ def show(
         return
     else:
         text = f"{learned}\n"
-    write_result([text], out)
+    write_result([text], out, exact=svg or json)
 
 
 def _having(learned: LearnedModel, ability: str, flag: str) -> Callable[[], Any]:
@@ -203,7 +203,7 @@ def inspect(
         options = TableOptions(target=target, schema=schema, dangling=dangling)
         inspected = inspect_tables(data, options)
         if toml or predicates:
-            write_result([inspected.toml() if toml else json_text(dict(inspected.places))], None)
+            write_result([inspected.toml() if toml else json_text(dict(inspected.places))], None, exact=True)
             return
         say(inspected.notices)
         write_result([json_text(inspected.as_dict()) if json else f"{inspected}\n"], None)
@@ -235,4 +235,4 @@ def modes(
 
     database = load(data, split, target=target, schema=schema, dangling=dangling)
     say(database.notices)
-    write_result([modes_text(database)], None)
+    write_result([modes_text(database)], None, exact=True)

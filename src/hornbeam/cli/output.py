@@ -11,8 +11,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 
+from hornbeam.cli.printable import printable, printable_json
 from hornbeam.errors import DataError, Place
-from hornbeam.files import write_file
+from hornbeam.files import resolved, write_file
 
 _ROWS_AT_ONCE = 10_000
 
@@ -28,24 +29,31 @@ def csv_text(header: Sequence[str], rows: Iterable[Sequence[object]]) -> Iterato
         piece = list(islice(remaining, _ROWS_AT_ONCE))
 
 
-def write_result(text: Iterable[str], out: Path | None) -> None:
-    """To the file, or to stdout where none is named."""
+def write_result(text: Iterable[str], out: Path | None, exact: bool = False) -> None:
+    """To the file, or to stdout where none is named.
+
+    What a terminal would obey is written out, but not in ``exact`` text that another program reads.
+    """
     if out is not None:
         write_file(out, text)
         return
+    as_it_is = exact and not sys.stdout.isatty()
     for piece in text:
-        sys.stdout.write(piece)
+        sys.stdout.write(piece if as_it_is else printable(piece))
 
 
 def json_text(value: object) -> str:
-    return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
+    return printable_json(json.dumps(value, indent=2, ensure_ascii=False)) + "\n"
 
 
 def check_writable(path: Path | None) -> None:
     """Refuse a file that cannot be written before the work, not after it."""
     if path is None:
         return
-    folder = path.resolve().parent
+    try:
+        folder = resolved(path).parent
+    except OSError:
+        folder = path  # links in a circle
     if not path.is_dir() and folder.is_dir() and os.access(folder, os.W_OK):
         return
     if path.exists() and not path.is_file() and not path.is_dir():

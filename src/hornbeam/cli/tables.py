@@ -6,6 +6,8 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from hornbeam.cli.printable import printable
+
 if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
@@ -42,7 +44,10 @@ def print_model(model: LearnedModel) -> None:
             _logic(text_of(part.logic) if part.clause is None else str(part.clause)),
         )
     _print(
-        Text.assemble((model.target, "bold"), f", learner {model.learner}, prior {model.prior:+.4g}"), table
+        Text.assemble(
+            (printable(model.target), "bold"), f", learner {model.learner}, prior {model.prior:+.4g}"
+        ),
+        table,
     )
 
 
@@ -58,10 +63,10 @@ def print_explanation(explanation: Explanation) -> None:
     telling = [(added, because) for added, because in told if added]
     most = max(abs(added) for added in [explanation.prior, *(added for added, _ in telling)]) or 1.0
     for added, because in [*telling, (explanation.prior, "the prior")]:
-        table.add_row(_signed(added), _bar(added / most), Text(because))
+        table.add_row(_signed(added), _bar(added / most), Text(printable(because)))
     if len(telling) < len(told):
         table.add_row(Text("0", style=_QUIET), "", Text(f"{len(told) - len(telling)} others", style=_QUIET))
-    head = Text(atom_text(Atom(explanation.target, explanation.key)), style="bold")
+    head = Text(printable(atom_text(Atom(explanation.target, explanation.key))), style="bold")
     odds = f": probability {explanation.probability:.4f}, log-odds {explanation.log_odds:+.4g}"
     _print(Text.assemble(head, odds), table)
 
@@ -99,7 +104,7 @@ def _logic(text: str) -> Text:
     """A clause's text as it can be typed again, its variables set apart."""
     from rich.text import Text
 
-    told = Text(text)
+    told = Text(printable(text))
     told.highlight_regex(r"(?<=[(,])[A-Z][0-9]*(?=[,)])", "green")
     return told
 

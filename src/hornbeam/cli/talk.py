@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from hornbeam.cli.printable import printable
+
 if TYPE_CHECKING:
     from hornbeam.history import Record
 
@@ -14,13 +16,13 @@ if TYPE_CHECKING:
 def say(notices: Iterable[object]) -> None:
     """Each notice on a line of its own, once."""
     for text in dict.fromkeys(map(str, notices)):
-        print(f"note: {text}", file=sys.stderr)
+        print(f"note: {printable(text)}", file=sys.stderr)
 
 
 def remark(text: str) -> None:
     """Something for whoever sits in front of a terminal; nothing when piped."""
     if sys.stderr.isatty():
-        print(text, file=sys.stderr)
+        print(printable(text), file=sys.stderr)
 
 
 @contextmanager
@@ -49,7 +51,7 @@ def progress(steps: int | None) -> Iterator[Callable[[Record], None] | None]:
         def on_step(step: Record) -> None:
             nonlocal candidates
             candidates += step.candidates
-            bar.update(task, completed=step.number, candidates=candidates, clause=step.title)
+            bar.update(task, completed=step.number, candidates=candidates, clause=printable(step.title))
 
         yield on_step
 

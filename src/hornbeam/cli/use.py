@@ -73,7 +73,7 @@ def predict(
     else:
         header += ["label", "probability"]
         columns.append(list(map(repr, probabilities.tolist())))
-    write_result(csv_text(header, zip(*columns, strict=True)), out)
+    write_result(csv_text(header, zip(*columns, strict=True)), out, exact=True)
 
 
 def evaluate(

@@ -183,7 +183,13 @@ def _header(path: Path, form: TextForm) -> tuple[list[str], str]:
             )
         separator = form.separator or max(_SEPARATORS, key=lambda mark: _outside_quotes(line).count(mark))
         file.seek(0)
-        return next(csv.reader(file, delimiter=separator)), separator
+        try:
+            return next(csv.reader(file, delimiter=separator)), separator
+        except csv.Error as error:
+            raise DataError(
+                f"the row of column names cannot be read ({error}); correct the first line.",
+                Place(str(path), 1),
+            ) from None
 
 
 def _outside_quotes(line: str) -> str:
@@ -208,18 +214,24 @@ def _check_header(path: Path, header: Sequence[str]) -> None:
 def _opened(path: Path, encoding: str) -> Iterator[TextIO]:
     try:
         name = codecs.lookup(encoding).name
-    except LookupError:
-        raise DataError(f'no encoding "{encoding}"; use a name such as utf-8, latin-1 or utf-16.') from None
+    except (LookupError, ValueError):
+        raise _no_encoding(encoding) from None
     try:
         with path.open(encoding="utf-8-sig" if name == "utf-8" else name, newline="") as file:
             yield file
+    except LookupError:  # Python has encodings that are not of text
+        raise _no_encoding(encoding) from None
     except OSError as error:
         raise DataError(
             f'cannot read "{path}": {reason(error)}; name a text file that can be read.'
         ) from None
-    except UnicodeDecodeError:
+    except UnicodeError:
         place = _not_utf8(path) if name == "utf-8" else None
         raise _wrong_encoding(place or Place(str(path)), encoding) from None
+
+
+def _no_encoding(encoding: str) -> DataError:
+    return DataError(f'no encoding "{encoding}"; use a name such as utf-8, latin-1 or utf-16.')
 
 
 def _not_utf8(path: Path) -> Place | None:

@@ -9,7 +9,7 @@ from typing import Any, cast
 import numpy as np
 
 from hornbeam.database import Database, Notice, build
-from hornbeam.errors import DataError, OptionError, Place, SchemaError, plural
+from hornbeam.errors import DataError, ModelError, OptionError, Place, SchemaError, plural
 from hornbeam.load.catalogue import Form, Plan, plans
 from hornbeam.load.examples_file import CUTOFF, given_examples, read_examples
 from hornbeam.load.infer import target_mode
@@ -65,7 +65,7 @@ class Relational:
 def read_relational(source: Source, options: TableOptions) -> Relational:
     """The tables of a source, what each one is, and what they mean in logic."""
     stated, place = stated_schema(source, options.schema)
-    learned = statements(cast(Any, (options.origin or {}).get("tables", {})), Place("model"))
+    learned = _of_model(options.origin or {})
     # A model says what tables are; the schema still says how their files are written.
     stated = with_files_of(learned, stated) if learned else stated
     tables = read_tables(source, stated)
@@ -81,6 +81,16 @@ def read_relational(source: Source, options: TableOptions) -> Relational:
     target = None if text is None else find_target(text, found)
     mapping = map_tables(found if target is None else without_label(found, target))
     return Relational(tuple(found), mapping, target, tuple(notices))
+
+
+def _of_model(origin: Mapping[str, object]) -> dict[str, Statement]:
+    """What a model says of the tables it was learned from; a model file is anybody's text."""
+    tables = origin.get("tables", {})
+    texts = {"target": str, "negatives": str | int | float, "negatives_seed": int, "tables": Mapping}
+    for name, kind in texts.items():
+        if name in origin and not isinstance(origin[name], kind):
+            raise ModelError(f'"{name}" in the settings of the model is damaged: found {origin[name]!r}.')
+    return statements(cast(Any, tables), Place("model"))
 
 
 def load_tables(source: Source, options: TableOptions) -> Database:

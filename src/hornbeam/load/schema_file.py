@@ -113,10 +113,9 @@ def with_files_of(stated: Statements, files: Statements) -> dict[str, Statement]
     """Statements about tables, with what others say of how their files are written."""
     merged = dict(files)
     for table, statement in stated.items():
-        of_file = files.get(table)
-        if of_file is not None:
-            statement = replace(statement, file=of_file.file, form=of_file.form, dates=of_file.dates)
-        merged[table] = statement
+        # Where nothing is said of a file, none is named: a model must not lead to one outside the data.
+        of_file = files.get(table, Statement())
+        merged[table] = replace(statement, file=of_file.file, form=of_file.form, dates=of_file.dates)
     return merged
 
 

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from hornbeam.clauses import Atom, Value, format_literal, format_value
 from hornbeam.errors import DataError, Place, SchemaError, did_you_mean, plural
 from hornbeam.modes import Kind, Mode
-from hornbeam.numeric import Floats, moments_of, numbers_of, quantiles, read_times, time_text, times_of
+from hornbeam.numeric import Floats, moments_of, numbers_of, quantiles, read_times, times_of
 from hornbeam.refine import Constants, Thresholds
 from hornbeam.schema import Schema, value_of
 
@@ -234,14 +234,25 @@ class Database:
                 known = self.example_sets or self.schema.predicates
                 raise DataError(f'no target "{name}". {did_you_mean(target, known, "Targets")}')
             return target
-        if len(self.example_sets) != 1:
+        if len(self.example_sets) == 1:
+            return next(iter(self.example_sets))
+        if self.example_sets:
             found = ", ".join(sorted(self.example_sets))
-            raise DataError(
-                f"the data have examples of several targets ({found}); name one of them."
-                if found
-                else "the data have no examples; name a target, of tables a column such as users.premium."
+            raise DataError(f"the data have examples of several targets ({found}); name one of them.")
+        new = [predicate for predicate in self.schema.predicates if predicate not in self.relations]
+        if name is None or len(new) != 1:
+            raise DataError(self._no_examples())
+        return new[0]
+
+    def _no_examples(self) -> str:
+        if "target" in self.origin:
+            return (
+                f'the target "{self.origin["target"]}" is new, so the tables have no examples of it; give '
+                "them by examples (--examples FILE): keys and a label."
             )
-        return next(iter(self.example_sets))
+        if "tables" in self.origin:
+            return "name a target: a column of a table (table.column or table.column=value) or a link table."
+        return "the data have no examples; name a target that has some."
 
     def examples_of(self, target: str) -> Examples:
         """The examples of a target; one without examples is an error that names the targets."""
@@ -250,6 +261,8 @@ class Database:
         try:
             return self.example_sets[target.lower()]
         except KeyError:
+            if not self.example_sets and self.origin:
+                raise DataError(self._no_examples()) from None
             hint = did_you_mean(target.lower(), self.example_sets, "Targets")
             raise DataError(f'no examples of "{target}". {hint}') from None
 
@@ -264,8 +277,8 @@ class Database:
         labels = examples.labels
         names = self.names_of(examples.target, examples.keys)
         if examples.cutoffs is not None and self.times:
-            texts = np.array([time_text(time) for time in examples.cutoffs.tolist()], dtype=object)
-            names = np.column_stack([names, texts])
+            texts = [text or "inf" for text in self.cutoff_texts(examples.cutoffs)]
+            names = np.column_stack([names, np.array(texts, dtype=object)])
         if examples.classes:
             return names, np.array(examples.classes)[labels]
         return names, labels

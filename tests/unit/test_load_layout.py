@@ -92,7 +92,11 @@ def test_a_missing_file_is_named(tmp_path):
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("absent", 'cannot read "{}": there is nothing of that name; name a folder with facts and examples.'),
+        (
+            "absent",
+            'cannot read "{}": there is nothing of that name; name a folder of facts or of tables, or a '
+            "database file.",
+        ),
         (
             "facts.txt",
             '"{}" is neither a DuckDB nor a SQLite file, nor named .csv, .tsv or .parquet; '
@@ -186,7 +190,8 @@ def test_a_circle_of_links_is_one_sentence(tmp_path):
     with pytest.raises(DataError) as error:
         load(tmp_path / "here")
     assert str(error.value) == (
-        f'cannot read "{tmp_path}/here": its links lead in a circle; name a folder with facts and examples.'
+        f'cannot read "{tmp_path}/here": its links lead in a circle; name a folder of facts or of tables, or '
+        f"a database file."
     )
     flat(tmp_path / "data")
     (tmp_path / "data" / "facts.txt").unlink()

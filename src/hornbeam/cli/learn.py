@@ -163,6 +163,7 @@ def fit(
     from hornbeam.baselines.learners import learn
     from hornbeam.cli.pages import Clock, data_name, split_name, write_page
     from hornbeam.engines.registry import open_engine
+    from hornbeam.errors import DataError
     from hornbeam.history import INTERRUPTED
     from hornbeam.load import load
     from hornbeam.model_json import save_model
@@ -216,6 +217,11 @@ def fit(
     clock.lap("load")
     name = database.target_named(target)
     found = database.examples_of(name).labelled()
+    if not len(found):
+        raise DataError(
+            f'no example of "{target or name}" has a label; name a column that has them, or give them by '
+            "--examples FILE."
+        )
     counting = open_engine(engine, database, budget)
     fitted: Fit[LearnedModel] | ClassFit
     with progress(getattr(options, "n_steps", None)) as on_step:

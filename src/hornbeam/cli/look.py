@@ -172,7 +172,6 @@ def inspect(
     target: TableTarget = None,
     split: Split = None,
     schema: SchemaFile = None,
-    dangling: Dangling = "error",
     json: Json = False,
     toml: Annotated[
         bool, typer.Option("--toml", help="Print what was found as a schema.toml, to be corrected.")
@@ -200,7 +199,7 @@ def inspect(
     if holds_tables_only(data, schema is not None):
         if split is not None:
             raise OptionError("--split is refused: tables have no splits.")
-        options = TableOptions(target=target, schema=schema, dangling=dangling)
+        options = TableOptions(target=target, schema=schema)
         inspected = inspect_tables(data, options)
         if toml or predicates:
             write_result([inspected.toml() if toml else json_text(dict(inspected.places))], None, exact=True)
@@ -208,12 +207,12 @@ def inspect(
         say(inspected.notices)
         write_result([json_text(inspected.as_dict()) if json else f"{inspected}\n"], None)
         return
-    if toml or predicates or target is not None:
-        refused = "--toml" if toml else "--predicates" if predicates else "--target"
-        raise OptionError(f"{refused} is refused: it is for tables, not for facts.")
     from hornbeam.load import load
 
     database = load(data, split, schema=schema)
+    if toml or predicates or target is not None:
+        refused = "--toml" if toml else "--predicates" if predicates else "--target"
+        raise OptionError(f"{refused} is refused: it is for tables, not for facts.")
     say(database.notices)
     facts = inspect_facts(database)
     write_result([json_text(facts.as_dict()) if json else f"{facts}\n"], None)

@@ -121,6 +121,10 @@ def explain(
     data: Data,
     model: ModelFile,
     example: Annotated[str, typer.Option("--example", metavar="ATOM", help='Such as "cancer(ann)".')],
+    cutoff: Annotated[
+        str | None,
+        typer.Option("--cutoff", metavar="TIME", help="The last time of a fact that exists for it."),
+    ] = None,
     split: Split = None,
     schema: SchemaFile = None,
     dangling: Dangling = "error",
@@ -151,7 +155,7 @@ def explain(
     if "tables" in learned.settings:
         tables["negatives"] = "none"
     counting, _ = _opened(learned, data, split, engine, memory, tables)
-    key, name = _example(learned, counting.database, example)
+    key, name = _example(learned, counting.database, example, cutoff)
     if isinstance(learned, ClassModel):
         if of_class is None:
             of_class = learned.most_probable(counting, key.reshape(1, -1))[0]
@@ -206,8 +210,10 @@ def _label_texts(examples: Examples) -> list[object]:
     return ["" if label == UNLABELLED else names[label] for label in examples.labels.tolist()]
 
 
-def _example(learned: LearnedModel, database: Database, text: str) -> tuple[Codes, tuple[str, ...]]:
-    """The codes and names of an example written as an atom of the model's target."""
+def _example(
+    learned: LearnedModel, database: Database, text: str, cutoff: str | None
+) -> tuple[Codes, tuple[str, ...]]:
+    """The codes and names of an example written as an atom of the model's target, at a cut-off if any."""
     import numpy as np
 
     from hornbeam.errors import DataError
@@ -224,6 +230,9 @@ def _example(learned: LearnedModel, database: Database, text: str) -> tuple[Code
             f"{learned.target}({','.join(types)})."
         )
     names = tuple(map(str, atom.args))
-    keys, notices = codes_for(learned, database, np.array([names], dtype=object))
+    if cutoff is not None and not database.times:
+        raise DataError("--cutoff is refused: no table of the data has a time column, so nothing is cut.")
+    row = names if cutoff is None else (*names, cutoff)
+    keys, notices = codes_for(learned, database, np.array([row], dtype=object))
     say(notices)
     return keys[0], names

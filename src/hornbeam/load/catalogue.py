@@ -7,7 +7,7 @@ order. What comes out is checked: keys are unique, and links lead to keys that e
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum
 
 import numpy as np
@@ -15,13 +15,15 @@ import numpy.typing as npt
 
 from hornbeam.database import Codes, Notice
 from hornbeam.errors import DataError, OptionError, SchemaError, plural
-from hornbeam.load.guess import guess_key, guess_links, guess_role, guess_time
+from hornbeam.load.guess import guess_broken_key, guess_key, guess_links, guess_role, guess_time
 from hornbeam.load.retype import as_domain
 from hornbeam.load.schema_file import Role, Statement, Statements
 from hornbeam.load.tables import MISSING, Column, Domain, Table
 
 DANGLING = ("error", "drop", "keep")
 """What may be done with links to keys that are not there: refuse, leave the link out, or add the key."""
+SHOW = "show"
+"""Keep such links and only write them down in the plan, for somebody who looks at the tables."""
 _SHOWN = 3
 
 
@@ -49,6 +51,8 @@ class Plan:
     time: str | None
     guessed: tuple[str, ...] = ()
     """what was guessed, in words"""
+    dangling: Mapping[str, str] = field(default_factory=dict)
+    """by column that links to keys which are not there: how many, and the first of them"""
 
     @property
     def name(self) -> str:
@@ -64,7 +68,7 @@ def plans(
     tables: Sequence[Table], stated: Statements, dangling: str = "error"
 ) -> tuple[list[Plan], list[Notice]]:
     """What each table is, in the order given, with its links checked; and what to say about it."""
-    if dangling not in DANGLING:
+    if dangling not in (*DANGLING, SHOW):
         raise OptionError(f"dangling={dangling!r} is refused: it must be {' or '.join(map(repr, DANGLING))}.")
     nothing = Statement()
     by_name = {table.name: table for table in tables}
@@ -73,7 +77,7 @@ def plans(
     keys: dict[str, str] = {}
     guessed: dict[str, list[str]] = {name: [] for name in by_name}
     for name, table in by_name.items():
-        key, is_guess = _key(table, stated.get(name, nothing))
+        key, is_guess = _key(table, stated.get(name, nothing), list(by_name))
         if key is not None:
             _check_key(table, key)
             keys[name] = key
@@ -87,11 +91,12 @@ def plans(
         links, is_guess = _links(table, statement, by_name, keys, has_catalogue, notices)
         if is_guess:
             guessed[name] += [f'"{column}" names keys of "{other}"' for column, other in links.items()]
-        table, said = _joined(table, links, by_name, keys, dangling)
-        notices += said
+        table, lost = _joined(table, links, by_name, keys, dangling)
+        done = "left out" if dangling == "drop" else "added"
+        notices += [Notice(f"{said}; {done}.") for said in lost.values() if dangling != SHOW]
         plan = _plan(table, keys.get(name), links, statement, guessed[name])
-        found.append(plan)
-    return found, notices + _said(found)
+        found.append(replace(plan, dangling=lost))
+    return found, notices + _said(found, inspected=dangling == SHOW)
 
 
 def _check_names(tables: Mapping[str, Table]) -> None:
@@ -131,7 +136,7 @@ def _retyped(table: Table, statement: Statement) -> Table:
 # --- keys ------------------------------------------------------------------------------------
 
 
-def _key(table: Table, statement: Statement) -> tuple[str | None, bool]:
+def _key(table: Table, statement: Statement, tables: Sequence[str]) -> tuple[str | None, bool]:
     """The key, and whether it is a guess."""
     if statement.key is not None:
         return statement.key or None, False
@@ -139,7 +144,14 @@ def _key(table: Table, statement: Statement) -> tuple[str | None, bool]:
         return (table.key[0] if len(table.key) == 1 and table.key[0] in table.columns else None), False
     if statement.rows:
         return None, False
-    return guess_key(table), True
+    key = guess_key(table, tables)
+    meant = guess_broken_key(table) if key is None else None
+    if meant is not None:
+        raise DataError(
+            f'table "{table.name}", column "{meant}" is named like the key, but '
+            f"{_repeated(table.columns[meant])}."
+        )
+    return key, True
 
 
 def _check_key(table: Table, key: str) -> None:
@@ -149,14 +161,18 @@ def _check_key(table: Table, key: str) -> None:
             f'table "{table.name}", key "{key}": {plural(column.n_missing, "row")} of {table.size:,} '
             "without a value; every row needs a key: fill it in, or state another key."
         )
-    if column.is_unique:
-        return
-    times = np.bincount(column.codes, minlength=column.n_values)
+    if not column.is_unique:
+        raise DataError(f'table "{table.name}", key "{key}": {_repeated(column)}.')
+
+
+def _repeated(column: Column) -> str:
+    times = np.bincount(column.codes[column.codes != MISSING], minlength=column.n_values)
     again = np.flatnonzero(times > 1)
     shown = ", ".join(column.texts[code] for code in again[:_SHOWN])
-    raise DataError(
-        f'table "{table.name}", key "{key}": {plural(len(again), "value")} stand in more than one row '
-        f"(first: {shown}); remove the copies, or state another key (key = false for none)."
+    stand = "stands" if len(again) == 1 else "stand"
+    return (
+        f"{plural(len(again), 'value')} {stand} in more than one row (first: {shown}); remove the copies, "
+        "or state another key in schema.toml (key = false for none)"
     )
 
 
@@ -213,10 +229,10 @@ def _joined(
     tables: Mapping[str, Table],
     keys: Mapping[str, str],
     dangling: str,
-) -> tuple[Table, list[Notice]]:
-    """The table with links to keys that are not there refused, left out or kept; and what to say."""
+) -> tuple[Table, dict[str, str]]:
+    """The table with links to keys that are not there refused, left out or kept; and which they are."""
     columns = dict(table.columns)
-    notices = []
+    found: dict[str, str] = {}
     for name, other in links.items():
         column, key = columns[name], tables[other].columns[keys[other]]
         places = places_in(column, key)
@@ -225,14 +241,14 @@ def _joined(
             said = _dangling(table, column, other, lost)
             if dangling == "error":
                 raise DataError(
-                    f'{said}; correct them, or pass dangling="drop" to leave these links out or "keep" to '
-                    "add the keys."
+                    f'{said}; correct them, or say by dangling (--dangling) "drop" to leave these links out '
+                    'or "keep" to add the keys.'
                 )
-            notices.append(Notice(f"{said}; {'left out' if dangling == 'drop' else 'added'}."))
+            found[name] = said
             if dangling == "drop":
-                found = (column.codes != MISSING) & (places[column.codes] != MISSING)
-                columns[name] = replace(column, codes=np.where(found, column.codes, MISSING).astype(np.int32))
-    return replace(table, columns=columns), notices
+                there = (column.codes != MISSING) & (places[column.codes] != MISSING)
+                columns[name] = replace(column, codes=np.where(there, column.codes, MISSING).astype(np.int32))
+    return replace(table, columns=columns), found
 
 
 def places_in(column: Column, key: Column) -> Codes:
@@ -325,10 +341,14 @@ def _distinct_rows(columns: Sequence[Column]) -> bool:
     return not bool((rows[1:] == rows[:-1]).any())
 
 
-def _said(found: Sequence[Plan]) -> list[Notice]:
+def _said(found: Sequence[Plan], inspected: bool) -> list[Notice]:
     notices = []
     words = [f"{plan.name}: {', '.join(plan.guessed)}" for plan in found if plan.guessed]
-    if words:
+    if words and inspected:
+        notices.append(
+            Notice("what is inferred may be wrong; --toml prints all of it as a schema.toml to correct.")
+        )
+    elif words:
         notices.append(
             Notice(
                 f"keys and links were inferred ({'; '.join(words)}); hornbeam inspect shows all, "

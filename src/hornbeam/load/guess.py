@@ -7,7 +7,7 @@ or values that hardly fit by chance. What is guessed is always said, and a ``sch
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -20,25 +20,47 @@ _PLAIN_KEYS = frozenset([*_KEY_ENDINGS, "name"])
 _TIMES = re.compile(r"(.*_)?(time|date|datetime|timestamp|ts|at|when|day|moment)")
 _ENOUGH = 0.5
 """share of values that must be found among the keys before a column of a fitting name is a link"""
+_MOSTLY = 0.5
+"""a column named like a key that has more different values than this share of rows was meant as one"""
 _FEW = 20
 """so many different numbers hardly lie among the keys of another table by chance, if they cover it"""
 
 
-def guess_key(table: Table) -> str | None:
-    """The column that names the rows: unique, nowhere missing, and named like a key or the first one."""
-    stems = _stems(table.name)
+def guess_key(table: Table, tables: Sequence[str] = ()) -> str | None:
+    """The column that names the rows: unique, nowhere missing, and named like a key or the first one.
+
+    Columns named after several other tables make a link table: its first column is no key, even where
+    it happens to be unique.
+    """
+    others = [other for other in tables if other != table.name]
+    links = [name for name in table.columns if any(_fit(name, other, "") == 3 for other in others)]
     named, first = [], None
     for position, column in enumerate(table.columns.values()):
         if not _may_name(column) or column.n_missing or not column.is_unique or not table.size:
             continue
-        name = _plain(column.name)
-        if name in ("id", "key") or any(
-            name == stem + ending for stem in stems for ending in ("", *_KEY_ENDINGS)
-        ):
+        if _named_like_key(column.name, table.name):
             named.append(column.name)
-        elif position == 0 and (column.domain is Domain.TEXT or name.endswith(_KEY_ENDINGS)):
-            first = column.name
+        elif position == 0 and (column.name not in links or len(links) == 1):
+            is_like_one = column.domain is Domain.TEXT or _plain(column.name).endswith(_KEY_ENDINGS)
+            first = column.name if is_like_one else None
     return named[0] if named else first
+
+
+def guess_broken_key(table: Table) -> str | None:
+    """The column that is named like the key of its table and would be it, but for a few copies."""
+    for column in table.columns.values():
+        if _may_name(column) and _named_like_key(column.name, table.name):
+            rows = len(column) - column.n_missing
+            if _MOSTLY * rows < column.n_values < rows:
+                return column.name
+    return None
+
+
+def _named_like_key(column: str, table: str) -> bool:
+    name = _plain(column)
+    if name in ("id", "key"):
+        return True
+    return any(name == stem + ending for stem in _stems(table) for ending in ("", *_KEY_ENDINGS))
 
 
 def _may_name(column: Column) -> bool:
@@ -67,11 +89,15 @@ def _candidates(
         if own_key and other == table.name:
             continue
         key_column = tables[other].columns[key]
-        if key_column.domain is not column.domain:
-            continue
-        inside = len(np.intersect1d(column.values, key_column.values, assume_unique=True))
-        share = inside / column.n_values
         fit = _fit(column.name, other, key)
+        if key_column.domain is column.domain:
+            inside = len(np.intersect1d(column.values, key_column.values, assume_unique=True))
+        elif fit:
+            # The same keys may be numbers here and text there.
+            inside = len(set(column.texts).intersection(key_column.texts))
+        else:
+            continue
+        share = inside / column.n_values
         if own_key and (fit < 3 or _fit(column.name, table.name, column.name) >= fit):
             # Keys counted from 1 lie in each other; only the name of the other table speaks for a link.
             continue

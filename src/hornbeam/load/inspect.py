@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from hornbeam.clauses import format_name
 from hornbeam.database import UNLABELLED, Coded, Database, Notice
-from hornbeam.load.catalogue import Form, Plan
+from hornbeam.load.catalogue import SHOW, Form, Plan
 from hornbeam.load.guess import is_constant, is_flag, is_nearly_unique
 from hornbeam.load.mapping import Facts, MappedPredicate
 from hornbeam.load.relational import Relational, TableOptions, as_stated, read_relational
-from hornbeam.load.schema_file import Role
-from hornbeam.load.table_sources import Source
+from hornbeam.load.schema_file import Role, Statement, file_settings
+from hornbeam.load.table_sources import Source, stated_schema
 from hornbeam.load.tables import MISSING, Column, Domain
 from hornbeam.load.targets import NO_NEGATIVES, GivenExamples, examples_in_tables
 
@@ -133,8 +133,8 @@ class Inspection:
 
 
 def inspect_tables(source: Source, options: TableOptions) -> Inspection:
-    """Read tables, and say what they are."""
-    relational = read_relational(source, options)
+    """Read tables, and say what they are; links to keys that are not there are shown, not refused."""
+    relational = read_relational(source, replace(options, dangling=SHOW))
     facts = Facts(relational.plans)
     target = relational.target
     given = None
@@ -144,6 +144,7 @@ def inspect_tables(source: Source, options: TableOptions) -> Inspection:
     if given is not None and target is not None and target.table is not None and len(given.keys) == 1:
         suspicions += _leaks(relational, target.table, target.column, given, facts)
     things = {plan.name: plan for plan in relational.plans if plan.form is not Form.LINK}
+    stated, _ = stated_schema(source, options.schema)
     return Inspection(
         tuple(_report(plan, relational) for plan in relational.plans),
         {
@@ -152,7 +153,8 @@ def inspect_tables(source: Source, options: TableOptions) -> Inspection:
             if plan.key not in plan.links
         },
         tuple(suspicions),
-        {plan.name: as_stated(plan) for plan in relational.plans},
+        {plan.name: _in_full(plan, stated.get(plan.name, Statement())) for plan in relational.plans}
+        | {name: {"use": False} for name, statement in stated.items() if not statement.use},
         {} if given is None else _label_counts(given),
         _places(relational),
         relational.notices,
@@ -172,6 +174,14 @@ def _places(relational: Relational) -> dict[str, dict[str, object]]:
                 **({} if times[each.table] is None else {"time": times[each.table]}),
             }
     return found
+
+
+def _in_full(plan: Plan, statement: Statement) -> dict[str, object]:
+    """All that a schema.toml can say of a table: also of its file, and of columns that were not read."""
+    found = file_settings(statement) | as_stated(plan)
+    unused = [name for name, role in plan.roles.items() if role is Role.UNUSED]
+    unread = statement.unused() - plan.roles.keys()
+    return found | ({"unused": sorted([*unused, *unread])} if unused or unread else {})
 
 
 def _report(plan: Plan, relational: Relational) -> TableReport:
@@ -283,6 +293,9 @@ def inspect_facts(database: Database) -> FactsInspection:
 
 
 def _odd_columns(plan: Plan) -> Iterator[Suspicion]:
+    for name, said in plan.dangling.items():
+        why = said.partition(": ")[2]
+        yield Suspicion(plan.name, name, f"{why}; refused by other verbs unless --dangling is drop or keep")
     for name, column in plan.table.columns.items():
         role = plan.roles[name]
         if role in (Role.KEY, Role.LINK):
@@ -402,5 +415,5 @@ def _toml_key(name: str) -> str:
 
 
 def _toml_text(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\t", "\\t")
     return '"' + "".join(c if c.isprintable() else f"\\U{ord(c):08x}" for c in escaped) + '"'

@@ -68,7 +68,8 @@ def _check_folder(folder: Path) -> None:
         raise DataError(f'"{folder}" is a file; name the folder that holds facts and examples.') from None
     except (OSError, ValueError) as error:
         raise DataError(
-            f'cannot read "{folder}": {reason(error)}; name a folder with facts and examples.'
+            f'cannot read "{folder}": {reason(error)}; name a folder of facts or of tables, or a database '
+            f"file."
         ) from error
 
 

@@ -75,7 +75,12 @@ def read_postgres(conninfo: str, unused: Mapping[str, Collection[str]]) -> list[
             described = _catalogue(server)
             return [_table(server, name, table, unused.get(name, ())) for name, table in described.items()]
     except psycopg.Error as error:
-        raise DataError(f"cannot read from PostgreSQL ({_shown(conninfo)}): {_short(error)}.") from None
+        hint = ""
+        if isinstance(error, psycopg.OperationalError) and error.sqlstate is None:
+            hint = "; is the server running, and are host and port right?"
+        raise DataError(
+            f"cannot read from PostgreSQL ({_shown(conninfo)}): {_short(error)}{hint or '.'}"
+        ) from None
 
 
 def _catalogue(server: psycopg.Connection[tuple[object, ...]]) -> dict[str, _Described]:

@@ -109,6 +109,20 @@ def statements(document: Document, place: Place) -> dict[str, Statement]:
     return found
 
 
+def file_settings(statement: Statement) -> dict[str, object]:
+    """What is stated of how a table's file is written, in the words of ``schema.toml``."""
+    form = statement.form
+    found: dict[str, object] = {
+        "file": statement.file,
+        "separator": form.separator,
+        "encoding": form.encoding if form.encoding != TextForm().encoding else None,
+        "columns": list(form.columns),
+        "missing": list(form.missing),
+        "dates": dict(statement.dates),
+    }
+    return {word: value for word, value in found.items() if value}
+
+
 def with_files_of(stated: Statements, files: Statements) -> dict[str, Statement]:
     """Statements about tables, with what others say of how their files are written."""
     merged = dict(files)

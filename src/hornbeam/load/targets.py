@@ -92,8 +92,9 @@ def find_target(text: str, plans: Sequence[Plan]) -> Target:
     table, dot, column = text.partition(".")
     for plan in plans:
         if dot and plan.name.lower() == table.lower():
-            _named(
-                column.partition("=")[0], list(plan.table.columns), "Columns", f'"{plan.name}" has no column'
+            word, columns = column.partition("=")[0], list(plan.table.columns)
+            raise SchemaError(
+                f'table "{plan.name}" has no column "{word}". {did_you_mean(word, columns, "Columns")}'
             )
     raise SchemaError(
         f'no target "{text}": give a column (table.column or table.column=value), a link table, or a new '

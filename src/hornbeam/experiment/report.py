@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from hornbeam.experiment.answers import answers
-from hornbeam.experiment.bars import bar_section
+from hornbeam.experiment.bars import bar_section, difference_section
 from hornbeam.experiment.figures import figures
 from hornbeam.experiment.populations import Judged
 from hornbeam.experiment.protocol import CHOSEN
@@ -60,6 +60,9 @@ def _parts(results: Results, judged: Sequence[Judged]) -> Iterator[str]:
     yield _made_with(results)
     yield from _incomplete(results)
     yield "## The bars\n\n" + bar_section(results)
+    if not quick:
+        yield "Each method against the bars published for it; the implementations are ours:"
+        yield difference_section(results)
     yield "## The questions"
     for question, answer in answers(results).items():
         yield f"**{question}** {answer}"

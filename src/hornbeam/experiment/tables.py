@@ -59,13 +59,13 @@ def bar_text(value: float | None) -> str:
 
 
 def signed_text(value: float) -> str:
-    """A difference with its sign.
+    """A difference with its sign, if three digits show any.
 
-    >>> signed_text(0.0312), signed_text(-0.2)
-    ('+.031', '-.200')
+    >>> signed_text(0.0312), signed_text(-0.2), signed_text(-0.0001)
+    ('+.031', '-.200', '.000')
     """
-    sign = "-" if value < 0 else "+"
-    return sign + score_text(abs(value))
+    shown = score_text(abs(value))
+    return shown if shown == ".000" else ("-" if value < 0 else "+") + shown
 
 
 def seconds_text(value: float | None) -> str:

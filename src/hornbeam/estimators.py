@@ -177,13 +177,12 @@ class RelationalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         else:
             told = {name: each.as_dict() for name, each in self.history_.items()}
         if not isinstance(self.model_, ClassModel):
-            return report(
-                self.model_, engine, Examples(target, keys, labels, (), cutoffs), About(history=told)
-            )
+            examples = Examples(target, keys, labels, (), cutoffs)
+            return report(self.model_, engine, examples, About(history=told), names=names)
         examples = Examples(target, keys, labels, self.model_.classes, cutoffs)
         view = class_view(self.model_, engine, examples, of_class)
         about = About(history=told, notes=view.notes, of_class=view.of_class)
-        return report(view.model, engine, view.examples, about)
+        return report(view.model, engine, view.examples, about, names=names)
 
     def _database(self, other: Database | None) -> Database:
         database = self.database if other is None else other

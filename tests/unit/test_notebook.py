@@ -8,9 +8,11 @@ import pytest
 
 from hornbeam import AggLRClassifier, RDNBoostClassifier, RLRClassifier
 from hornbeam.clauses import Atom, Clause
+from hornbeam.errors import HornbeamWarning
 from hornbeam.explain import ClauseReason, Explanation
 from hornbeam.generate import smokers
 from hornbeam.model import Model, WeightedClause
+from hornbeam.report import roc_plot
 from hornbeam.schema import Schema
 
 EVIL = "<script>alert('x')</script>"
@@ -94,3 +96,19 @@ def test_an_estimator_of_classes_reports_one_of_them(world):
     jobs = np.array([("cook", "smith", "monk")[number % 3] for number in range(len(X))])
     classifier = RLRClassifier(database=database, target="cancer", n_steps=1, max_literals=1).fit(X, jobs)
     assert "the model of class monk alone" in classifier.report(X, jobs, of_class="monk").html
+
+
+def test_keys_that_the_data_do_not_have_keep_their_names(classifier, world):
+    _, X, _ = world
+    with pytest.warns(HornbeamWarning, match="nobody"):
+        html = classifier.report(np.array([["nobody"], X[0]], dtype=object), [1, 0]).html
+    assert f'"names":[["nobody","{X[0][0]}"]]' in html
+
+
+def test_the_same_report_comes_out_the_same(classifier, world):
+    _, X, y = world
+    assert classifier.report(X, y).html == classifier.report(X, y).html
+
+
+def test_a_figure_leaves_the_colours_of_a_notebook_alone():
+    assert ":root" not in roc_plot([1, 0], [0.9, 0.1])._repr_svg_()

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from hornbeam.database import Database
 from hornbeam.engines.contract import Engine
 from hornbeam.explain import explain
+from hornbeam.keys import Names
 from hornbeam.report.evidence import Evidence, evidence
 from hornbeam.report.measured import Measured
 from hornbeam.sentences import body_pieces
@@ -19,16 +20,20 @@ TOLD = 200
 """Examples whose reasons are told one by one, where a model's parts are not clauses."""
 
 
-def examples_data(measured: Measured, engine: Engine) -> dict[str, Any]:
-    """What the table of examples and their explanations are drawn from, as JSON values."""
+def examples_data(measured: Measured, engine: Engine, names: Names | None = None) -> dict[str, Any]:
+    """What the table of examples and their explanations are drawn from, as JSON values.
+
+    ``names`` are those of all examples; without them the database is asked, which must know them.
+    """
     shown, database = measured.shown, engine.database
     target = measured.model.target
     keys = measured.examples.keys[shown.rows]
-    names = database.names_of(target, keys)
+    arity = database.schema.arity(target)
+    shown_names = database.names_of(target, keys) if names is None else names[shown.rows, :arity]
     data: dict[str, Any] = {
         "target": target,
         "prior": measured.model.prior,
-        "names": [column.tolist() for column in names.T],
+        "names": [column.tolist() for column in shown_names.T],
         "label": measured.examples.labels[shown.rows].tolist(),
         "probability": measured.probabilities[shown.rows].tolist(),
         "logOdds": measured.log_odds[shown.rows].tolist(),
@@ -39,7 +44,7 @@ def examples_data(measured: Measured, engine: Engine) -> dict[str, Any]:
     if shown.counts:
         data["evidence"] = evidence_data(measured, database, evidence(measured, database))
     else:
-        data["reasons"] = _reasons(measured, engine)
+        data["reasons"] = _reasons(measured, engine, shown_names)
     return data
 
 
@@ -97,14 +102,13 @@ def evidence_data(measured: Measured, database: Database, found: Evidence) -> di
     return {"names": names, "parts": parts, "complete": found.complete}
 
 
-def _reasons(measured: Measured, engine: Engine) -> dict[str, list[str]]:
+def _reasons(measured: Measured, engine: Engine, names: Names) -> dict[str, list[str]]:
     """For some examples why each part adds what it adds, in the model's own words, the strongest first."""
     shown, model = measured.shown, measured.model
     found: dict[str, list[str]] = {}
     order = np.argsort(-np.abs(measured.log_odds[shown.rows] - model.prior), kind="stable")
     for row in sorted(order[:TOLD].tolist()):
         key = measured.examples.keys[shown.rows[row]]
-        (name,) = engine.database.names_of(model.target, key.reshape(1, -1)).tolist()
-        explained = explain(model, engine, key, name)
+        explained = explain(model, engine, key, names[row].tolist())
         found[str(row)] = [reason.because(explained.key) for reason in explained.reasons]
     return found

@@ -41,6 +41,8 @@ class Figure:
 
     def _repr_svg_(self) -> str:
         style = (files("hornbeam.report") / "figure.css").read_text(encoding="utf-8")
+        # In a notebook the root is not ours to colour.
+        style = style.replace(":root", "svg.figure")
         drawn = element(
             "svg",
             element("title", f"{self.title}. {self.caption}"),

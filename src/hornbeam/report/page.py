@@ -18,6 +18,7 @@ from typing import Any
 from hornbeam.database import Examples
 from hornbeam.engines.contract import Engine
 from hornbeam.files import write_file
+from hornbeam.keys import Names
 from hornbeam.markup import Markup, element, escape, together
 from hornbeam.model_json import LearnedModel
 from hornbeam.report import sections, summary
@@ -45,10 +46,16 @@ class Report:
 
 
 def report(
-    model: LearnedModel, engine: Engine, examples: Examples, about: About | None = None, shown: int = SHOWN
+    model: LearnedModel,
+    engine: Engine,
+    examples: Examples,
+    about: About | None = None,
+    shown: int = SHOWN,
+    names: Names | None = None,
 ) -> Report:
     """The report of a model on examples of the engine's database.
 
+    ``names`` are those of the examples, where the database does not have them all.
     Of a model of classes, report one of its members (``class_view`` says which, and what it is about).
     """
     about = about or About()
@@ -56,10 +63,10 @@ def report(
     measured = measure(additive(model), engine, examples, shown)
     if about.phases:
         about = replace(about, phases=(*about.phases, ("score", time.perf_counter() - start)))
-    return Report(_page(measured, engine, about))
+    return Report(_page(measured, engine, about, names))
 
 
-def _page(measured: Measured, engine: Engine, about: About) -> str:
+def _page(measured: Measured, engine: Engine, about: About, names: Names | None) -> str:
     database = engine.database
     parts = [
         summary.summary(measured, database, about),
@@ -90,7 +97,7 @@ def _page(measured: Measured, engine: Engine, about: About) -> str:
         "heading": summary.heading(measured, about),
         "sections": together(parts),
         "version": escape(__version__),
-        "data": _json(_data(measured, engine)),
+        "data": _json(_data(measured, engine, names)),
         "script": script,
     }
     pieces = _template("page.html").split("{{")
@@ -101,8 +108,8 @@ def _page(measured: Measured, engine: Engine, about: About) -> str:
     return "".join(found)
 
 
-def _data(measured: Measured, engine: Engine) -> dict[str, Any]:
-    data = examples_data(measured, engine)
+def _data(measured: Measured, engine: Engine, names: Names | None) -> dict[str, Any]:
+    data = examples_data(measured, engine, names)
     if measured.scores is not None:
         known = measured.labelled
         found = ranking(measured.examples.labels[known], measured.probabilities[known])

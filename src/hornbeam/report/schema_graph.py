@@ -15,7 +15,8 @@ _ROW, _PILL, _TOP = 36, 26, 34
 _WIDTH, _SIDE, _MIDDLE = 900, 250, 200
 _MOST = 40
 """relations in a column, at most"""
-_LONGEST = 28
+_LETTER = 8.2
+"""the width of a letter, rather too much than too little"""
 
 
 def schema_graph(database: Database, target: str, used: Sequence[str]) -> Figure:
@@ -128,7 +129,8 @@ def _link(x1: float, y1: float, x2: float, y2: float, style: str) -> Markup:
 
 
 def _pill(x: float, y: float, width: int, name: str, number: str, style: str) -> Markup:
-    short = name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}…"
+    room = int((width - 40) / _LETTER) - len(number)
+    short = name if len(name) <= room else f"{name[: room - 1]}…"
     return element(
         "g",
         element("title", name),

@@ -244,7 +244,7 @@
     const width = 150, x = (value) => 3 + ((value - low) / (high - low || 1)) * (width - 6);
     const picture = (from, to, kind) => draw("svg", { viewBox: `0 0 ${width} 20`, class: "steps", "aria-hidden": "true", preserveAspectRatio: "none" },
       draw("line", { x1: x(0), y1: 0, x2: x(0), y2: 20 }),
-      draw("rect", { x: Math.min(x(from), x(to)), y: 4, width: Math.max(Math.abs(x(to) - x(from)), 1.5), height: 12, rx: 1.5, class: kind }));
+      draw("rect", { x: Math.min(x(from), x(to)), y: 4, width: from === to ? 0 : Math.max(Math.abs(x(to) - x(from)), 1.5), height: 12, rx: 1.5, class: kind }));
     const lines = bars.map((each) => {
       const what = each.title === undefined
         ? reason(each.number, row, each.told)

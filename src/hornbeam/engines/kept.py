@@ -12,6 +12,7 @@ from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -294,10 +295,27 @@ class KeptCounts(Session):
                 column.block = None
 
 
+_TABLED = 2**16
+"""Counts below this have their logarithms in a table, which stays in a core's cache."""
+
+
 def whole_logarithms(counts: Column) -> Column:
-    """ln(1 + count) in units of 1/LOG_UNIT, to the nearest whole number."""
-    logarithms: Column = np.rint(np.log1p(counts.astype(np.float64)) * LOG_UNIT).astype(np.int64)
+    """ln(1 + count) in units of 1/LOG_UNIT, to the nearest whole number: 16 bits are enough for all."""
+    largest = int(counts.max(initial=0))
+    if largest >= _TABLED:
+        return _logarithms(counts)
+    logarithms: Column = _table(1 << largest.bit_length())[counts]
     return logarithms
+
+
+def _logarithms(counts: Column) -> Column:
+    logarithms: Column = np.rint(np.log1p(counts.astype(np.float64)) * LOG_UNIT).astype(np.uint16)
+    return logarithms
+
+
+@lru_cache
+def _table(size: int) -> Column:
+    return _logarithms(np.arange(size))
 
 
 def _values(column: _Column) -> Column:

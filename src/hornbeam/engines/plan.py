@@ -143,7 +143,9 @@ class Planner:
     def _component_factor(self, part: Component) -> Factor:
         factor = self._of_component.get(part)
         if factor is None:
-            factor = self._of_component[part] = self._factor(part.literals, part.heads, {})
+            # In the order that cutting gives, as for bodies with comparisons: joins go by it.
+            ((literals, _),) = cut(part.literals, set(part.heads))
+            factor = self._of_component[part] = self._factor(literals, part.heads, {})
         return factor
 
     def _factors(self, body: tuple[Literal, ...], heads: set[int | str], types: Types) -> tuple[Factor, ...]:

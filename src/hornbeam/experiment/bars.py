@@ -23,6 +23,9 @@ NEAR = 0.05
 """Differences from a published bar up to here are called near; bars are read to about .01."""
 
 
+_READ = "A bar is reached where our mean, rounded to the two digits of the bar, is not below it."
+
+
 class Judgement(NamedTuple):
     """One score of one task against its bar."""
 
@@ -72,7 +75,7 @@ def bar_section(results: Results) -> str:
         for each in every
     ]
     header = ["real data", "published B-RLR", f"ours, `{CHOSEN}`", "difference", "reached", "fold 1 alone"]
-    parts = [table(header, rows)] if every else []
+    parts = [table(header, rows), _READ] if every else []
     parts += [miss_sentence(results, each) for each in every if each.found is not None and not each.reached]
     reached = [each for each in every if each.reached]
     if every and not any(each.found is None for each in every):

@@ -37,7 +37,10 @@ def figures(results: Results, judged: Sequence[Judged]) -> dict[str, str]:
 
 def footing_name(task: Task) -> str:
     """The published footing of a task's AUC-PR in words."""
-    return "male as positive" if task.footing == PR_OF_OTHER_CLASS else "2 negatives per positive"
+    if task.footing == PR_OF_OTHER_CLASS:
+        return "male as positive"
+    few = task.most_negatives <= 2
+    return "all test examples (no more than 2 negatives per positive)" if few else "2 negatives per positive"
 
 
 def _bars(results: Results, title: str, score: str | None, published: str | None, note: str) -> str:

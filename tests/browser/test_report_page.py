@@ -32,6 +32,7 @@ EVIL = [
     "emoji 🌳 and \u2028 lines \u202e turned",
     "x" * 300,
     "{{data}}",
+    "half a pair \ud800",
 ]
 
 
@@ -275,13 +276,18 @@ def evil_world() -> tuple[Database, Model]:
     relation, kind = EVIL[0], EVIL[2]
     schema = Schema({EVIL[1]: (kind,), relation: (kind, EVIL[3]), EVIL[6]: (kind,)})
     facts = {relation: [EVIL, EVIL[::-1]], EVIL[6]: [EVIL[:2]]}
-    examples = {EVIL[1]: ([[name] for name in EVIL], [1, 0, 1, 0, 1, 0, 1])}
+    examples = {EVIL[1]: ([[name] for name in EVIL], [1, 0, 1, 0, 1, 0, 1, 0])}
     database = build(schema, (), facts, examples)
     clauses = (
-        WeightedClause(Clause(Atom(EVIL[1], (0,)), (Atom(relation, (0, 1)),)), (0.5, 1.0, -0.25), 7),
+        WeightedClause(Clause(Atom(EVIL[1], (0,)), (Atom(relation, (0, 1)),)), (0.5, 1.0, -0.25), 8),
         WeightedClause(Clause(Atom(EVIL[1], (0,)), (Atom(relation, (0, EVIL[6])),)), (0.0, -1.0, 0.25), 1),
     )
     return database, Model(EVIL[1], schema, 0.0, clauses, {"note": EVIL[0]})
+
+
+def plain(name: str) -> str:
+    """As a browser shows it: white space is a space, and half a pair of surrogates a question mark."""
+    return re.sub(r"\s+", " ", name.encode("utf-8", "replace").decode())
 
 
 def test_hostile_names_are_text_and_run_nothing(tmp_path, open_tab):
@@ -295,7 +301,7 @@ def test_hostile_names_are_text_and_run_nothing(tmp_path, open_tab):
     assert tab.asked == [path.as_uri()]
     assert page.title().startswith(EVIL[1])
     shown = set(first_cells(page, 1))
-    assert {re.sub(r"\s+", " ", name) for name in shown} == {re.sub(r"\s+", " ", name) for name in EVIL}
+    assert set(map(plain, shown)) == set(map(plain, EVIL))
     for row in range(len(EVIL)):
         page.locator("#table tbody button").nth(row).click()
         assert page.locator("#why h3").is_visible()

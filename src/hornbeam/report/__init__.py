@@ -8,15 +8,9 @@ A figure shows itself in a notebook, and is saved as SVG.
 """
 
 from hornbeam.report.figure import Figure
+from hornbeam.report.fit_plots import effort_plot, learning_plot
 from hornbeam.report.page import Report, report
-from hornbeam.report.plots import (
-    calibration_plot,
-    effort_plot,
-    learning_plot,
-    precision_recall_plot,
-    roc_plot,
-    score_plot,
-)
+from hornbeam.report.plots import calibration_plot, precision_recall_plot, roc_plot, score_plot
 from hornbeam.report.schema_graph import schema_graph
 from hornbeam.report.summary import About
 

@@ -13,7 +13,7 @@ from hornbeam.report.elements import figure, pieces_markup, section, table
 from hornbeam.report.figure import Scale, label, line, tick_text, ticks
 from hornbeam.report.measured import Measured
 from hornbeam.report.parts import Part
-from hornbeam.report.plots import label_spreads, spread_bar
+from hornbeam.report.spread_plots import label_spreads, spread_bar
 
 MOST_PARTS = 40
 """Parts in the plot of contributions by label, at most: the strongest."""

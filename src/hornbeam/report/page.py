@@ -105,7 +105,8 @@ def _page(measured: Measured, engine: Engine, about: About, names: Names | None)
     for piece in pieces[1:]:
         name, _, rest = piece.partition("}}")
         found += [fields[name], rest]
-    return "".join(found)
+    # Half of a pair of surrogates, which a name may hold, is no text that could be written.
+    return "".join(found).encode("utf-8", "replace").decode()
 
 
 def _data(measured: Measured, engine: Engine, names: Names | None) -> dict[str, Any]:

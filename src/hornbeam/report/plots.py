@@ -1,15 +1,12 @@
-"""The plots of predictions and of a fit, each a figure with its numbers."""
+"""The plots of predictions, each a figure with its numbers."""
 
 from __future__ import annotations
-
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from hornbeam.evaluate import Scores, evaluate
-from hornbeam.markup import Child, Markup, element, number_text, signed_text, together
+from hornbeam.markup import Child, Markup, element, number_text, together
 from hornbeam.report.curves import (
     BINS,
     THRESHOLDS,
@@ -19,7 +16,7 @@ from hornbeam.report.curves import (
     ranking,
     thinned,
 )
-from hornbeam.report.figure import Figure, Frame, Scale, bar, label, line, path_of, tick_text, ticks
+from hornbeam.report.figure import Figure, Frame, bar, label, line, path_of
 
 SCORE_BINS = 40
 
@@ -204,214 +201,4 @@ def score_plot(labels: npt.ArrayLike, log_odds: npt.ArrayLike) -> Figure:
         drawing=together(drawn),
         header=("label", "examples", "5 %", "25 %", "median", "75 %", "95 %"),
         rows=tuple(rows),
-    )
-
-
-def learning_plot(steps: Sequence[Mapping[str, Any]]) -> Figure | None:
-    """The log-loss on the training examples after each step; None where no step tells it."""
-    told = [(int(each["step"]), float(each["log_loss"])) for each in steps if "log_loss" in each]
-    last = dict(told)
-    if not last:
-        return None
-    numbers, losses = list(last), list(last.values())
-    least, most = min(losses), max(losses)
-    span = max(most - least, 0.05 * most, 1e-9)
-    frame = Frame.of(_steps_range(numbers), (least - 0.3 * span, most + 0.15 * span))
-    marks = _step_marks(numbers)
-    points = [(frame.x(number), frame.y(loss)) for number, loss in last.items()]
-    drawn: list[Child] = [frame.axes("step", "log-loss", x_ticks=marks), path_of(points, "curve")]
-    for (number, loss), (x, y) in zip(last.items(), points, strict=True):
-        hint = f"step {number}: {loss:.4f}"
-        drawn.append(element("circle", element("title", hint), cx=x, cy=y, r=3.5, class_="dot"))
-    return Figure(
-        title="Learning curve",
-        caption=(
-            f"Mean log-loss of the training examples: {losses[0]:.4f} after step {numbers[0]}, "
-            f"{losses[-1]:.4f} after step {numbers[-1]}."
-        ),
-        width=frame.width,
-        height=frame.height,
-        drawing=together(drawn),
-        header=("step", "log-loss"),
-        rows=tuple((str(number), f"{loss:.6f}") for number, loss in last.items()),
-    )
-
-
-def effort_plot(steps: Sequence[Mapping[str, Any]]) -> Figure | None:
-    """Candidates of each step: counted anew, known already, skipped; None where no step tells them."""
-    kinds = (("counted", "counted"), ("reused", "known"), ("skipped", "skipped"))
-    by_step: dict[int, list[int]] = {}
-    for each in steps:
-        if "counted" in each:
-            # A step that adds several clauses looks at its candidates once.
-            by_step.setdefault(int(each["step"]), [int(each.get(name, 0)) for name, _ in kinds])
-    if not by_step:
-        return None
-    top = max(sum(counts) for counts in by_step.values()) or 1
-    frame = Frame.of(_steps_range(by_step), (0.0, top * 1.05))
-    marks = _step_marks(by_step)
-    drawn: list[Child] = [frame.axes("step", "candidates", x_ticks=marks)]
-    width = min(28.0, (frame.x(1) - frame.x(0)) * 0.72)
-    for number, counts in by_step.items():
-        base = 0
-        for (name, said), count in zip(kinds, counts, strict=True):
-            if count:
-                height = frame.y(0) - frame.y(count)
-                hint = f"step {number}: {count:,} {said}"
-                drawn.append(
-                    bar(frame.x(number) - width / 2, frame.y(base + count), width, height, name, hint)
-                )
-            base += count
-    sums = [sum(column) for column in zip(*by_step.values(), strict=True)]
-    said = ", ".join(f"{count:,} {word}" for count, (_, word) in zip(sums, kinds, strict=True))
-    return Figure(
-        title="Search effort",
-        caption=f"Candidate clauses looked at: {said}. Known ones were counted in an earlier step.",
-        width=frame.width,
-        height=frame.height,
-        drawing=together(drawn),
-        header=("step", *(word for _, word in kinds)),
-        rows=tuple((str(number), *(f"{count:,}" for count in counts)) for number, counts in by_step.items()),
-    )
-
-
-def time_plot(steps: Sequence[Mapping[str, Any]]) -> Figure | None:
-    """Seconds of each step; None where no step tells them."""
-    by_step: dict[int, float] = {}
-    for each in steps:
-        if "seconds" in each:
-            number = int(each["step"])
-            by_step[number] = by_step.get(number, 0.0) + float(each["seconds"])
-    if not by_step:
-        return None
-    top = max(by_step.values()) or 1.0
-    frame = Frame.of(_steps_range(by_step), (0.0, top * 1.05))
-    drawn: list[Child] = [frame.axes("step", "seconds", x_ticks=_step_marks(by_step))]
-    width = min(28.0, (frame.x(1) - frame.x(0)) * 0.72)
-    for number, seconds in by_step.items():
-        height = frame.y(0) - frame.y(seconds)
-        hint = f"step {number}: {seconds:.2f} s"
-        drawn.append(bar(frame.x(number) - width / 2, frame.y(seconds), width, height, "phase", hint))
-    slowest = max(by_step, key=lambda number: by_step[number])
-    return Figure(
-        title="Time by step",
-        caption=f"{sum(by_step.values()):.2f} s by the clock, {by_step[slowest]:.2f} s in step {slowest}.",
-        width=frame.width,
-        height=frame.height,
-        drawing=together(drawn),
-        header=("step", "seconds"),
-        rows=tuple((str(number), f"{seconds:.3f}") for number, seconds in by_step.items()),
-    )
-
-
-def _steps_range(numbers: Iterable[int]) -> tuple[float, float]:
-    known = list(numbers)
-    return min(known) - 0.6, max(known) + 0.6
-
-
-def _step_marks(numbers: Iterable[int]) -> list[tuple[float, str]]:
-    """Whole numbers of steps for an axis."""
-    last = max(numbers)
-    return [(each, f"{each:g}") for each in ticks(1, last, 8) if each == int(each)] or [(1.0, "1")]
-
-
-def phase_plot(phases: Sequence[tuple[str, float]]) -> Figure:
-    """Seconds by phase, as bars."""
-    top = max((seconds for _, seconds in phases), default=1.0) or 1.0
-    height, left, width = 30, 110, 440
-    scale = Scale(0.0, top, left, width - 70)
-    drawn: list[Child] = []
-    for place, (name, seconds) in enumerate(phases):
-        y = place * height + 6
-        drawn.append(label(left - 12, y + 14, name, "tick", "end"))
-        drawn.append(bar(left, y, max(scale(seconds) - left, 1.5), 18, "phase", round_=2))
-        drawn.append(label(scale(seconds) + 8, y + 14, f"{seconds:.2f} s", "tick", "start"))
-    total = sum(seconds for _, seconds in phases)
-    return Figure(
-        title="Time by phase",
-        caption=f"{total:.2f} s in all, by the clock.",
-        width=width,
-        height=len(phases) * height + 8,
-        drawing=together(drawn),
-        header=("phase", "seconds"),
-        rows=tuple((name, f"{seconds:.3f}") for name, seconds in phases),
-    )
-
-
-def spread_bar(
-    spread: Sequence[float], scale: Scale, height: int = 22, lines: Markup | None = None
-) -> Markup:
-    """The range of a contribution about zero: thin for nine in ten examples, thick for the middle half."""
-    low, lower, median, upper, high = spread
-    zero, middle = scale(0.0), height / 2
-    style = "rise" if abs(high) >= abs(low) else "fall"
-    hint = f"5 %: {signed_text(low)}, median: {signed_text(median)}, 95 %: {signed_text(high)}"
-    drawn: list[Child] = [lines, line(zero, 0, zero, height, "zero")]
-    for start, end, thick, kind in ((low, high, 8, "range"), (lower, upper, 14, "half")):
-        for a, b, side in ((start, min(end, 0.0), "fall"), (max(start, 0.0), end, "rise")):
-            if b > a:
-                drawn.append(
-                    bar(
-                        scale(a), middle - thick / 2, scale(b) - scale(a), thick, f"{kind} {side}", round_=1.5
-                    )
-                )
-    drawn.append(
-        element(
-            "circle", element("title", hint), cx=scale(median), cy=middle, r=3.2, class_=f"median {style}"
-        )
-    )
-    return together(drawn)
-
-
-def label_spreads(
-    names: Sequence[str], positives: Sequence[Sequence[float]], negatives: Sequence[Sequence[float]]
-) -> Figure:
-    """For each part where its contributions to positives and to negatives lie."""
-    values = [value for spread in (*positives, *negatives) for value in spread]
-    low, high = min([0.0, *values]), max([0.0, *values])
-    room = 0.04 * (high - low or 1.0)
-    left, width, row = 96, 900, 38
-    height = len(names) * row + 48
-    scale = Scale(low - room, high + room, left, width - 14)
-    drawn: list[Child] = []
-    for value in ticks(low, high, 8):
-        drawn.append(line(scale(value), 6, scale(value), height - 42, "grid"))
-        drawn.append(label(scale(value), height - 24, tick_text(value)))
-    drawn.append(line(scale(0.0), 6, scale(0.0), height - 42, "zero"))
-    drawn.append(label((left + width) / 2, height - 6, "what it adds to the log-odds", "title"))
-    for place, name in enumerate(names):
-        y = place * row + 14
-        drawn.append(label(left - 12, y + 14, name, "tick", "end"))
-        for spread, offset, style in ((positives[place], 3, "positive"), (negatives[place], 17, "negative")):
-            a, lower, median, upper, b = spread
-            drawn.append(line(scale(a), y + offset + 3, scale(b), y + offset + 3, f"thin {style}"))
-            drawn.append(
-                bar(scale(lower) - 0.75, y + offset, scale(upper) - scale(lower) + 1.5, 6, style, round_=1)
-            )
-            hint = f"{name}, {style}s: median {signed_text(median)}"
-            drawn.append(
-                element(
-                    "circle",
-                    element("title", hint),
-                    cx=scale(median),
-                    cy=y + offset + 3,
-                    r=4,
-                    class_=f"dot {style}",
-                )
-            )
-    rows = tuple(
-        (name, *(signed_text(spread[place]) for spread in (of_pos, of_neg) for place in (0, 2, 4)))
-        for name, of_pos, of_neg in zip(names, positives, negatives, strict=True)
-    )
-    return Figure(
-        title="Contributions by label",
-        caption=(
-            "Orange: positives. Blue: negatives. A line holds nine in ten examples, a bar the middle half; "
-            "a dot is the median."
-        ),
-        width=width,
-        height=height,
-        drawing=together(drawn),
-        header=("part", "positives 5 %", "median", "95 %", "negatives 5 %", "median", "95 %"),
-        rows=rows,
     )

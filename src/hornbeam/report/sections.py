@@ -12,17 +12,9 @@ from hornbeam.database import Database
 from hornbeam.errors import plural
 from hornbeam.markup import Child, Markup, element
 from hornbeam.report.elements import figure, pairs, section, table
+from hornbeam.report.fit_plots import effort_plot, learning_plot, phase_plot, time_plot
 from hornbeam.report.measured import Measured
-from hornbeam.report.plots import (
-    calibration_plot,
-    effort_plot,
-    learning_plot,
-    phase_plot,
-    precision_recall_plot,
-    roc_plot,
-    score_plot,
-    time_plot,
-)
+from hornbeam.report.plots import calibration_plot, precision_recall_plot, roc_plot, score_plot
 from hornbeam.report.schema_graph import schema_graph
 from hornbeam.report.summary import About
 

@@ -79,7 +79,8 @@ def test_in_the_population_of_training_all_do_as_well_as_the_truth(judged, truth
 )
 def test_only_the_pattern_of_the_truth_extrapolates(judged, truth, right):
     found = {row.model for row in judged if row[0] == truth and row.factor == 10 and row.accuracy > 0.8}
-    assert found == right
+    # What the default preset does is shown, not promised: its features are not fixed.
+    assert found - {DEFAULT} == right
 
 
 def test_patterns_have_the_zeros_of_their_names(judged):

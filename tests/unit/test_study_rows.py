@@ -7,6 +7,7 @@ import pytest
 from hornbeam.errors import DataError
 from hornbeam.experiment.protocol import METHODS, full_study, quick_study, run_of
 from hornbeam.experiment.rows import appending, matched, read_rows, same_settings
+from hornbeam.options import FitOptions
 from study_rows import row_of
 
 STUDY = quick_study()
@@ -81,12 +82,12 @@ def test_a_row_with_other_settings_is_of_another_run():
 
 
 def test_an_option_newer_than_the_row_has_its_value_unsaid():
-    run = run_of(TASK, METHODS["paper"], 1)
-    older = {name: value for name, value in run.settings.items() if name != "length_penalty"}
-    assert same_settings(run, older), "0 is what length_penalty is where nothing is said"
-    later = run_of(TASK, METHODS["default"], 1)
-    older = {name: value for name, value in later.settings.items() if name != "length_penalty"}
-    assert not same_settings(later, older), "the default preset says 0.1"
+    unsaid = FitOptions().settings()
+    run = run_of(TASK, METHODS["default"], 1)
+    same = next(name for name, value in run.settings.items() if value == unsaid[name])
+    other = next(name for name, value in run.settings.items() if value != unsaid[name])
+    assert same_settings(run, {name: value for name, value in run.settings.items() if name != same})
+    assert not same_settings(run, {name: value for name, value in run.settings.items() if name != other})
 
 
 def test_rows_of_each_seed_fold_and_lambda_are_kept_apart():

@@ -1,6 +1,7 @@
 """The same tables from every source are the same facts and give the same model, byte for byte."""
 
 import os
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ import servers
 from folders import examples_of, facts_of
 from hornbeam.estimators import RLRClassifier
 from hornbeam.model_json import model_text
-from table_worlds import SOURCES, create, shop
+from table_worlds import ODD_KEYS, SHOP_KEYS, SOURCES, create, oddly_named, shop
 
 TABLES = shop()
 TARGETS = ["users.gender=F", "users.premium", "users.job"]
@@ -49,19 +50,31 @@ def test_the_same_facts_from_every_source(kind, tmp_path):
 
 @pytest.fixture(scope="module")
 def server():
+    with served("shop", TABLES, SHOP_KEYS) as conninfo:
+        yield conninfo
+
+
+@pytest.fixture(scope="module")
+def odd_server():
+    with served("odd", ODD, ODD_KEYS) as conninfo:
+        yield conninfo
+
+
+@contextmanager
+def served(name, tables, keys):
+    """The tables in a database of their own on a PostgreSQL server."""
     import psycopg
 
     if not servers.can_run_postgres():
-        pytest.skip(
-            "no PostgreSQL server program (initdb, pg_ctl) to start, and HORNBEAM_POSTGRES is not set"
-        )
+        pytest.skip("no PostgreSQL server program (initdb, pg_ctl) to start, and no HORNBEAM_POSTGRES")
     conninfo = servers.postgres()
-    name = f"shop_{os.getpid()}"
+    name = f"{name}_{os.getpid()}"
     with psycopg.connect(conninfo, autocommit=True) as made:
         made.execute(f"CREATE DATABASE {name}")
     own = psycopg.conninfo.make_conninfo(conninfo, dbname=name)
-    with psycopg.connect(own) as made:
-        create(TABLES, made.execute, made.execute, "%s")
+    with psycopg.connect(own) as made, made.cursor() as cursor:
+        raw = psycopg.RawCursor(made)
+        create(tables, cursor.execute, raw.execute, "$", keys)
     yield own
     with psycopg.connect(conninfo, autocommit=True) as made:
         made.execute(f"DROP DATABASE {name}")
@@ -85,6 +98,57 @@ def test_the_order_of_rows_plays_no_part(tmp_path, expected):
         shuffled[name] = {column: [values[i] for i in order] for column, values in columns.items()}
     for target in TARGETS:
         assert learned(SOURCES["polars"](shuffled, tmp_path), target) == expected[target]
+
+
+ODD = oddly_named()
+ODD_TARGETS = ['my "users".x; DROP TABLE y; --', 'my "users".naïve café=Robert\'); DROP TABLE "order";--']
+
+
+def odd_facts(source, target=ODD_TARGETS[0]):
+    return hb.load(source, target=target, schema=ODD_KEYS.stated())
+
+
+@pytest.mark.parametrize("kind", SOURCES)
+def test_names_and_values_are_never_anything_else(kind, tmp_path):
+    """Quotes, reserved words, other alphabets, signs of SQL: the same facts and model from every source."""
+    source = SOURCES[kind](ODD, tmp_path / "data", ODD_KEYS)
+    expected = SOURCES["pandas"](ODD, tmp_path, ODD_KEYS)
+    for target in ODD_TARGETS:
+        found, right = odd_facts(source, target), odd_facts(expected, target)
+        assert facts_of(found) == facts_of(right)
+        models = [
+            RLRClassifier(database=each, n_steps=2, max_literals=2).fit(*each.examples()).model_
+            for each in (found, right)
+        ]
+        assert model_text(models[0]) == model_text(models[1])
+        assert models[0].clauses
+
+
+def test_all_odd_values_are_there(tmp_path):
+    database = odd_facts(SOURCES["polars"](ODD, tmp_path))
+    assert sorted(database.population('my "users"').names) == sorted(ODD['my "users"']["from"])
+    values = set(ODD['my "users"']["naïve café"]) - {None}
+    assert set(database.population("naïve café_value").names) == values
+
+
+def learned_oddly(engine, tmp_path):
+    database = odd_facts(SOURCES["polars"](ODD, tmp_path))
+    return RLRClassifier(database=database, n_steps=2, max_literals=2, engine=engine).fit(
+        *database.examples()
+    )
+
+
+def test_odd_names_through_an_sql_engine(tmp_path):
+    assert model_text(learned_oddly("duckdb", tmp_path).model_) == model_text(
+        learned_oddly("memory", tmp_path).model_
+    )
+
+
+def test_odd_names_from_and_in_a_server(odd_server, tmp_path):
+    assert facts_of(odd_facts(odd_server)) == facts_of(odd_facts(SOURCES["polars"](ODD, tmp_path)))
+    assert model_text(learned_oddly("postgres", tmp_path).model_) == model_text(
+        learned_oddly("memory", tmp_path).model_
+    )
 
 
 def only(columns, name, wanted):

@@ -18,6 +18,8 @@ from hornbeam.report.spread_plots import label_spreads, spread_bar
 MOST_PARTS = 40
 """Parts in the plot of contributions by label, at most: the strongest."""
 _BAR = 300
+_LINES = 12
+"""Trees of fewer lines are shown unasked."""
 
 
 def clauses(measured: Measured) -> Markup:
@@ -49,7 +51,9 @@ def clauses(measured: Measured) -> Markup:
                         element("code", _weights_text(part), class_="weights"),
                         " ",
                         element("code", pieces_markup(part.logic), class_="logic"),
-                    ),
+                    )
+                    if part.logic
+                    else None,
                     _more(measured, number),
                     class_="what",
                 ),
@@ -139,8 +143,6 @@ def _fading(measured: Measured) -> str:
 
 
 def _weights_text(part: Part) -> str:
-    if not part.weights:
-        return part.name
     return f"[{', '.join(number_text(weight) for _, weight in part.weights)}]"
 
 
@@ -173,8 +175,13 @@ def _more(measured: Measured, number: int) -> Markup | None:
         return None
     return element(
         "details",
-        element("summary", "Weights and counts", element("span", f" of {part.name}", class_="quiet-reader")),
+        element(
+            "summary",
+            "The tree" if part.drawing else "Weights and counts",
+            element("span", f" of {part.name}", class_="quiet-reader"),
+        ),
         element("div", *inside, class_="side"),
+        open=0 < part.drawing.count("\n") < _LINES,
     )
 
 

@@ -59,7 +59,7 @@ def _part_data(measured: Measured, number: int) -> dict[str, Any]:
         # Totals go beyond what a browser's numbers hold.
         data["total"] = str(counts.total)
     else:
-        data["body"] = part.logic
+        data["body"] = part.logic or [part.name]
     return data
 
 

@@ -32,7 +32,11 @@ class Spread(NamedTuple):
 
     @classmethod
     def of(cls, values: Floats) -> Spread:
-        return cls(*np.quantile(values, QUANTILES).tolist()) if len(values) else cls(0.0, 0.0, 0.0, 0.0, 0.0)
+        if not len(values):
+            return cls(0.0, 0.0, 0.0, 0.0, 0.0)
+        found = np.quantile(values, QUANTILES)
+        # What rounding left of a zero is no number to show.
+        return cls(*np.where(np.abs(found) < 1e-9 * np.abs(found).max(), 0.0, found).tolist())
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,15 +11,17 @@ from functools import singledispatch
 from typing import Protocol
 
 from hornbeam.baselines.agg_model import AggregateModel, WeightedAggregate
+from hornbeam.baselines.aggregates import COUNT as COUNT_OF
+from hornbeam.baselines.aggregates import DISTINCT, GREATEST, LEAST, MEAN
 from hornbeam.baselines.tree_model import TreeModel
 from hornbeam.baselines.trees import leaves, tree_text
-from hornbeam.clauses import Atom, Clause, atoms_of, head_atom
+from hornbeam.clauses import Atom, Clause, atoms_of, head_atom, variable_name
 from hornbeam.database import Codes
 from hornbeam.engines.contract import Engine
-from hornbeam.errors import ModelError
+from hornbeam.errors import ModelError, plural
 from hornbeam.model import COUNT, LOG, Floats, Model, WeightedClause
 from hornbeam.model_json import LearnedModel
-from hornbeam.sentences import Pieces, clause_pieces, sentence
+from hornbeam.sentences import Pieces, body_pieces, clause_pieces, literal_pieces, sentence
 
 
 class AdditiveModel(LearnedModel, Protocol):
@@ -109,8 +111,8 @@ def _(model: TreeModel) -> list[Part]:
         found.append(
             Part(
                 name=f"tree {number}",
-                saying=[f"A tree that ends in {len(places)} places, each with a value to add."],
-                logic=[f"tree {number}"],
+                saying=[f"A tree with {plural(len(places), 'end')}, each with a value to add."],
+                logic=[],
                 weights=(),
                 note="",
                 clause=None,
@@ -126,18 +128,30 @@ def _(model: AggregateModel) -> list[Part]:
     return [_aggregate_part(number, each, model) for number, each in enumerate(model.features, start=1)]
 
 
+_MEANT = {
+    COUNT_OF: "number of groundings of",
+    DISTINCT: "number of different",
+    MEAN: "mean",
+    LEAST: "least",
+    GREATEST: "greatest",
+}
+
+
 def _aggregate_part(number: int, weighted: WeightedAggregate, model: AggregateModel) -> Part:
     head: Atom = head_atom(model.target, model.schema.arity(model.target))
     path = weighted.aggregate.path
-    what = str(weighted.aggregate)
+    kind, _, variable = weighted.aggregate
+    of = "" if variable is None else f" {variable_name(variable)} in"
     direction = "likelier" if weighted.weight > 0 else "less likely"
     return Part(
         name=f"feature {number}",
         saying=[
-            *clause_pieces(Clause(head, ()))[: len(head.args) * 2 + 1],
-            f" is {direction} the larger {what}.",
+            *literal_pieces(head),
+            f" is {direction} the larger the {_MEANT[kind]}{of} ",
+            *body_pieces(path.body),
+            ".",
         ],
-        logic=[what],
+        logic=[str(weighted.aggregate)],
         weights=(("value − mean", weighted.weight), ("mean", weighted.mean)),
         note="",
         clause=None,

@@ -1,4 +1,4 @@
-"""Tables of the documentation, made from benchmarks/results/*.json: nothing measured is typed by hand."""
+"""Tables of the documentation, made from benchmarks/results/*.json and the rows of the study run anew."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
-RESULTS = Path(__file__).resolve().parents[1] / "benchmarks" / "results"
+ROOT = Path(__file__).resolve().parents[1]
+RESULTS = ROOT / "benchmarks" / "results"
+RUNS = ROOT / "docs" / "reproduction" / "runs.jsonl"
 Table = Callable[[], str]
 
 
@@ -143,17 +145,23 @@ def learning_against_jars() -> str:
     return _table(["data", *map(_on_two_lines, systems)], rows)
 
 
+_TASKS = {"UW-CSE": "uwcse", "WebKB": "webkb", "IMDB": "imdb"}
+_METHODS = {"default": "rlr", "rdn-boost": "rdn-boost", "mln-boost": "mln-boost"}
+_SCORES = ("auc_roc", "auc_pr", "log_loss")
+
+
 def quality_against_jars() -> str:
-    """Held-out scores of the jars and of our learners on the same folds."""
-    lines = [(each["data"], each["system"], each) for each in _results("others")["jars"]]
-    for (data, learner), found in _scores_of_learners().items():
-        means = {name: mean(line[name] for line in found) for name in ("auc_roc", "auc_pr", "log_loss")}
-        lines.append((data, f"hornbeam `{learner}`", means))
-    order = list(dict.fromkeys(data for data, _, _ in lines))
-    rows = [
-        [data, system, *(f"{scores[name]:.3f}" for name in ("auc_roc", "auc_pr", "log_loss"))]
-        for data, system, scores in sorted(lines, key=lambda line: order.index(line[0]))
-    ]
+    """Held-out scores of the jars, and of our learners in the study run anew, on the same folds."""
+    runs = [json.loads(line) for line in RUNS.read_text(encoding="utf-8").splitlines()]
+    rows = []
+    for data, task in _TASKS.items():
+        lines = [(each["system"], each) for each in _results("others")["jars"] if each["data"] == data]
+        for method, learner in _METHODS.items():
+            scores = [run["scores"] for run in runs if (run["task"], run["method"]) == (task, method)]
+            if scores:
+                means = {name: mean(each[name] for each in scores) for name in _SCORES}
+                lines.append((f"hornbeam `{learner}`", means))
+        rows += [[data, system, *(f"{found[name]:.3f}" for name in _SCORES)] for system, found in lines]
     return _table(["data", "system", "AUC-ROC", "AUC-PR", "log-loss"], rows, texts=2)
 
 

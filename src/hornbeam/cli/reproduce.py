@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -42,25 +42,20 @@ def reproduce(
     """
     from hornbeam.experiment.protocol import full_study, quick_study
     from hornbeam.experiment.report import REPORT
-    from hornbeam.experiment.reproduce import report
+    from hornbeam.experiment.reproduce import fetch_data, report
     from hornbeam.experiment.reproduce import reproduce as run_study
 
     study = quick_study() if quick else full_study()
     if report_only:
         results = report(study, out)
     else:
+        limits: dict[str, Any] = {"methods": only or (), "tasks": data or (), "again": again}
         try:
-            with download_progress() as on_download, run_progress() as on_row:
-                results = run_study(
-                    study,
-                    out,
-                    jobs=jobs,
-                    methods=only or (),
-                    tasks=data or (),
-                    again=again,
-                    on_row=on_row,
-                    on_download=on_download,
-                )
+            # One bar after the other: two at once are more than older versions of rich can draw.
+            with download_progress() as on_download:
+                fetch_data(study, out, **limits, on_download=on_download)
+            with run_progress() as on_row:
+                results = run_study(study, out, jobs=jobs, **limits, on_row=on_row)
         except KeyboardInterrupt:
             say(["interrupted; finished runs are kept, and the same command goes on from there."])
             raise typer.Exit(_INTERRUPTED) from None

@@ -32,7 +32,6 @@ def reproduce(
     tasks: Sequence[str] = (),
     again: bool = False,
     on_row: OnRow | None = None,
-    on_download: OnProgress | None = None,
 ) -> Results:
     """Run what has no row yet, in so many processes, and write the report of all rows.
 
@@ -42,14 +41,11 @@ def reproduce(
     """
     if jobs < 1:
         raise OptionError(f"jobs={jobs} is refused: it must be a whole number of at least 1.")
-    _known(methods, [*METHODS, TRUTH], "method")
-    _known(tasks, [task.name for task in study.tasks], "task")
+    _check_names(study, methods, tasks)
     _make(out)
     with appending(out / RUNS) as file:
-        every = selected(study.runs(), methods, tasks)
-        there = {} if again else matched(every, read_rows(out / RUNS))
-        waiting = [run for place, run in enumerate(every) if place not in there]
-        _have_data(study, waiting, on_download)
+        waiting = _waiting(study, out, methods, tasks, again)
+        _have_data(study, waiting, None)
         pairs = [(study.task(run.task), run) for run in waiting]
         for number, row in enumerate(rows_of(pairs, jobs), start=1):
             file.append(row)
@@ -59,12 +55,37 @@ def reproduce(
     return report(study, out)
 
 
+def fetch_data(
+    study: Study,
+    out: Path,
+    methods: Sequence[str] = (),
+    tasks: Sequence[str] = (),
+    again: bool = False,
+    on_download: OnProgress | None = None,
+) -> None:
+    """Download what ``reproduce`` with the same arguments needs and this machine lacks."""
+    _check_names(study, methods, tasks)
+    _have_data(study, _waiting(study, out, methods, tasks, again), on_download)
+
+
+def _waiting(study: Study, out: Path, methods: Sequence[str], tasks: Sequence[str], again: bool) -> list[Run]:
+    """The runs that have no row yet."""
+    every = selected(study.runs(), methods, tasks)
+    there = {} if again else matched(every, read_rows(out / RUNS))
+    return [run for place, run in enumerate(every) if place not in there]
+
+
 def report(study: Study, out: Path) -> Results:
     """Write the report of the rows that are there; nothing is run."""
     _make(out)
     results = collected(study, read_rows(out / RUNS))
     write_report(results, read_study(out / POPULATIONS), out)
     return results
+
+
+def _check_names(study: Study, methods: Sequence[str], tasks: Sequence[str]) -> None:
+    _known(methods, [*METHODS, TRUTH], "method")
+    _known(tasks, [task.name for task in study.tasks], "task")
 
 
 def _known(names: Sequence[str], known: Sequence[str], kind: str) -> None:

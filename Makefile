@@ -25,7 +25,7 @@ help:
 	@echo 'make test            lint, types, import contract, tests and doctests'
 	@echo 'make docs            the documentation as a site, in build/site'
 	@echo 'make reference       write the references of the command line and of options'
-	@echo 'make test-long       the property tests with 100,000 cases'
+	@echo 'make test-long       the property tests with 100,000 cases; 200 kills; 200 fits in one process'
 	@echo 'make fuzz            coverage-guided fuzzing of every reader of text, 10 minutes each (SECONDS=600)'
 	@echo 'make bench           all benchmarks; writes benchmarks/README.md (also bench-counting, bench-learning, bench-loading, bench-tables, bench-report)'
 	@echo 'make reproduce       the published study; rows that are there are kept; writes docs/reproduction'
@@ -64,6 +64,8 @@ lint: $(STAMP)
 	$(BIN)/lint-imports
 
 test-long: $(STAMP)
+	$(BIN)/python reliability/kills.py --kills 200 --record
+	$(BIN)/python reliability/soak.py --fits 200 --record
 	HORNBEAM_CASES=100000 $(BIN)/python -m pytest -n $(WORKERS) tests/properties
 
 FUZZED := facts modes clauses models schemas

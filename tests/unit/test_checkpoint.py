@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -174,66 +170,3 @@ def test_a_file_in_place_of_the_folder_is_refused(tmp_path: Path) -> None:
     (tmp_path / "taken").write_text("")
     with pytest.raises(DataError, match=r"cannot be a checkpoint folder \(it is a file\); name a folder."):
         learn(tmp_path / "taken")
-
-
-KILLER = """
-import os, random, signal, sys, time
-from pathlib import Path
-from hornbeam.boost import fit
-from hornbeam.engines.registry import open_engine
-from hornbeam.generate import smokers
-from hornbeam.model_json import save_model
-from hornbeam.options import FitOptions
-
-folder = Path(sys.argv[1])
-database = smokers(n_persons=300, seed=5)
-examples = database.examples_of("cancer")
-options = FitOptions(n_steps=8, l2=1.0, max_literals=2, beam_width=3)
-
-
-def learn(number):
-    fitted = fit(open_engine("memory", database), examples.keys, examples.labels, "cancer", options,
-                 checkpoint=folder / f"state{number}")
-    save_model(fitted.model, folder / f"model{number}")
-
-
-def start(number):
-    pid = os.fork()
-    if pid == 0:
-        learn(number)
-        os._exit(0)
-    return pid
-
-
-# The first fit imports what the forked ones then have.
-learn("whole")
-started = time.perf_counter()
-learn("timed")
-seconds = time.perf_counter() - started
-random.seed(1)
-killed = 0
-number = 0
-while killed < 20:
-    pid = start(number)
-    time.sleep(random.uniform(0.0, seconds))
-    os.kill(pid, signal.SIGKILL)
-    _, status = os.waitpid(pid, 0)
-    if os.WIFSIGNALED(status):
-        killed += 1
-    pid = start(number)
-    _, status = os.waitpid(pid, 0)
-    assert status == 0, status
-    number += 1
-print(number)
-"""
-
-
-def test_twenty_kills_at_random_moments_give_twenty_identical_models(tmp_path: Path) -> None:
-    environment = os.environ | {"OPENBLAS_NUM_THREADS": "1"}
-    done = subprocess.run(
-        [sys.executable, "-c", KILLER, str(tmp_path)], env=environment, capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stderr
-    models = {(tmp_path / f"model{number}").read_bytes() for number in range(int(done.stdout))}
-    assert models == {(tmp_path / "modelwhole").read_bytes()}
-    assert len(json.loads(models.pop())["clauses"]) == 8

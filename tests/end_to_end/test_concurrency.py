@@ -1,0 +1,99 @@
+"""Several fits at once on one Database, in threads and in processes: the same model as alone."""
+
+from __future__ import annotations
+
+import multiprocessing
+import stat
+from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from folders import write
+from hornbeam import RLRClassifier, load
+from hornbeam.boost import fit
+from hornbeam.cli import main
+from hornbeam.database import Database
+from hornbeam.engines.registry import open_engine
+from hornbeam.generate import smokers
+from hornbeam.model_json import model_text
+from hornbeam.options import fit_options
+
+AT_ONCE = 4
+SIZES = [1, 2, 3, 1]
+"""literals of each fit: they do different things to what they share"""
+
+
+def learned(database: Database, engine: str, literals: int) -> str:
+    examples = database.examples_of("cancer")
+    options = fit_options(n_steps=3, max_literals=literals, beam_width=3)
+    opened = open_engine(engine, database)
+    return model_text(fit(opened, examples.keys, examples.labels, "cancer", options).model)
+
+
+def at_once(executor: Executor, database: Database, engine: str) -> list[str]:
+    jobs = [executor.submit(learned, database, engine, literals) for literals in SIZES]
+    return [job.result() for job in jobs]
+
+
+@pytest.mark.parametrize("engine", ["memory", "duckdb"])
+def test_fits_in_threads_are_as_alone(engine: str) -> None:
+    database = smokers(n_persons=120, seed=3)
+    with ThreadPoolExecutor(AT_ONCE) as executor:
+        found = at_once(executor, database, engine)
+    alone = smokers(n_persons=120, seed=3)
+    assert found == [learned(alone, engine, literals) for literals in SIZES]
+
+
+@pytest.mark.parametrize("way", ["fork", "spawn"])
+@pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
+def test_fits_in_processes_are_as_alone(way: str) -> None:
+    database = smokers(n_persons=120, seed=3)
+    with ProcessPoolExecutor(2, multiprocessing.get_context(way)) as executor:
+        found = at_once(executor, database, "memory")
+    assert found == [learned(database, "memory", literals) for literals in SIZES]
+
+
+def test_estimators_in_threads_share_a_database() -> None:
+    database = smokers(n_persons=120, seed=3)
+    X, y = database.examples("cancer")
+
+    def chances(steps: int) -> np.ndarray:
+        return RLRClassifier(database=database, target="cancer", n_steps=steps).fit(X, y).predict_proba(X)
+
+    with ThreadPoolExecutor(AT_ONCE) as executor:
+        found = list(executor.map(chances, [1, 2, 3, 2]))
+    for steps, each in zip([1, 2, 3, 2], found, strict=True):
+        assert np.array_equal(each, chances(steps))
+
+
+def test_a_folder_that_may_only_be_read_is_left_as_it_is(tmp_path: Path) -> None:
+    folder = write(
+        tmp_path / "data",
+        {
+            "facts.txt": "friends(ann,bob). friends(bob,cat). friends(cat,dan). smokes(bob). smokes(cat).",
+            "pos.txt": "cancer(ann). cancer(bob).",
+            "neg.txt": "cancer(cat). cancer(dan).",
+        },
+    )
+    before = {path: path.read_bytes() for path in folder.iterdir()}
+    model = tmp_path / "m.json"
+    for path in (*before, folder):
+        path.chmod(path.stat().st_mode & ~(stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH))
+    try:
+        for words in (
+            ["fit", folder, "--target", "cancer", "--steps", "2", "--model", model],
+            ["fit", folder, "--target", "cancer", "--steps", "2", "--engine", "duckdb", "--model", model],
+            ["predict", folder, "--model", model],
+            ["evaluate", folder, "--model", model],
+            ["explain", folder, "--model", model, "--example", "cancer(ann)"],
+        ):
+            with pytest.raises(SystemExit) as left:
+                main(list(map(str, words)))
+            assert left.value.code == 0
+        load(folder)
+        # Also where the rights of the user (root) would allow more, nothing was written.
+        assert {path: path.read_bytes() for path in folder.iterdir()} == before
+    finally:
+        folder.chmod(0o755)

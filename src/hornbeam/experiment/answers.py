@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from hornbeam.experiment.figures import curve_tasks, lambda_points
+from hornbeam.experiment.figures import curve_tasks, lambda_points, wide_lambda_points
 from hornbeam.experiment.protocol import CHOSEN, METHODS, Task
 from hornbeam.experiment.published import PUBLISHED
 from hornbeam.experiment.results import Results
@@ -157,6 +157,17 @@ def lambda_sentences(results: Results) -> list[str]:
         f"{len(steady)} of {len(ranges)} data sets ({listed(steady)}).",
         f"It changes most on {widest}, from {score_text(low)} to {score_text(high)}.",
     ]
+    wide = [
+        (task.title, [value for _, value in wide_lambda_points(results, task)])
+        for task in curve_tasks(results)
+    ]
+    exponents = sorted({*results.study.lambdas, *results.study.wide_lambdas})
+    if all(len(values) == len(exponents) for _, values in wide):
+        title, values = max(wide, key=lambda each: max(each[1]) - min(each[1]))
+        sentences.append(
+            f"On the first fold, from 10^{exponents[0]:g} to 10^{exponents[-1]:g}, it changes by at most "
+            f"{score_text(max(values) - min(values))} ({title})."
+        )
     if published:
         calm = [title for title, width in published if width <= STEADY + 1e-9]
         sentences.append(

@@ -5,167 +5,37 @@ Codes are an implementation detail: no count, score or model depends on their or
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from hornbeam.clauses import Atom, Value, format_literal, format_value
-from hornbeam.errors import DataError, Place, SchemaError, did_you_mean, plural
+from hornbeam.clauses import Value, format_value
+from hornbeam.coding import Coded, Coder, NameRows, example_columns, merged_examples
+from hornbeam.errors import DataError, SchemaError, did_you_mean
 from hornbeam.modes import Kind, Mode
 from hornbeam.numeric import Floats, moments_of, numbers_of, quantiles, read_times, times_of
 from hornbeam.refine import Constants, Thresholds
+from hornbeam.relations import UNKNOWN, UNLABELLED, Codes, Examples, Notice, Population, Relation
 from hornbeam.schema import Schema, value_of
 
-Codes = npt.NDArray[np.int32]
-UNKNOWN = -1
-"""The code of a constant that the database does not have."""
-UNLABELLED = -1
-"""The label of an example that is to be predicted and whose label nobody knows."""
-
-
-@dataclass(frozen=True, slots=True)
-class Notice:
-    """Something accepted, and said once: what was ignored, merged or empty."""
-
-    message: str
-    place: Place | None = None
-
-    def __str__(self) -> str:
-        return f"{self.place}: {self.message}" if self.place else self.message
-
-
-@dataclass(frozen=True, eq=False)
-class Population:
-    """The constants of a type; a constant's code is its position in ``names``."""
-
-    names: Sequence[str]
-
-    def __len__(self) -> int:
-        return len(self.names)
-
-    @cached_property
-    def _codes(self) -> dict[str, int]:
-        return {name: code for code, name in enumerate(self.names)}
-
-    def code(self, name: str) -> int:
-        """The code of a constant, ``UNKNOWN`` for one that is not in the population."""
-        return self._codes.get(name, UNKNOWN)
-
-    def encode(self, names: Iterable[str]) -> Codes:
-        """Codes of many names, ``UNKNOWN`` for those not in the population."""
-        codes = self._codes
-        return np.array([codes.get(name, UNKNOWN) for name in names], dtype=np.int32)
-
-    def decode(self, codes: Codes) -> list[str]:
-        names = self.names
-        return [names[code] for code in codes.tolist()]
-
-
-@dataclass(frozen=True, eq=False)
-class Relation:
-    """The facts of one predicate: equally long columns of codes, rows sorted and distinct."""
-
-    columns: tuple[Codes, ...]
-
-    def __len__(self) -> int:
-        return len(self.columns[0])
-
-    @classmethod
-    def of(cls, columns: Sequence[npt.NDArray[Any]], sizes: Sequence[int]) -> Relation:
-        """Rows in any order, with duplicates, whose column i has codes below ``sizes[i]``."""
-        if len(columns[0]) == 0:
-            return cls(tuple(np.empty(0, dtype=np.int32) for _ in columns))
-        if _product(sizes) < 2**63:
-            # One integer per row: sorting and removing duplicates is then a sort of numbers.
-            return cls(_columns_of(_sorted_distinct(_row_keys(columns, sizes)), sizes))
-        rows = np.unique(np.stack(columns, axis=1), axis=0)
-        return cls(tuple(np.ascontiguousarray(rows[:, i], dtype=np.int32) for i in range(len(columns))))
-
-    @classmethod
-    def timed(cls, columns: Sequence[npt.NDArray[Any]], times: Floats) -> tuple[Relation, Floats]:
-        """As ``of``, with the time of each row; the same fact at two times is there from the earliest."""
-        if len(columns[0]) == 0:
-            return cls(tuple(np.empty(0, dtype=np.int32) for _ in columns)), times
-        sizes = [int(column.max()) + 1 for column in columns]
-        if _product(sizes) < 2**63:
-            # One number per row, as in ``of``: one sort, where a sort by each column takes five times that.
-            keys = _row_keys(columns, sizes)
-            order = np.argsort(keys)
-            keys = keys[order]
-            starts = np.flatnonzero(np.concatenate(([True], keys[1:] != keys[:-1])))
-            earliest = np.minimum.reduceat(times[order], starts)
-            return cls(_columns_of(keys[starts], sizes)), earliest
-        order = np.lexsort((times, *reversed(columns)))
-        sorted_columns = [column[order] for column in columns]
-        fresh = np.ones(len(order), dtype=bool)
-        fresh[1:] = np.logical_or.reduce([column[1:] != column[:-1] for column in sorted_columns])
-        kept = tuple(np.ascontiguousarray(column[fresh], dtype=np.int32) for column in sorted_columns)
-        return cls(kept), times[order][fresh]
-
-
-def _product(sizes: Sequence[int]) -> int:
-    result = 1
-    for size in sizes:
-        result *= max(int(size), 1)
-    return result
-
-
-def _row_keys(columns: Sequence[npt.NDArray[Any]], sizes: Sequence[int]) -> npt.NDArray[np.int64]:
-    keys = columns[0].astype(np.int64)
-    for column, size in zip(columns[1:], sizes[1:], strict=True):
-        keys *= size
-        keys += column
-    return keys
-
-
-def _sorted_distinct(keys: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    # np.unique does the same, but hashes first: 9.8 s of CPU for ten million keys against 0.7 s.
-    keys.sort()
-    fresh = np.empty(len(keys), dtype=bool)
-    fresh[:1] = True
-    np.not_equal(keys[1:], keys[:-1], out=fresh[1:])
-    return keys[fresh]
-
-
-def _columns_of(keys: npt.NDArray[np.int64], sizes: Sequence[int]) -> tuple[Codes, ...]:
-    columns: list[Codes] = []
-    for size in reversed(sizes[1:]):
-        keys, last = np.divmod(keys, size)
-        columns.append(last.astype(np.int32))
-    columns.append(keys.astype(np.int32))
-    return tuple(reversed(columns))
-
-
-@dataclass(frozen=True, eq=False)
-class Examples:
-    """Groundings of a target and their labels: positives first, then negatives, in file order."""
-
-    target: str
-    keys: Codes
-    """one row per example, one column of codes per head argument; where examples have cut-offs and facts
-    times, one more, so that whoever passes keys on passes the cut-offs on (``Database.cutoff_codes``)"""
-    labels: npt.NDArray[np.int8]
-    """0 and 1, or positions in ``classes``; ``UNLABELLED`` where the label is not known"""
-    classes: tuple[str, ...] = ()
-    """the values that labels stand for, where the target is not true or false"""
-    cutoffs: Floats | None = None
-    """for each example, as given, the last time of facts that exist for it; infinity: all; None: no times"""
-
-    def __len__(self) -> int:
-        return len(self.labels)
-
-    def labelled(self) -> Examples:
-        """Those whose label is known, in the same order."""
-        known = self.labels != UNLABELLED
-        if known.all():
-            return self
-        cutoffs = None if self.cutoffs is None else self.cutoffs[known]
-        return replace(self, keys=self.keys[known], labels=self.labels[known], cutoffs=cutoffs)
+__all__ = [
+    "UNKNOWN",
+    "UNLABELLED",
+    "Coded",
+    "Codes",
+    "Database",
+    "Examples",
+    "Notice",
+    "Population",
+    "Relation",
+    "build",
+    "merged_examples",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -388,20 +258,6 @@ def _read_only(
     )
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Coded:
-    """A column of names in short: names (one may stand twice), and for each row the place of its name."""
-
-    names: Sequence[str]
-    codes: Codes
-
-    def __len__(self) -> int:
-        return len(self.codes)
-
-
-NameRows = Sequence[Sequence[str]]
-
-
 def build(
     schema: Schema,
     modes: Sequence[Mode],
@@ -425,7 +281,7 @@ def build(
     (2, 2)
     """
     said = list(notices)
-    coder = _Coder(schema.types())
+    coder = Coder(schema.types())
     for type_name, names in (ranges or {}).items():
         coder.encode(names, type_name)
     coded_facts = {
@@ -438,7 +294,7 @@ def build(
     coded_examples = {}
     for target, (given, labels) in (examples or {}).items():
         types = schema.types_of(target)
-        columns = _example_columns(given, len(types))
+        columns = example_columns(given, len(types))
         keys = [coder.encode(column, name) for column, name in zip(columns, types, strict=True)]
         coded_examples[target] = (keys, labels)
     populations = coder.populations()
@@ -482,14 +338,6 @@ def build(
     )
 
 
-def _example_columns(given: NameRows | Sequence[Coded], arity: int) -> Sequence[Sequence[str] | Coded]:
-    if len(given) == 0:
-        return [() for _ in range(arity)]
-    if isinstance(given[0], Coded):
-        return given
-    return list(zip(*cast(NameRows, given), strict=True))
-
-
 def _types(schema: Schema, predicate: str, arity: int) -> tuple[str, ...]:
     types = schema.types_of(predicate)
     if len(types) != arity:
@@ -498,93 +346,3 @@ def _types(schema: Schema, predicate: str, arity: int) -> tuple[str, ...]:
             f"{predicate}({','.join(types)})."
         )
     return types
-
-
-class _Coder:
-    """Codes of names by type, given as names come."""
-
-    def __init__(self, types: Iterable[str]) -> None:
-        self._codes: dict[str, dict[str, int]] = {type_name: {} for type_name in types}
-        self._done: dict[tuple[str, int], tuple[Sequence[str], Codes]] = {}
-
-    def encode(self, names: Iterable[str] | Coded, type_name: str) -> Codes:
-        """The code of each name; those that are new are added."""
-        if isinstance(names, Coded):
-            found = self._of_names(names.names, type_name)
-            if np.array_equal(found, np.arange(len(found))) and names.codes.dtype == np.int32:
-                # The codes are the same: of ten million rows that is forty million bytes less.
-                return names.codes
-            return found[names.codes]
-        if isinstance(names, list):
-            return self._of_names(names, type_name)
-        return self._given(names, type_name)
-
-    def _of_names(self, names: Sequence[str], type_name: str) -> Codes:
-        """As ``encode``; a list that several columns share is looked at once."""
-        key = type_name, id(names)
-        if key not in self._done:
-            # The list is kept, so that no other takes its place in memory.
-            self._done[key] = names, self._given(names, type_name)
-        return self._done[key][1]
-
-    def _given(self, names: Iterable[str], type_name: str) -> Codes:
-        codes = self._codes.setdefault(type_name, {})
-        give = codes.setdefault
-        return np.array([give(name, len(codes)) for name in names], dtype=np.int32)
-
-    def populations(self) -> dict[str, Population]:
-        return {type_name: Population(list(names)) for type_name, names in self._codes.items()}
-
-
-def merged_examples(
-    target: str,
-    columns: Sequence[Codes],
-    labels: Sequence[int] | npt.NDArray[np.int8],
-    populations: Sequence[Population],
-    cutoffs: Floats | None = None,
-) -> tuple[Examples, list[Notice]]:
-    """Positives, then negatives, each in the order given; repeated ones merged, and said so."""
-    label = np.asarray(labels, dtype=np.int8)
-    order = np.argsort(-label, kind="stable")
-    label = label[order]
-    columns = [column[order] for column in columns]
-    keys = np.ascontiguousarray(np.stack(columns, axis=1), dtype=np.int32)
-    spans = [len(population) for population in populations]
-    if cutoffs is not None:
-        cutoffs = cutoffs[order]
-        distinct, ranks = np.unique(cutoffs, return_inverse=True)
-        columns, spans = [*columns, ranks.ravel().astype(np.int32)], [*spans, len(distinct)]
-    groups = _row_numbers(columns, spans)
-    order = np.argsort(groups, kind="stable")
-    fresh = np.ones(len(order), dtype=bool)
-    fresh[1:] = groups[order[1:]] != groups[order[:-1]]
-    starts = np.flatnonzero(fresh)
-    if len(starts) == len(order):
-        return Examples(target, keys, label, cutoffs=cutoffs), []
-    sizes = np.diff(starts, append=len(order))
-    # The sort is stable and positives come first: a group's last row is negative if any of it is.
-    first, last = order[starts], order[starts + sizes - 1]
-    both = label[first] != label[last]
-    repeated = sizes - both > 1
-    notices = []
-
-    def said(which: npt.NDArray[np.bool_], number: int, what: str) -> None:
-        if number:
-            key = keys[first[which].min()].tolist()
-            names = tuple(population.names[code] for population, code in zip(populations, key, strict=True))
-            example = format_literal(Atom(target, names))
-            notices.append(Notice(f'{plural(number, "example")} of "{target}" {what} (first: {example}).'))
-
-    said(both, int(np.count_nonzero(both)), "given with both labels, counted as positive")
-    said(repeated, int((sizes - both - 1).sum()), "given again, counted once")
-    keep = np.sort(first)
-    cutoffs = None if cutoffs is None else cutoffs[keep]
-    return Examples(target, keys[keep], label[keep], cutoffs=cutoffs), notices
-
-
-def _row_numbers(columns: Sequence[Codes], sizes: Sequence[int]) -> npt.NDArray[np.int64]:
-    """A number for each row, equal for equal rows only."""
-    if _product(sizes) < 2**63:
-        return _row_keys(columns, sizes)
-    _, numbers = np.unique(np.stack(columns, axis=1), axis=0, return_inverse=True)
-    return numbers.ravel().astype(np.int64)

@@ -313,15 +313,17 @@ def _form(plan: Plan, statement: Statement) -> Form:
     if plan.key is not None:
         return Form.THINGS
     linked = [plan.table.columns[name] for name in plan.links]
+    stated_link = statement.rows is False
     if statement.rows or not linked:
         return Form.ROWS
     told = [*linked]
     if len(linked) == 1:
-        # One link and one attribute: the values that something has.
-        if len(plan.attributes()) != 1:
+        # One link and one category: the values that something has. Numbers are measured again and again.
+        attributes = plan.attributes()
+        if len(attributes) != 1 or (plan.roles[attributes[0].name] is not Role.CATEGORY and not stated_link):
             return Form.ROWS
-        told += plan.attributes()
-    return Form.LINK if statement.rows is False or _distinct_rows(told) else Form.ROWS
+        told += attributes
+    return Form.LINK if stated_link or _distinct_rows(told) else Form.ROWS
 
 
 def _distinct_rows(columns: Sequence[Column]) -> bool:

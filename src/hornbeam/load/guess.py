@@ -20,6 +20,8 @@ _PLAIN_KEYS = frozenset([*_KEY_ENDINGS, "name"])
 _TIMES = re.compile(r"(.*_)?(time|date|datetime|timestamp|ts|at|when|day|moment)")
 _ENOUGH = 0.5
 """share of values that must be found among the keys before a column of a fitting name is a link"""
+_BIRTHS = re.compile(r"born|birth|dob\b")
+"""birthdays tell of a thing, not of when somebody wrote it down"""
 _MOSTLY = 0.5
 """a column named like a key that has more different values than this share of rows was meant as one"""
 _FEW = 20
@@ -180,8 +182,8 @@ def is_nearly_unique(column: Column, size: int) -> bool:
 
 
 def guess_time(table: Table, roles: Mapping[str, Role]) -> str | None:
-    """When rows came to be: the only date, or else the only number named like a time."""
-    dates = [name for name, role in roles.items() if role is Role.DATE]
+    """When rows came to be: the only date but a birthday, or else the only number named like a time."""
+    dates = [name for name, role in roles.items() if role is Role.DATE and not _BIRTHS.search(name.lower())]
     if dates:
         return dates[0] if len(dates) == 1 else None
     times = [

@@ -313,7 +313,7 @@ def _odd_columns(plan: Plan) -> Iterator[Suspicion]:
 def _leaks(
     relational: Relational, table: str, label: str | None, given: GivenExamples, facts: Facts
 ) -> Iterator[Suspicion]:
-    """Columns of the target's table, and rows of others, that alone tell the label."""
+    """Columns of the target's table and of those that tell more of its things, and numbers of rows."""
     known = given.labels != UNLABELLED
     for wanted in range(len(given.classes)) if given.classes else (1,):
         truth = given.labels[known] == wanted
@@ -321,20 +321,32 @@ def _leaks(
             continue
         of_class = f" of {given.classes[wanted]}" if given.classes else ""
         for plan in relational.plans:
-            if plan.name == table:
-                for name, column in plan.table.columns.items():
-                    if name != label and plan.roles[name] not in (Role.KEY, Role.UNUSED):
-                        score = _alone(column, known, truth)
-                        if score >= LEAK:
-                            why = f"alone tells the label{of_class} (AUC-ROC {score:.3f}): a leak?"
-                            yield Suspicion(table, name, why)
-            else:
-                for link, other in plan.links.items():
-                    if other == table:
-                        score = _auc(_number_of_rows(facts.argument(plan, link), given.keys[0])[known], truth)
-                        if score >= LEAK:
-                            why = f"how many rows there are tells the label{of_class} (AUC-ROC {score:.3f})"
-                            yield Suspicion(plan.name, link, f"{why}: a leak?")
+            links = [link for link, other in plan.links.items() if other == table and plan.name != table]
+            for link in links:
+                rows = facts.argument(plan, link)
+                score = _auc(_number_of_rows(rows, given.keys[0])[known], truth)
+                if max(score, 1.0 - score) >= LEAK:
+                    why = f"how many rows there are tells the label{of_class} (AUC-ROC {score:.3f})"
+                    yield Suspicion(plan.name, link, f"{why}: a leak?")
+            one_each = next((link for link in links if plan.table.columns[link].is_unique), None)
+            if plan.name != table and one_each is None:
+                continue
+            rows = given.keys[0] if one_each is None else facts.argument(plan, one_each)
+            for name, column in plan.table.columns.items():
+                is_label = plan.name == table and name == label
+                if is_label or name == one_each or plan.roles[name] in (Role.KEY, Role.UNUSED):
+                    continue
+                score = _alone(_of_things(column, rows, given.keys[0]), known, truth)
+                if score >= LEAK:
+                    why = f"alone tells the label{of_class} (AUC-ROC {score:.3f}): a leak?"
+                    yield Suspicion(plan.name, name, why)
+
+
+def _of_things(column: Column, rows: Coded, things: Coded) -> Column:
+    """The value of a column for each thing, given the thing of each row, no two alike."""
+    codes = {rows.names[thing]: code for thing, code in zip(rows.codes.tolist(), column.codes, strict=True)}
+    found = [codes.get(things.names[thing], MISSING) for thing in things.codes.tolist()]
+    return replace(column, codes=np.array(found, dtype=np.int32))
 
 
 def _alone(column: Column, known: npt.NDArray[np.bool_], truth: npt.NDArray[np.bool_]) -> float:

@@ -43,19 +43,27 @@ def _table(made: sqlite3.Connection, name: str, unused: Collection[str]) -> Tabl
     for number, (column, declared) in enumerate(types.items()):
         try:
             found, said = value_column(column, [row[number] for row in rows])
-            columns[column] = _declared(found, declared)
         except DataError as error:
-            said = Notice(f'column "{column}" is not used: {error.message}')
-        if said is not None:
-            notices.append(Notice(f'table "{name}": {said}'))
+            notices.append(Notice(f'table "{name}": column "{column}" is not used: {error.message}'))
+            continue
+        columns[column], strange = _declared(found, declared)
+        notices += [Notice(f'table "{name}": {notice}') for notice in (said, strange) if notice is not None]
     return Table(name, columns, len(rows), key, _foreign_keys(made, name), tuple(notices))
 
 
-def _declared(column: Column, declared: str) -> Column:
+def _declared(column: Column, declared: str) -> tuple[Column, Notice | None]:
+    """The column as what it is declared to be; if it is not, as what it is, and said so."""
     for word, domain in _DECLARED.items():
         if word in declared and (domain is Domain.BOOLEAN or column.domain is Domain.TEXT):
-            return as_domain(column, domain)
-    return column
+            try:
+                return as_domain(column, domain), None
+            except DataError:
+                return column, Notice(
+                    f'column "{column.name}" is declared {declared}, but its values are not all of that '
+                    f'kind; '
+                    f"taken as {column.domain.value}."
+                )
+    return column, None
 
 
 def _foreign_keys(made: sqlite3.Connection, name: str) -> tuple[ForeignKey, ...]:

@@ -63,6 +63,8 @@ def _column(name: str, series: Any) -> tuple[Column | None, Notice | None]:
     import narwhals as nw
 
     dtype = series.dtype
+    if isinstance(dtype, nw.Unknown) and series.is_null().all():
+        return value_column(name, [None] * len(series))
     if dtype.is_integer() or dtype.is_float():
         missing = series.is_null()
         if missing.any():

@@ -110,9 +110,16 @@ def _candidates(
     if len(unnamed) == 1 and not own_key:
         cover, other = unnamed[0]
         like_a_key = _plain(column.name).endswith(("id", "key"))
-        by_numbers = like_a_key or (column.n_values >= _FEW and cover >= _ENOUGH)
-        if column.domain is Domain.TEXT or by_numbers:
+        by_numbers = (
+            column.n_values >= _FEW and cover >= _ENOUGH and _is_sparse(tables[other].columns[keys[other]])
+        )
+        if column.domain is Domain.TEXT or like_a_key or by_numbers:
             yield 0, 1.0, other
+
+
+def _is_sparse(key: Column) -> bool:
+    """Whether numbers have gaps: a rank or a counter lies among keys counted from 1 without meaning them."""
+    return int(key.values[-1]) - int(key.values[0]) >= 2 * key.n_values
 
 
 def _fit(column: str, table: str, key: str) -> int:

@@ -60,7 +60,7 @@ def _declared(column: Column, declared: str) -> tuple[Column, Notice | None]:
             except DataError:
                 return column, Notice(
                     f'column "{column.name}" is declared {declared}, but its values are not all of that '
-                    f'kind; '
+                    f"kind; "
                     f"taken as {column.domain.value}."
                 )
     return column, None

@@ -71,6 +71,13 @@ def test_bytes_that_are_not_utf8(tmp_path):
     )
 
 
+def test_bytes_that_are_not_utf8_behind_a_byte_order_mark(tmp_path):
+    flat(tmp_path, "friends(ann,".encode("utf-8-sig") + b"\xe9).\n")
+    assert message(tmp_path) == (
+        "facts.txt:1:13: byte 16 of the file, 0xe9, is not UTF-8 text; save the file as UTF-8."
+    )
+
+
 def test_a_file_in_utf16_is_named_as_such(tmp_path):
     flat(tmp_path, "friends(ann,bob).".encode("utf-16"))
     assert message(tmp_path) == "facts.txt:1:1: the file is UTF-16, not UTF-8 text; save it as UTF-8."

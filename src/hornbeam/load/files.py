@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+from codecs import BOM_UTF8
 from pathlib import Path
 
 from hornbeam.errors import DataError, ParseError, Place
@@ -36,7 +37,9 @@ def read_text(path: Path, asked_by: Place | None = None) -> str:
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise ParseError(_not_utf8(data, error.start), _place(path, data, error.start)) from None
+        # The place of a byte is told without the mark before the text.
+        offset = error.start + (len(BOM_UTF8) if data.startswith(BOM_UTF8) else 0)
+        raise ParseError(_not_utf8(data, offset), _place(path, data, offset)) from None
 
 
 def _not_utf8(data: bytes, offset: int) -> str:

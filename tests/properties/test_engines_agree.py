@@ -62,6 +62,17 @@ def test_clauses_with_equal_marks_have_equal_counts(engine: type[Engine], case: 
 
 
 @every_other_engine
+@given(case=cases())
+def test_marks_stay_when_other_examples_come_between(engine: type[Engine], case: Case) -> None:
+    """Whoever keeps counts by their marks may be one of several that ask the same engine."""
+    shared = engine(case.database)
+    marks = list(shared.alike(case.clauses, case.keys))
+    others = case.keys[::-1].copy()
+    shared.alike(case.clauses[::-1], others)
+    assert list(shared.alike(case.clauses, case.keys)) == marks
+
+
+@every_other_engine
 @given(case=cases(), budget=st.sampled_from(BUDGETS))
 @settings(max_examples=max(CASES // 2, 1))
 def test_a_small_budget_skips_or_counts_but_never_miscounts(

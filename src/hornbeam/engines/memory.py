@@ -54,8 +54,10 @@ class Mark(NamedTuple):
     """What tells the counts that a factor gives to the examples: a number for all, and a column."""
 
     times: int
-    column: int
-    """its number; negative where it has only 0 and 1, so that its square is itself; 0 for no column"""
+    column: bytes = b""
+    """its digest: the same for equal columns, also where the examples were forgotten in between"""
+    binary: bool = False
+    """whether it has only 0 and 1, so that its square is itself"""
 
 
 @dataclass(slots=True, eq=False)
@@ -70,8 +72,6 @@ class ExampleRows:
     timed: Timed | None = None
     marks: dict[int, Mark | None] = field(default_factory=dict)
     """of each factor, by its id; None for one that is refused"""
-    numbers: dict[bytes, int] = field(default_factory=dict)
-    """of each distinct column of counts, by its digest"""
 
 
 class MemoryEngine(Engine):
@@ -143,7 +143,7 @@ class MemoryEngine(Engine):
             if mark is None:
                 return None
             times *= mark.times
-            if mark.column > 0 or (mark.column and mark.column not in columns):
+            if mark.column and not (mark.binary and mark.column in columns):
                 columns.append(mark.column)
         columns.sort()
         return (times, *columns) if times else (0,)
@@ -154,13 +154,12 @@ class MemoryEngine(Engine):
         except RefusedError:
             return None
         if isinstance(found, int):
-            return Mark(found, 0)
+            return Mark(found)
         values = found.values
         if len(values) and values.min() == found.largest:
-            return Mark(found.largest, 0)
+            return Mark(found.largest)
         digest = blake2b(values.data, digest_size=16).digest() + values.dtype.char.encode()
-        number = examples.numbers.setdefault(digest, len(examples.numbers) + 1)
-        return Mark(1, number if found.largest > 1 else -number)
+        return Mark(1, digest, found.largest <= 1)
 
     def _example_rows(self, keys: Codes, target: str) -> ExampleRows:
         known = self._examples

@@ -130,8 +130,9 @@ def _table(
     if UNKNOWN in fixed.values():
         columns = tuple(column[:0] for column in columns)
     elif 0 in fixed:
-        # Rows are sorted, so those with one value in the first column stand together.
-        first, last = np.searchsorted(columns[0], [fixed[0], fixed[0] + 1])
+        # Rows are sorted, so those with one value in the first column stand together. The values are of the
+        # column's own type: for another, NumPy would copy all of the column.
+        first, last = np.searchsorted(columns[0], np.array([fixed[0], fixed[0] + 1], dtype=np.int32))
         columns = tuple(column[first:last] for column in columns)
     rows = np.ones(len(columns[0]), dtype=np.bool_)
     for position, code in fixed.items():

@@ -10,7 +10,9 @@ from hornbeam.clauses import Atom, Clause, Literal, Not, atom_of, head_atom
 from hornbeam.database import Database, build
 from hornbeam.engines.naive import NaiveEngine
 from hornbeam.groundings import groundings
+from hornbeam.report.lookups import Lookups
 from hornbeam.schema import Schema
+from strategies import Case, cases, with_cutoffs
 
 SCHEMA = Schema({"t": ("x", "y"), "p": ("x", "y"), "q": ("y", "y"), "r": ("x",), "s": ("y", "x", "y")})
 NAMES = {"x": ["x0", "x1", "x2"], "y": ["y0", "y1", "y2", "y3"]}
@@ -75,3 +77,27 @@ def test_groundings_are_exactly_the_true_assignments(
 @settings(max_examples=60, deadline=None)
 def test_a_limit_gives_the_first_of_them(database: Database, clause: Clause, limit: int) -> None:
     assert groundings(database, clause, (0, 0), limit) == groundings(database, clause, (0, 0))[:limit]
+
+
+@given(cases(), st.booleans())
+@settings(max_examples=200, deadline=None)
+def test_looked_up_groundings_are_the_same(case: Case, timed: bool) -> None:
+    database, keys = case.database, case.keys
+    if timed and database.times:
+        keys = with_cutoffs(database, keys, np.resize([0.0, 2.7, 5.0], len(keys)))
+    lookups = Lookups(database)
+    for clause in case.clauses:
+        for key in keys.tolist():
+            if lookups.can(clause):
+                found = lookups.find(clause, key, 10**6, 10**6)
+                assert sorted(found) == sorted(groundings(database, clause, key))
+
+
+@given(databases(), clauses(), st.integers(0, 3), st.integers(0, 5))
+@settings(max_examples=60, deadline=None)
+def test_what_few_steps_find_is_true(database: Database, clause: Clause, limit: int, steps: int) -> None:
+    lookups = Lookups(database)
+    if lookups.can(clause):
+        found = lookups.find(clause, (0, 0), limit, steps)
+        assert len(found) == len(set(found)) <= limit
+        assert set(found) <= set(groundings(database, clause, (0, 0)))

@@ -10,17 +10,19 @@ import numpy as np
 from hornbeam.clauses import Clause, atoms_of, variables
 from hornbeam.database import Codes, Database
 from hornbeam.groundings import groundings
+from hornbeam.report.lookups import Lookups
 from hornbeam.report.measured import Measured
 
 PER_EXAMPLE = 5
 """Clauses of an example whose groundings are given: of those that are true, those that weigh most."""
 PER_CLAUSE = 4
 """Groundings given for each."""
-BUDGET = 2_500_000_000
-"""Values that may be looked at in all; what is decided by it depends on model and data only."""
-_AT_LEAST = 100_000
-"""What a search costs at least, in values looked at."""
-_PATIENCE = 200
+STEPS = 300
+"""Facts that are followed for one of them, at most."""
+MOST_STEPS = 200_000
+"""Facts that are followed in all, at most: what has none for it depends on model and data only."""
+PASSES = 300_000_000
+"""Values looked at in all by passing over the facts, where following them led nowhere."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,26 +39,47 @@ def evidence(measured: Measured, database: Database) -> Evidence:
     shown = measured.shown
     if not shown.counts:
         return Evidence()
-    costs = [0 if part.clause is None else _cost(database, part.clause) for part in measured.parts]
     touched = [[] if part.clause is None else _touched(part.clause) for part in measured.parts]
     keys = measured.examples.keys[shown.rows]
+    search = _Search(database)
     # What a clause says of one professor is the same for all of his students.
-    known: dict[tuple[int, bytes], list[tuple[int, ...]]] = {}
+    known: dict[tuple[int, bytes], list[tuple[int, ...]] | None] = {}
     by_part: dict[int, dict[int, list[tuple[int, ...]]]] = {}
-    spent, complete = 0, True
+    complete = True
     for row, number in _wanted(measured):
         clause = measured.parts[number].clause
         assert clause is not None
         about = (number, _about(keys[row], touched[number], len(clause.head.args)))
         if about not in known:
-            if spent + costs[number] > BUDGET:
-                complete = False
-                continue
-            spent += costs[number]
-            known[about] = groundings(database, clause, keys[row].tolist(), PER_CLAUSE, _PATIENCE)
-        if known[about]:
-            by_part.setdefault(number, {})[row] = known[about]
+            known[about] = search.found(clause, keys[row].tolist())
+        found = known[about]
+        if found is None:
+            complete = False
+        elif found:
+            by_part.setdefault(number, {})[row] = found
     return Evidence(by_part, complete)
+
+
+class _Search:
+    """Groundings of clauses, as long as there is time for it."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._lookups = Lookups(database)
+        self._passed = 0
+
+    def found(self, clause: Clause, key: list[int]) -> list[tuple[int, ...]] | None:
+        """Some groundings of a clause that has some; None where there was no time to find them."""
+        if self._lookups.can(clause):
+            if self._lookups.taken > MOST_STEPS:
+                return None
+            found = self._lookups.find(clause, key, PER_CLAUSE, STEPS)
+            if found:
+                return found
+        self._passed += _cost(self._database, clause)
+        if self._passed > PASSES:
+            return None
+        return groundings(self._database, clause, key, PER_CLAUSE, STEPS)
 
 
 def _wanted(measured: Measured) -> Iterator[tuple[int, int]]:
@@ -74,10 +97,10 @@ def _wanted(measured: Measured) -> Iterator[tuple[int, int]]:
 
 
 def _cost(database: Database, clause: Clause) -> int:
-    """About how many values a search for a clause's groundings looks at."""
+    """About how many values one pass over the facts of a clause looks at."""
     facts = sum(len(database.relation(atom.predicate)) for atom in atoms_of(clause.body))
     types = database.schema.variable_types(clause)
-    return _AT_LEAST + facts + sum(len(database.population(types[each])) for each in clause.free_variables())
+    return facts + sum(len(database.population(types[each])) for each in clause.free_variables())
 
 
 def _touched(clause: Clause) -> list[int]:

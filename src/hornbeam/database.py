@@ -90,6 +90,9 @@ class Database:
         """Numbers that change with facts that are not here; None where all facts are."""
         return None
 
+    def close(self) -> None:
+        """Let go of whatever the facts are read through; facts that are here need nothing."""
+
     def population(self, type_name: str) -> Population:
         return self.populations.get(type_name) or Population(())
 

@@ -56,6 +56,13 @@ def quantiles(values: Floats, number: int, kind: str) -> tuple[Value, ...]:
     (1.0, 3.0)
     """
     distinct, counts = np.unique(values, return_counts=True)
+    return weighted_quantiles(distinct, counts, number, kind)
+
+
+def weighted_quantiles(
+    distinct: Floats, counts: npt.NDArray[np.intp], number: int, kind: str
+) -> tuple[Value, ...]:
+    """``quantiles`` of values that are given once each, rising, with how often each stands there."""
     if len(distinct) <= number + 1:
         return tuple(value_of(each, kind) for each in distinct[1:].tolist())
     upto = np.cumsum(counts)

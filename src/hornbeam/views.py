@@ -37,6 +37,11 @@ def under(database: Database, schema: Schema) -> Database:
     """
     if database.schema.predicates == schema.predicates and database.schema.numeric == schema.numeric:
         return database
+    if database.marks() is not None:
+        raise SchemaError(
+            "tables that stay in place must be those that the model was learned from; load them, with "
+            "another engine."
+        )
     for predicate, types in schema.predicates.items():
         own = database.schema.predicates.get(predicate)
         if own is not None and len(own) != len(types):

@@ -8,6 +8,9 @@ from pathlib import Path
 import duckdb
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sqlglot import exp
 
 from every_engine import ENGINES
 from hornbeam.boost import fit
@@ -18,9 +21,11 @@ from hornbeam.engines.memory import MemoryEngine
 from hornbeam.engines.sql import SqlTable
 from hornbeam.engines.sql_database import ExampleTable, TableDatabase, in_place
 from hornbeam.engines.sql_messages import Connection
+from hornbeam.engines.sql_tables import Histogram
 from hornbeam.errors import EngineError, OptionError, SchemaError
 from hornbeam.model_json import model_text
 from hornbeam.modes import schema_of
+from hornbeam.numeric import quantiles
 from hornbeam.options import FitOptions
 from hornbeam.syntax import parse_clause, parse_mode
 
@@ -165,6 +170,21 @@ def test_parquet_and_csv_files_are_read_in_place(tmp_path: Path) -> None:
     (counts,) = DuckDBEngine(database).count([clause], database.examples_of("risk").keys)
     assert isinstance(counts, Counts) and (counts.true.tolist(), counts.total) == ([1, 0], 9)
     connection.close()
+
+
+@given(
+    values=st.lists(st.sampled_from([0.0, -1.5, 2.0, 7.25, 1e300, 3.0, 4.0, 5.0]), max_size=30),
+    number=st.integers(1, 6),
+)
+@settings(max_examples=40)
+def test_thresholds_asked_for_are_those_of_values_that_are_here(values: list[float], number: int) -> None:
+    connection = DuckDBConnection(2_000_000_000)
+    counts = exp.select(exp.alias_(exp.column("x"), "v"), exp.alias_(exp.Count(this=exp.Star()), "n"))
+    rows = exp.values([(value,) for value in values] or [(None,)], alias="t", columns=["x"])
+    counts = counts.from_(rows).where("x IS NOT NULL").group_by("x")
+    found = Histogram(connection, counts).thresholds(number)
+    connection.close()
+    assert found == quantiles(np.array(values, dtype=np.float64), number, "number")
 
 
 def test_other_engines_and_wrong_tables_are_refused(tmp_path: Path) -> None:

@@ -12,9 +12,11 @@ from hornbeam.cli.options import (
     Data,
     EngineName,
     ExamplesFile,
+    Master,
     Memory,
     Negatives,
     SchemaFile,
+    Scratch,
     Split,
     read_duration,
     read_size,
@@ -32,6 +34,7 @@ _INTERRUPTED = 130
 
 
 def fit(
+    context: typer.Context,
     data: Data,
     target: Annotated[
         str | None,
@@ -126,6 +129,8 @@ def fit(
         int | None, typer.Option("--max-bodies", help="Bodies looked at for one positive (ilp-rlr).")
     ] = None,
     engine: EngineName = "memory",
+    scratch: Scratch = None,
+    master: Master = None,
     history: Annotated[
         Path | None, typer.Option("--history", metavar="FILE", help="Write what each step did (JSON).")
     ] = None,
@@ -146,7 +151,8 @@ def fit(
 ) -> None:
     """Learn a model of a target from facts and examples, or tables.
 
-    Without --model what was learned is printed. Ctrl-C keeps the steps done.
+    Without --model what was learned is printed. Ctrl-C keeps the steps done. The engines duckdb, postgres
+    and spark count tables where they are; everything else is loaded first.
 
     \b
     Learners: rlr        boosted clauses, weights over true and false counts (the default)
@@ -165,7 +171,7 @@ def fit(
     from hornbeam.engines.registry import open_engine
     from hornbeam.errors import DataError
     from hornbeam.history import INTERRUPTED
-    from hornbeam.load import load
+    from hornbeam.in_place import load_for
     from hornbeam.model_json import save_model
     from hornbeam.one_vs_rest import fit_classes
 
@@ -203,9 +209,13 @@ def fit(
     check_writable(report)
 
     clock = Clock()
-    database = load(
+    database = load_for(
+        engine,
         data,
         split,
+        memory=budget,
+        scratch=scratch,
+        master=master,
         target=target,
         examples=examples,
         schema=schema,
@@ -213,6 +223,7 @@ def fit(
         dangling=dangling,
         seed=seed or 0,
     )
+    context.call_on_close(database.close)
     say(database.notices)
     clock.lap("load")
     name = database.target_named(target)
@@ -222,7 +233,7 @@ def fit(
             f'no example of "{target or name}" has a label; name a column that has them, or give them by '
             "--examples FILE."
         )
-    counting = open_engine(engine, database, budget)
+    counting = open_engine(engine, database, budget, scratch=scratch, master=master)
     fitted: Fit[LearnedModel] | ClassFit
     with progress(getattr(options, "n_steps", None)) as on_step:
         labels, keys = found.labels, found.keys

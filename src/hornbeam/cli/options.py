@@ -14,8 +14,8 @@ Data = Annotated[
     str,
     typer.Argument(
         metavar="DATA",
-        help="Folder of facts and examples, folder of tables (CSV, Parquet), DuckDB or SQLite file, or "
-        "PostgreSQL connection string.",
+        help="Folder of facts and examples, folder of tables (CSV, Parquet), DuckDB or SQLite file, "
+        "PostgreSQL connection string, or catalog:SCHEMA of Spark.",
     ),
 ]
 SchemaFile = Annotated[
@@ -40,6 +40,15 @@ Split = Annotated[str | None, typer.Option("--split", metavar="SPLIT", help="Whi
 EngineName = Annotated[
     str,
     typer.Option("--engine", metavar="ENGINE", help="What counts: memory, duckdb, postgres, spark, naive."),
+]
+Scratch = Annotated[
+    str | None,
+    typer.Option(
+        "--scratch", metavar="PLACE", help="Folder for what DuckDB spills; schema for tables in PostgreSQL."
+    ),
+]
+Master = Annotated[
+    str | None, typer.Option("--master", metavar="MASTER", help="Of Spark, such as yarn (default: local).")
 ]
 Memory = Annotated[
     str, typer.Option("--memory", metavar="SIZE", help="Budget for partial results: 500MB, 2GB.")

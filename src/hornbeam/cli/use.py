@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,11 +15,13 @@ from hornbeam.cli.options import (
     EngineName,
     ExamplesFile,
     Json,
+    Master,
     Memory,
     ModelFile,
     Negatives,
     Out,
     SchemaFile,
+    Scratch,
     Split,
     read_size,
 )
@@ -33,6 +36,7 @@ if TYPE_CHECKING:
 
 
 def predict(
+    context: typer.Context,
     data: Data,
     model: ModelFile,
     out: Out = None,
@@ -42,6 +46,8 @@ def predict(
     negatives: Negatives = None,
     dangling: Dangling = "error",
     engine: EngineName = "memory",
+    scratch: Scratch = None,
+    master: Master = None,
     memory: Memory = "2GB",
 ) -> None:
     """Print the probability of every example.
@@ -57,7 +63,9 @@ def predict(
 
     check_writable(out)
     tables = {"examples": examples, "schema": schema, "negatives": negatives, "dangling": dangling}
-    learned, counting, found = with_examples(data, model, split, engine, memory, tables)
+    where = {"scratch": scratch, "master": master}
+    learned, counting, found = with_examples(data, model, split, engine, memory, tables, where)
+    context.call_on_close(counting.database.close)
     database = counting.database
     probabilities = learned.probabilities(counting, found.keys)
     names = database.names_of(learned.target, found.keys)
@@ -77,6 +85,7 @@ def predict(
 
 
 def evaluate(
+    context: typer.Context,
     data: Data,
     model: ModelFile,
     split: Split = None,
@@ -86,6 +95,8 @@ def evaluate(
     dangling: Dangling = "error",
     json: Json = False,
     engine: EngineName = "memory",
+    scratch: Scratch = None,
+    master: Master = None,
     memory: Memory = "2GB",
 ) -> None:
     """Score a model on all examples that have a label.
@@ -103,7 +114,9 @@ def evaluate(
     from hornbeam.one_vs_rest import ClassModel
 
     tables = {"examples": examples, "schema": schema, "negatives": negatives, "dangling": dangling}
-    learned, counting, found = with_examples(data, model, split, engine, memory, tables)
+    where = {"scratch": scratch, "master": master}
+    learned, counting, found = with_examples(data, model, split, engine, memory, tables, where)
+    context.call_on_close(counting.database.close)
     found = found.labelled()
     if not len(found):
         raise DataError(f'no example of "{learned.target}" has a label, so there is nothing to compare with.')
@@ -171,20 +184,36 @@ def explain(
 
 
 def with_examples(
-    data: str, model: Path, split: str | None, engine: str, memory: str, tables: dict[str, Any]
+    data: str,
+    model: Path,
+    split: str | None,
+    engine: str,
+    memory: str,
+    tables: dict[str, Any],
+    where: dict[str, Any] | None = None,
 ) -> tuple[LearnedModel, Engine, Examples]:
     """The model, an engine on the data as the model sees them, and their examples of its target."""
+    from hornbeam.in_place import load_for
     from hornbeam.model_json import load_model
 
     learned = load_model(model)
-    counting, database = _opened(learned, data, split, engine, memory, tables)
+    # Whoever says where tables of ours may be can do with facts that stay in place.
+    loaded = None if where is None else partial(load_for, engine, memory=read_size(memory), **where)
+    counting, database = _opened(learned, data, split, engine, memory, tables, where, loaded)
     # Asked of the data as they are: where there are none, the message names the targets they have.
     database.examples_of(learned.target)
     return learned, counting, counting.database.examples_of(learned.target)
 
 
 def _opened(
-    learned: LearnedModel, data: str, split: str | None, engine: str, memory: str, tables: dict[str, Any]
+    learned: LearnedModel,
+    data: str,
+    split: str | None,
+    engine: str,
+    memory: str,
+    tables: dict[str, Any],
+    where: dict[str, Any] | None = None,
+    loaded: Callable[..., Database] | None = None,
 ) -> tuple[Engine, Database]:
     """An engine on the data as the model sees them, and the data as they are."""
     from hornbeam.engines.registry import open_engine
@@ -195,11 +224,11 @@ def _opened(
     origin = learned.settings if "tables" in learned.settings else None
     # Tables know the target as it was named; facts know it as the model does.
     target = None if origin else learned.target
-    database = load(data, split, default_split="test", target=target, origin=origin, **tables)
+    database = (loaded or load)(data, split, default_split="test", target=target, origin=origin, **tables)
     say(database.notices)
     seen, notices = data_for(learned, database)
     say(notices)
-    return open_engine(engine, seen, budget), database
+    return open_engine(engine, seen, budget, **(where or {})), database
 
 
 def _label_texts(examples: Examples) -> list[object]:

@@ -14,6 +14,9 @@ import numpy as np
 import numpy.typing as npt
 from sqlglot import exp
 
+from hornbeam.database import Database
+from hornbeam.engines.contract import DEFAULT_MEMORY
+from hornbeam.engines.duckdb_text import DelimitedFile, typed_query
 from hornbeam.engines.sql import DUCKDB, create_table, drop_table
 from hornbeam.engines.sql_engine import SqlEngine
 from hornbeam.engines.sql_messages import Connection, Values
@@ -44,6 +47,20 @@ class DuckDBConnection(Connection):
         """Read a DuckDB file, which stays as it is, under a name: its tables are then ``name.table``."""
         path, alias = exp.Literal.string(str(file)), exp.to_identifier(name, quoted=True)
         self._execute(f"ATTACH {self.dialect.text(path)} AS {self.dialect.text(alias)} (READ_ONLY)")
+
+    def view_parquet(self, path: Path) -> str:
+        """A Parquet file under a name of ours."""
+        read = exp.Anonymous(this="read_parquet", expressions=[exp.Literal.string(str(path))])
+        return self._view(exp.select("*").from_(exp.Table(this=read)))
+
+    def view_text(self, file: DelimitedFile) -> str:
+        """A file of delimited text under a name of ours."""
+        return self._view(typed_query(self, file))
+
+    def _view(self, query: exp.Select) -> str:
+        name = self.new_name()
+        self._execute(self.dialect.text(exp.Create(this=exp.to_table(name), kind="VIEW", expression=query)))
+        return name
 
     def create(self, name: str, query: exp.Select) -> None:
         self._execute(self.dialect.text(create_table(name, query)))
@@ -98,5 +115,12 @@ class DuckDBEngine(SqlEngine):
     name = "duckdb"
     _dialect = DUCKDB
 
+    def __init__(
+        self, database: Database, memory: int = DEFAULT_MEMORY, scratch: str | Path | None = None
+    ) -> None:
+        """``scratch`` is a folder for what exceeds the memory; by default that of temporary files."""
+        super().__init__(database, memory)
+        self._scratch = None if scratch is None else Path(scratch)
+
     def _connect(self) -> Connection:
-        return DuckDBConnection(self.memory)
+        return DuckDBConnection(self.memory, self._scratch)

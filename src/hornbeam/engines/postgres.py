@@ -43,6 +43,7 @@ class PostgresConnection(Connection):
         self._set("standard_conforming_strings", "on")
         self._set("client_min_messages", "error")
         if scratch is not None:
+            self._check(scratch)
             ((path,),) = self.rows("SHOW search_path")
             self._set("search_path", f"{sql.Identifier(scratch).as_string()}, {path}")
 
@@ -93,6 +94,21 @@ class PostgresConnection(Connection):
             self.give_back(tuple(self._tables))
         with suppress(psycopg.Error):
             self._psycopg.close()
+
+    def _check(self, scratch: str) -> None:
+        """PostgreSQL would make tables elsewhere, without a word, where it may not make them here."""
+        query = "SELECT has_schema_privilege(oid, 'CREATE, USAGE') FROM pg_namespace WHERE nspname = %s"
+        with self._failures(), self._psycopg.cursor() as cursor:
+            may = cursor.execute(query, [scratch]).fetchone()
+        if may is None:
+            self._psycopg.close()
+            raise EngineError(f'there is no schema "{scratch}" in PostgreSQL; create it, or name another.')
+        if not may[0]:
+            self._psycopg.close()
+            raise EngineError(
+                f'PostgreSQL gives no permission to make tables in the schema "{scratch}"; grant CREATE and '
+                "USAGE on it, or name another."
+            )
 
     def _set(self, name: str, value: str) -> None:
         self._execute(sql.SQL("SELECT set_config({}, {}, false)").format(name, value))

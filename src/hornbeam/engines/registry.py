@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
+from types import ModuleType
 
 from hornbeam.database import Database
 from hornbeam.engines.contract import DEFAULT_MEMORY, Engine
@@ -16,10 +17,22 @@ ENGINES = {
     "spark": ("hornbeam.engines.spark", "SparkEngine"),
 }
 """Where each engine lives: module and class."""
+TAKES = {"duckdb": ("scratch",), "postgres": ("scratch",), "spark": ("master",)}
+"""What else an engine may be told."""
 
 
-def open_engine(name: str, database: Database, memory: int = DEFAULT_MEMORY) -> Engine:
+def open_engine(
+    name: str,
+    database: Database,
+    memory: int = DEFAULT_MEMORY,
+    *,
+    scratch: str | None = None,
+    master: str | None = None,
+) -> Engine:
     """The engine of that name for a database, within a budget of bytes for partial results.
+
+    ``scratch`` is where it may put tables for a while: a folder for DuckDB, a schema for PostgreSQL.
+    ``master`` is that of Spark.
 
     >>> from hornbeam.database import build
     >>> from hornbeam.schema import Schema
@@ -30,14 +43,24 @@ def open_engine(name: str, database: Database, memory: int = DEFAULT_MEMORY) -> 
     hornbeam.errors.OptionError: no engine "nave". Engines are: duckdb, memory, naive, postgres, spark. \
 Did you mean "naive"?
     """
+    module = engine_module(name)
+    given = {"scratch": scratch, "master": master}
+    options = {word: value for word, value in given.items() if value is not None}
+    refused = [word for word in options if word not in TAKES.get(name, ())]
+    if refused:
+        raise OptionError(f'{refused[0]} is refused: engine "{name}" has no use for it; leave it out.')
+    made: Engine = getattr(module, ENGINES[name][1])(database, memory, **options)
+    return made
+
+
+def engine_module(name: str) -> ModuleType:
+    """The module of an engine; without its library it says what to install."""
     if name not in ENGINES:
         raise OptionError(f'no engine "{name}". {did_you_mean(name, ENGINES, "Engines")}')
-    module, engine = ENGINES[name]
     try:
-        made: Engine = getattr(import_module(module), engine)(database, memory)
+        return import_module(ENGINES[name][0])
     except ModuleNotFoundError as error:
         raise OptionError(
             f'engine "{name}" needs the package {error.name}, which is not installed: '
             f'pip install "hornbeam[{name}]".'
         ) from error
-    return made

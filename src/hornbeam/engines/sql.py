@@ -31,6 +31,8 @@ class Dialect:
     """an integer type past int64"""
     sum_widens: bool = True
     """whether the sum of BIGINT is exact past int64"""
+    one_query: bool = False
+    """whether counts asked for once are best made by one query, without tables on the way"""
 
     def cast(self, value: exp.Expr, wide: bool = False) -> exp.Cast:
         """A value as BIGINT, or as the integer type past it."""
@@ -49,7 +51,7 @@ def _type(name: str, dialect: str) -> exp.DataType:
 CUTOFF = "\0cut-off"
 """In place of a type: that of cut-offs, which no other type is named."""
 
-DUCKDB = Dialect("duckdb", "INT128")
+DUCKDB = Dialect("duckdb", "INT128", one_query=True)
 POSTGRES = Dialect("postgres", "DECIMAL")
 SPARK = Dialect("spark", "DECIMAL(38, 0)", sum_widens=False)
 

@@ -84,6 +84,13 @@ class TableDatabase(Database):
     """A database whose facts stay in tables; only engines that speak SQL can count over it."""
 
     source: TableSource | None = None
+    own: bool = False
+    """whether the connection is ours to close"""
+
+    def close(self) -> None:
+        self.placed.close()
+        if self.own:
+            self.placed.connection.close()
 
     @property
     def placed(self) -> TableSource:
@@ -130,9 +137,7 @@ class TableDatabase(Database):
                     continue
                 values: tuple[Value, ...] = ()
                 if predicate != target:
-                    histogram = self.placed.histogram(predicate, position)
-                    values = histogram.thresholds(number)
-                    histogram.close()
+                    values = self.placed.thresholds(predicate, position, number)
                 elif target in self.example_sets:
                     names = self.population(type_name).decode(self.example_sets[target].keys[:, position])
                     values = quantiles(numbers_of(names, kind, type_name), number, kind)
@@ -165,8 +170,12 @@ def placed_database(
     ranges: Mapping[str, Sequence[str]] | None = None,
     notices: Sequence[Notice] = (),
     origin: Mapping[str, object] | None = None,
+    own: bool = False,
 ) -> TableDatabase:
-    """A database of the facts of a source, with examples given by name."""
+    """A database of the facts of a source, with examples given by name.
+
+    With ``own``, closing the database closes the source's connection.
+    """
     schema = source.schema
     named = {name: set(names) for name, names in (ranges or {}).items()}
     types = () if examples is None else schema.types_of(examples.target)
@@ -207,6 +216,7 @@ def placed_database(
         MappingProxyType(dict(origin or {})),
         times=MappingProxyType(times),
         source=source,
+        own=own,
     )
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import uuid
 from abc import ABC, abstractmethod
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -85,10 +85,41 @@ class _Table:
     size: int
 
 
+class TableMaker(Protocol):
+    """Makes tables: a connection, or something that remembers how they are made."""
+
+    @property
+    def dialect(self) -> Dialect: ...
+    def new_name(self) -> str: ...
+    def create(self, name: str, query: exp.Select) -> None: ...
+    def drop(self, name: str) -> None: ...
+
+
+class MessageQueries:
+    """Remembers the queries of tables, to be parts of one query that a connection runs."""
+
+    def __init__(self, connection: Connection) -> None:
+        self.dialect = connection.dialect
+        self.new_name = connection.new_name
+        self._parts: list[tuple[str, exp.Select]] = []
+
+    def create(self, name: str, query: exp.Select) -> None:
+        self._parts.append((name, query))
+
+    def drop(self, name: str) -> None:
+        raise AssertionError("parts of a query go with it")
+
+    def around(self, query: exp.Select) -> exp.Select:
+        """The query with all that it reads."""
+        for name, part in self._parts:
+            query = query.with_(name, as_=part, copy=False)
+        return query
+
+
 class MessageTables:
     """Messages computed once each, many in one pass; those used longest ago go first."""
 
-    def __init__(self, source: SqlSource, connection: Connection, sizes: Sizes, memory: int) -> None:
+    def __init__(self, source: SqlSource, connection: TableMaker, sizes: Sizes, memory: int) -> None:
         self._source = source
         self._connection = connection
         self._sizes = sizes
@@ -104,6 +135,14 @@ class MessageTables:
     def tables(self) -> Tables:
         return Tables(self._placed, self.guards, self._largest, self._sizes.population)
 
+    def beside(self, queries: MessageQueries) -> MessageTables:
+        """The same messages, guards and sizes; what is new becomes part of a query."""
+        found = MessageTables(self._source, queries, self._sizes, self._memory)
+        found._placed.update(self._placed)
+        found._largest.update(self._largest)
+        found.guards.update(self.guards)
+        return found
+
     def cost(self, formula: Formula, planned: set[Message]) -> int:
         """Bytes of the tables that a formula needs and that neither exist nor are planned, which it adds."""
         bytes_needed = 0
@@ -113,18 +152,31 @@ class MessageTables:
                 bytes_needed += CELL * self._sizes.rows(message.shape)
         return bytes_needed
 
-    def place(self, formulas: Iterable[Formula]) -> None:
-        """Make the tables of all messages that formulas need."""
+    def place(self, formulas: Iterable[Formula], but: Collection[Message] = ()) -> None:
+        """Make the tables of all messages that formulas need, but for some."""
         new: list[Message] = []
         for message in needed(formulas):
+            if message in but:
+                continue
             if message.is_relation:
                 self._largest[message] = 1
             elif message in self._placed:
-                self._tables.move_to_end(self._placed[message].table)
+                if self._placed[message].table in self._tables:
+                    self._tables.move_to_end(self._placed[message].table)
             else:
                 new.append(message)
         for group in _passes(new):
             self._make(group)
+
+    def per_example(self, messages: Sequence[Message]) -> Iterator[tuple[list[Message], exp.Select]]:
+        """Messages that are counts of clauses: queries of their numbers by example, several in one pass.
+
+        What they read must be placed; examples without a row have the count 0.
+        """
+        for group in _passes(messages):
+            for message in group:
+                self._largest[message] = self._sizes.largest(message)
+            yield group, message_query(self._source, self._connection.dialect, group, self.tables, True)
 
     def trim(self) -> None:
         """Drop tables, the ones used longest ago first, until the rest fits the budget."""
@@ -137,7 +189,10 @@ class MessageTables:
 
     def close(self) -> None:
         made = [name for guard, name in self.guards.items() if isinstance(guard, Projection)]
-        self._connection.give_back((*self._tables, *made))
+        for name in (*self._tables, *made):
+            # A connection that is gone has removed them itself.
+            with suppress(EngineError):
+                self._connection.drop(name)
         self._tables.clear()
         self._placed.clear()
         self.guards.clear()

@@ -139,6 +139,16 @@ class Formula(NamedTuple):
     terms: tuple[Term, ...]
     head: tuple[int, ...]
 
+    def alone(self) -> Message | None:
+        """The message that is the count, row by row of its guard; None where there is more to it."""
+        if len(self.terms) != 1:
+            return None
+        (term,) = self.terms
+        if term.coefficient != 1 or term.populations or term.conditions or len(term.factors) != 1:
+            return None
+        message = term.factors[0].message
+        return message if message.shape.guard == Bindings(self.head) else None
+
 
 _TIMED = "\0"
 """The end of the name of a predicate whose last argument is a cut-off; no name of the user's has it."""

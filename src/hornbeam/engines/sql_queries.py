@@ -185,12 +185,17 @@ def _root(source: SqlFacts, shape: Shape, guards: Mapping[Guard, str]) -> _Root:
 
 
 def message_query(
-    source: SqlFacts, dialect: Dialect, messages: Sequence[Message], tables: Tables
+    source: SqlFacts,
+    dialect: Dialect,
+    messages: Sequence[Message],
+    tables: Tables,
+    by_example: bool = False,
 ) -> exp.Select:
     """Messages of one shape in one pass: their keys ``k0 k1 ...`` and numbers ``n0 n1 ...``.
 
     Tables of the children and of the guard must be in ``tables``. Where one message has no row
-    but another has, its number is NULL, which means 0.
+    but another has, its number is NULL, which means 0. Where the guard has the bindings of examples,
+    their number ``example`` may be the key.
     """
     shape = messages[0].shape
     root = _root(source, shape, tables.guards)
@@ -204,6 +209,8 @@ def message_query(
             select = select.where(condition, copy=False)
     select = joins.add_to(select, len(messages))
     keys = [root.values[number].copy() for number in range(shape.anchors)]
+    if by_example:
+        keys = [own_column("example", "g")]
     summed = shape.sums_out or not one_choice or not keys
     numbers = []
     for message in messages:

@@ -17,9 +17,17 @@ from sqlglot import exp
 from hornbeam.clauses import Clause
 from hornbeam.database import Codes
 from hornbeam.engines.contract import INT64_MAX, Column, Counts, Session, Skipped, Sums
-from hornbeam.engines.sql import CUTOFF, SqlSource, own_column, own_table, product
+from hornbeam.engines.sql import CUTOFF, SqlSource, integer, own_column, own_table, product
 from hornbeam.engines.sql_examples import Head, SqlExamples
-from hornbeam.engines.sql_messages import CELL, MOST_COLUMNS, Connection, MessageTables, Values, needed
+from hornbeam.engines.sql_messages import (
+    CELL,
+    MOST_COLUMNS,
+    Connection,
+    MessageQueries,
+    MessageTables,
+    Values,
+    needed,
+)
 from hornbeam.engines.sql_plan import Bindings, Formula, Message, formula
 from hornbeam.engines.sql_queries import counts_query, largest_logarithm, logarithms_query
 from hornbeam.engines.sql_sizes import WIDE_MAX, Sizes, Statistics
@@ -132,11 +140,10 @@ class SqlSession(Session):
             elif not isinstance(kept, Skipped):
                 missing.append(clause)
         found = self._fetch(known)
-        for counted in self._count(missing):
-            found |= self._fetch(counted)
-        return [
-            kept if isinstance(kept := self._kept[clause], Skipped) else found[clause] for clause in clauses
-        ]
+        for batch in self._batches(missing):
+            found |= self._at_once(batch)
+        skipped = {clause: kept for clause, kept in self._kept.items() if isinstance(kept, Skipped)}
+        return [skipped.get(clause) or found[clause] for clause in clauses]
 
     def close(self) -> None:
         if self._plain is not None:
@@ -151,7 +158,11 @@ class SqlSession(Session):
     # --- counting --------------------------------------------------------------------------------
 
     def _count(self, clauses: Sequence[Clause]) -> Iterator[list[_Kept]]:
-        """Count clauses, new or dropped, in batches that fit the budget; a batch may go after its turn."""
+        """Count clauses, new or dropped, and keep the counts; a batch of these may go after its turn."""
+        return map(self._count_batch, self._batches(clauses))
+
+    def _batches(self, clauses: Sequence[Clause]) -> Iterator[dict[Clause, Formula]]:
+        """Clauses with their plans, in batches that fit the budget; those refused are noted."""
         timed: frozenset[str] = frozenset()
         if clauses:
             self._head_types = self._source.schema.types_of(clauses[0].head.predicate)
@@ -168,12 +179,12 @@ class SqlSession(Session):
                 continue
             cost = self._messages.cost(plan, planned) + CELL * self._bindings(plan.head)
             if batch and (cost > room or len(batch) == MOST_CLAUSES):
-                yield self._count_batch(batch)
+                yield batch
                 batch, planned, room = {}, set(), self._memory // 4
             batch[clause] = plan
             room -= cost
         if batch:
-            yield self._count_batch(batch)
+            yield batch
 
     def _refused(self, clause: Clause, plan: Formula) -> Skipped | None:
         largest = self._sizes.formula(plan)
@@ -187,6 +198,58 @@ class SqlSession(Session):
         if size > self._memory:
             return Skipped(clause, "its partial results may exceed the memory budget", size, self._memory)
         return None
+
+    def _at_once(self, batch: dict[Clause, Formula]) -> dict[Clause, Counts]:
+        """Counts that are not kept, by one query for the clauses of each head where the system likes that."""
+        doubtful = {clause: plan for clause, plan in batch.items() if self._sizes.formula(plan) > INT64_MAX}
+        if not self._connection.dialect.one_query:
+            doubtful = batch
+        found = self._fetch(self._count_batch(doubtful)) if doubtful else {}
+        by_head: dict[Head, list[Clause]] = {}
+        for clause, plan in batch.items():
+            if clause not in doubtful:
+                by_head.setdefault(plan.head, []).append(clause)
+        for head, clauses in by_head.items():
+            for start in range(0, len(clauses), MOST_COLUMNS):
+                chunk = {clause: batch[clause] for clause in clauses[start : start + MOST_COLUMNS]}
+                alone = {message: c for c, plan in chunk.items() if (message := plan.alone()) is not None}
+                if len(alone) == len(chunk):
+                    found |= self._rows_that_count(head, chunk, alone)
+                else:
+                    found |= self._every_row(head, chunk)
+        return found
+
+    def _every_row(self, head: Head, plans: dict[Clause, Formula]) -> dict[Clause, Counts]:
+        queries = MessageQueries(self._connection)
+        messages = self._messages.beside(queries)
+        messages.place(plans.values())
+        query = queries.around(self._counts_query(head, list(plans.values()), messages))
+        example, *counts = self._connection.integers(self._text(query), 1 + len(plans))
+        of_example = np.argsort(example)[self._examples.bindings(head).of_example]
+        found = zip(plans, counts, strict=True)
+        return {clause: Counts(column[of_example], self._total(clause)) for clause, column in found}
+
+    def _rows_that_count(
+        self, head: Head, plans: dict[Clause, Formula], alone: dict[Message, Clause]
+    ) -> dict[Clause, Counts]:
+        """Of counts that are mostly 0, as those of pairs are, only the others."""
+        keys = self._examples.bindings(head)
+        queries = MessageQueries(self._connection)
+        messages = self._messages.beside(queries)
+        messages.place(plans.values(), but=alone)
+        found = {}
+        for group, query in messages.per_example(list(alone)):
+            numbers = [
+                exp.Coalesce(this=number.this, expressions=[integer(0)]) for number in query.selects[1:]
+            ]
+            query.set("expressions", [query.selects[0], *numbers])
+            example, *counts = self._connection.integers(self._text(queries.around(query)), 1 + len(group))
+            for message, some in zip(group, counts, strict=True):
+                column = np.zeros(len(keys), dtype=np.int64)
+                column[example] = some
+                clause = alone[message]
+                found[clause] = Counts(column[keys.of_example], self._total(clause))
+        return found
 
     def _count_batch(self, batch: dict[Clause, Formula]) -> list[_Kept]:
         self._messages.trim()
@@ -210,7 +273,7 @@ class SqlSession(Session):
         plans = {clause: plan for clause, plan in plans.items() if isinstance(self._kept[clause], _Kept)}
         if not plans:
             return []
-        query = self._counts_query(head, plans)
+        query = self._counts_query(head, list(plans.values()), self._messages, "weight")
         if self._logarithm:
             query = logarithms_query(self._connection.dialect, query, len(plans))
         name = self._connection.new_name()
@@ -225,15 +288,12 @@ class SqlSession(Session):
             table.members.append(kept)
         return table.members
 
-    def _counts_query(self, head: Head, plans: dict[Clause, Formula]) -> exp.Select:
+    def _counts_query(
+        self, head: Head, plans: Sequence[Formula], messages: MessageTables, *carried: str
+    ) -> exp.Select:
+        dialect, bindings = self._connection.dialect, self._examples.bindings(head).table
         return counts_query(
-            self._source,
-            self._connection.dialect,
-            list(plans.values()),
-            head,
-            self._examples.bindings(head).table,
-            self._messages.tables,
-            ("example", "weight"),
+            self._source, dialect, plans, head, bindings, messages.tables, ("example", *carried)
         )
 
     def _admit(self, head: Head, plans: dict[Clause, Formula]) -> None:
@@ -241,7 +301,7 @@ class SqlSession(Session):
         largest = {clause: self._sizes.formula(plan) for clause, plan in plans.items()}
         doubtful = {clause: plan for clause, plan in plans.items() if largest[clause] > INT64_MAX}
         if doubtful:
-            counts = self._counts_query(head, doubtful).subquery("t")
+            counts = self._counts_query(head, list(doubtful.values()), self._messages).subquery("t")
             greatest = [exp.Max(this=own_column(f"t{number}", "t")) for number in range(len(doubtful))]
             query = exp.Select().from_(counts, copy=False).select(*greatest, copy=False)
             largest.update(zip(doubtful, self._run(self._text(query)), strict=True))

@@ -36,7 +36,11 @@ from hornbeam.engines.sql_messages import Connection, Values
 from hornbeam.engines.sql_sizes import ColumnSizes
 from hornbeam.errors import SchemaError
 from hornbeam.keys import key_text
-from hornbeam.schema import DATE, NUMBER, Schema, read_value, value_of
+from hornbeam.numeric import weighted_quantiles
+from hornbeam.schema import DATE, NUMBER, Schema, number_of, read_value, value_of
+
+MOST_FETCHED = 100_000
+"""Distinct values of a column that may come over to be cut into parts; of more the parts are asked for."""
 
 
 class TableSource:
@@ -176,19 +180,23 @@ class TableSource:
         rows = self._run(exp.select(value).distinct().from_(aliased(relation.item, "f")))
         return tuple(sorted(key_text(name) for (name,) in rows))
 
-    def histogram(self, predicate: str, position: int) -> Histogram:
-        """The values of a numeric argument and how often each stands there."""
+    def thresholds(self, predicate: str, position: int, number: int) -> tuple[Value, ...]:
+        """What ``numeric.quantiles`` gives of the values at a numeric argument."""
         relation = self.relation(predicate)
         kind = self._schema.numeric[self._schema.types_of(predicate)[position]]
         value = exp.alias_(numeric(relation.column(position, "f"), kind == DATE), "v")
         values = exp.select(value).from_(aliased(relation.item, "f")).subquery("f")
         count = exp.alias_(exp.Count(this=exp.Star()), "n")
-        counts = exp.select(own_column("v"), count).from_(values).group_by(own_column("v")).subquery("h")
-        by_value = exp.Order(expressions=[exp.Ordered(this=own_column("v"))])
-        upto = exp.Window(this=exp.Sum(this=own_column("n")), order=by_value)
-        place = exp.Window(this=exp.RowNumber(), order=by_value.copy())
-        query = exp.select("v", exp.alias_(exp.cast(upto, "BIGINT"), "upto"), exp.alias_(place, "place"))
-        return Histogram(self.connection, self._make(query.from_(counts)))
+        counts = exp.select(own_column("v"), count).from_(values).group_by(own_column("v"))
+        if self.sizes(predicate, position).distinct <= MOST_FETCHED:
+            rows = self._run(exp.select("v", "n").from_(counts.subquery("h")).order_by("v"))
+            distinct = np.array([number_of(_value(value)) for value, _ in rows], dtype=np.float64)
+            return weighted_quantiles(distinct, np.array([int(n) for _, n in rows]), number, kind)
+        histogram = Histogram(self.connection, counts)
+        try:
+            return histogram.thresholds(number)
+        finally:
+            histogram.close()
 
     def marks(self) -> list[tuple[str, int, tuple[ColumnSizes, ...]]]:
         """A few numbers that hardly stay the same where facts change."""
@@ -315,9 +323,15 @@ class TableSource:
 class Histogram:
     """Distinct values, sorted, and how many rows have one up to each, in a table."""
 
-    def __init__(self, connection: Connection, table: str) -> None:
+    def __init__(self, connection: Connection, counts: exp.Select) -> None:
+        """From a query of distinct values ``v`` and how often each stands there, ``n``."""
+        by_value = exp.Order(expressions=[exp.Ordered(this=own_column("v"))])
+        upto = exp.Window(this=exp.Sum(this=own_column("n")), order=by_value)
+        place = exp.Window(this=exp.RowNumber(), order=by_value.copy())
+        query = exp.select("v", exp.alias_(exp.cast(upto, "BIGINT"), "upto"), exp.alias_(place, "place"))
         self._connection = connection
-        self._table = table
+        self._table = connection.new_name()
+        connection.create(self._table, query.from_(counts.subquery("h")))
 
     def thresholds(self, number: int) -> tuple[Value, ...]:
         """What ``numeric.quantiles`` gives of these values."""

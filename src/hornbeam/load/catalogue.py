@@ -10,21 +10,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
-import numpy as np
-import numpy.typing as npt
-
-from hornbeam.database import Codes, Notice
+from hornbeam.database import Notice
 from hornbeam.errors import DataError, OptionError, SchemaError, plural
 from hornbeam.load.guess import guess_broken_key, guess_key, guess_links, guess_role, guess_time
 from hornbeam.load.retype import as_domain
 from hornbeam.load.schema_file import Role, Statement, Statements
-from hornbeam.load.tables import MISSING, Column, Domain, Table
+from hornbeam.load.tables import Column, Domain, Table
 
 DANGLING = ("error", "drop", "keep")
 """What may be done with links to keys that are not there: refuse, leave the link out, or add the key."""
 SHOW = "show"
 """Keep such links and only write them down in the plan, for somebody who looks at the tables."""
-_SHOWN = 3
 
 
 class Form(Enum):
@@ -113,7 +109,7 @@ def _retyped(table: Table, statement: Statement) -> Table:
     """The table with columns read as what they are stated to be."""
     wanted: dict[str, Domain] = {}
     for name, role in statement.roles.items():
-        if name in table.columns:
+        if name in table.columns and not table.columns[name].stays:
             domain = table.columns[name].domain
             if role is Role.NUMBER or role is Role.FLAG:
                 wanted[name] = Domain.NUMBER if role is Role.NUMBER else Domain.BOOLEAN
@@ -166,13 +162,11 @@ def _check_key(table: Table, key: str) -> None:
 
 
 def _repeated(column: Column) -> str:
-    times = np.bincount(column.codes[column.codes != MISSING], minlength=column.n_values)
-    again = np.flatnonzero(times > 1)
-    shown = ", ".join(column.texts[code] for code in again[:_SHOWN])
-    stand = "stands" if len(again) == 1 else "stand"
+    number, first = column.repeated()
+    stand = "stands" if number == 1 else "stand"
     return (
-        f"{plural(len(again), 'value')} {stand} in more than one row (first: {shown}); remove the copies, "
-        "or state another key in schema.toml (key = false for none)"
+        f"{plural(number, 'value')} {stand} in more than one row (first: {', '.join(first)}); remove the "
+        "copies, or state another key in schema.toml (key = false for none)"
     )
 
 
@@ -235,10 +229,12 @@ def _joined(
     found: dict[str, str] = {}
     for name, other in links.items():
         column, key = columns[name], tables[other].columns[keys[other]]
-        places = places_in(column, key)
-        lost = np.flatnonzero(places == MISSING)
-        if len(lost):
-            said = _dangling(table, column, other, lost)
+        number, rows, first = column.lost(key)
+        if number:
+            said = (
+                f'table "{table.name}", column "{column.name}": {plural(number, "key")} in '
+                f'{plural(rows, "row")} not in "{other}" (first: {", ".join(first)})'
+            )
             if dangling == "error":
                 raise DataError(
                     f'{said}; correct them, or say by dangling (--dangling) "drop" to leave these links out '
@@ -246,30 +242,8 @@ def _joined(
                 )
             found[name] = said
             if dangling == "drop":
-                there = (column.codes != MISSING) & (places[column.codes] != MISSING)
-                columns[name] = replace(column, codes=np.where(there, column.codes, MISSING).astype(np.int32))
+                columns[name] = column.only(key)
     return replace(table, columns=columns), found
-
-
-def places_in(column: Column, key: Column) -> Codes:
-    """For each value of a column its position among the values of a key, ``MISSING`` where it has none."""
-    values, known = column.values, key.values
-    if column.domain is not key.domain:
-        places = {text: place for place, text in enumerate(key.texts)}
-        return np.array([places.get(text, MISSING) for text in column.texts], dtype=np.int32)
-    if not len(known):
-        return np.full(len(values), MISSING, dtype=np.int32)
-    found = np.minimum(np.searchsorted(known, values), len(known) - 1)
-    return np.where(known[found] == values, found, MISSING).astype(np.int32)
-
-
-def _dangling(table: Table, column: Column, other: str, lost: npt.NDArray[np.intp]) -> str:
-    rows = int(np.isin(column.codes, lost).sum())
-    shown = ", ".join(column.texts[code] for code in lost[:_SHOWN])
-    return (
-        f'table "{table.name}", column "{column.name}": {plural(len(lost), "key")} in {plural(rows, "row")} '
-        f'not in "{other}" (first: {shown})'
-    )
 
 
 # --- roles and forms -------------------------------------------------------------------------
@@ -323,24 +297,7 @@ def _form(plan: Plan, statement: Statement) -> Form:
         if len(attributes) != 1 or (plan.roles[attributes[0].name] is not Role.CATEGORY and not stated_link):
             return Form.ROWS
         told += attributes
-    return Form.LINK if stated_link or _distinct_rows(told) else Form.ROWS
-
-
-def _distinct_rows(columns: Sequence[Column]) -> bool:
-    """Whether no two rows have the same values; rows that lack one are not compared."""
-    rows = np.zeros(len(columns[0]), dtype=np.int64)
-    complete = np.ones(len(rows), dtype=bool)
-    size = 1
-    for column in columns:
-        complete &= column.codes != MISSING
-        if size * max(column.n_values, 1) >= 2**63:
-            distinct, rows = np.unique(rows, return_inverse=True)
-            size = len(distinct)
-        rows = rows * column.n_values + column.codes
-        size *= max(column.n_values, 1)
-    rows = rows[complete]
-    rows.sort()
-    return not bool((rows[1:] == rows[:-1]).any())
+    return Form.LINK if stated_link or told[0].rows_differ(told[1:]) else Form.ROWS
 
 
 def _said(found: Sequence[Plan], inspected: bool) -> list[Notice]:

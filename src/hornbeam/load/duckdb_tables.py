@@ -20,6 +20,7 @@ from hornbeam.errors import DataError
 from hornbeam.load.quoting import quoted, quoted_path
 from hornbeam.load.retype import inferred
 from hornbeam.load.tables import (
+    Catalogued,
     Column,
     ForeignKey,
     Table,
@@ -72,26 +73,48 @@ def read_parquet(name: str, path: Path, unused: Collection[str]) -> Table:
 
 def read_duckdb_file(path: Path, unused: Mapping[str, Collection[str]]) -> list[Table]:
     """The tables and views of a DuckDB file, in the order of their names, with their keys."""
+    with _attached(path) as made:
+        tables = []
+        for name, (parts, key, foreign_keys) in _catalogue(made).items():
+            read = read_relation(made, (_ATTACHED, *parts), name, unused.get(name, ()))
+            tables.append(Table(name, read.columns, read.size, key, foreign_keys, read.notices))
+    return tables
+
+
+def duckdb_catalogue(path: Path) -> dict[str, Catalogued]:
+    """The tables and views of a DuckDB file, by name, with their keys."""
+    with _attached(path) as made:
+        return _catalogue(made)
+
+
+_ATTACHED = "data"
+
+
+@contextmanager
+def _attached(path: Path) -> Iterator[DuckDBPyConnection]:
     import duckdb
 
     with connection() as made:
         try:
-            made.execute("ATTACH ? AS data (READ_ONLY)", [str(path)])
-            names = made.execute(
-                "SELECT schema_name, table_name FROM duckdb_tables() WHERE database_name = 'data' UNION ALL "
-                "SELECT schema_name, view_name FROM duckdb_views() WHERE database_name = 'data' "
-                "AND NOT internal ORDER BY 1, 2"
-            ).fetchall()
-            constraints = _constraints(made)
-            tables = []
-            for schema, table in names:
-                name = table if schema == "main" else f"{schema}.{table}"
-                read = read_relation(made, ("data", schema, table), name, unused.get(name, ()))
-                key, foreign_keys = constraints.get((schema, table), ((), ()))
-                tables.append(Table(name, read.columns, read.size, key, foreign_keys, read.notices))
+            made.execute(f"ATTACH ? AS {_ATTACHED} (READ_ONLY)", [str(path)])
+            yield made
         except duckdb.Error as error:
             raise DataError(f'cannot read the DuckDB file "{path}": {_short(error)}.') from None
-    return tables
+
+
+def _catalogue(made: DuckDBPyConnection) -> dict[str, Catalogued]:
+    names = made.execute(
+        "SELECT schema_name, table_name FROM duckdb_tables() WHERE database_name = 'data' UNION ALL "
+        "SELECT schema_name, view_name FROM duckdb_views() WHERE database_name = 'data' "
+        "AND NOT internal ORDER BY 1, 2"
+    ).fetchall()
+    constraints = _constraints(made)
+    return {
+        table if schema == "main" else f"{schema}.{table}": Catalogued(
+            (schema, table), *constraints.get((schema, table), ((), ()))
+        )
+        for schema, table in names
+    }
 
 
 def _constraints(

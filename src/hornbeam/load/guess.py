@@ -9,8 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-import numpy as np
-
 from hornbeam.load.infer import MOST_CONSTANTS
 from hornbeam.load.schema_file import Role
 from hornbeam.load.tables import Column, Domain, Table
@@ -92,13 +90,9 @@ def _candidates(
             continue
         key_column = tables[other].columns[key]
         fit = _fit(column.name, other, key)
-        if key_column.domain is column.domain:
-            inside = len(np.intersect1d(column.values, key_column.values, assume_unique=True))
-        elif fit:
-            # The same keys may be numbers here and text there.
-            inside = len(set(column.texts).intersection(key_column.texts))
-        else:
+        if key_column.domain is not column.domain and not fit:
             continue
+        inside = column.n_shared(key_column)
         share = inside / column.n_values
         if own_key and (fit < 3 or _fit(column.name, table.name, column.name) >= fit):
             # Keys counted from 1 lie in each other; only the name of the other table speaks for a link.
@@ -106,7 +100,7 @@ def _candidates(
         if fit and share >= _ENOUGH:
             yield fit, share, other
         elif share == 1.0 and not own_key and not fit:
-            unnamed.append((inside / len(key_column.values), other))
+            unnamed.append((inside / key_column.n_values, other))
     if len(unnamed) == 1 and not own_key:
         cover, other = unnamed[0]
         like_a_key = _plain(column.name).endswith(("id", "key"))

@@ -25,10 +25,10 @@ import numpy.typing as npt
 
 from hornbeam.database import Coded, Notice
 from hornbeam.errors import SchemaError, plural
-from hornbeam.load.catalogue import Form, Plan, places_in
+from hornbeam.load.catalogue import Form, Plan
 from hornbeam.load.infer import MOST_CONSTANTS
 from hornbeam.load.schema_file import Role
-from hornbeam.load.tables import MISSING, Column, Domain
+from hornbeam.load.tables import MISSING, Column, Domain, places_in
 from hornbeam.modes import Argument, Kind, Mode
 from hornbeam.schema import DATE, NUMBER
 

@@ -7,7 +7,8 @@ quickest way out of the server, and is read like a delimited file; what its colu
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -16,7 +17,7 @@ from hornbeam.errors import DataError, OptionError
 from hornbeam.load.delimited import columns_of_rows, copy_rows
 from hornbeam.load.duckdb_tables import connection
 from hornbeam.load.quoting import quoted, quoted_path
-from hornbeam.load.tables import Domain, ForeignKey, Table
+from hornbeam.load.tables import Catalogued, Domain, ForeignKey, Table
 
 if TYPE_CHECKING:
     import psycopg
@@ -60,6 +61,21 @@ class _Described(NamedTuple):
 
 def read_postgres(conninfo: str, unused: Mapping[str, Collection[str]]) -> list[Table]:
     """The tables and views that the user of a connection may read, in the order of their names."""
+    with _connected(conninfo) as server:
+        described = _catalogue(server)
+        return [_table(server, name, table, unused.get(name, ())) for name, table in described.items()]
+
+
+def postgres_catalogue(conninfo: str) -> dict[str, Catalogued]:
+    """The tables and views that the user of a connection may read, by name, with their keys."""
+    with _connected(conninfo) as server:
+        found = _catalogue(server)
+    return {name: Catalogued(table.path, table.key, table.foreign_keys) for name, table in found.items()}
+
+
+@contextmanager
+def _connected(conninfo: str) -> Iterator[psycopg.Connection[tuple[object, ...]]]:
+    """A transaction that reads."""
     try:
         import psycopg
     except ModuleNotFoundError as error:
@@ -72,8 +88,7 @@ def read_postgres(conninfo: str, unused: Mapping[str, Collection[str]]) -> list[
             server.read_only = True
             server.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
             server.execute("SELECT set_config('datestyle', 'ISO', true), set_config('timezone', 'UTC', true)")
-            described = _catalogue(server)
-            return [_table(server, name, table, unused.get(name, ())) for name, table in described.items()]
+            yield server
     except psycopg.Error as error:
         hint = ""
         if isinstance(error, psycopg.OperationalError) and error.sqlstate is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
@@ -35,6 +35,7 @@ from hornbeam.load.targets import (
     key_columns,
     without_label,
 )
+from hornbeam.modes import Mode
 from hornbeam.schema import DATE, NUMBER, Schema
 
 
@@ -62,13 +63,17 @@ class Relational:
     notices: tuple[Notice, ...]
 
 
-def read_relational(source: Source, options: TableOptions) -> Relational:
+Reader = Callable[[Source, Mapping[str, Statement]], list[Table]]
+"""Gives the tables of a source, all but those that are stated to be left out."""
+
+
+def read_relational(source: Source, options: TableOptions, reader: Reader = read_tables) -> Relational:
     """The tables of a source, what each one is, and what they mean in logic."""
     stated, place = stated_schema(source, options.schema)
     learned = _of_model(options.origin or {})
     # A model says what tables are; the schema still says how their files are written.
     stated = with_files_of(learned, stated) if learned else stated
-    tables = read_tables(source, stated)
+    tables = reader(source, stated)
     notices = [notice for table in tables for notice in table.notices]
     if learned:
         tables, more = _completed(tables, learned)
@@ -93,42 +98,62 @@ def _of_model(origin: Mapping[str, object]) -> dict[str, Statement]:
     return statements(cast(Any, tables), Place("model"))
 
 
+@dataclass(frozen=True, eq=False)
+class Logic:
+    """What tables are in logic: all of a database but facts and examples."""
+
+    predicates: tuple[MappedPredicate, ...]
+    schema: Schema
+    modes: tuple[Mode, ...]
+    head: str | None
+    """the target, by its name as a predicate"""
+
+
+def logic_of(relational: Relational) -> Logic:
+    """The predicates, schema and modes that tables give."""
+    predicates = _searched(relational)
+    types_of = {each.name: each.types for each in predicates}
+    modes = [mode for each in predicates for mode in modes_of(each, _n_values(each, relational.plans))]
+    head = None
+    target = relational.target
+    if target is not None:
+        head = _head(target, types_of)
+        types_of[head] = head_types(target, relational.plans, relational.mapping)
+        modes.append(target_mode(head, types_of[head]))
+    numeric = {
+        name: kind
+        for name, kind in numeric_types(relational.mapping).items()
+        if any(name in types for types in types_of.values())
+    }
+    return Logic(tuple(predicates), Schema(types_of, numeric), tuple(modes), head)
+
+
 def load_tables(source: Source, options: TableOptions) -> Database:
     """Facts, modes and examples of tables."""
     relational = read_relational(source, options)
     facts = Facts(relational.plans)
-    predicates = _searched(relational)
-    schema_of = {each.name: each.types for each in predicates}
-    modes = [mode for each in predicates for mode in modes_of(each, _n_values(each, relational.plans))]
+    logic = logic_of(relational)
     notices = list(relational.notices)
-    head = None
     given = None
-    target = relational.target
-    if target is not None:
-        head = _head(target, schema_of)
-        types = head_types(target, relational.plans, relational.mapping)
-        schema_of[head] = types
-        modes.append(target_mode(head, types))
-        given, more = _examples(relational, target, facts, options)
+    if relational.target is not None:
+        given, more = given_in(relational, relational.target, facts, options)
         notices += more
+        if given is not None and options.examples is not None:
+            notices += _strange_keys(relational, relational.target, facts, given)
     elif options.examples is not None:
         raise OptionError(
             "examples need a target: name the column or the predicate that they are examples of."
         )
-    columns = {each.name: facts.columns(each) for each in predicates}
-    numeric = {
-        name: kind
-        for name, kind in numeric_types(relational.mapping).items()
-        if any(name in types for types in schema_of.values())
-    }
+    columns = {each.name: facts.columns(each) for each in logic.predicates}
+    head = logic.head
     database = build(
-        Schema(schema_of, numeric),
-        modes,
+        logic.schema,
+        logic.modes,
         {name: found for name, (found, _) in columns.items()},
         None if given is None or head is None else {head: _to_build(given)},
         _populations(relational, facts),
         notices,
-        _origin(relational, options),
+        origin_of(relational, options),
         {name: times for name, (_, times) in columns.items() if times is not None},
         None if given is None or head is None or given.cutoffs is None else {head: given.cutoffs},
     )
@@ -170,9 +195,10 @@ def _populations(relational: Relational, facts: Facts) -> dict[str, Sequence[str
 # --- examples --------------------------------------------------------------------------------
 
 
-def _examples(
+def given_in(
     relational: Relational, target: Target, facts: Facts, options: TableOptions
 ) -> tuple[GivenExamples | None, list[Notice]]:
+    """The examples that tables or a file of examples hold, and what to say about it; None for neither."""
     origin = options.origin or {}
     negatives = options.negatives
     if negatives is None:
@@ -187,7 +213,7 @@ def _examples(
     table = read_examples(options.examples)
     _check_cutoffs(table, relational.plans)
     given = given_examples(table, key_columns(target, relational.plans), known)
-    return given, [*table.notices, *_strange_keys(relational, target, facts, given)]
+    return given, list(table.notices)
 
 
 def _check_cutoffs(table: Table, found: Sequence[Plan]) -> None:
@@ -249,7 +275,7 @@ def _with_classes(database: Database, head: str, given: GivenExamples) -> Databa
 # --- what a model keeps ----------------------------------------------------------------------
 
 
-def _origin(relational: Relational, options: TableOptions) -> dict[str, object]:
+def origin_of(relational: Relational, options: TableOptions) -> dict[str, object]:
     """What each table is and what the target is, in the words of ``schema.toml``."""
     origin: dict[str, object] = {"tables": {plan.name: as_stated(plan) for plan in relational.plans}}
     times = [plan.table.columns[plan.time].domain for plan in relational.plans if plan.time is not None]

@@ -102,7 +102,8 @@ def read_tables(source: Source, stated: Statements) -> list[Table]:
     return tables
 
 
-def _read_folder(folder: Path, stated: Statements, unused: Mapping[str, Collection[str]]) -> list[Table]:
+def table_files(folder: Path, stated: Statements) -> dict[str, Path]:
+    """The files of the tables of a folder, by table, but those that are stated to be left out."""
     paths: dict[str, Path] = {}
     named = {folder / statement.file for statement in stated.values() if statement.file is not None}
     for path in _files(folder):
@@ -116,8 +117,11 @@ def _read_folder(folder: Path, stated: Statements, unused: Mapping[str, Collecti
             )
         paths[name] = path
     paths |= {name: folder / s.file for name, s in stated.items() if s.file is not None and s.use}
-    wanted = {name: path for name, path in paths.items() if stated.get(name, Statement()).use}
-    return [_read_one(name, path, stated, unused) for name, path in sorted(wanted.items())]
+    return {name: path for name, path in sorted(paths.items()) if stated.get(name, Statement()).use}
+
+
+def _read_folder(folder: Path, stated: Statements, unused: Mapping[str, Collection[str]]) -> list[Table]:
+    return [_read_one(name, path, stated, unused) for name, path in table_files(folder, stated).items()]
 
 
 def _table_name(path: Path) -> str:

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from enum import Enum
 from functools import cached_property
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +24,7 @@ from hornbeam.keys import key_text
 
 MISSING = -1
 """The code of a row that has no value in a column."""
+_SHOWN = 3
 _LARGEST_WHOLE = 2.0**53
 """floats up to here are whole numbers one by one"""
 
@@ -82,6 +83,63 @@ class Column:
             return list(map(str, self.values.tolist()))
         return [key_text(value) for value in self.values.tolist()]
 
+    # --- what decides about keys and links: a column that stays in its database asks it (described) ---
+
+    @property
+    def stays(self) -> bool:
+        """Whether the values are elsewhere."""
+        return False
+
+    def repeated(self) -> tuple[int, list[str]]:
+        """How many values stand in more than one row, and some of them."""
+        again = np.flatnonzero(np.bincount(self.codes[self.codes != MISSING], minlength=self.n_values) > 1)
+        return len(again), [self.texts[code] for code in again[:_SHOWN]]
+
+    def n_shared(self, key: Column) -> int:
+        """How many values are among those of a key; the same keys may be numbers here and text there."""
+        if self.domain is not key.domain:
+            return len(set(self.texts).intersection(key.texts))
+        return len(np.intersect1d(self.values, key.values, assume_unique=True))
+
+    def lost(self, key: Column) -> tuple[int, int, list[str]]:
+        """Of values that are not among those of a key: how many, in how many rows, and some of them."""
+        lost = np.flatnonzero(places_in(self, key) == MISSING)
+        rows = int(np.isin(self.codes, lost).sum()) if len(lost) else 0
+        return len(lost), rows, [self.texts[code] for code in lost[:_SHOWN]]
+
+    def only(self, key: Column) -> Column:
+        """The column with values that are not among those of a key left out."""
+        found = (self.codes != MISSING) & (places_in(self, key)[self.codes] != MISSING)
+        return replace(self, codes=np.where(found, self.codes, MISSING).astype(np.int32))
+
+    def rows_differ(self, others: Sequence[Column]) -> bool:
+        """Whether no two rows have the same values here and there; rows that lack one are not compared."""
+        rows = np.zeros(len(self), dtype=np.int64)
+        complete = np.ones(len(rows), dtype=bool)
+        size = 1
+        for column in (self, *others):
+            complete &= column.codes != MISSING
+            if size * max(column.n_values, 1) >= 2**63:
+                distinct, rows = np.unique(rows, return_inverse=True)
+                size = len(distinct)
+            rows = rows * column.n_values + column.codes
+            size *= max(column.n_values, 1)
+        rows = rows[complete]
+        rows.sort()
+        return not bool((rows[1:] == rows[:-1]).any())
+
+
+def places_in(column: Column, key: Column) -> Codes:
+    """For each value of a column its position among the values of a key, ``MISSING`` where it has none."""
+    values, known = column.values, key.values
+    if column.domain is not key.domain:
+        places = {text: place for place, text in enumerate(key.texts)}
+        return np.array([places.get(text, MISSING) for text in column.texts], dtype=np.int32)
+    if not len(known):
+        return np.full(len(values), MISSING, dtype=np.int32)
+    found = np.minimum(np.searchsorted(known, values), len(known) - 1)
+    return np.where(known[found] == values, found, MISSING).astype(np.int32)
+
 
 @dataclass(frozen=True, slots=True)
 class ForeignKey:
@@ -90,6 +148,14 @@ class ForeignKey:
     columns: tuple[str, ...]
     table: str
     references: tuple[str, ...]
+
+
+class Catalogued(NamedTuple):
+    """A table that a catalogue names: its schema and name there, and its keys."""
+
+    path: tuple[str, ...]
+    key: tuple[str, ...] = ()
+    foreign_keys: tuple[ForeignKey, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,0 +1,280 @@
+"""Tables that stay where they are give the model and the predictions of tables that are loaded."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Callable, Sequence
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import pytest
+
+from every_engine import ENGINES
+from hornbeam.cli import main
+
+USERS = 60
+TYPES = {
+    "users": "id INTEGER, premium INTEGER, age INTEGER, city VARCHAR, born DATE, mark BOOLEAN",
+    "movies": "id INTEGER, genre VARCHAR, length DOUBLE, sequel_of INTEGER",
+    "ratings": "user_id INTEGER, movie_id INTEGER, stars INTEGER, seen DATE",
+}
+SCHEMA = """
+[users]
+key = "id"
+[movies]
+key = "id"
+links = { sequel_of = "movies" }
+[ratings]
+links = { user_id = "users", movie_id = "movies" }
+time = "seen"
+"""
+Run = Callable[..., tuple[int, str, str]]
+
+
+def rows() -> dict[str, list[tuple[object, ...]]]:
+    """A small shop: gaps, empty text, quotes, numbers, dates, a link of a table to itself."""
+    random = np.random.default_rng(5)
+    cities = ("Bonn", "", "O'Hara", 'say "hi"', "naïve", None)
+    users: list[tuple[object, ...]] = []
+    for key in range(1, USERS + 1):
+        age = None if key % 7 == 0 else int(random.integers(18, 80))
+        born = None if key % 5 == 0 else f"19{70 + key % 30}-0{1 + key % 9}-1{key % 10}"
+        city = cities[int(random.integers(6))]
+        users.append((key, int(random.random() < 0.4), age, city, born, (None, True, False)[key % 3]))
+    genres = ("drama", "comedy", "war")
+    movies = [
+        (key, genres[key % 3], 60 + 1.5 * key, key - 1 if key % 4 == 2 else None) for key in range(1, 21)
+    ]
+    pairs = sorted({(int(a), int(b)) for a, b in random.integers(1, (USERS + 1, 21), (350, 2))})
+    ratings = [
+        (
+            user,
+            movie,
+            int(random.integers(1, 6)),
+            f"2024-0{1 + int(random.integers(9))}-15" if user % 9 else None,
+        )
+        for user, movie in pairs
+    ]
+    return {"users": users, "movies": list(movies), "ratings": list(ratings)}
+
+
+def names_of(table: str) -> list[str]:
+    return [word.split()[0] for word in TYPES[table].split(", ")]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The tables as CSV, Parquet and a DuckDB file, with a schema and a file of examples."""
+    found = tmp_path_factory.mktemp("shop")
+    with duckdb.connect(str(found / "shop.duckdb")) as own:
+        for name, some in rows().items():
+            for kind in ("csv", "parquet"):
+                (found / kind).mkdir(exist_ok=True)
+                (found / kind / "schema.toml").write_text(SCHEMA)
+            with (found / "csv" / f"{name}.csv").open("w", newline="") as file:
+                writer = csv.writer(file)
+                writer.writerow(names_of(name))
+                writer.writerows([["" if value is None else value for value in row] for row in some])
+            own.execute(f"CREATE TABLE {name} ({TYPES[name]})")
+            marks = ", ".join("?" * len(some[0]))
+            own.executemany(f"INSERT INTO {name} VALUES ({marks})", some)
+            own.execute(f"COPY {name} TO '{found / 'parquet' / name}.parquet'")
+    (found / "schema.toml").write_text(SCHEMA)
+    with (found / "asked.csv").open("w") as file:
+        file.write("id,label,cutoff\n")
+        for key in range(1, USERS + 1):
+            file.write(f"{key},{int(key % 3 == 0)},2024-0{1 + key % 9}-15\n")
+        file.write("7,0,\n")
+    return found
+
+
+@cache
+def in_postgres(folder: Path) -> str:
+    import psycopg
+
+    import servers
+
+    server = servers.postgres()
+    with psycopg.connect(server, autocommit=True) as own, own.cursor() as cursor:
+        cursor.execute("DROP DATABASE IF EXISTS shop")
+        cursor.execute("CREATE DATABASE shop")
+    shop = server.replace("dbname=postgres", "dbname=shop")
+    with psycopg.connect(shop, autocommit=True) as own, own.cursor() as cursor:
+        for name, some in rows().items():
+            types = TYPES[name].replace("DOUBLE", "DOUBLE PRECISION")
+            cursor.execute(f"CREATE TABLE {name} ({types})".encode())
+            marks = ", ".join(["%s"] * len(some[0]))
+            cursor.executemany(f"INSERT INTO {name} VALUES ({marks})".encode(), some)
+    return shop
+
+
+PLACES: dict[str, tuple[str, Callable[[Path], str]]] = {
+    "csv": ("duckdb", lambda folder: str(folder / "csv")),
+    "parquet": ("duckdb", lambda folder: str(folder / "parquet")),
+    "duckdb": ("duckdb", lambda folder: str(folder / "shop.duckdb")),
+    "postgres": ("postgres", in_postgres),
+    "spark": ("spark", lambda folder: str(folder / "parquet")),
+}
+TARGETS = {
+    "a flag": ["--target", "users.premium"],
+    "cut-offs": ["--target", "churned(users)", "--examples", "ASKED"],
+    "a value": ["--target", "movies.genre=war"],
+    "classes": ["--target", "movies.genre"],
+    "links": ["--target", "ratings", "--negatives", "2"],
+}
+SHORT = ["--steps", "1", "--max-literals", "2", "--thresholds", "3", "--beam-width", "3"]
+SHORTER = ["--steps", "1", "--max-literals", "1", "--thresholds", "2"]
+"""For Spark, which takes its time for each of many small tables."""
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Run:
+    def call(*words: object) -> tuple[int, str, str]:
+        with pytest.raises(SystemExit) as stopped:
+            main([str(word) for word in words])
+        said = capsys.readouterr()
+        assert isinstance(stopped.value.code, int)
+        return stopped.value.code, said.out, said.err
+
+    return call
+
+
+@pytest.fixture(scope="module")
+def in_memory(folder: Path) -> Callable[[str, Sequence[str]], list[bytes]]:
+    """Models and predictions of loaded tables, made once."""
+
+    @cache
+    def of(what: str, *options: str) -> list[bytes]:
+        return _learned(folder, what, str(folder / "csv"), "memory", f"memory {what}", options)
+
+    return lambda what, options: of(what, *options)
+
+
+def _learned(
+    folder: Path, what: str, data: str, engine: str, name: str, options: Sequence[str]
+) -> list[bytes]:
+    words = [str(folder / "asked.csv") if word == "ASKED" else word for word in TARGETS[what]]
+    given = ["--engine", engine, "--schema", str(folder / "schema.toml")]
+    files = [folder / f"{name}.json", folder / f"{name}.csv"]
+    examples = words[2:4] if words[2:3] == ["--examples"] else []
+    for call in (
+        ["fit", data, *words, *options, *given, "--model", str(files[0])],
+        ["predict", data, "--model", str(files[0]), *given, *examples, "--out", str(files[1])],
+    ):
+        with pytest.raises(SystemExit) as stopped:
+            main(call)
+        assert stopped.value.code == 0, call
+    table = files[1].read_bytes().splitlines()
+    return [files[0].read_bytes(), table[0], *sorted(table[1:])]
+
+
+CASES = {
+    # Every target once, every place with and without cut-offs: each run takes its time on these systems.
+    "csv": ("a flag", "cut-offs", "a value", "classes", "links"),
+    "parquet": ("cut-offs",),
+    "duckdb": ("links",),
+    "postgres": ("a flag", "cut-offs"),
+    "spark": ("cut-offs",),
+}
+
+
+def cases() -> list[tuple[str, str]]:
+    return [(place, what) for place in CASES if PLACES[place][0] in ENGINES for what in CASES[place]]
+
+
+@pytest.mark.parametrize(("place", "what"), cases())
+def test_the_same_model_and_predictions_as_from_loaded_tables(
+    place: str, what: str, folder: Path, in_memory: Callable[[str, Sequence[str]], list[bytes]]
+) -> None:
+    engine, opened = PLACES[place]
+    options = SHORTER if engine == "spark" else SHORT
+    found = _learned(folder, what, opened(folder), engine, f"{place} {what}", options)
+    assert found == in_memory(what, options)
+
+
+def test_facts_are_never_loaded(folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def never(*words: object, **more: object) -> None:
+        raise AssertionError("facts were loaded")
+
+    monkeypatch.setattr(import_module("hornbeam.database"), "build", never)
+    monkeypatch.setattr(import_module("hornbeam.load.relational"), "build", never)
+    status, out, _ = run("fit", folder / "parquet", "--target", "users.premium", "--engine", "duckdb", *SHORT)
+    assert status == 0 and "premium(A)" in out
+
+
+def test_what_the_tables_are_is_inferred_in_place_as_it_is_when_they_are_loaded(
+    folder: Path, run: Run, tmp_path: Path
+) -> None:
+    for name in TYPES:
+        (tmp_path / f"{name}.csv").write_bytes((folder / "csv" / f"{name}.csv").read_bytes())
+    results = [
+        run("fit", tmp_path, "--target", "users.premium", "--engine", engine, *SHORT)
+        for engine in ("memory", "duckdb")
+    ]
+    assert results[0] == results[1]
+    assert "keys and links were inferred" in results[0][2]
+
+
+# --- what is refused -------------------------------------------------------------------------
+
+
+REFUSALS = {
+    "rows": (
+        {"a.csv": "who,what\n1,x\n1,x\n", "users.csv": "id,y\n1,0\n2,1\n"},
+        '[a]\nlinks = { who = "users" }\n',
+        'the rows of table "a" have no key and repeat each other',
+    ),
+    "decimals": (
+        {"a.csv": "id,y\n1.5,0\n2.5,1\n", "users.csv": "id,y\n1,0\n2,1\n"},
+        '[a]\nkey = "id"\n',
+        'column "id" of table "a" is a key of numbers with decimals',
+    ),
+    "words": (
+        {"users.csv": "id,y,z\n1,0,yes\n2,1,no\n"},
+        '[users]\nroles = { z = "flag" }\n',
+        'column "z" of table "users" is stated to be a flag, but does not hold 0 and 1',
+    ),
+    "encoding": (
+        {"users.csv": "id,y\n1,0\n2,1\n"},
+        '[users]\nencoding = "latin-1"\n',
+        "DuckDB counts UTF-8 text in place",
+    ),
+    "keys": (
+        {"users.csv": "id,y\n1,0\n1,1\n"},
+        '[users]\nkey = "id"\n',
+        'key "id": 1 value stands in more than one row (first: 1)',
+    ),
+    "links": (
+        {"a.csv": "id,who\n1,5\n", "users.csv": "id,y\n1,0\n2,1\n"},
+        '[a]\nlinks = { who = "users" }\n',
+        '1 key in 1 row not in "users" (first: 5)',
+    ),
+}
+
+
+@pytest.mark.parametrize("what", REFUSALS)
+def test_what_cannot_be_done_in_place_is_one_sentence(what: str, run: Run, tmp_path: Path) -> None:
+    files, schema, sentence = REFUSALS[what]
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    (tmp_path / "schema.toml").write_text(schema)
+    status, _, said = run("fit", tmp_path, "--target", "users.y", "--engine", "duckdb")
+    assert status == 2 and sentence in said and len(said.strip().splitlines()) == 1
+
+
+def test_options_that_an_engine_has_no_use_for_are_refused(folder: Path, run: Run) -> None:
+    words = ("fit", folder / "csv", "--target", "users.premium")
+    for option in ("--scratch", "--master"):
+        status, _, said = run(*words, option, "x")
+        assert status == 2 and re.search(f'{option[2:]} is refused: engine "memory" has no use for it', said)
+
+
+def test_explaining_loads_the_tables(folder: Path, run: Run, tmp_path: Path) -> None:
+    data, model = folder / "parquet", tmp_path / "m.json"
+    run("fit", data, "--target", "users.premium", "--engine", "duckdb", *SHORT, "--model", model)
+    status, out, _ = run("explain", data, "--model", model, "--example", "premium(3)", "--engine", "duckdb")
+    assert status == 0 and "premium(3)" in out

@@ -367,10 +367,16 @@ def check_labels(labels: Labels, target: str) -> None:
             )
 
 
-def language_for(database: Database, target: str, negation: bool, n_thresholds: int) -> Language:
-    """What a search for clauses of the target may say; where it can say nothing, an error."""
+def language_for(
+    database: Database, target: str, negation: bool, n_thresholds: int, keys: Codes | None = None
+) -> Language:
+    """What a search for clauses of the target may say; where it can say nothing, an error.
+
+    What happened after the last cut-off of the keys to learn from has no say in where thresholds are.
+    """
     head = head_atom(target, database.schema.arity(target))
-    thresholds = database.thresholds(target, n_thresholds)
+    until = math.inf if keys is None else database.last_cutoff(target, keys)
+    thresholds = database.thresholds(target, n_thresholds, until)
     language = Language(head, database.schema, database.modes, database.constants, negation, thresholds)
     if next(additions(language.empty(), language), None) is None:
         raise SchemaError(
@@ -391,7 +397,7 @@ def prior_of(labels: Labels, prior: float | str) -> float:
 def _problem(
     engine: Engine, target: str, keys: Codes, labels: Labels, options: BoostOptions, way: Way
 ) -> Problem:
-    language = language_for(engine.database, target, options.negation, options.n_thresholds)
+    language = language_for(engine.database, target, options.negation, options.n_thresholds, keys)
     prior = prior_of(labels, options.prior)
     session = engine.session(keys, logarithm=way.feature == LOG)
     return Problem(session, memoised(language), language.empty(), labels, prior, options, way)

@@ -218,13 +218,22 @@ class Database:
                     found[place] = tuple(sorted(self.population(arg.type).decode(codes)))
         return MappingProxyType(found)
 
-    def thresholds(self, target: str, number: int) -> Thresholds:
+    def last_cutoff(self, target: str, keys: Codes) -> float:
+        """The last cut-off that some rows of keys have: no fact after it exists for any of them."""
+        cutoffs = self.cutoffs_of(target, keys)
+        return np.inf if cutoffs is None else float(cutoffs.max(initial=-np.inf))
+
+    def thresholds(self, target: str, number: int, until: float = np.inf) -> Thresholds:
         """For each numeric argument of a mode or of the target, thresholds at quantiles of its values.
 
-        At most so many; of each (predicate, argument) once, whatever the body: discretised once.
+        At most so many; of each (predicate, argument) once, whatever the body: discretised once. Facts
+        after the time ``until`` have no say.
         """
         found: dict[tuple[str, int], tuple[Value, ...]] = {}
         columns = {mode.predicate: self.relation(mode.predicate).columns for mode in self.modes}
+        for predicate, times in self.times.items():
+            if predicate in columns and until < np.inf:
+                columns[predicate] = tuple(column[times <= until] for column in columns[predicate])
         if target in self.example_sets:
             columns[target] = tuple(self.example_sets[target].keys.T)
         for predicate, codes in columns.items():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from math import inf
+from pathlib import Path
 
 import duckdb
 import pytest
@@ -14,13 +15,17 @@ from sqlglot import exp
 from every_engine import ENGINES
 from hornbeam.cli import main
 from hornbeam.database import Database, build
+from hornbeam.engines.duckdb import DuckDBConnection
 from hornbeam.engines.memory import MemoryEngine
+from hornbeam.engines.sql import SqlTable
+from hornbeam.engines.sql_database import placed_database
+from hornbeam.engines.sql_tables import TableSource
 from hornbeam.errors import OptionError
 from hornbeam.model import COUNT, LOG, Model, WeightedClause
 from hornbeam.model_json import save_model
 from hornbeam.numeric import read_times
 from hornbeam.schema import DATE, NUMBER, Schema
-from hornbeam.syntax import parse_clause
+from hornbeam.syntax import parse_clause, parse_mode
 
 SCHEMA = Schema(
     {
@@ -205,3 +210,29 @@ def test_the_command_takes_cut_offs_times_and_flags(tmp_path, capsys) -> None:
         main(["sql", "--model", str(file), *words])
     assert stopped.value.code == 0
     assert capsys.readouterr().out == model(DATE).sql("duckdb", TABLES, ASKED)
+
+
+@pytest.mark.parametrize("kind", [NUMBER, DATE])
+def test_thresholds_in_place_heed_the_last_cut_off(kind: str, tmp_path: Path) -> None:
+    """As those in memory do: what was measured after it has no say."""
+    schema = Schema({"churns": ("person",), "paid": ("person", "price")}, {"price": "number"})
+    modes = [parse_mode("paid(+person,`price).")]
+    rows = [(f"p{number}", 10.0 * number, number) for number in range(1, 9)]
+    facts = {"paid": [[row[0] for row in rows], [f"{row[1]:g}" for row in rows]]}
+    times = {"paid": [time(row[2], kind) for row in rows]}
+    held = build(schema, modes, facts, {"churns": ([["p1"]], [1])}, times=times)
+    with duckdb.connect(str(tmp_path / "facts.duckdb")) as made:
+        made.execute(
+            f"CREATE TABLE paid (who VARCHAR, price DOUBLE, day {'DATE' if kind == DATE else 'DOUBLE'})"
+        )
+        made.executemany("INSERT INTO paid VALUES (?, ?, ?)", [(w, p, text(d, kind)) for w, p, d in rows])
+    connection = DuckDBConnection(10**9)
+    connection.attach(tmp_path / "facts.duckdb", "facts")
+    tables = {"paid": SqlTable(("facts", "paid"), ("who", "price"), None, "day")}
+    placed = placed_database(TableSource(connection, schema, tables, times=kind), modes, None)
+    for last in (3, 5, 8):
+        until = time(last, kind)
+        expected = {("paid", 1): tuple(10.0 * number for number in range(2, last + 1))}
+        assert dict(held.thresholds("churns", 16, until)) == expected
+        assert dict(placed.thresholds("churns", 16, until)) == expected
+    connection.close()

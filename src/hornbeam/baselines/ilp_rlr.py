@@ -161,7 +161,7 @@ def fit(
     options = options or ILPOptions()
     database = engine.database
     check_labels(labels, target)
-    language = language_for(database, target, False, options.n_thresholds)
+    language = language_for(database, target, False, options.n_thresholds, keys)
     kept = sampled(database, target, keys, labels, options.neg_pos_ratio, options.seed)
     problem = _problem(engine, language, keys[kept], labels[kept], options)
     nothing = State(problem.positive)

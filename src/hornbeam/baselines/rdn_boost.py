@@ -200,7 +200,7 @@ def fit(
 
 def _problem(engine: Engine, keys: Codes, labels: Labels, target: str, options: RDNOptions) -> Problem:
     database = engine.database
-    language = language_for(database, target, options.negation, options.n_thresholds)
+    language = language_for(database, target, options.negation, options.n_thresholds, keys)
     ratio, seed = options.neg_pos_ratio, options.seed
     if options.redraw:
         draws = redrawn(database, target, keys, labels, ratio, seed, options.n_steps)

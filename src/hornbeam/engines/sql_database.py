@@ -128,7 +128,7 @@ class TableDatabase(Database):
         }
         return MappingProxyType(found)
 
-    def thresholds(self, target: str, number: int) -> Thresholds:
+    def thresholds(self, target: str, number: int, until: float = np.inf) -> Thresholds:
         found: dict[tuple[str, int], tuple[Value, ...]] = {}
         for predicate in dict.fromkeys([*(mode.predicate for mode in self.modes), target]):
             for position, type_name in enumerate(self.schema.types_of(predicate)):
@@ -137,7 +137,7 @@ class TableDatabase(Database):
                     continue
                 values: tuple[Value, ...] = ()
                 if predicate != target:
-                    values = self.placed.thresholds(predicate, position, number)
+                    values = self.placed.thresholds(predicate, position, number, until)
                 elif target in self.example_sets:
                     names = self.population(type_name).decode(self.example_sets[target].keys[:, position])
                     values = quantiles(numbers_of(names, kind, type_name), number, kind)

@@ -180,12 +180,19 @@ class TableSource:
         rows = self._run(exp.select(value).distinct().from_(aliased(relation.item, "f")))
         return tuple(sorted(key_text(name) for (name,) in rows))
 
-    def thresholds(self, predicate: str, position: int, number: int) -> tuple[Value, ...]:
-        """What ``numeric.quantiles`` gives of the values at a numeric argument."""
+    def thresholds(
+        self, predicate: str, position: int, number: int, until: float = np.inf
+    ) -> tuple[Value, ...]:
+        """What ``numeric.quantiles`` gives of the values at a numeric argument in facts up to some time."""
         relation = self.relation(predicate)
         kind = self._schema.numeric[self._schema.types_of(predicate)[position]]
         value = exp.alias_(numeric(relation.column(position, "f"), kind == DATE), "v")
-        values = exp.select(value).from_(aliased(relation.item, "f")).subquery("f")
+        facts = exp.select(value).from_(aliased(relation.item, "f"))
+        if until < np.inf and relation.time is not None:
+            facts = facts.where(
+                self.exists(relation.since("f"), cutoff_value(self._cutoff_text(until), self.times))
+            )
+        values = facts.subquery("f")
         count = exp.alias_(exp.Count(this=exp.Star()), "n")
         counts = exp.select(own_column("v"), count).from_(values).group_by(own_column("v"))
         if self.sizes(predicate, position).distinct <= MOST_FETCHED:

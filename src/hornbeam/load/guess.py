@@ -41,7 +41,7 @@ def guess_key(table: Table, tables: Sequence[str] = ()) -> str | None:
         if _named_like_key(column.name, table.name):
             named.append(column.name)
         elif position == 0 and (column.name not in links or len(links) == 1):
-            is_like_one = column.domain is Domain.TEXT or _plain(column.name).endswith(_KEY_ENDINGS)
+            is_like_one = column.domain is Domain.TEXT or _last_word(column.name) in _KEY_ENDINGS
             first = column.name if is_like_one else None
     return named[0] if named else first
 
@@ -103,7 +103,7 @@ def _candidates(
             unnamed.append((inside / key_column.n_values, other))
     if len(unnamed) == 1 and not own_key:
         cover, other = unnamed[0]
-        like_a_key = _plain(column.name).endswith(("id", "key"))
+        like_a_key = _last_word(column.name) in ("id", "key", "uuid")
         by_numbers = (
             column.n_values >= _FEW and cover >= _ENOUGH and _is_sparse(tables[other].columns[keys[other]])
         )
@@ -150,6 +150,16 @@ def _plain(name: str) -> str:
     return re.sub(r"[\W_]+", "", name.lower())
 
 
+def _last_word(name: str) -> str:
+    """The last word of a name.
+
+    >>> [_last_word(name) for name in ("user_id", "userId", "UserID", "paid", "ID")]
+    ['id', 'id', 'id', 'paid', 'id']
+    """
+    words = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[^\W_A-Z\d]+|\d+", name)
+    return words[-1].lower() if words else ""
+
+
 def guess_role(column: Column, size: int) -> Role:
     """What a column that is neither key nor link is for."""
     if not column.n_values or is_constant(column, size):
@@ -157,7 +167,7 @@ def guess_role(column: Column, size: int) -> Role:
     if is_flag(column):
         return Role.FLAG
     if column.domain is Domain.NUMBER:
-        if column.is_whole and _plain(column.name).endswith(("id", "uuid")):
+        if column.is_whole and _last_word(column.name) in ("id", "uuid"):
             return Role.UNUSED if is_nearly_unique(column, size) else Role.CATEGORY
         return Role.NUMBER
     if column.domain is Domain.TEXT:

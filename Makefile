@@ -18,7 +18,7 @@ export OMP_NUM_THREADS := 1
 export PYTHONNOUSERSITE := 1
 unexport PYTHONPATH PYTHONHOME
 
-.PHONY: help setup demo docs reference test lint test-long fuzz bench bench-counting bench-learning bench-loading bench-tables bench-report reproduce format pins clean
+.PHONY: help setup demo docs picture reference test lint test-long fuzz bench bench-counting bench-learning bench-loading bench-tables bench-report reproduce format pins clean
 
 help:
 	@echo 'make demo            learn from a generated world, score, explain'
@@ -50,6 +50,10 @@ demo: $(STAMP)
 docs: $(STAMP)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	@echo 'open build/site/index.html, or with search: python3 -m http.server -d build/site'
+
+# What README.md shows of a report; needs Chromium.
+picture: $(STAMP)
+	$(BIN)/python tools/picture.py
 
 reference: $(STAMP)
 	$(BIN)/python tools/reference.py

@@ -172,11 +172,10 @@ def flattening() -> str:
         [line["system"], *(_scores_and_cpu(*each) for each in zip(line["scores"], line["cpu"], strict=True))]
         for line in found["rows"]
     ]
-    if (RESULTS / "tables_quality.json").exists():
-        folds = [fold["default"] for fold in _results("tables_quality")["folds"]]
-        ours = [mean(fold[name] for fold in folds) for name in ("auc_roc", "auc_pr")]
-        cpu = sum(fold["fit_cpu"] for fold in folds)
-        rows.append(["hornbeam, default options (means over folds)", _scores_and_cpu(ours, cpu), "-"])
+    if (RESULTS / "flattening.json").exists():
+        ours = _results("flattening")["scores"].values()
+        cells = [_scores_and_cpu((line["auc_roc"], line["auc_pr"]), line["fit_cpu"]) for line in ours]
+        rows.append(["**hornbeam**, default options", *cells])
     return _table(["AUC-ROC / AUC-PR (CPU)", *found["data"]], rows)
 
 

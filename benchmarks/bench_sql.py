@@ -1,6 +1,6 @@
-"""What counting in SQL costs: next to the naive join, next to counting in memory, out of core, on Spark.
+"""What counting in SQL costs: next to the naive join, next to counting in memory, on Spark.
 
-    python benchmarks/bench_sql.py [--quick] [--repeats 5] [--only joins candidates core spark]
+    python benchmarks/bench_sql.py [--quick] [--repeats 5] [--only joins candidates spark]
 
 Writes results/sql.json and the table in README.md. A part that is not run keeps its last figures.
 """
@@ -15,7 +15,6 @@ import tempfile
 import threading
 from collections.abc import Sequence
 from functools import partial
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import duckdb
@@ -24,24 +23,23 @@ import numpy.typing as npt
 
 import measure
 import worlds
-from hornbeam.boost import fit, language_for
+from hornbeam.boost import language_for
 from hornbeam.clauses import Clause
 from hornbeam.engines.contract import Counts, Engine
-from hornbeam.engines.duckdb import DuckDBConnection, DuckDBEngine
+from hornbeam.engines.duckdb import DuckDBEngine
 from hornbeam.engines.memory import MemoryEngine
 from hornbeam.engines.sql import SqlTable
 from hornbeam.engines.sql_database import ExampleTable, in_place
-from hornbeam.options import FitOptions
 from hornbeam.refine import refinements
 from hornbeam.syntax import parse_clause
 from measure import say, seconds, table, times
 from worlds import World
 
-PARTS = ("joins", "candidates", "core", "spark")
+PARTS = ("joins", "candidates", "spark")
 LIMIT = 120.0
 """Seconds after which a naive join is given up."""
-CORE_FACTS = 20_000_000
-CORE_MEMORY = 1_000_000_000
+SPARK_CANDIDATES = 80
+"""So many of a level are counted together on Spark, and an eighth of them one by one."""
 
 
 class Body(NamedTuple):
@@ -122,8 +120,8 @@ def _joins(arguments: argparse.Namespace) -> list[dict[str, Any]]:
         bodies = BODIES[: 4 if edges > 1_000_000 else 5]
         repeats = 2 if edges > 1_000_000 else arguments.repeats
         found += _compare(worlds.friendships(persons, edges), bodies, repeats)
-    rows = 100_000 if arguments.quick else 1_000_000
-    found += _compare(worlds.publications(rows, rows // 10, rows // 5), [PAIRS], arguments.repeats)
+    for rows in (100_000, 1_000_000):
+        found += _compare(worlds.publications(rows, rows // 10, rows // 5), [PAIRS], arguments.repeats)
     return found
 
 
@@ -248,17 +246,18 @@ def _sums(made: type[Engine], world: World, batches: Sequence[Sequence[Clause]])
     return work
 
 
-# --- core: more facts than memory ---------------------------------------------------------------------
+# --- Spark --------------------------------------------------------------------------------------------
 
 
-def _core(arguments: argparse.Namespace) -> dict[str, Any]:
-    facts = 1_000_000 if arguments.quick else CORE_FACTS
-    with tempfile.TemporaryDirectory() as folder:
-        say(f"  {facts:,} facts as Parquet")
-        made = _child("make", folder, str(facts))
-        say("  fit")
-        run = _child("fit", folder, str(CORE_MEMORY))
-    return {"facts": made["facts"], "memory": CORE_MEMORY, **run}
+def _spark(arguments: argparse.Namespace) -> list[dict[str, Any]]:
+    found = []
+    for facts in (100_000,) if arguments.quick else (1_000_000, 10_000_000):
+        with tempfile.TemporaryDirectory() as folder:
+            made = _child("make", folder, str(facts))
+            for way in ("together", "one by one"):
+                say(f"  Spark, {facts:,} facts, {way}")
+                found.append({"facts": made["facts"], "way": way, **_child("spark", folder, way)})
+    return found
 
 
 def _make(folder: str, facts: str) -> dict[str, Any]:
@@ -275,44 +274,6 @@ def _make(folder: str, facts: str) -> dict[str, Any]:
         connection.register("given", {"id": keys, "label": (keys * 7919 % 3 == 0).astype(np.int32)})
         connection.execute(f"COPY (SELECT * FROM given) TO '{folder}/examples.parquet'")
     return {"facts": world.facts()}
-
-
-def _fit(folder: str, memory: str) -> dict[str, Any]:
-    """Learn from Parquet files in place, within so much memory."""
-    empty = worlds.friendships(10, 20).database
-    connection = DuckDBConnection(int(memory), Path(folder))
-    tables = {
-        name: SqlTable((f"{folder}/{name}.parquet",), tuple(f"c{i}" for i in range(arity)))
-        for name, arity in (("friends", 2), ("smokes", 1), ("lives", 2))
-    }
-    modes = [mode for mode in empty.modes if mode.predicate in ("cancer", "friends", "smokes")]
-    examples = ExampleTable((f"{folder}/examples.parquet",), ("id",), "label")
-
-    def work() -> int:
-        database = in_place(connection, empty.schema, modes, tables, "cancer", examples)
-        given = database.examples_of("cancer")
-        engine = DuckDBEngine(database, int(memory))
-        options = FitOptions(n_steps=2, max_literals=3, neg_pos_ratio=None, feature="count")
-        history = fit(engine, given.keys, given.labels, "cancer", options).history
-        return sum(step.counted for step in history.steps)
-
-    timing, counted = measure.best_of(1, work)
-    connection.close()
-    return {"cpu": timing.cpu, "wall": timing.wall, "peak": measure.peak_bytes(), "counted": counted}
-
-
-# --- Spark --------------------------------------------------------------------------------------------
-
-
-def _spark(arguments: argparse.Namespace) -> list[dict[str, Any]]:
-    found = []
-    for facts in (100_000,) if arguments.quick else (1_000_000, 10_000_000):
-        with tempfile.TemporaryDirectory() as folder:
-            made = _child("make", folder, str(facts))
-            for way in ("together", "one by one"):
-                say(f"  Spark, {facts:,} facts, {way}")
-                found.append({"facts": made["facts"], "way": way, **_child("spark", folder, way)})
-    return found
 
 
 def _on_spark(folder: str, way: str) -> dict[str, Any]:
@@ -333,8 +294,9 @@ def _on_spark(folder: str, way: str) -> dict[str, Any]:
     keys = database.examples_of("cancer").keys
     world = World("", database, keys)
     clauses = _level(world)
+    clauses = clauses[:: max(1, len(clauses) // SPARK_CANDIDATES)][:SPARK_CANDIDATES]
     if way != "together":
-        clauses = clauses[:: max(1, len(clauses) // 10)]
+        clauses = clauses[::8]
     work = _sums(SparkEngine, world, [clauses] if way == "together" else [[clause] for clause in clauses])
     before = sum(java.cpu_times()[:2])
     timing, _ = measure.best_of(1, work)
@@ -343,7 +305,7 @@ def _on_spark(folder: str, way: str) -> dict[str, Any]:
     return {"candidates": len(clauses), "cpu": spent, "wall": timing.wall}
 
 
-CHILDREN = {"make": _make, "fit": _fit, "spark": _on_spark}
+CHILDREN = {"make": _make, "spark": _on_spark}
 
 
 def _child(name: str, *words: str) -> dict[str, Any]:
@@ -377,14 +339,6 @@ def _report(results: dict[str, Any]) -> str:
         ]
         header = ["engine", "world", "candidates", "per CPU-s together", "per CPU-s one by one"]
         parts.append("**The candidates of one level**, sums of each:\n\n" + table(header, rows))
-    core = results.get("core")
-    if core:
-        parts.append(
-            f"**Out of core**: a fit of two steps, up to three literals, over {core['facts']:,} facts in "
-            f"Parquet files, DuckDB limited to {core['memory'] / 1e9:g} GB: {core['counted']:,} candidates "
-            f"counted in {seconds(core['cpu'])} CPU, {seconds(core['wall'])} wall; the whole process never "
-            f"had more than {core['peak'] / 1e9:.2f} GB."
-        )
     if results.get("spark"):
         rows = [
             [

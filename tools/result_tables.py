@@ -120,6 +120,45 @@ def sql() -> str:
     return _table(["body", "world", "duckdb engine", "plain join / duckdb", "duckdb / memory"], rows, texts=2)
 
 
+def out_of_core() -> str:
+    """A whole fit over Parquet files, DuckDB limited to some memory."""
+    found = _results("out_of_core")
+    rows = [
+        [
+            f"{run['facts']:,}",
+            f"{run['engine']}, {found['limit']}" if run["engine"] == "duckdb" else f"{run['engine']}, loaded",
+            f"{run['counted']:,}",
+            _seconds(run["cpu"]),
+            _seconds(run["wall"]),
+            f"{run['peak'] / 1e9:.2f} GB",
+            f"{run['cpu'] / run['facts'] * 1e6:.2f} us",
+        ]
+        for run in found["runs"]
+    ]
+    header = ["facts", "engine", "candidates counted", "CPU", "wall", "peak memory", "CPU per fact"]
+    return _table(header, rows, texts=2)
+
+
+def spark() -> str:
+    """Sums of the candidates of one level, on Spark."""
+    lines = _results("sql").get("spark")
+    if not lines:
+        return "*Not measured yet.*"
+    rows = [
+        [
+            f"{line['facts']:,}",
+            line["way"],
+            str(line["candidates"]),
+            _seconds(line["cpu"]),
+            f"{line['candidates'] / line['cpu']:.2f}",
+            f"{line['cpu'] / line['candidates'] / line['facts'] * 1e9:.0f} ns",
+        ]
+        for line in lines
+    ]
+    header = ["facts", "candidates", "number", "CPU", "candidates per CPU-s", "CPU per candidate and fact"]
+    return _table(header, rows, texts=2)
+
+
 def loading() -> str:
     """CPU of reading files."""
     rows = [
@@ -219,6 +258,8 @@ _TABLES: Mapping[str, Table] = {
     "learning": learning,
     "counting": counting,
     "sql": sql,
+    "out of core": out_of_core,
+    "spark": spark,
     "loading": loading,
     "learners": learners,
     "learning against jars": learning_against_jars,

@@ -26,10 +26,12 @@ _SHOWN = 3
 
 
 class ColumnCounts(NamedTuple):
-    """A column in numbers: how many different values it has, how many rows have none, and its extremes."""
+    """A column in numbers: how many different values it has, how many rows have none, and more."""
 
     n_values: int
     n_missing: int
+    most_rows: int = 0
+    """in how many rows the most frequent value stands"""
     least: Any = None
     """of whole numbers"""
     most: Any = None
@@ -60,16 +62,23 @@ class TableQuestions:
         value = own_column("v", "c")
         missing = exp.Is(this=value, expression=exp.null())
         absent = exp.Case(ifs=[exp.If(this=missing, true=own_column("n", "c"))], default=integer(0))
-        wanted: list[exp.Expr] = [exp.Count(this=value.copy()), exp.Sum(this=absent)]
+        there = exp.Case(ifs=[exp.If(this=missing.copy(), true=integer(0))], default=own_column("n", "c"))
+        wanted: list[exp.Expr] = [
+            exp.Count(this=value.copy()),
+            exp.Sum(this=absent),
+            exp.Max(this=there),
+        ]
         if self.kinds[name] == WHOLE:
             wanted += [exp.Min(this=value.copy()), exp.Max(this=value.copy())]
-        ((n_values, n_missing, *extremes),) = self._run(exp.select(*wanted).from_(self._grouped([name], "c")))
-        return ColumnCounts(int(n_values), int(n_missing or 0), *extremes)
+        ((n_values, n_missing, most_rows, *extremes),) = self._run(
+            exp.select(*wanted).from_(self._grouped(name, "c"))
+        )
+        return ColumnCounts(int(n_values), int(n_missing or 0), int(most_rows or 0), *extremes)
 
     def repeated(self, name: str) -> tuple[int, list[object]]:
         """How many values stand in more than one row, and the first of them."""
         again = exp.GT(this=own_column("n", "c"), expression=integer(1))
-        found = exp.select(own_column("v", "c")).from_(self._grouped([name], "c"))
+        found = exp.select(own_column("v", "c")).from_(self._grouped(name, "c"))
         found = found.where(again, self._known("c"))
         (number,) = self._run(exp.select(exp.Count(this=exp.Star())).from_(found.subquery("r")))[0]
         return int(number), [value for (value,) in self._run(found.order_by("v").limit(_SHOWN))]
@@ -77,7 +86,7 @@ class TableQuestions:
     def lost(self, name: str, other: TableQuestions, key: str) -> tuple[int, int, list[object]]:
         """Of values that are no keys of another table: how many, in how many rows, and the first."""
         keys = exp.select(exp.alias_(other._value(key), "k")).distinct().from_(other._item())
-        lost = exp.select(own_column("v", "c"), own_column("n", "c")).from_(self._grouped([name], "c"))
+        lost = exp.select(own_column("v", "c"), own_column("n", "c")).from_(self._grouped(name, "c"))
         same = exp.EQ(this=own_column("v", "c"), expression=own_column("k", "o"))
         lost = lost.join(keys.subquery("o"), on=same, join_type="LEFT")
         lost = lost.where(self._known("c"), exp.Is(this=own_column("k", "o"), expression=exp.null()))
@@ -101,9 +110,9 @@ class TableQuestions:
         """These columns of all rows, in no order."""
         return self._run(exp.select(*map(self._value, names)).from_(self._item()))
 
-    def _grouped(self, names: Sequence[str], alias: str) -> exp.Subquery:
+    def _grouped(self, name: str, alias: str) -> exp.Subquery:
         """Each value ``v`` of a column and in how many rows it stands, ``n``."""
-        values = exp.select(*(exp.alias_(self._value(name), "v") for name in names)).from_(self._item())
+        values = exp.select(exp.alias_(self._value(name), "v")).from_(self._item())
         count = exp.alias_(exp.Count(this=exp.Star()), "n")
         query = exp.select(own_column("v", "g"), count).from_(values.subquery("g"))
         return query.group_by(own_column("v", "g")).subquery(alias)

@@ -25,9 +25,11 @@ from hornbeam.engines.sql import (
     aliased,
     column,
     compared,
+    conjunction,
     cutoff_value,
     equal_number,
     exists_at,
+    integer,
     numeric,
     own_column,
     own_table,
@@ -282,7 +284,9 @@ class TableSource:
         ]
         item, facts = given.expression("f"), exp.select(*named).from_(given.expression("f"))
         facts = facts.where(*given.conditions("f"))
-        complete = self._number(exp.select(exp.Count(this=exp.Star())).from_(facts.subquery("facts")))
+        fact = exp.Case(ifs=[exp.If(this=conjunction(given.conditions("f")), true=integer(1))])
+        counts = exp.select(exp.Count(this=exp.Star()), exp.Count(this=fact)).from_(item)
+        ((all_rows, complete),) = self._run(counts)
         different = complete
         if not given.distinct:
             count = exp.select(exp.Count(this=exp.Star())).from_(facts.distinct().subquery("facts"))
@@ -296,7 +300,6 @@ class TableSource:
                 facts = facts.select(since).group_by(*(value.copy() for value in columns))
                 return SqlRelation(exp.to_table(self._make(facts)), own, True, "since")
             return SqlRelation(exp.to_table(self._make(facts.distinct())), own, own=True)
-        all_rows = self._number(exp.select(exp.Count(this=exp.Star())).from_(item))
         if complete == all_rows:
             return SqlRelation(given.item(), given.columns, time=given.time)
         if given.time is not None:

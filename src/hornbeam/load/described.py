@@ -39,6 +39,8 @@ class Counted(Protocol):
     @property
     def n_missing(self) -> int: ...
     @property
+    def most_rows(self) -> int: ...
+    @property
     def least(self) -> Any: ...
     @property
     def most(self) -> Any: ...
@@ -77,9 +79,9 @@ class DescribedColumn(Column):
     def n_values(self) -> int:
         return int(self.counted.n_values)
 
-    @cached_property
+    @property
     def is_unique(self) -> bool:
-        return int(self.asked.repeated(self.name)[0]) == 0
+        return int(self.counted.most_rows) <= 1
 
     @property
     def is_whole(self) -> bool:

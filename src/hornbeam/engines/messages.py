@@ -15,7 +15,6 @@ from hornbeam.engines.join import Join, row_sums
 from hornbeam.engines.plan import Compared, Core, Hanging, Message
 from hornbeam.engines.vectors import (
     FEW,
-    FEW_TOGETHER,
     PACK_FROM,
     Kept,
     RefusedError,
@@ -28,6 +27,11 @@ from hornbeam.engines.vectors import (
     push_many,
 )
 from hornbeam.engines.views import Facts, Integers
+
+_MANY_CUTS, _FACTS_EACH = 4, 4
+"""So many thresholds of one argument, with so many facts for each value, take one pass over the facts."""
+_MOST_CELLS = 1 << 25
+"""numbers that such a pass may keep at a time"""
 
 
 class Messages:
@@ -84,6 +88,9 @@ class Messages:
 
     def _collect(self, messages: Iterable[Message], levels: list[dict[Message, None]]) -> None:
         for message in messages:
+            if isinstance(message.form, Compared):
+                # Made when asked for: where many cut the same facts, nobody asks.
+                continue
             while len(levels) <= message.depth:
                 levels.append({})
             if message not in levels[message.depth] and self._kept.get(message) is None:
@@ -180,24 +187,45 @@ class Messages:
     def _push_together(self, group: Sequence[Message]) -> None:
         atom, variable = group[0].form, group[0].below[0][0][0]
         assert isinstance(atom, Atom)
+        cut = [message for message in group if _comparison(message) is not None]
+        size, rows = self.facts.size(atom, 0), self.facts.view(atom)[0].rows
+        if len(cut) >= _MANY_CUTS and rows >= _FACTS_EACH * size and size * len(cut) <= _MOST_CELLS:
+            self._cut_together(atom, variable, cut)
+            group = [message for message in group if _comparison(message) is None]
         able: list[Message] = []
         vectors: list[Vector] = []
         for message in group:
             try:
-                vector = self.at(message.below[0][1])
+                vectors.append(self.at(message.below[0][1]))
+                able.append(message)
             except RefusedError as refused:
                 self._keep(message, refused)
-                continue
-            few = self._push_few(atom, variable, vector, FEW_TOGETHER)
-            if few is None:
-                able.append(message)
-                vectors.append(vector)
-            else:
-                self._keep(message, few)
-        if able:
-            pushed = push_many(self.facts.links(atom, 0, variable), vectors)
-            for message, found in zip(able, pushed, strict=True):
-                self._keep(message, found)
+        for message, found in zip(able, push_many(self.facts.links(atom, 0, variable), vectors), strict=True):
+            self._keep(message, found)
+
+    def _cut_together(self, atom: Atom, variable: int, group: Sequence[Message]) -> None:
+        """The facts of an atom on one side of each of many thresholds, in one pass over them.
+
+        Each fact falls between two thresholds; how many do so for each value of variable 0, added up
+        from the lowest, tells all of them.
+        """
+        compared = [form for message in group if (form := _comparison(message)) is not None]
+        cuts = np.unique([form.number for form in compared])
+        between = np.searchsorted(cuts, self.facts.database.numbers[compared[0].type], "right")
+        size = self.facts.size(atom, 0) + 1
+        cells = between[self.facts.column(atom, variable)] * size + self.facts.column(atom, 0)
+        upto = np.bincount(cells, minlength=(len(cuts) + 1) * size).reshape(len(cuts) + 1, size)
+        np.cumsum(upto, axis=0, out=upto)
+        for message, form in zip(group, compared, strict=True):
+            below = upto[np.searchsorted(cuts, form.number)]
+            self._keep(message, Vector.of(upto[-1] - below if form.operator == AT_LEAST else below))
+
+
+def _comparison(message: Message) -> Compared | None:
+    """The comparison of a message that has one, and nothing else, at the variable it is pushed from."""
+    (_, messages) = message.below[0]
+    form = messages[0].form
+    return form if len(messages) == 1 and isinstance(form, Compared) else None
 
 
 def _pushed_from(message: Message) -> int | None:

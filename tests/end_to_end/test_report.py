@@ -85,6 +85,25 @@ def test_classes_are_shown_one_at_a_time(tmp_path, run):
     assert 'no model of class "monks"' in said
 
 
+def test_tables_that_stay_in_place_have_a_report_without_groundings(tmp_path, run):
+    people = "id,happy\n" + "".join(f"p{number},{number % 2}\n" for number in range(20))
+    visits = "id,person,place\n" + "".join(
+        f"v{number},p{number % 20},x{number % 4}\n" for number in range(40)
+    )
+    folder = write(tmp_path / "tables", {"people.csv": people, "visits.csv": visits})
+    pages = {}
+    for engine in ("memory", "duckdb"):
+        page = tmp_path / f"{engine}.html"
+        words = ("--target", "people.happy", "--steps", 2, "--engine", engine, "--report", page)
+        assert run("fit", folder, "--model", tmp_path / f"{engine}.json", *words)[0] == 0
+        pages[engine] = page_data(page)
+    assert (tmp_path / "memory.json").read_text() == (tmp_path / "duckdb.json").read_text()
+    assert pages["duckdb"]["probability"] == pages["memory"]["probability"]
+    assert pages["memory"]["evidence"]["parts"]
+    assert not pages["duckdb"]["evidence"]["parts"]
+    assert not pages["duckdb"]["evidence"]["complete"]
+
+
 @pytest.mark.parametrize("text", ["no json", "[]", "{}", '{"steps": 3}', '{"a": 1}'])
 def test_what_is_no_history_is_refused(text, town, tmp_path, run):
     model, history = tmp_path / "m.json", tmp_path / "h.json"

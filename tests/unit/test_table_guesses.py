@@ -80,6 +80,12 @@ def test_numbers_alone_make_a_link_only_where_they_hardly_fit_by_chance(keys, li
     assert dict(found["orders"].links) == ({"rank": "users"} if linked else {})
 
 
+def test_text_alone_makes_a_link_whatever_the_name():
+    names = [f"p{number}" for number in IDS]
+    found = planned({"people": {"id": names, "age": IDS}, "visits": {"id": IDS, "person": names}})
+    assert dict(found["visits"].links) == {"person": "people"}
+
+
 @pytest.mark.parametrize(
     ("values", "role"),
     [

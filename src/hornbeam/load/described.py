@@ -91,6 +91,10 @@ class DescribedColumn(Column):
     def stays(self) -> bool:
         return True
 
+    @property
+    def extent(self) -> tuple[int, int]:
+        return int(self.counted.least), int(self.counted.most)
+
     def repeated(self) -> tuple[int, list[str]]:
         number, first = self.asked.repeated(self.name)
         return number, list(map(key_text, first))

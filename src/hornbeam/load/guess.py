@@ -105,7 +105,10 @@ def _candidates(
         cover, other = unnamed[0]
         like_a_key = _last_word(column.name) in ("id", "key", "uuid")
         by_numbers = (
-            column.n_values >= _FEW and cover >= _ENOUGH and _is_sparse(tables[other].columns[keys[other]])
+            column.is_whole
+            and column.n_values >= _FEW
+            and cover >= _ENOUGH
+            and _is_sparse(tables[other].columns[keys[other]])
         )
         if column.domain is Domain.TEXT or like_a_key or by_numbers:
             yield 0, 1.0, other
@@ -113,7 +116,8 @@ def _candidates(
 
 def _is_sparse(key: Column) -> bool:
     """Whether numbers have gaps: a rank or a counter lies among keys counted from 1 without meaning them."""
-    return int(key.values[-1]) - int(key.values[0]) >= 2 * key.n_values
+    least, most = key.extent
+    return most - least >= 2 * key.n_values
 
 
 def _fit(column: str, table: str, key: str) -> int:

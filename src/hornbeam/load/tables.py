@@ -90,6 +90,11 @@ class Column:
         """Whether the values are elsewhere."""
         return False
 
+    @property
+    def extent(self) -> tuple[int, int]:
+        """The least and the greatest of whole numbers."""
+        return int(self.values[0]), int(self.values[-1])
+
     def repeated(self) -> tuple[int, list[str]]:
         """How many values stand in more than one row, and some of them."""
         again = np.flatnonzero(np.bincount(self.codes[self.codes != MISSING], minlength=self.n_values) > 1)

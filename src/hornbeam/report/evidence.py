@@ -31,7 +31,7 @@ class Evidence:
 
     by_part: dict[int, dict[int, list[tuple[int, ...]]]] = field(default_factory=dict)
     complete: bool = True
-    """whether no example had to go without for want of time"""
+    """whether no example had to go without, for want of time or of facts that are here"""
 
 
 def evidence(measured: Measured, database: Database) -> Evidence:
@@ -39,6 +39,8 @@ def evidence(measured: Measured, database: Database) -> Evidence:
     shown = measured.shown
     if not shown.counts:
         return Evidence()
+    if database.marks() is not None:
+        return Evidence(complete=False)  # the facts are not here
     touched = [[] if part.clause is None else _touched(part.clause) for part in measured.parts]
     keys = measured.examples.keys[shown.rows]
     search = _Search(database)

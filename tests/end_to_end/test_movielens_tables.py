@@ -1,0 +1,86 @@
+"""The raw files of MovieLens 100K: few lines of schema, or of Python, and one command to a model."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from sklearn.model_selection import StratifiedKFold
+
+import hornbeam as hb
+from folders import facts_of
+from hornbeam.cli import main
+from hornbeam.evaluate import evaluate
+
+DATA = Path(os.environ.get("HORNBEAM_DATA", Path(__file__).parents[3] / "shared" / "data")) / "movielens_100k"
+SCHEMA = Path(__file__).parents[2] / "benchmarks" / "movielens_100k.toml"
+TARGET = "users.gender=F"
+GENRES = [
+    *("unknown", "action", "adventure", "animation", "children", "comedy", "crime", "documentary", "drama"),
+    *("fantasy", "noir", "horror", "musical", "mystery", "romance", "scifi", "thriller", "war", "western"),
+]
+pytestmark = pytest.mark.skipif(not DATA.is_dir(), reason=f"MovieLens 100K is not at {DATA}")
+
+
+@pytest.fixture(scope="module")
+def database():
+    return hb.load(DATA, schema=SCHEMA, target=TARGET)
+
+
+def test_the_raw_files_need_few_lines(database):
+    assert len(SCHEMA.read_text().splitlines()) <= 25
+    sizes = {name: len(relation) for name, relation in database.relations.items()}
+    assert (sizes["ratings"], sizes["stars"], sizes["age"], sizes["occupation"]) == (
+        100_000,
+        100_000,
+        943,
+        943,
+    )
+    assert {name: len(database.population(name)) for name in ("users", "movies")} == {
+        "users": 943,
+        "movies": 1682,
+    }
+    assert set(GENRES) <= set(sizes)
+    assert "gender" not in sizes
+    _, labels = database.examples()
+    assert (int(labels.sum()), len(labels)) == (273, 943)
+
+
+def test_five_lines_on_frames_are_the_same_facts(database):
+    def read(name, separator, columns, encoding="utf8"):
+        file = DATA / name
+        return pl.read_csv(
+            file, separator=separator, has_header=False, new_columns=columns, encoding=encoding
+        )
+
+    users = read("u.user", "|", ["user_id", "age", "gender", "occupation", "zip"])
+    movies = read("u.item", "|", ["movie_id", "title", "released", "video", "url", *GENRES], "iso-8859-1")
+    ratings = read("u.data", "\t", ["user_id", "movie_id", "stars", "at"])
+    movies = movies.with_columns(pl.col("released").str.to_date("%d-%b-%Y"))
+    frames = hb.load({"users": users, "movies": movies, "ratings": ratings}, target=TARGET)
+    assert facts_of(frames) == facts_of(database)
+    assert set(frames.modes) == set(database.modes)
+
+
+def test_one_command_learns_a_model(tmp_path, capsys):
+    model = tmp_path / "gender.json"
+    words = ["fit", DATA, "--schema", SCHEMA, "--target", TARGET, "--steps", "2", "--max-literals", "2"]
+    with pytest.raises(SystemExit) as left:
+        main([*map(str, words), "--model", str(model)])
+    assert left.value.code == 0
+    capsys.readouterr()
+    with pytest.raises(SystemExit) as left:
+        main(["evaluate", str(DATA), "--schema", str(SCHEMA), "--model", str(model)])
+    assert left.value.code == 0
+    assert capsys.readouterr().out.startswith("auc_roc      0.")
+
+
+def test_gender_over_seeded_five_folds(database):
+    """With options chosen inside training data, see benchmarks/quality_tables.py."""
+    X, y = database.examples()
+    scores = []
+    for train, test in StratifiedKFold(5, shuffle=True, random_state=0).split(X, y):
+        fitted = hb.RLRClassifier(database=database, max_literals=2, l2=10.0).fit(X[train], y[train])
+        scores.append(evaluate(y[test], fitted.predict_proba(X[test])[:, 1]).auc_roc)
+    assert np.mean(scores) >= 0.75

@@ -18,7 +18,7 @@ export OMP_NUM_THREADS := 1
 export PYTHONNOUSERSITE := 1
 unexport PYTHONPATH PYTHONHOME
 
-.PHONY: help setup demo docs picture reference test lint test-long fuzz bench bench-counting bench-learning bench-loading bench-tables bench-report reproduce format pins clean
+.PHONY: help setup demo docs picture reference test lint test-long test-oldest test-core coverage mutants fuzz reliability bench bench-counting bench-learning bench-loading bench-tables bench-report reproduce format pins clean
 
 help:
 	@echo 'make demo            learn from a generated world, score, explain'
@@ -26,6 +26,11 @@ help:
 	@echo 'make docs            the documentation as a site, in build/site'
 	@echo 'make reference       write the references of the command line and of options'
 	@echo 'make test-long       the property tests with 100,000 cases; 200 kills; 200 fits in one process'
+	@echo 'make test-oldest     a part of the tests on the oldest versions of all dependencies that are allowed'
+	@echo 'make test-core       the core without extras, on every Python from 3.11 on that is there'
+	@echo 'make coverage        which lines and branches the tests run'
+	@echo 'make mutants         small faults put into the code on purpose, and whether the tests notice'
+	@echo 'make reliability     write docs/reliability.md from what was measured'
 	@echo 'make fuzz            coverage-guided fuzzing of every reader of text, 10 minutes each (SECONDS=600)'
 	@echo 'make bench           all benchmarks; writes benchmarks/README.md (also bench-counting, bench-learning, bench-loading, bench-tables, bench-report)'
 	@echo 'make reproduce       the published study; rows that are there are kept; writes docs/reproduction'
@@ -71,6 +76,23 @@ test-long: $(STAMP)
 	$(BIN)/python reliability/kills.py --kills 200 --record
 	$(BIN)/python reliability/soak.py --fits 200 --record
 	HORNBEAM_CASES=100000 $(BIN)/python -m pytest -n $(WORKERS) tests/properties
+
+test-oldest: $(STAMP)
+	$(BIN)/python reliability/environments.py oldest --record
+
+PYTHONS := python3.11 python3.12 python3.13
+test-core: $(STAMP)
+	@for python in $(PYTHONS); do $$python -c 'import venv, ensurepip' 2>/dev/null || continue; \
+	$(BIN)/python reliability/environments.py core --python $$python --record || exit 1; done
+
+coverage: $(STAMP)
+	$(BIN)/python reliability/coverage_of_tests.py --record
+
+mutants: $(STAMP)
+	@for part in ridge refine plan; do $(BIN)/python reliability/mutants.py $$part --record || exit 1; done
+
+reliability: $(STAMP)
+	$(BIN)/python reliability/document.py
 
 FUZZED := facts modes clauses models schemas
 SECONDS := 600

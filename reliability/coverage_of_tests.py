@@ -1,0 +1,67 @@
+"""Which lines and branches the tests run: ``python reliability/coverage_of_tests.py --record``.
+
+With ``--combined FILE`` the data of runs that were made before are reported, without running anything.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from results import ROOT, record
+
+LEAST_SHOWN = 95.0
+"""modules below this are listed"""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--combined", help="a data file of coverage")
+    parser.add_argument("--tests", default="all tests", help="what was run, in words, if not all")
+    parser.add_argument("--record", action="store_true")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="hornbeam-coverage-") as folder:
+        data = options.combined or str(Path(folder) / "data")
+        if not options.combined:
+            _coverage(data, "run", "-m", "pytest", "-q")
+            _coverage(data, "combine", "-q", folder)
+        report = Path(folder) / "report.json"
+        _coverage(data, "json", "-q", "-o", str(report))
+        found = json.loads(report.read_text())
+    figures = _figures(found) | {"tests": options.tests}
+    print(f"{figures['percent']}% of lines and branches")
+    if options.record:
+        record("coverage", figures)
+
+
+def _coverage(data: str, *words: str) -> None:
+    environment = os.environ | {"COVERAGE_FILE": data}
+    done = subprocess.run([sys.executable, "-m", "coverage", *words], cwd=ROOT, env=environment)
+    if done.returncode != 0:
+        sys.exit(done.returncode)
+
+
+def _figures(report: dict) -> dict[str, object]:  # type: ignore[type-arg]
+    totals = report["totals"]
+    below = {}
+    for name, each in sorted(report["files"].items()):
+        percent = each["summary"]["percent_covered"]
+        if percent < LEAST_SHOWN:
+            below[name.removeprefix("src/hornbeam/")] = round(percent, 1)
+    return {
+        "percent": round(totals["percent_covered"], 1),
+        "lines": totals["num_statements"],
+        "lines_run": totals["covered_lines"],
+        "branches": totals["num_branches"],
+        "branches_run": totals["covered_branches"],
+        "below": below,
+    }
+
+
+if __name__ == "__main__":
+    main()

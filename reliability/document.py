@@ -1,0 +1,121 @@
+"""Writes the figures of ``docs/reliability.md`` from what was measured: ``python reliability/document.py``.
+
+Text between ``<!-- NAME -->`` and ``<!-- /NAME -->`` is replaced; with ``--check`` nothing is written, and a
+page that does not say what was measured is an error.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from results import ROOT, recorded
+
+PAGE = ROOT / "docs" / "reliability.md"
+NOT_YET = "Not measured yet."
+REASONS: dict[str, str] = json.loads((Path(__file__).parent / "survivors.json").read_text(encoding="utf-8"))
+"""why a mutant that was not noticed changes nothing, or what would notice it"""
+
+
+def main() -> None:
+    before = PAGE.read_text(encoding="utf-8")
+    after = written(before)
+    if "--check" in sys.argv:
+        sys.exit(0 if after == before else f"{PAGE.name} is not what was measured: run make reliability")
+    PAGE.write_text(after, encoding="utf-8")
+
+
+def written(page: str) -> str:
+    """The page with every block as measured."""
+    for name, block in BLOCKS.items():
+        found: dict[str, Any] = recorded(name)
+        text = block(found) if found else NOT_YET
+        pattern = rf"(<!-- {name} -->\n).*?(<!-- /{name} -->)"
+        page, times = re.subn(
+            pattern, lambda match, text=text: f"{match[1]}{text}\n{match[2]}", page, flags=re.S
+        )
+        assert times == 1, name
+    return page
+
+
+def _kills(found: dict[str, Any]) -> str:
+    return (
+        f"{found['kills']:,} kills hit a running fit, {found['after_a_step']:,} of them after at least one "
+        f"step was saved. {found['other_models']:,} models differed from the undisturbed one, "
+        f"{found['unfinished']:,} resumed fits failed."
+    )
+
+
+def _soak(found: dict[str, Any]) -> str:
+    return (
+        f"{found['fits']:,} fits: {found['megabytes_early']} MB at first, {found['megabytes_late']} MB at "
+        f"the end ({found['growth']:+.1%}). Left behind: {found['files_left']} temporary files, "
+        f"{found['handles_left']} file handles, {found['threads_left']} threads, "
+        f"{found['connections_left']} connections."
+    )
+
+
+def _fuzzing(found: dict[str, Any]) -> str:
+    rows = [
+        _row(name, *(f"{each[column]:,}" for column in ("seconds", "cpu_seconds", "inputs", "edges")))
+        for name, each in sorted(found.items())
+    ]
+    return "\n".join(
+        [_row("target", "seconds", "CPU seconds", "inputs", "edges reached"), "|---" * 5 + "|", *rows]
+    )
+
+
+def _row(*cells: str) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _coverage(found: dict[str, Any]) -> str:
+    said = (
+        f"{found['percent']}% of lines and branches ({found['lines_run']:,} of {found['lines']:,} lines, "
+        f"{found['branches_run']:,} of {found['branches']:,} branches), by {found['tests']}."
+    )
+    below = ", ".join(f"`{name}` {percent}%" for name, percent in found["below"].items())
+    return f"{said}\n\nBelow 95%: {below}." if below else said
+
+
+def _mutants(found: dict[str, Any]) -> str:
+    lines = [_row("module", "possible", "tried", "noticed", "share"), "|---" * 5 + "|"]
+    for name, each in sorted(found.items()):
+        share = f"{each['noticed'] / each['tried']:.0%}"
+        lines.append(_row(name, str(each["possible"]), str(each["tried"]), str(each["noticed"]), share))
+    survivors = [(name, text) for name, each in sorted(found.items()) for text in each["survivors"]]
+    if survivors:
+        lines += ["", "Not noticed:", ""]
+    for name, text in survivors:
+        why = REASONS.get(f"{name} {text}")
+        lines.append(f"- {name}, `{text.replace('  ->  ', '` became `')}`" + (f": {why}" if why else ""))
+    return "\n".join(lines)
+
+
+def _core(found: dict[str, Any]) -> str:
+    ran = [f"Python {name}: {each['verbs']} commands" for name, each in sorted(found.items())]
+    return f"{'; '.join(ran)}."
+
+
+def _oldest(found: dict[str, Any]) -> str:
+    versions = ", ".join(f"{name} {version}" for name, version in sorted(found["versions"].items()))
+    return f"{found['passed']:,} tests pass on {versions}."
+
+
+BLOCKS: dict[str, Callable[[dict[str, Any]], str]] = {
+    "kills": _kills,
+    "soak": _soak,
+    "fuzzing": _fuzzing,
+    "coverage": _coverage,
+    "mutants": _mutants,
+    "core": _core,
+    "oldest": _oldest,
+}
+
+
+if __name__ == "__main__":
+    main()

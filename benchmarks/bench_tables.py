@@ -38,7 +38,7 @@ LOADS = {
     "CSV, link table": (1_000_000, "csv", False, 5.0, None),
     "CSV, pairs may repeat": (1_000_000, "csv", True, 5.0, None),
     "Parquet, link table": (10_000_000, "parquet", False, 30.0, 2.0),
-    "Parquet, pairs may repeat": (10_000_000, "parquet", True, 30.0, None),
+    "Parquet, pairs may repeat": (10_000_000, "parquet", True, 30.0, 2.0),
 }
 LOAD = """
 import json, sys

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from hornbeam.clauses import Atom, format_literal
 from hornbeam.errors import plural
 from hornbeam.numeric import Floats
-from hornbeam.relations import Codes, Examples, Notice, Population, product_of, row_keys
+from hornbeam.relations import Codes, Examples, Notice, Numbered, Population, product_of, row_keys
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -44,6 +44,7 @@ class Coder:
     def __init__(self, types: Iterable[str]) -> None:
         self._codes: dict[str, dict[str, int]] = {type_name: {} for type_name in types}
         self._done: dict[tuple[str, int], tuple[Sequence[str], Codes]] = {}
+        self._numbered: dict[str, Numbered] = {}
 
     def encode(self, names: Iterable[str] | Coded, type_name: str) -> Codes:
         """The code of each name; those that are new are added."""
@@ -53,7 +54,7 @@ class Coder:
                 # The codes are the same: of ten million rows that is forty million bytes less.
                 return names.codes
             return found[names.codes]
-        if isinstance(names, list):
+        if isinstance(names, list | Numbered):
             return self._of_names(names, type_name)
         return self._given(names, type_name)
 
@@ -67,11 +68,21 @@ class Coder:
 
     def _given(self, names: Iterable[str], type_name: str) -> Codes:
         codes = self._codes.setdefault(type_name, {})
+        if isinstance(names, Numbered) and not codes and type_name not in self._numbered:
+            # Ten million of them need not be written down until somebody adds another name.
+            self._numbered[type_name] = names
+            return np.arange(len(names), dtype=np.int32)
+        if type_name in self._numbered:
+            known = self._numbered.pop(type_name)
+            codes.update(zip(known, range(len(known)), strict=True))
         give = codes.setdefault
         return np.array([give(name, len(codes)) for name in names], dtype=np.int32)
 
     def populations(self) -> dict[str, Population]:
-        return {type_name: Population(list(names)) for type_name, names in self._codes.items()}
+        return {
+            type_name: Population(self._numbered.get(type_name) or list(names))
+            for type_name, names in self._codes.items()
+        }
 
 
 def merged_examples(

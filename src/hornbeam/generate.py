@@ -7,10 +7,10 @@ the same world. Another seed gives another world with the same truth: data to te
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,49 +21,11 @@ from hornbeam.errors import OptionError
 from hornbeam.model import Model, WeightedClause, sigmoid
 from hornbeam.modes import Argument, Kind, Mode, schema_of
 from hornbeam.numeric import numbers_of
+from hornbeam.relations import Numbered
 from hornbeam.schema import NUMBER, Schema
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
-
-
-@dataclass(frozen=True, slots=True)
-class Numbered(Sequence[str]):
-    """The names p0, p1, ...; each is made when asked for, so that a million of them cost nothing.
-
-    >>> names = Numbered("p", 1_000_000)
-    >>> len(names), names[3], names[-1], names.index("p17"), "p1000000" in names
-    (1000000, 'p3', 'p999999', 17, False)
-    """
-
-    prefix: str
-    size: int
-
-    def __len__(self) -> int:
-        return self.size
-
-    @overload
-    def __getitem__(self, index: int) -> str: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[str]: ...
-    def __getitem__(self, index: int | slice) -> str | list[str]:
-        if isinstance(index, slice):
-            return [f"{self.prefix}{number}" for number in range(self.size)[index]]
-        return f"{self.prefix}{range(self.size)[index]}"
-
-    def __iter__(self) -> Iterator[str]:
-        return (f"{self.prefix}{number}" for number in range(self.size))
-
-    def __contains__(self, name: object) -> bool:
-        digits = name[len(self.prefix) :] if isinstance(name, str) else ""
-        return digits.isdecimal() and int(digits) < self.size and f"{self.prefix}{int(digits)}" == name
-
-    def index(self, value: Any, start: int = 0, stop: int | None = None) -> int:
-        if value in self:
-            number = int(value[len(self.prefix) :])
-            if number in range(self.size)[start:stop]:
-                return number
-        raise ValueError(f"{value!r} is not one of {self.prefix}0 .. {self.prefix}{self.size - 1}")
 
 
 def _modes(text: Sequence[str]) -> tuple[Mode, ...]:

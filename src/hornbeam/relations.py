@@ -5,10 +5,10 @@ Codes are an implementation detail: no count, score or model depends on their or
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -34,6 +34,51 @@ class Notice:
         return f"{self.place}: {self.message}" if self.place else self.message
 
 
+@dataclass(frozen=True, slots=True)
+class Numbered(Sequence[str]):
+    """The names p0, p1, ...; each is made when asked for, so that a million of them cost nothing.
+
+    >>> names = Numbered("p", 1_000_000)
+    >>> len(names), names[3], names[-1], names.index("p17"), "p1000000" in names
+    (1000000, 'p3', 'p999999', 17, False)
+    >>> list(Numbered("", 3, first=1))
+    ['1', '2', '3']
+    """
+
+    prefix: str
+    size: int
+    first: int = 0
+
+    def __len__(self) -> int:
+        return self.size
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[str]: ...
+    def __getitem__(self, index: int | slice) -> str | list[str]:
+        if isinstance(index, slice):
+            return [f"{self.prefix}{number}" for number in self._numbers()[index]]
+        return f"{self.prefix}{self._numbers()[index]}"
+
+    def __iter__(self) -> Iterator[str]:
+        return (f"{self.prefix}{number}" for number in self._numbers())
+
+    def __contains__(self, name: object) -> bool:
+        digits = name[len(self.prefix) :] if isinstance(name, str) else ""
+        return digits.isdecimal() and int(digits) in self._numbers() and f"{self.prefix}{int(digits)}" == name
+
+    def index(self, value: Any, start: int = 0, stop: int | None = None) -> int:
+        if value in self:
+            place = int(value[len(self.prefix) :]) - self.first
+            if place in range(self.size)[start:stop]:
+                return place
+        raise ValueError(f"{value!r} is not one of these {self.size} names")
+
+    def _numbers(self) -> range:
+        return range(self.first, self.first + self.size)
+
+
 @dataclass(frozen=True, eq=False)
 class Population:
     """The constants of a type; a constant's code is its position in ``names``."""
@@ -49,6 +94,8 @@ class Population:
 
     def code(self, name: str) -> int:
         """The code of a constant, ``UNKNOWN`` for one that is not in the population."""
+        if isinstance(self.names, Numbered):
+            return self.names.index(name) if name in self.names else UNKNOWN
         return self._codes.get(name, UNKNOWN)
 
     def encode(self, names: Iterable[str]) -> Codes:

@@ -30,6 +30,7 @@ from hornbeam.load.infer import MOST_CONSTANTS
 from hornbeam.load.schema_file import Role
 from hornbeam.load.tables import MISSING, Column, Domain, places_in
 from hornbeam.modes import Argument, Kind, Mode
+from hornbeam.relations import Numbered
 from hornbeam.schema import DATE, NUMBER
 
 FEW_NUMBERS = 10
@@ -194,7 +195,7 @@ def numeric_types(mapping: LogicMap) -> dict[str, str]:
 # --- facts -----------------------------------------------------------------------------------
 
 
-def row_names(plan: Plan) -> list[str]:
+def row_names(plan: Plan) -> Sequence[str]:
     """Names of the rows of a table without a single key: its composite key, else numbers from 1."""
     key = [plan.table.columns[name] for name in plan.table.key if name in plan.table.columns]
     if len(key) > 1 and len(key) == len(plan.table.key):
@@ -202,7 +203,7 @@ def row_names(plan: Plan) -> list[str]:
         joined = ["/".join(row) for row in zip(*words, strict=True)]
         if len(set(joined)) == len(joined):
             return joined
-    return [str(number + 1) for number in range(plan.table.size)]
+    return Numbered("", plan.table.size, first=1)
 
 
 def things_of(plan: Plan) -> Coded:

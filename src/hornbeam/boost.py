@@ -1,8 +1,8 @@
 """Boosting: each step fits weighted clauses to what the model still gets wrong.
 
-``init`` gives the state before a step, ``step`` the state after one and what happened in it; ``run``
-is the loop around them, for this and other learners that go by steps. ``fit`` learns relational
-logistic regression: one clause a step, its weights by ridge. ``boosted`` takes other ways to fit.
+``init`` gives the state before a step, ``step`` the state after one and what happened in it. ``fit``
+learns relational logistic regression: one clause a step, its weights by ridge. ``boosted`` takes other
+ways to fit.
 """
 
 from __future__ import annotations
@@ -18,27 +18,27 @@ import numpy as np
 import numpy.typing as npt
 
 from hornbeam.checkpoint import Checkpoint, fingerprint, read_step
+from hornbeam.choice import Choice, Columns, best_reading
 from hornbeam.clauses import Clause, format_literal, head_atom
 from hornbeam.database import Codes, Database
 from hornbeam.engines.contract import LOG_UNIT, Engine, Session, Skipped
 from hornbeam.errors import DataError, SchemaError
-from hornbeam.history import ALL_STEPS, INTERRUPTED, NO_GAIN, TIME_LIMIT, History, Record, Step
-from hornbeam.model import COUNT, LOG, Floats, Model, WeightedClause, feature_of, sigmoid
-from hornbeam.options import BASE_RATE, PRESETS, FitOptions
+from hornbeam.history import ALL_STEPS, NO_GAIN, History, Record, Step
+from hornbeam.loop import Pause, ShouldStop, run
+from hornbeam.model import Floats, Model, WeightedClause, sigmoid
+from hornbeam.options import BASE_RATE, BEST, PRESETS, FitOptions
+from hornbeam.per_constant import families
+from hornbeam.readings import COUNT, LOG, in_units
 from hornbeam.refine import Language, additions, memoised
 from hornbeam.refit import Refitted, refitted
 from hornbeam.ridge import GRADIENT_BITS, Integers, Response, Ridge, Slope, response, round_weight
 from hornbeam.sampling import sampled
-from hornbeam.search import Fitting, Refine, SearchOptions, search
+from hornbeam.search import Fitting, Found, Refine, SearchOptions, search
 
 CAUTION = 5.0
 """A clause is chosen under so many times the penalty of its final weight: a rare one must earn its place."""
 
 Labels = npt.NDArray[np.int8]
-Pause = Callable[[], None]
-"""Called where a fit may be stopped."""
-ShouldStop = Callable[[], str | None]
-"""Asked before each length of each search: the reason to stop now, or ``None``."""
 
 
 Learned = TypeVar("Learned", covariant=True)
@@ -74,7 +74,8 @@ class BoostOptions(SearchOptions, Protocol):
 class Way:
     """A way to boost clauses: the learner's name, the fit of a clause, and what else it does.
 
-    ``refit`` is the ridge penalty under which all weights are fitted anew after each step, if so.
+    ``refit`` is the ridge penalty under which all weights are fitted anew after each step, if so;
+    ``readings`` whether it is then chosen for each clause which reading of its counts is weighted.
     """
 
     learner: str
@@ -83,6 +84,9 @@ class Way:
     feature: str = COUNT
     refit: float | None = None
     length_penalty: float = 0.0
+    readings: bool = False
+    look_ahead: bool = False
+    per_constant: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,6 +100,8 @@ class Problem:
     prior: float
     options: BoostOptions
     way: Way
+    columns: Columns
+    total: Callable[[Clause], int]
     offset: float = 0.0
     """log-odds to add for the negatives that sampling left out, once all weights are fitted jointly"""
 
@@ -110,10 +116,6 @@ class State(NamedTuple):
     features: tuple[Floats, ...] = ()
     """what of each clause is weighted, where all weights are fitted jointly"""
     joint: Refitted | None = None
-
-
-class _StopRequestedError(Exception):
-    """Somebody asked the fit to stop; the message is the reason."""
 
 
 def fit(
@@ -134,11 +136,14 @@ def fit(
     way = Way(
         "rlr",
         (lambda whole: Slope(whole, CAUTION * options.l2, LOG_UNIT))
-        if options.feature == LOG
+        if options.feature != COUNT
         else (lambda whole: Ridge(whole, options.l2)),
-        feature=options.feature,
+        feature=COUNT if options.feature == COUNT else LOG,
         refit=options.l2 if options.refit else None,
         length_penalty=options.length_penalty,
+        readings=options.feature == BEST,
+        look_ahead=options.look_ahead,
+        per_constant=options.per_constant and options.feature == BEST and options.refit,
     )
     return boosted(engine, keys, labels, target, options, way, on_step, checkpoint, should_stop)
 
@@ -182,50 +187,6 @@ def boosted(
     return _result(problem, state, target, database, reason)
 
 
-class Progress(Protocol):
-    """What the loop needs to know of a state."""
-
-    @property
-    def ended(self) -> str | None:
-        """Why there are no more steps, or ``None``."""
-        ...
-
-
-Going = TypeVar("Going", bound=Progress)
-
-
-def run(
-    nothing: Going,
-    start: Callable[[], Going],
-    step: Callable[[Going, Pause], tuple[Going, Sequence[Record]]],
-    on_step: Callable[[Record], None] | None = None,
-    should_stop: ShouldStop | None = None,
-) -> tuple[Going, str | None]:
-    """Steps until the state has ended: the last state, and why somebody stopped it before, if so.
-
-    Ctrl-C and ``should_stop`` leave the state after the last whole step; ``nothing`` where not even
-    the ``start`` was done.
-    """
-
-    def pause() -> None:
-        if should_stop is not None and (why := should_stop()) is not None:
-            raise _StopRequestedError(why)
-
-    state = nothing
-    try:
-        state = start()
-        while state.ended is None:
-            state, done = step(state, pause)
-            if on_step is not None:
-                for record in done:
-                    on_step(record)
-    except KeyboardInterrupt:
-        return state, INTERRUPTED
-    except _StopRequestedError as stopped:
-        return state, str(stopped)
-    return state, None
-
-
 def init(problem: Problem) -> State:
     """The state before the first step: every example has the prior's log-odds."""
     return State(np.full(len(problem.labels), problem.prior, dtype=np.float64))
@@ -239,12 +200,13 @@ def step(problem: Problem, state: State, pause: Pause) -> tuple[State, tuple[Ste
     number = state.steps[-1].number + 1 if state.steps else 1
     rest = gradients(problem.labels, state.scores)
     done: list[Step] = []
-    for _ in range(problem.way.clauses_per_step):
+    while len(done) < problem.way.clauses_per_step:
+        if done:
+            rest = rest - _in_units(_contribution(problem, done[-1].weighted))
         state, info = _add_clause(problem, state, rest, number, pause)
         if info is None:
             break
         done.append(info)
-        rest = rest - _in_units(_contribution(problem, info.weighted))
     ended = NO_GAIN if not done else ALL_STEPS if number >= problem.options.n_steps else None
     return state._replace(ended=ended), tuple(done)
 
@@ -263,10 +225,11 @@ def _add_clause(
         problem.options,
         pause,
         problem.way.length_penalty,
-        () if problem.way.refit is None else {each.weighted.clause for each in state.steps},
+        () if problem.way.refit is None else _logged(state),
+        _links_from(problem),
     )
     state = state._replace(skipped=tuple(dict.fromkeys((*state.skipped, *found.skipped))))
-    best = found.best
+    best = _chosen(problem, state, slopes, found, fitting)
     if best is None:
         return state, None
     # Both are the nearest floats to exact numbers: what the rounding of gradients alone could
@@ -274,7 +237,9 @@ def _add_clause(
     before, after = whole.error(), whole.error(fitting.exact_gain(best.sums))
     if after >= before:
         return state, None
-    weighted = WeightedClause(best.clause, fitting.weights(best.sums), best.sums.total, problem.way.feature)
+    weighted = WeightedClause(
+        best.clause, fitting.weights(best.sums), best.sums.total, best.feature, best.each
+    )
     if problem.way.refit is None:
         scores = state.scores + _contribution(problem, weighted)
     else:
@@ -296,6 +261,52 @@ def _add_clause(
     return state._replace(scores=scores, steps=(*state.steps, info)), info
 
 
+def _logged(state: State) -> set[Clause]:
+    """The clauses that a search by logarithms cannot gain by any more."""
+    return {
+        each.weighted.clause
+        for each in state.steps
+        if each.weighted.feature in (COUNT, LOG) and each.weighted.each is None
+    }
+
+
+def _links_from(problem: Problem) -> int | None:
+    """The sum of true of a clause without a body, which holds once for each example."""
+    if not problem.way.look_ahead:
+        return None
+    once = np.ones(1, dtype=np.int64)
+    return len(problem.labels) * int(in_units(once, LOG)[0] if problem.way.feature == LOG else 1)
+
+
+def _chosen(
+    problem: Problem, state: State, slopes: Integers, found: Found, fitting: Fitting
+) -> Choice | None:
+    """What a search found best, in the reading that gains most where that is to be chosen."""
+    if not problem.way.readings:
+        best = found.best
+        return None if best is None else Choice(best.clause, problem.way.feature, best.sums)
+    kept = 1.0 - problem.way.length_penalty
+    found.leaders.sort(key=lambda each: (-each.gain * kept ** len(each.clause.body), str(each.clause)))
+    leaders = found.leaders[: problem.options.beam_width]
+    earlier = [each.weighted for each in state.steps]
+    totals = {each.clause: each.sums.total for each in leaders}
+    totals |= {each.clause: each.total for each in earlier if each.each is None}
+    chances = sigmoid(state.scores)
+    choice = best_reading(
+        totals,
+        problem.columns,
+        {(each.clause, each.feature, each.each) for each in earlier},
+        slopes,
+        chances * (1.0 - chances),
+        fitting,
+        problem.way.length_penalty,
+    )
+    if choice is None:
+        return None
+    total = problem.total(choice.clause) if choice.each is not None else totals[choice.clause]
+    return choice._replace(sums=choice.sums._replace(total=total))
+
+
 def resumed(problem: Problem, saved: Checkpoint[Step], database: Database) -> State:
     """The state that a checkpoint keeps; scores are what its clauses give, added in order again."""
     steps, skipped, ended = saved.load(database.schema)
@@ -313,10 +324,7 @@ def resumed(problem: Problem, saved: Checkpoint[Step], database: Database) -> St
 def _jointly(problem: Problem, state: State, added: Sequence[WeightedClause]) -> State:
     """The state with more clauses, all weights fitted anew."""
     assert problem.way.refit is not None
-    new = [
-        feature_of(problem.session.column(weighted.clause).astype(np.float64), problem.way.feature)
-        for weighted in added
-    ]
+    new = [problem.columns.feature(weighted) for weighted in added]
     features = (*state.features, *new)
     rows = np.stack(features)
     joint = refitted(rows, problem.labels, problem.way.refit)
@@ -345,12 +353,6 @@ def _in_units(values: Floats) -> Integers:
 def log_loss(labels: Labels, scores: Floats) -> float:
     """The mean of ``-log P(label)``, without overflow."""
     return float(np.mean(np.logaddexp(0.0, np.where(labels == 1, -scores, scores))))
-
-
-def time_limit(seconds: float) -> ShouldStop:
-    """A ``should_stop`` that ends a fit so many seconds from now."""
-    end = time.monotonic() + seconds
-    return lambda: TIME_LIMIT if time.monotonic() >= end else None
 
 
 def check_labels(labels: Labels, target: str) -> None:
@@ -400,7 +402,11 @@ def _problem(
     language = language_for(engine.database, target, options.negation, options.n_thresholds, keys)
     prior = prior_of(labels, options.prior)
     session = engine.session(keys, logarithm=way.feature == LOG)
-    return Problem(session, memoised(language), language.empty(), labels, prior, options, way)
+    found = families(engine, language, keys, labels, options.seed) if way.per_constant else ()
+    columns = Columns(session.column, found)
+    return Problem(
+        session, memoised(language), language.empty(), labels, prior, options, way, columns, engine.total
+    )
 
 
 def _result(
@@ -415,8 +421,16 @@ def _result(
         # The weights of all clauses, not those that each had in its step.
         prior = round_weight(state.joint.intercept + problem.offset)
         clauses = tuple(
-            replace(weighted, weights=(0.0, weight, 0.0))
+            _with_weight(problem, weighted, weight)
             for weighted, weight in zip(clauses, state.joint.weights, strict=True)
         )
     model = Model(target, database.schema, prior, clauses, settings, problem.way.learner)
     return Fit(model, History(state.steps, ended, cut, state.skipped))
+
+
+def _with_weight(problem: Problem, weighted: WeightedClause, weight: float) -> WeightedClause:
+    if weighted.each is None:
+        return replace(weighted, weights=(0.0, weight, 0.0))
+    family = problem.columns.families[weighted.clause, weighted.each]
+    constants = tuple((name, round_weight(weight * each)) for name, each in family.weights)
+    return replace(weighted, weights=(0.0, 1.0, 0.0), constants=constants)

@@ -100,9 +100,11 @@ def read_step(fields: Fields, schema: Schema) -> Step:
     """A step of boosting clauses, as ``Step.as_dict`` wrote it."""
     w0, w1, w2 = fields.numbers("weights")
     clause = parse_clause(fields.text("clause"), schema)
+    total, feature = fields.whole("total"), fields.text("feature")
+    each = fields.whole("each") if fields.has("each") else None
     return Step(
         number=fields.whole("step"),
-        weighted=WeightedClause(clause, (w0, w1, w2), fields.whole("total"), fields.text("feature")),
+        weighted=WeightedClause(clause, (w0, w1, w2), total, feature, each),
         error_before=fields.number("error_before"),
         error_after=fields.number("error_after"),
         log_loss=fields.number("log_loss"),

@@ -237,6 +237,23 @@ def canonical(clause: Clause) -> Clause:
     return Clause(clause.head, canonical_body(clause.body, len(clause.head.args)))
 
 
+def with_constant(clause: Clause, variable: int, name: str) -> Clause:
+    """The clause with a constant in place of a free variable, in canonical form.
+
+    >>> str(with_constant(Clause(Atom("female", (0,)), (Atom("rated", (0, 1)),)), 1, "alien"))
+    'female(A) :- rated(A,alien).'
+    """
+
+    def put(atom: Atom) -> Atom:
+        return atom._replace(args=tuple(name if term == variable else term for term in atom.args))
+
+    body = []
+    for literal in clause.body:
+        assert not isinstance(literal, Comparison), "a number has no constant"
+        body.append(Not(put(literal.atom)) if isinstance(literal, Not) else put(literal))
+    return canonical(Clause(clause.head, tuple(body)))
+
+
 def canonical_body(body: Sequence[Literal], bound: int) -> tuple[Literal, ...]:
     """Canonical form of a body whose variables 0 .. bound-1 keep their numbers.
 

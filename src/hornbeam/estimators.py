@@ -17,7 +17,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import _check_feature_names, check_is_fitted, column_or_1d
 
-from hornbeam import boost
+from hornbeam import loop
 from hornbeam.baselines.agg_lr import AggOptions
 from hornbeam.baselines.ilp_rlr import ILPOptions
 from hornbeam.baselines.learners import learn, options_for
@@ -89,7 +89,7 @@ class RelationalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         self.model_: LearnedModel
         self.history_: History | Mapping[str, History]
         if classes.tolist() == [0, 1]:
-            limit = None if self.time_limit is None else boost.time_limit(self.time_limit)
+            limit = None if self.time_limit is None else loop.time_limit(self.time_limit)
             fitted = learn(
                 self.learner, engine, keys, labels.astype(np.int8), target, options, should_stop=limit
             )

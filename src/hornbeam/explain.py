@@ -23,11 +23,13 @@ from hornbeam.clauses import (
 )
 from hornbeam.database import Codes, Database
 from hornbeam.engines.contract import Engine
+from hornbeam.engines.parts import count_all
 from hornbeam.errors import ModelError
 from hornbeam.groundings import groundings
 from hornbeam.markup import bar_picture, element, notebook_table, signed_text
-from hornbeam.model import Model, sigmoid
+from hornbeam.model import Model, WeightedClause, sigmoid
 from hornbeam.model_json import LearnedModel
+from hornbeam.readings import COUNT, bound_of
 
 SHOWN = 5
 """True groundings given for each clause, at most."""
@@ -62,6 +64,12 @@ class ClauseReason:
     """the free variables, as the clause's text names them"""
     groundings: tuple[tuple[str, ...], ...]
     """values of the free variables for some of the true groundings"""
+    feature: str = COUNT
+    """what of the counts is weighted"""
+    each: str | None = None
+    """the variable whose constants have weights of their own, where one has"""
+    constants: tuple[tuple[str, float], ...] = ()
+    """what the strongest of these constants add"""
 
     def as_dict(self) -> dict[str, object]:
         return {
@@ -71,7 +79,8 @@ class ClauseReason:
             "false": self.false,
             "contribution": self.contribution,
             "groundings": [dict(zip(self.variables, values, strict=True)) for values in self.groundings],
-        }
+            "feature": self.feature,
+        } | ({} if self.each is None else {"each": self.each, "constants": dict(self.constants)})
 
     def because(self, key: tuple[str, ...]) -> str:
         """``publication(C,ann), publication(C,bob) is true for 3 values of C: t1, t2, t3``."""
@@ -80,6 +89,11 @@ class ClauseReason:
             return f"{body} is {'true' if self.true else 'false'}"
         many = f"{self.true:,}" if self.true else "no"
         said = f"{body} is true for {many} value{'s' * (self.true > 1)} of {', '.join(self.variables)}"
+        if bound_of(self.feature) is not None:
+            said += f" ({self.feature})"
+        if self.each is not None:
+            added = ", ".join(f"{name} {weight:+.3g}" for name, weight in self.constants)
+            return f"{said}; of {self.each}: {added}" if added else said
         if not self.groundings:
             return said
         single = len(self.variables) == 1
@@ -166,17 +180,36 @@ def _explain_clauses(
     for weighted, counts in zip(compact.clauses, compact.counts(engine, keys), strict=True):
         true = int(counts.true[0])
         free = weighted.clause.free_variables()
+        constants = _constants(weighted, engine, keys)
         reason = ClauseReason(
             clause=weighted.clause,
             weights=weighted.weights,
             true=true,
             false=counts.total - true,
-            contribution=float(weighted.contribution(counts.true, counts.total)[0]),
+            contribution=float(weighted.contribution(counts.true, counts.total)[0])
+            if weighted.each is None
+            else sum(constants.values()),
             variables=tuple(map(variable_name, free)),
             groundings=named_groundings(engine.database, weighted.clause, key, shown) if true else (),
+            feature=weighted.feature,
+            each=None if weighted.each is None else variable_name(weighted.each),
+            constants=tuple(sorted(constants.items(), key=lambda entry: (-abs(entry[1]), entry[0]))[:shown]),
         )
         reasons.append(reason)
     return explanation(model, engine, key, name, reasons)
+
+
+def _constants(weighted: WeightedClause, engine: Engine, keys: Codes) -> dict[str, float]:
+    """What each constant of a clause adds for one example, where constants have weights of their own."""
+    if weighted.each is None:
+        return {}
+    parts = weighted.parts()
+    counted = count_all(engine, [part.clause for part in parts], keys)
+    return {
+        name: float(part.contribution(counts.true, 1)[0])
+        for (name, _), part, counts in zip(weighted.constants, parts, counted, strict=True)
+        if counts.true[0]
+    }
 
 
 def explanation(

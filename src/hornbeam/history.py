@@ -82,7 +82,7 @@ class Step:
             "reused": self.reused,
             "skipped": self.skipped,
             "seconds": self.seconds,
-        }
+        } | ({} if self.weighted.each is None else {"each": self.weighted.each})
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,6 +60,10 @@ class Fields:
             raise self.wrong(name, "a JSON object", value)
         return value
 
+    def weights(self, name: str) -> tuple[tuple[str, float], ...]:
+        """An object of finite numbers, in its order."""
+        return tuple((text, self._number(name, value)) for text, value in self.mapping(name).items())
+
     def objects(self, name: str, each: str) -> Iterator[Fields]:
         """A list of JSON objects; ``each`` is what a message calls one of them."""
         for number, value in enumerate(self._list(name), start=1):

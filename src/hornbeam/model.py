@@ -14,20 +14,21 @@ from typing import cast
 import numpy as np
 import numpy.typing as npt
 
-from hornbeam.clauses import Clause, atoms_of, canonical
+from hornbeam.clauses import Clause, atoms_of, canonical, format_constant, variable_name, with_constant
 from hornbeam.database import Codes
 from hornbeam.engines.contract import Column, Counts, Engine
 from hornbeam.engines.parts import count_all
 from hornbeam.errors import plural
 from hornbeam.markup import element, notebook_table, number_text, signed_text
+from hornbeam.readings import COUNT, bound_of, read
 from hornbeam.schema import Schema
 from hornbeam.sentences import sentence, text_of
 
 Floats = npt.NDArray[np.float64]
-COUNT = "count"
-LOG = "log"
-FEATURES = (COUNT, LOG)
-"""What of a clause's counts a model may weigh."""
+SHOWN = 5
+"""Constants of a clause whose weights are shown in a line."""
+AT_A_TIME = 256
+"""Clauses counted together where a clause has many constants."""
 Table = (
     tuple[str | Sequence[str], Sequence[str]]
     | tuple[str | Sequence[str], Sequence[str], str | None]
@@ -40,34 +41,54 @@ Table = (
 class WeightedClause:
     """A clause, its weight vector ``[w0, w1, w2]``, its total on the training data, and its feature.
 
-    The feature says what of the counts is weighted: the ``count`` itself, or its ``log``, which is
-    ln(1 + count): the hundredth grounding then says less than the first.
+    The feature says what of the counts is weighted (see ``readings``): the ``count`` itself, or
+    another reading of it. Where constants of one variable have weights of their own, ``each`` is that
+    variable, and t is the sum of these weights times the readings of the counts of each.
     """
 
     clause: Clause
     weights: tuple[float, float, float]
     total: int
     feature: str = COUNT
+    each: int | None = None
+    constants: tuple[tuple[str, float], ...] = ()
 
     def contribution(self, true: Column, total: int) -> Floats:
         """``(w0 + w1*t) + w2*f`` for each example, t and f read by the feature."""
         w0, w1, w2 = self.weights
-        t = feature_of(true.astype(np.float64), self.feature)
-        return (w0 + w1 * t) + w2 * feature_of(false_counts(true, total), self.feature)
+        t = read(true.astype(np.float64), self.feature)
+        return (w0 + w1 * t) + w2 * read(false_counts(true, total), self.feature)
 
     def rises(self) -> bool | None:
-        """Whether the first true grounding makes the head likelier; None where it makes no difference."""
-        none, one = self.contribution(np.array([0, 1]), max(self.total, 1)).tolist()
+        """Whether enough true groundings make the head likelier; None where that depends, or is no matter."""
+        if self.each is not None:
+            return None
+        enough = bound_of(self.feature) or 1
+        none, one = self.contribution(np.array([0, enough]), max(self.total, enough)).tolist()
         return None if none == one else one > none
 
     def __str__(self) -> str:
         weights = ", ".join(format(weight, ".6g") for weight in self.weights)
-        return f"[{weights}]{'' if self.feature == COUNT else f' {self.feature}'} : {self.clause}"
+        said = "" if self.feature == COUNT else f" {self.feature}"
+        if self.each is None:
+            return f"[{weights}]{said} : {self.clause}"
+        shown = ", ".join(f"{weight:+.3g} {format_constant(name)}" for name, weight in self.strongest(SHOWN))
+        rest = len(self.constants) - SHOWN
+        more = f", and {rest:,} more" if rest > 0 else ""
+        return f"[{variable_name(self.each)}: {shown}{more}]{said} : {self.clause}"
 
+    def strongest(self, number: int) -> list[tuple[str, float]]:
+        """The constants whose weights are greatest, by size, with their weights."""
+        return sorted(self.constants, key=lambda entry: (-abs(entry[1]), entry[0]))[:number]
 
-def feature_of(counts: Floats, feature: str) -> Floats:
-    """What is weighted of some counts; other data may have more true counts than the total of training."""
-    return np.log1p(np.maximum(counts, 0.0)) if feature == LOG else counts
+    def parts(self) -> list[WeightedClause]:
+        """The same as clauses with one weight each: a clause for each constant that has one."""
+        if self.each is None:
+            return [self]
+        return [
+            WeightedClause(with_constant(self.clause, self.each, name), (0.0, weight, 0.0), 1, self.feature)
+            for name, weight in self.constants
+        ]
 
 
 def false_counts(true: Column, total: int) -> Floats:
@@ -145,8 +166,14 @@ class Model:
 
     def contributions(self, engine: Engine, keys: Codes) -> Iterator[Floats]:
         """What each clause adds to the log-odds of each example, in model order."""
-        for weighted, counts in zip(self.clauses, self.counts(engine, keys), strict=True):
-            yield weighted.contribution(counts.true, counts.total)
+        plain = [weighted for weighted in self.clauses if weighted.each is None]
+        counted = iter(replace(self, clauses=tuple(plain)).counts(engine, keys))
+        for weighted in self.clauses:
+            if weighted.each is None:
+                counts = next(counted)
+                yield weighted.contribution(counts.true, counts.total)
+            else:
+                yield _of_constants(weighted, engine, keys)
 
     def probabilities(self, engine: Engine, keys: Codes) -> Floats:
         """P(y=1) of each example."""
@@ -173,13 +200,9 @@ class Model:
         of_training = self.populations == "training"
         times = self.settings.get("times")
         clauses = [
-            Weighted(
-                weighted.clause,
-                weighted.weights,
-                weighted.total if of_training else None,
-                logarithm=weighted.feature == LOG,
-            )
+            Weighted(part.clause, part.weights, part.total if of_training else None, part.feature)
             for weighted in self.compact().clauses
+            for part in weighted.parts()
         ]
         return scoring_query(
             Scoring(self.target, self.schema, self.prior, clauses, cast("str | None", times)),
@@ -193,15 +216,27 @@ class Model:
 
         A clause stands where it first stood. Predictions stay the same to 1e-12.
         """
-        weights: dict[tuple[Clause, int, str], list[tuple[float, float, float]]] = {}
+        alike: dict[WeightedClause, list[WeightedClause]] = {}
         for weighted in self.clauses:
-            place = (canonical(weighted.clause), weighted.total, weighted.feature)
-            weights.setdefault(place, []).append(weighted.weights)
+            clause = weighted.clause if weighted.each is not None else canonical(weighted.clause)
+            place = replace(weighted, clause=clause, weights=(0.0, 0.0, 0.0))
+            alike.setdefault(place, []).append(weighted)
         merged = tuple(
-            WeightedClause(clause, _added(parts), total, feature)
-            for (clause, total, feature), parts in weights.items()
+            replace(place, weights=_added([each.weights for each in members]))
+            for place, members in alike.items()
         )
         return replace(self, clauses=merged)
+
+
+def _of_constants(weighted: WeightedClause, engine: Engine, keys: Codes) -> Floats:
+    """What the constants of a clause add together, counted some at a time."""
+    result = np.zeros(len(keys))
+    parts = weighted.parts()
+    for at in range(0, len(parts), AT_A_TIME):
+        some = parts[at : at + AT_A_TIME]
+        for part, counts in zip(some, count_all(engine, [each.clause for each in some], keys), strict=True):
+            result += part.weights[1] * read(counts.true.astype(np.float64), part.feature)
+    return result
 
 
 def _added(parts: list[tuple[float, float, float]]) -> tuple[float, float, float]:

@@ -20,7 +20,8 @@ from hornbeam.engines.contract import Engine
 from hornbeam.errors import InputError, ModelError, Place
 from hornbeam.files import write_file
 from hornbeam.json_fields import Fields
-from hornbeam.model import COUNT, FEATURES, Floats, Model, WeightedClause
+from hornbeam.model import Floats, Model, WeightedClause
+from hornbeam.readings import COUNT, READINGS, is_reading
 from hornbeam.schema import KINDS, Schema
 from hornbeam.syntax import parse_clause
 
@@ -244,6 +245,7 @@ def _clause_fields(model: Model) -> dict[str, object]:
     clauses = [
         {"clause": str(weighted.clause), "total": weighted.total, "weights": list(weighted.weights)}
         | ({} if weighted.feature == COUNT else {"feature": weighted.feature})
+        | ({} if weighted.each is None else {"each": weighted.each, "constants": dict(weighted.constants)})
         for weighted in model.clauses
     ]
     return {"prior": model.prior, "clauses": clauses}
@@ -268,10 +270,16 @@ def _read_clause(common: Common, fields: Fields) -> WeightedClause:
         raise fields.wrong("weights", "three numbers", list(weights))
     total = fields.whole("total")
     feature = fields.text("feature") if fields.has("feature") else COUNT
-    if feature not in FEATURES:
-        raise fields.wrong("feature", " or ".join(FEATURES), feature)
+    if not is_reading(feature):
+        raise fields.wrong("feature", " or ".join(READINGS), feature)
+    each: int | None = None
+    constants: tuple[tuple[str, float], ...] = ()
+    if fields.has("each"):
+        each, constants = fields.whole("each"), fields.weights("constants")
+        if each not in clause.free_variables():
+            raise fields.wrong("each", "the number of a free variable of the clause", each)
     fields.close()
-    return WeightedClause(clause, (weights[0], weights[1], weights[2]), total, feature)
+    return WeightedClause(clause, (weights[0], weights[1], weights[2]), total, feature, each, constants)
 
 
 WEIGHTED_CLAUSES = ModelKind(_clause_fields, _read_clauses)

@@ -13,14 +13,14 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from hornbeam import boost
+from hornbeam import loop
 from hornbeam.baselines.learners import learn
-from hornbeam.boost import ShouldStop
 from hornbeam.database import Codes, Notice
 from hornbeam.engines.contract import Engine
 from hornbeam.errors import DataError, ModelError, OptionError, did_you_mean
 from hornbeam.history import INTERRUPTED, History, Record
 from hornbeam.json_fields import Fields
+from hornbeam.loop import ShouldStop
 from hornbeam.model import Floats
 from hornbeam.model_json import Common, LearnedModel, ModelKind, fields_of, read_fields, register_kind
 from hornbeam.options import Options
@@ -185,7 +185,7 @@ def _stop_at_once() -> str:
 
 
 def _limit(seconds: float | None, parts: int) -> ShouldStop | None:
-    return None if seconds is None else boost.time_limit(seconds / parts)
+    return None if seconds is None else loop.time_limit(seconds / parts)
 
 
 # --- as JSON ---------------------------------------------------------------------------------

@@ -16,6 +16,8 @@ from typing import Any, Protocol
 
 from hornbeam.errors import OptionError, did_you_mean
 
+BEST = "best"
+"""The feature that is chosen for each clause as it is added."""
 BASE_RATE = "base-rate"
 """The prior that is the log-odds of the training examples' base rate."""
 
@@ -180,12 +182,16 @@ class FitOptions(Options):
     """where prediction takes each clause's total from: the data at hand, or those of training"""
     n_thresholds: int = option(16, THRESHOLDS)
     """thresholds offered for each numeric argument of a predicate, at most; 0 offers no comparisons"""
-    feature: str = option("count", OneOf(("count", "log")))
-    """what of a clause's counts is weighted: the count, or ln(1 + count)"""
+    feature: str = option("count", OneOf(("count", "log", BEST)))
+    """what of a clause's counts is weighted: the count, ln(1 + count), or the best of that and bounds"""
     refit: bool = option(False, YesNo())
     """whether all weights are fitted anew, jointly, after each step"""
     length_penalty: float = option(0.0, Share())
     """share of its gain that a clause loses for each literal after the first, against shorter ones"""
+    look_ahead: bool = option(False, YesNo())
+    """whether literals that only lead on to a new value are extended, whatever they gain themselves"""
+    per_constant: bool = option(False, YesNo())
+    """whether a clause may have a weight for each constant of a variable (with feature best and refit)"""
 
 
 PRESETS: Mapping[str, FitOptions] = MappingProxyType(
@@ -197,9 +203,11 @@ PRESETS: Mapping[str, FitOptions] = MappingProxyType(
             beam_width=10,
             prior=BASE_RATE,
             neg_pos_ratio=50.0,
-            feature="log",
+            feature=BEST,
             refit=True,
             length_penalty=0.1,
+            look_ahead=True,
+            per_constant=True,
         ),
         "paper": FitOptions(
             n_steps=10,
@@ -214,6 +222,8 @@ PRESETS: Mapping[str, FitOptions] = MappingProxyType(
             feature="count",
             refit=False,
             length_penalty=0.0,
+            look_ahead=False,
+            per_constant=False,
         ),
     }
 )

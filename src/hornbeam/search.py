@@ -7,7 +7,8 @@ then to the smaller text.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
@@ -17,7 +18,7 @@ from typing import NamedTuple, Protocol, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from hornbeam.clauses import Clause
+from hornbeam.clauses import Clause, literal_variables
 from hornbeam.engines.contract import Session, Skipped, Sums
 from hornbeam.ridge import ClauseSums, clause_sums
 
@@ -67,6 +68,8 @@ class Found:
     """What one search gives: the best clause, if any, and how many candidates it looked at."""
 
     best: Scored | None = None
+    leaders: list[Scored] = field(default_factory=list)
+    """the first in rank of each length, the best among them"""
     counted: int = 0
     reused: int = 0
     skipped: list[Skipped] = field(default_factory=list)
@@ -81,18 +84,22 @@ def search(
     pause: Callable[[], None] = lambda: None,
     length_penalty: float = 0.0,
     barred: Collection[Clause] = (),
+    links_from: int | None = None,
 ) -> Found:
     """The best clause for the session's gradients; ``pause`` is called before each length.
 
     A longer clause must gain more than the best so far by the length penalty; clauses that are
-    ``barred``, and others with the same sums, may be extended but are not chosen.
+    ``barred``, and others with the same sums, may be extended but are not chosen. With ``links_from``,
+    the sum of true of a clause without a body, links are extended along with the clauses that gain most.
     """
     found = Found()
     shut = set(_keys(session.sums(list(barred)))) if barred else set()
-    beam: Iterable[Clause] = (empty,)
+    beam: Sequence[Clause] = (empty,)
     early: set[Clause] = set()
+    above = {} if links_from is None else {empty: links_from}
     for length in range(1, options.max_literals + 1):
         pause()
+        origins = {clause: parent for parent in reversed(beam) for clause in refine(parent)}
         candidates = list(dict.fromkeys(chain.from_iterable(map(refine, beam))))
         if early:
             candidates = [clause for clause in candidates if clause not in early]
@@ -113,7 +120,11 @@ def search(
             or level.beats(challenger, found.best, 1 - Fraction(length_penalty))
         ):
             found.best = challenger
+        found.leaders += level.leaders(options.beam_width, shut)
         beam = level.top(options.beam_width)
+        if above and length < options.max_literals:
+            beam = list(dict.fromkeys([*beam, *level.links(origins, above, options.beam_width)]))
+            above = dict(zip(sums.clauses, sums.true, strict=True))
     return found
 
 
@@ -141,6 +152,30 @@ class _Level(NamedTuple):
         """The first in rank, in no order."""
         return [self.sums.clauses[position] for position in self._first(width)]
 
+    def leaders(self, width: int, shut: Collection[Key]) -> list[Scored]:
+        """The first in rank without those shut out, in no order."""
+        keys = list(_keys(self.sums)) if shut else []
+        return [
+            Scored(self.sums.clauses[position], clause_sums(self.sums, position), float(self.gains[position]))
+            for position in self._first(width)
+            if not shut or keys[position] not in shut
+        ]
+
+    def links(
+        self, origins: Mapping[Clause, Clause], above: Mapping[Clause, int], width: int
+    ) -> list[Clause]:
+        """Clauses whose last addition leads to a new value for most of what was there, and to few more.
+
+        Such a link says little itself: ``lastinitial(B,D)`` holds for every B. What can be said with the
+        D that it leads to may say much.
+        """
+        found = []
+        for clause, true in zip(self.sums.clauses, self.sums.true, strict=True):
+            before = above[origins[clause]]
+            if true <= before <= 2 * true and _leads_on(clause):
+                found.append((before - true, *_shorter_first(clause), clause))
+        return [clause for *_, clause in sorted(found)[:width]]
+
     def beats(self, challenger: Scored, best: Scored, kept: Fraction = Fraction(1)) -> bool:
         """Whether a clause ranks before the best so far; of its gain, ``kept`` counts per literal more."""
         share = kept ** (len(challenger.clause.body) - len(best.clause.body))
@@ -163,6 +198,12 @@ class _Level(NamedTuple):
             self.fitting.exact_gain,
             lambda position: _shorter_first(self.sums.clauses[position]),
         )
+
+
+def _leads_on(clause: Clause) -> bool:
+    """Whether a free variable of the body occurs but once, so that more can be said of it."""
+    times = Counter(variable for literal in clause.body for variable in literal_variables(literal))
+    return any(times[variable] == 1 for variable in clause.free_variables())
 
 
 Key = tuple[int, int, int]

@@ -8,11 +8,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from hornbeam.boost import fit, time_limit
+from hornbeam.boost import fit
 from hornbeam.database import Database, build
 from hornbeam.engines.naive import NaiveEngine
 from hornbeam.errors import DataError, SchemaError
 from hornbeam.history import Step
+from hornbeam.loop import time_limit
 from hornbeam.model import Model, WeightedClause
 from hornbeam.modes import schema_of
 from hornbeam.options import FitOptions, fit_options

@@ -9,13 +9,13 @@ import pytest
 
 from hornbeam.baselines.agg_model import AggregateModel
 from hornbeam.baselines.learners import LEARNERS, learn, options_class, options_for
-from hornbeam.boost import time_limit
 from hornbeam.database import Database, build
 from hornbeam.engines.memory import MemoryEngine
 from hornbeam.engines.naive import NaiveEngine
 from hornbeam.errors import DataError, LimitError, OptionError, SchemaError
 from hornbeam.explain import explain
 from hornbeam.generate import university
+from hornbeam.loop import time_limit
 from hornbeam.model_json import load_model, model_text, parse_model, save_model
 from hornbeam.modes import schema_of
 from hornbeam.syntax import parse_mode

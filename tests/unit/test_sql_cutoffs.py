@@ -21,9 +21,10 @@ from hornbeam.engines.sql import SqlTable
 from hornbeam.engines.sql_database import placed_database
 from hornbeam.engines.sql_tables import TableSource
 from hornbeam.errors import OptionError
-from hornbeam.model import COUNT, LOG, Model, WeightedClause
+from hornbeam.model import Model, WeightedClause
 from hornbeam.model_json import save_model
 from hornbeam.numeric import read_times
+from hornbeam.readings import COUNT, LOG
 from hornbeam.schema import DATE, NUMBER, Schema
 from hornbeam.syntax import parse_clause, parse_mode
 

@@ -26,14 +26,16 @@ from hornbeam.baselines.agg_model import (
     weighted_values,
 )
 from hornbeam.baselines.aggregates import Aggregate, Joiner, aggregates, paths
-from hornbeam.boost import Fit, Labels, Pause, ShouldStop, check_labels, language_for, prior_of, run
+from hornbeam.boost import Fit, Labels, check_labels, language_for, prior_of
 from hornbeam.clauses import Clause
 from hornbeam.database import Codes
 from hornbeam.engines.contract import Counts, Engine, Skipped
 from hornbeam.errors import LimitError
 from hornbeam.history import History, Record
-from hornbeam.model import FEATURES, LOG, Floats
+from hornbeam.loop import Pause, ShouldStop, run
+from hornbeam.model import Floats
 from hornbeam.options import BASE_RATE, PENALTY, RATIO, SEED, OneOf, Options, Whole, option
+from hornbeam.readings import COUNT, LOG
 from hornbeam.ridge import round_weight
 from hornbeam.sampling import atom_texts, sampled
 
@@ -49,7 +51,7 @@ class AggOptions(Options):
 
     max_literals: int = option(2, Whole(1, 4))
     """literals in a path, at most"""
-    feature: str = option(LOG, OneOf(FEATURES))
+    feature: str = option(LOG, OneOf((COUNT, LOG)))
     """what of counts and numbers of distinct values is weighted: the count, or ln(1 + count)"""
     l2: float = option(1.0, PENALTY)
     """strength of the penalty on the weights of standardised columns"""

@@ -19,9 +19,10 @@ from hornbeam.errors import InputError, LimitError, plural
 from hornbeam.explain import SHOWN, Explanation, explain, explanation
 from hornbeam.json_fields import Fields
 from hornbeam.markup import notebook_table, number_text, signed_text
-from hornbeam.model import COUNT as NUMBER
-from hornbeam.model import LOG, Floats, feature_of, sigmoid
+from hornbeam.model import Floats, sigmoid
 from hornbeam.model_json import Common, ModelKind, register_kind
+from hornbeam.readings import COUNT as NUMBER
+from hornbeam.readings import LOG, read
 from hornbeam.schema import Schema
 from hornbeam.syntax import parse_clause
 
@@ -150,7 +151,7 @@ def aggregate_columns(
 
 def weighted_values(aggregate: Aggregate, column: Floats, feature: str) -> Floats:
     """What is weighted of some values: numbers of things by the feature, others as they are."""
-    return feature_of(column, feature) if aggregate.kind in (COUNT, DISTINCT) else column
+    return read(column, feature) if aggregate.kind in (COUNT, DISTINCT) else column
 
 
 # --- files --------------------------------------------------------------------------------------

@@ -25,14 +25,11 @@ from hornbeam.baselines.trees import Leaf, Node, Tree, body_text, leaf_values
 from hornbeam.boost import (
     Fit,
     Labels,
-    Pause,
-    ShouldStop,
     check_labels,
     gradients,
     language_for,
     log_loss,
     prior_of,
-    run,
 )
 from hornbeam.checkpoint import Checkpoint, fingerprint
 from hornbeam.clauses import Atom
@@ -40,6 +37,7 @@ from hornbeam.database import Codes
 from hornbeam.engines.contract import Engine, Skipped
 from hornbeam.history import ALL_STEPS, NO_GAIN, History, Record
 from hornbeam.json_fields import Fields
+from hornbeam.loop import Pause, ShouldStop, run
 from hornbeam.model import Floats
 from hornbeam.options import (
     BEAM,

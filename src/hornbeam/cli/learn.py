@@ -165,13 +165,13 @@ def fit(
     \b
     Example: hornbeam fit data/uwcse/fold1 --target advisedby --model m.json
     """
-    from hornbeam import boost
     from hornbeam.baselines.learners import learn
     from hornbeam.cli.pages import Clock, data_name, split_name, write_page
     from hornbeam.engines.registry import open_engine
     from hornbeam.errors import DataError
     from hornbeam.history import INTERRUPTED
     from hornbeam.in_place import load_for
+    from hornbeam.loop import time_limit
     from hornbeam.model_json import save_model
     from hornbeam.one_vs_rest import fit_classes
 
@@ -242,7 +242,7 @@ def fit(
                 learner, counting, keys, labels, found.classes, name, options, on_step, checkpoint, seconds
             )
         else:
-            limit = None if seconds is None else boost.time_limit(seconds)
+            limit = None if seconds is None else time_limit(seconds)
             fitted = learn(learner, counting, keys, labels, name, options, on_step, checkpoint, limit)
     clock.lap("learn")
     done = fitted.history

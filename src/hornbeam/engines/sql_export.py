@@ -48,8 +48,8 @@ class Weighted(NamedTuple):
     clause: Clause
     weights: tuple[float, float, float]
     total: int | None
-    logarithm: bool = False
-    """whether ln(1 + count) is weighted in place of the count"""
+    feature: str = "count"
+    """what of the counts is weighted: ``count``, ``log`` for ln(1 + count), or ``at least N``"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -330,8 +330,7 @@ class _Export:
         for number, weighted in enumerate(self._scoring.clauses):
             w0, w1, w2 = map(real, weighted.weights)
             true, false = (_double(own_column(f"{name}_{number + 1}")) for name in ("true", "false"))
-            if weighted.logarithm:
-                true, false = map(_logarithm, (true, false))
+            true, false = (_read(count, weighted.feature) for count in (true, false))
             part = exp.Add(
                 this=exp.Paren(this=exp.Add(this=w0, expression=exp.Mul(this=w1, expression=true))),
                 expression=exp.Mul(this=w2, expression=false),
@@ -371,6 +370,13 @@ def _distinct(value: exp.Column, table: str) -> exp.Select:
 
 def _double(value: exp.Expr) -> exp.Expr:
     return exp.cast(value, "DOUBLE")
+
+
+def _read(count: exp.Expr, feature: str) -> exp.Expr:
+    if feature.startswith("at least "):
+        reached = exp.GTE(this=count, expression=integer(int(feature.removeprefix("at least "))))
+        return exp.Case(ifs=[exp.If(this=reached, true=real(1.0))], default=real(0.0))
+    return _logarithm(count) if feature == "log" else count
 
 
 def _logarithm(count: exp.Expr) -> exp.Expr:

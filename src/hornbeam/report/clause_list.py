@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from hornbeam.markup import Child, Markup, element, number_text, signed_text
-from hornbeam.model import LOG, Model
+from hornbeam.model import Model
+from hornbeam.readings import LOG
 from hornbeam.report.elements import figure, pieces_markup, section, table
 from hornbeam.report.figure import Scale, label, line, tick_text, ticks
 from hornbeam.report.measured import Measured

@@ -19,8 +19,9 @@ from hornbeam.clauses import Atom, Clause, atoms_of, head_atom, variable_name
 from hornbeam.database import Codes
 from hornbeam.engines.contract import Engine
 from hornbeam.errors import ModelError, plural
-from hornbeam.model import COUNT, LOG, Floats, Model, WeightedClause
+from hornbeam.model import Floats, Model, WeightedClause
 from hornbeam.model_json import LearnedModel
+from hornbeam.readings import COUNT, LOG
 from hornbeam.sentences import Pieces, body_pieces, clause_pieces, literal_pieces, sentence
 
 

@@ -1,0 +1,206 @@
+"""Clauses with a weight for each constant: ``female(A) :- rated(A,B).``, and a weight for every film B.
+
+Which film it is matters more than how many there are, and no clause with a constant in it alone says
+much. So all constants of one variable are weighed at once, by logistic regression under a ridge
+penalty on ln(1 + count) of each. Such a clause is then one feature like any other: the sum of what its
+constants say. For the examples that are learned from, that sum comes from weights that did not see
+them, nor others about the same things (cross-fitting): what constants only remember is worth nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hornbeam.clauses import Atom, Clause, literal_variables, with_constant
+from hornbeam.database import Codes, Database
+from hornbeam.engines.contract import LOG_UNIT, Counts, Engine
+from hornbeam.logistic import Matrix, logistic_weights
+from hornbeam.refine import Language, additions
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+
+LONGEST = 2
+"""Literals in such a clause, at most; one where examples are pairs, as clauses say what the two share."""
+LEAST_FACTS = 5
+"""A constant has a weight of its own if it is in at least so many facts."""
+LEAST_REACHED = 5
+"""... and is reached from at least so many examples."""
+MOST_CONSTANTS = 5000
+"""A variable with more constants gets no weights: they would be no knowledge but a copy of the data."""
+FOLDS = 5
+FOLDS_OF_PAIRS = 3
+PENALTIES = (30.0, 10.0, 3.0)
+"""What is tried, from strong to weak."""
+AT_A_TIME = 256
+
+
+@dataclass(frozen=True, eq=False)
+class Family:
+    """A clause, one of its variables, and the weight of each of that variable's constants."""
+
+    clause: Clause
+    variable: int
+    weights: tuple[tuple[str, float], ...]
+    crossed: Floats
+    """for each example the sum of its constants' weights, as fitted without it"""
+
+    def in_units(self) -> Integers:
+        """The sums as whole numbers, LOG_UNIT of them to one."""
+        return np.rint(self.crossed * LOG_UNIT).astype(np.int64)
+
+
+def families(
+    engine: Engine, language: Language, keys: Codes, labels: npt.NDArray[Any], seed: int
+) -> Iterator[Family]:
+    """All clauses that can have a weight for each constant, fitted."""
+    parts = _parts(keys[:, : len(language.head.args)], labels, seed)
+    sizes: dict[tuple[Clause, int], int] = {}
+    for clause, variable in _clauses(language):
+        names = _constants(engine.database, clause, variable)
+        sizes[clause, variable] = len(names)
+        if not 2 <= len(names) < _through(clause, sizes):
+            continue
+        names, features = _features(engine, clause, variable, names, keys)
+        if len(names) < 2:
+            continue
+        crossed, weights = _fitted(features, labels, parts)
+        yield Family(clause, variable, tuple(zip(names, weights.tolist(), strict=True)), crossed)
+
+
+def _through(clause: Clause, sizes: dict[tuple[Clause, int], int]) -> int:
+    """How many constants the one variable has that the last literal is reached through, if weighed.
+
+    A longer chain to no fewer constants would say nothing that theirs do not.
+    """
+    *shorter, last = clause.body
+    before = Clause(clause.head, tuple(shorter))
+    links = [variable for variable in literal_variables(last) if variable in before.free_variables()]
+    found = sizes.get((before, links[0]), 0) if len(links) == 1 else 0
+    return found or MOST_CONSTANTS + 1
+
+
+def _clauses(language: Language) -> Iterator[tuple[Clause, int]]:
+    """Chains of atoms from the head to a new variable of another type, which alone can be weighed."""
+    heads = set(language.schema.types_of(language.head.predicate))
+    grown, seen = [language.empty()], set()
+    for _ in range(LONGEST if len(language.head.args) == 1 else 1):
+        longer = []
+        for clause in grown:
+            known = set(clause.head.args) | {v for each in clause.body for v in literal_variables(each)}
+            newest = set(clause.free_variables()) or known
+            for literal, *more in additions(clause, language):
+                if more or not isinstance(literal, Atom) or any(isinstance(t, str) for t in literal.args):
+                    continue
+                variables = set(literal_variables(literal))
+                if not variables & newest or variables <= known:
+                    continue
+                found = Clause(clause.head, (*clause.body, literal))
+                types = language.schema.variable_types(found)
+                longer.append(found)
+                for variable in sorted(variables - known):
+                    if types[variable] in heads or types[variable] in language.schema.numeric:
+                        continue
+                    # A mark in the variable's place tells clauses apart that are alike but for their names.
+                    marked = with_constant(found, variable, "\0")
+                    if marked not in seen:
+                        seen.add(marked)
+                        yield found, variable
+        grown = longer
+
+
+def _constants(database: Database, clause: Clause, variable: int) -> list[str]:
+    """The constants with enough facts at the place where the clause reaches the variable."""
+    last = clause.body[-1]
+    assert isinstance(last, Atom)
+    if not database.has_facts(last.predicate):
+        return []
+    place = last.args.index(variable)
+    population = database.population(database.schema.types_of(last.predicate)[place])
+    facts = np.bincount(database.relation(last.predicate).columns[place], minlength=len(population))
+    codes = np.flatnonzero(facts >= LEAST_FACTS)
+    return [] if len(codes) > MOST_CONSTANTS else population.decode(codes.astype(np.int32))
+
+
+def _features(
+    engine: Engine, clause: Clause, variable: int, names: Sequence[str], keys: Codes
+) -> tuple[list[str], Matrix]:
+    """ln(1 + count) of each constant that enough examples reach: their names, and a sparse matrix."""
+    from scipy.sparse import csc_matrix
+
+    kept, rows, values, starts = [], [], [], [0]
+    for at in range(0, len(names), AT_A_TIME):
+        part = names[at : at + AT_A_TIME]
+        counted = engine.count([with_constant(clause, variable, name) for name in part], keys)
+        for name, counts in zip(part, counted, strict=True):
+            if not isinstance(counts, Counts):
+                return [], None
+            reached = np.flatnonzero(counts.true)
+            if len(reached) >= LEAST_REACHED:
+                kept.append(name)
+                rows.append(reached)
+                values.append(np.log1p(counts.true[reached].astype(np.float64)))
+                starts.append(starts[-1] + len(reached))
+    if not kept:
+        return [], None
+    matrix = csc_matrix((np.concatenate(values), np.concatenate(rows), starts), shape=(len(keys), len(kept)))
+    return kept, matrix.tocsr()
+
+
+Part = tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]
+"""Examples to fit, and examples to predict that share nothing with them."""
+
+
+def _parts(keys: Codes, labels: npt.NDArray[Any], seed: int) -> list[Part]:
+    """Examples in parts by what they are about: no constant of the one is in the others' keys."""
+    rng = np.random.default_rng(seed)
+    if keys.shape[1] == 1:
+        owners, places = np.unique(keys[:, 0], return_inverse=True)
+        positive = np.bincount(places.ravel(), weights=labels, minlength=len(owners)) > 0
+        fold = np.empty(len(owners), dtype=np.int64)
+        for group in (positive, ~positive):
+            fold[group] = rng.permutation(np.count_nonzero(group)) % FOLDS
+        mine = fold[places.ravel()]
+        return [(mine != number, mine == number) for number in range(FOLDS)]
+    columns = []
+    for column in keys.T:
+        owners, places = np.unique(column, return_inverse=True)
+        columns.append((rng.permutation(len(owners)) % FOLDS_OF_PAIRS)[places.ravel()])
+    return [
+        (
+            np.all([mine != number for mine, number in zip(columns, chosen, strict=True)], axis=0),
+            np.all([mine == number for mine, number in zip(columns, chosen, strict=True)], axis=0),
+        )
+        for chosen in product(range(FOLDS_OF_PAIRS), repeat=len(columns))
+    ]
+
+
+def _fitted(features: Matrix, labels: npt.NDArray[Any], parts: Sequence[Part]) -> tuple[Floats, Floats]:
+    """The sums for examples from weights fitted without them, and the weights from all examples.
+
+    The penalty is the one whose weights predict the examples that they have not seen best.
+    """
+    best: tuple[float, float, Floats] | None = None
+    starts: list[Floats | None] = [None] * len(parts)
+    for l2 in PENALTIES:
+        crossed, scores = np.zeros(len(labels)), np.zeros(len(labels))
+        for number, (inside, outside) in enumerate(parts):
+            if not outside.any():
+                continue
+            weights = logistic_weights(features[inside], labels[inside], l2, starts[number])
+            starts[number] = weights
+            crossed[outside] = features[outside] @ weights[:-1]
+            scores[outside] = crossed[outside] + weights[-1]
+        loss = float(np.logaddexp(0.0, np.where(labels == 1, -scores, scores)).sum())
+        if best is None or loss < best[0]:
+            best = loss, l2, crossed
+        else:
+            break
+    assert best is not None
+    return best[2], logistic_weights(features, labels, best[1])[:-1]

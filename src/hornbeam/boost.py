@@ -75,7 +75,8 @@ class Way:
     """A way to boost clauses: the learner's name, the fit of a clause, and what else it does.
 
     ``refit`` is the ridge penalty under which all weights are fitted anew after each step, if so;
-    ``readings`` whether it is then chosen for each clause which reading of its counts is weighted.
+    ``readings`` whether it is then chosen for each clause which reading of its counts is weighted, under
+    a penalty of ``caution``.
     """
 
     learner: str
@@ -85,6 +86,7 @@ class Way:
     refit: float | None = None
     length_penalty: float = 0.0
     readings: bool = False
+    caution: float = 0.0
     look_ahead: bool = False
     per_constant: bool = False
 
@@ -142,6 +144,7 @@ def fit(
         refit=options.l2 if options.refit else None,
         length_penalty=options.length_penalty,
         readings=options.feature == BEST,
+        caution=CAUTION * options.l2,
         look_ahead=options.look_ahead,
         per_constant=options.per_constant and options.feature == BEST and options.refit,
     )
@@ -229,7 +232,7 @@ def _add_clause(
         _links_from(problem),
     )
     state = state._replace(skipped=tuple(dict.fromkeys((*state.skipped, *found.skipped))))
-    best = _chosen(problem, state, slopes, found, fitting)
+    best = _chosen(problem, state, slopes, found)
     if best is None:
         return state, None
     # Both are the nearest floats to exact numbers: what the rounding of gradients alone could
@@ -278,9 +281,7 @@ def _links_from(problem: Problem) -> int | None:
     return len(problem.labels) * int(in_units(once, LOG)[0] if problem.way.feature == LOG else 1)
 
 
-def _chosen(
-    problem: Problem, state: State, slopes: Integers, found: Found, fitting: Fitting
-) -> Choice | None:
+def _chosen(problem: Problem, state: State, slopes: Integers, found: Found) -> Choice | None:
     """What a search found best, in the reading that gains most where that is to be chosen."""
     if not problem.way.readings:
         best = found.best
@@ -298,7 +299,7 @@ def _chosen(
         {(each.clause, each.feature, each.each) for each in earlier},
         slopes,
         chances * (1.0 - chances),
-        fitting,
+        problem.way.caution,
         problem.way.length_penalty,
     )
     if choice is None:

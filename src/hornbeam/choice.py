@@ -14,12 +14,11 @@ import numpy as np
 import numpy.typing as npt
 
 from hornbeam.clauses import Clause
-from hornbeam.engines.contract import Column, Sums
+from hornbeam.engines.contract import LOG_UNIT, Column, Sums
 from hornbeam.model import WeightedClause
 from hornbeam.per_constant import Family
 from hornbeam.readings import LOG, in_units, offered, read
-from hornbeam.ridge import ClauseSums, Integers, clause_sums
-from hornbeam.search import Fitting
+from hornbeam.ridge import ClauseSums, Integers, Slope, clause_sums, response
 
 Floats = npt.NDArray[np.float64]
 AT_LEAST_SAYING = 1.0
@@ -69,7 +68,8 @@ class Columns:
             for name, values in self.readings(clause).items():
                 yield (clause, name, None), values
         for (clause, variable), values in self._sums.items():
-            yield (clause, LOG, variable), values
+            if values.min() < values.max():
+                yield (clause, LOG, variable), values
 
     def readings(self, clause: Clause) -> dict[str, Integers]:
         """Each reading offered of a clause's counts, in whole units."""
@@ -85,12 +85,13 @@ def best_reading(
     taken: Collection[Said],
     slopes: Integers,
     spread: Floats,
-    fitting: Fitting,
+    l2: float,
     length_penalty: float,
 ) -> Choice | None:
     """The clause and reading that gain most among those that say more than chance would.
 
-    ``slopes`` are the gradients as integers, ``spread`` is P(1-P) of each example.
+    ``slopes`` are the gradients as integers, ``spread`` is P(1-P) of each example. Readings are
+    compared as if all had the range of a bound, from 0 to 1: a logarithm has no merit in being large.
     """
     choices = [(said, values) for said, values in columns.offered(clauses) if said not in taken]
     if not choices:
@@ -102,8 +103,12 @@ def best_reading(
         [int((values * values).sum()) for _, values in choices],
         [_dot(values, slopes) for _, values in choices],
     )
-    kept = [(1.0 - length_penalty) ** (len(clause.body) - 1) for clause in sums.clauses]
-    gains = fitting.gains(sums) * kept
+    whole = response(slopes)
+    gains = [
+        Slope(whole, l2 * _range(values) ** 2, LOG_UNIT).gain(clause_sums(sums, at))
+        * (1.0 - length_penalty) ** (len(said[0].body) - 1)
+        for at, (said, values) in enumerate(choices)
+    ]
 
     def rank(at: int) -> tuple[float, int, str, int]:
         clause = sums.clauses[at]
@@ -115,6 +120,10 @@ def best_reading(
         if _says(values, gradients, spread) >= AT_LEAST_SAYING:
             return Choice(clause, name, clause_sums(sums, position), each)
     return None
+
+
+def _range(values: Integers) -> float:
+    return float(values.max() - values.min()) / LOG_UNIT
 
 
 def _says(values: Integers, gradients: Floats, spread: Floats) -> float:

@@ -218,6 +218,12 @@ class Database:
                     found[place] = tuple(sorted(self.population(arg.type).decode(codes)))
         return MappingProxyType(found)
 
+    def frequent(self, predicate: str, position: int, least: int) -> tuple[str, ...]:
+        """The constants at an argument that are in at least so many facts, sorted."""
+        population = self.population(self.schema.types_of(predicate)[position])
+        facts = np.bincount(self.relation(predicate).columns[position], minlength=len(population))
+        return tuple(sorted(population.decode(np.flatnonzero(facts >= least).astype(np.int32))))
+
     def last_cutoff(self, target: str, keys: Codes) -> float:
         """The last cut-off that some rows of keys have: no fact after it exists for any of them."""
         cutoffs = self.cutoffs_of(target, keys)

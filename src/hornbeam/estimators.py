@@ -252,6 +252,8 @@ class RLRClassifier(RelationalClassifier):
         feature: Any = PRESET,
         refit: Any = PRESET,
         length_penalty: Any = PRESET,
+        look_ahead: Any = PRESET,
+        per_constant: Any = PRESET,
         unknown: str = "warn",
         engine: str = "memory",
         memory: int = DEFAULT_MEMORY,

@@ -205,7 +205,7 @@ PRESETS: Mapping[str, FitOptions] = MappingProxyType(
             neg_pos_ratio=50.0,
             feature=BEST,
             refit=True,
-            length_penalty=0.1,
+            length_penalty=0.3,
             look_ahead=True,
             per_constant=True,
         ),

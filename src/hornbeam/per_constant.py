@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 import numpy.typing as npt
@@ -60,7 +61,7 @@ def families(
     engine: Engine, language: Language, keys: Codes, labels: npt.NDArray[Any], seed: int
 ) -> Iterator[Family]:
     """All clauses that can have a weight for each constant, fitted."""
-    parts = _parts(keys[:, : len(language.head.args)], labels, seed)
+    parts = _parts(engine.database, language.head.predicate, keys, seed)
     sizes: dict[tuple[Clause, int], int] = {}
     for clause, variable in _clauses(language):
         names = _constants(engine.database, clause, variable)
@@ -115,17 +116,14 @@ def _clauses(language: Language) -> Iterator[tuple[Clause, int]]:
         grown = longer
 
 
-def _constants(database: Database, clause: Clause, variable: int) -> list[str]:
+def _constants(database: Database, clause: Clause, variable: int) -> Sequence[str]:
     """The constants with enough facts at the place where the clause reaches the variable."""
     last = clause.body[-1]
     assert isinstance(last, Atom)
     if not database.has_facts(last.predicate):
-        return []
-    place = last.args.index(variable)
-    population = database.population(database.schema.types_of(last.predicate)[place])
-    facts = np.bincount(database.relation(last.predicate).columns[place], minlength=len(population))
-    codes = np.flatnonzero(facts >= LEAST_FACTS)
-    return [] if len(codes) > MOST_CONSTANTS else population.decode(codes.astype(np.int32))
+        return ()
+    names = database.frequent(last.predicate, last.args.index(variable), LEAST_FACTS)
+    return names if len(names) <= MOST_CONSTANTS else ()
 
 
 def _features(
@@ -157,27 +155,24 @@ Part = tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]
 """Examples to fit, and examples to predict that share nothing with them."""
 
 
-def _parts(keys: Codes, labels: npt.NDArray[Any], seed: int) -> list[Part]:
-    """Examples in parts by what they are about: no constant of the one is in the others' keys."""
-    rng = np.random.default_rng(seed)
-    if keys.shape[1] == 1:
-        owners, places = np.unique(keys[:, 0], return_inverse=True)
-        positive = np.bincount(places.ravel(), weights=labels, minlength=len(owners)) > 0
-        fold = np.empty(len(owners), dtype=np.int64)
-        for group in (positive, ~positive):
-            fold[group] = rng.permutation(np.count_nonzero(group)) % FOLDS
-        mine = fold[places.ravel()]
-        return [(mine != number, mine == number) for number in range(FOLDS)]
+def _parts(database: Database, target: str, keys: Codes, seed: int) -> list[Part]:
+    """Examples in parts by what they are about: no constant of the one is in the others' keys.
+
+    A constant's part hangs on its name alone, so that it is the same wherever the data are.
+    """
+    number = FOLDS if database.schema.arity(target) == 1 else FOLDS_OF_PAIRS
     columns = []
-    for column in keys.T:
-        owners, places = np.unique(column, return_inverse=True)
-        columns.append((rng.permutation(len(owners)) % FOLDS_OF_PAIRS)[places.ravel()])
+    for type_name, column in zip(database.schema.types_of(target), keys.T, strict=False):
+        codes, places = np.unique(column, return_inverse=True)
+        names = database.population(type_name).decode(codes)
+        parts = np.array([crc32(f"{seed} {name}".encode()) % number for name in names])
+        columns.append(parts[places.ravel()])
     return [
         (
-            np.all([mine != number for mine, number in zip(columns, chosen, strict=True)], axis=0),
-            np.all([mine == number for mine, number in zip(columns, chosen, strict=True)], axis=0),
+            np.all([mine != one for mine, one in zip(columns, chosen, strict=True)], axis=0),
+            np.all([mine == one for mine, one in zip(columns, chosen, strict=True)], axis=0),
         )
-        for chosen in product(range(FOLDS_OF_PAIRS), repeat=len(columns))
+        for chosen in product(range(number), repeat=len(columns))
     ]
 
 

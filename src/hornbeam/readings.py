@@ -64,21 +64,23 @@ def read(counts: Floats, reading: str) -> Floats:
 def in_units(counts: Column, reading: str) -> npt.NDArray[np.int64]:
     """A reading as whole numbers, LOG_UNIT of them to one, so that sums are exact."""
     if reading == LOG:
-        return whole_logarithms(counts)
+        return whole_logarithms(counts).astype(np.int64)
     bound = bound_of(reading)
     assert bound is not None
     return (counts >= bound).astype(np.int64) * LOG_UNIT
 
 
 def offered(counts: Column, most: int = OFFERED) -> tuple[str, ...]:
-    """The readings that tell some counts apart: their logarithm, and bounds at quantiles of them.
+    """The readings that tell some counts apart: bounds at quantiles, and the logarithm of three or more.
 
     >>> offered(np.array([0, 0, 3, 7]))
     ('log', 'at least 3', 'at least 7')
     """
     values = np.unique(counts)[1:]
+    several = len(values) > 1
     if len(values) > most:
         # Whole positions in the sorted counts: quantiles that no rounding can move.
         ranks = (np.arange(1, most + 1) * len(counts)) // (most + 1)
         values = np.intersect1d(np.sort(counts)[ranks], values)
-    return (LOG, *(at_least(int(value)) for value in values if value > 0))
+    bounds = tuple(at_least(int(value)) for value in values)
+    return (LOG, *bounds) if several else bounds

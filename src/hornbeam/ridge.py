@@ -220,6 +220,10 @@ class Slope(NamedTuple):
         found: Floats = free + top * top / (n * (spread + n * self.l2 * self.unit**2))
         return found
 
+    def gain(self, sums: ClauseSums) -> float:
+        """The gain of one clause, from exact numbers."""
+        return float(self.exact_gain(sums))
+
     def exact_gain(self, sums: ClauseSums) -> Fraction:
         n, total = self.response.examples, self.response.gradient
         top, below = self._parts(sums)

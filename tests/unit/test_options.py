@@ -77,6 +77,8 @@ def test_the_paper_preset_is_the_published_algorithm() -> None:
         "feature": "count",
         "refit": False,
         "length_penalty": 0.0,
+        "look_ahead": False,
+        "per_constant": False,
     }
 
 

@@ -112,7 +112,6 @@ def test_the_default_finds_the_planted_clause_and_says_nothing_twice() -> None:
     assert bodies[0] == parse_clause("advisedby(A,B) :- publication(C,A), publication(C,B).")
     said = {(weighted.clause, weighted.feature) for weighted in model.clauses}
     assert len(said) == len(bodies)
-    assert all(weighted.feature == "log" for weighted in model.clauses)
     assert parse_model(model_text(model), "model") == model
 
 

@@ -94,7 +94,7 @@ def fit(
     ] = None,
     feature: Annotated[
         str | None,
-        typer.Option("--feature", metavar="count|log", help="Weigh counts, or ln(1 + count)."),
+        typer.Option("--feature", metavar="count|log|best", help="Weigh counts, ln(1 + count), or the best."),
     ] = None,
     refit: Annotated[
         bool | None, typer.Option("--refit/--no-refit", help="Fit all weights anew after each step.")
@@ -102,6 +102,14 @@ def fit(
     length_penalty: Annotated[
         float | None,
         typer.Option("--length-penalty", help="Share of its gain a clause loses per further literal."),
+    ] = None,
+    look_ahead: Annotated[
+        bool | None,
+        typer.Option("--look-ahead/--no-look-ahead", help="Extend literals that only lead on."),
+    ] = None,
+    per_constant: Annotated[
+        bool | None,
+        typer.Option("--per-constant/--no-per-constant", help="Allow clauses with a weight per constant."),
     ] = None,
     clauses_per_step: Annotated[
         int | None, typer.Option("--clauses-per-step", help="Clauses that a step adds (mln-boost).")
@@ -189,6 +197,8 @@ def fit(
         "feature": feature,
         "refit": refit,
         "length_penalty": length_penalty,
+        "look_ahead": look_ahead,
+        "per_constant": per_constant,
         "clauses_per_step": clauses_per_step,
         "max_depth": max_depth,
         "max_leaves": max_leaves,

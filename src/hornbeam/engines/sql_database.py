@@ -128,6 +128,9 @@ class TableDatabase(Database):
         }
         return MappingProxyType(found)
 
+    def frequent(self, predicate: str, position: int, least: int) -> tuple[str, ...]:
+        return self.placed.frequent_at(predicate, position, least)
+
     def thresholds(self, target: str, number: int, until: float = np.inf) -> Thresholds:
         found: dict[tuple[str, int], tuple[Value, ...]] = {}
         for predicate in dict.fromkeys([*(mode.predicate for mode in self.modes), target]):

@@ -182,6 +182,15 @@ class TableSource:
         rows = self._run(exp.select(value).distinct().from_(aliased(relation.item, "f")))
         return tuple(sorted(key_text(name) for (name,) in rows))
 
+    def frequent_at(self, predicate: str, position: int, least: int) -> tuple[str, ...]:
+        """The constants at an argument that are in at least so many facts, sorted."""
+        relation = self.relation(predicate)
+        value = exp.alias_(_text(relation.column(position, "f")), "v")
+        values = exp.select(value).from_(aliased(relation.item, "f")).subquery("f")
+        often = exp.GTE(this=exp.Count(this=exp.Star()), expression=integer(least))
+        query = exp.select(own_column("v")).from_(values).group_by(own_column("v")).having(often)
+        return tuple(sorted(key_text(name) for (name,) in self._run(query)))
+
     def thresholds(
         self, predicate: str, position: int, number: int, until: float = np.inf
     ) -> tuple[Value, ...]:

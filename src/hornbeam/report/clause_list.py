@@ -144,6 +144,8 @@ def _fading(measured: Measured) -> str:
 
 
 def _weights_text(part: Part) -> str:
+    if part.note and len(part.weights) != 3:
+        return "a weight each"
     return f"[{', '.join(number_text(weight) for _, weight in part.weights)}]"
 
 

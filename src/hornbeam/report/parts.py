@@ -24,6 +24,9 @@ from hornbeam.model_json import LearnedModel
 from hornbeam.readings import COUNT, LOG
 from hornbeam.sentences import Pieces, body_pieces, clause_pieces, literal_pieces, sentence
 
+CONSTANTS = 20
+"""Constants of a clause whose weights are listed, where each has one."""
+
 
 class AdditiveModel(LearnedModel, Protocol):
     """A model whose log-odds are its prior and what its parts add."""
@@ -89,18 +92,30 @@ def _(model: Model) -> list[Part]:
 def _clause_part(number: int, weighted: WeightedClause, model: Model) -> Part:
     w0, w1, w2 = weighted.weights
     shape = {COUNT: ("true count", "false count"), LOG: ("ln(1 + true)", "ln(1 + false)")}
-    of_true, of_false = shape.get(weighted.feature, ("true count", "false count"))
+    bounded = (f"{weighted.feature} true", f"{weighted.feature} false")
+    of_true, of_false = shape.get(weighted.feature, bounded)
+    weights: tuple[tuple[str, float], ...] = (("bias", w0), (of_true, w1), (of_false, w2))
+    if weighted.each is not None:
+        weights = tuple(weighted.strongest(CONSTANTS))
     rises = weighted.rises()
     return Part(
         name=f"clause {number}",
         saying=sentence(weighted.clause, model.schema, rises),
         logic=clause_pieces(weighted.clause),
-        weights=(("bias", w0), (of_true, w1), (of_false, w2)),
-        note="",
+        weights=weights,
+        note=_constants_note(weighted),
         clause=weighted.clause,
         rises=rises,
         predicates=frozenset(atom.predicate for atom in atoms_of(weighted.clause.body)),
     )
+
+
+def _constants_note(weighted: WeightedClause) -> str:
+    if weighted.each is None:
+        return ""
+    name, number = variable_name(weighted.each), len(weighted.constants)
+    shown = f", the {CONSTANTS} strongest shown" if number > CONSTANTS else ""
+    return f"Each {name} has a weight of its own, for ln(1 + count): {number:,} of them{shown}."
 
 
 @parts_of.register

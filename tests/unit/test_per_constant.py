@@ -1,0 +1,201 @@
+"""Clauses with a weight for each constant: fitted, chosen, counted, kept, explained, written as SQL."""
+
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import pytest
+from scipy.sparse import csr_matrix
+from sklearn.linear_model import LogisticRegression
+
+from hornbeam.boost import Fit, fit, language_for
+from hornbeam.database import Database, build
+from hornbeam.engines.duckdb import DuckDBEngine
+from hornbeam.engines.memory import MemoryEngine
+from hornbeam.engines.naive import NaiveEngine
+from hornbeam.errors import ModelError
+from hornbeam.evaluate import evaluate
+from hornbeam.explain import explain
+from hornbeam.logistic import logistic_weights
+from hornbeam.model import Model
+from hornbeam.model_json import model_text, parse_model
+from hornbeam.modes import schema_of
+from hornbeam.options import fit_options
+from hornbeam.per_constant import families
+from hornbeam.syntax import parse_mode
+
+MODES = tuple(map(parse_mode, ("likes(+person).", "rated(+person,-film).", "genre(+film,-kind).")))
+FILMS = [f"f{number:02}" for number in range(24)]
+
+
+@pytest.fixture(scope="module")
+def world() -> Database:
+    """Persons like something by which films they rated, not by how many; kinds of films say nothing."""
+    rng = np.random.default_rng(5)
+    taste = dict(zip(FILMS, rng.normal(0, 1.2, len(FILMS)), strict=True))
+    rated, labels, persons = [], [], [f"p{number:03}" for number in range(300)]
+    for person in persons:
+        seen = rng.choice(FILMS, size=6, replace=False)
+        rated += [(person, film) for film in seen]
+        labels.append(int(rng.random() < 1 / (1 + np.exp(-sum(taste[film] for film in seen)))))
+    facts = {
+        "rated": [list(column) for column in zip(*rated, strict=True)],
+        "genre": [FILMS, [f"k{number % 3}" for number in range(len(FILMS))]],
+    }
+    return build(schema_of(MODES), MODES, facts, {"likes": ([(person,) for person in persons], labels)})
+
+
+def fitted(world: Database, engine: type = MemoryEngine, **options: object) -> Fit[Model]:
+    examples = world.examples_of("likes")
+    train = np.arange(len(examples)) % 3 > 0
+    chosen = fit_options(**{"n_steps": 4, "max_literals": 2, **options})
+    return fit(engine(world), examples.keys[train], examples.labels[train], "likes", chosen)
+
+
+@pytest.mark.parametrize("l2", [0.3, 10.0])
+def test_weights_are_those_of_logistic_regression(l2: float) -> None:
+    rng = np.random.default_rng(0)
+    features = rng.poisson(0.4, size=(200, 30)).astype(float)
+    labels = (rng.random(200) < 0.3 + 0.3 * (features[:, 0] > 0)).astype(np.int8)
+    found = logistic_weights(csr_matrix(features), labels, l2)
+    right = LogisticRegression(C=1 / l2, tol=1e-10, max_iter=10_000).fit(features, labels)
+    assert found[:-1] == pytest.approx(right.coef_[0], abs=5e-3)
+    assert found[-1] == pytest.approx(right.intercept_[0], abs=2e-2)
+
+
+def test_weights_stay_finite_with_one_label_only() -> None:
+    assert np.isfinite(logistic_weights(csr_matrix(np.eye(4)), np.ones(4), 1.0)).all()
+
+
+def test_each_film_gets_a_weight_and_the_model_is_better_for_it(world: Database) -> None:
+    model = fitted(world).model
+    first = model.clauses[0]
+    assert str(first.clause) == "likes(A) :- rated(A,B)."
+    assert first.each == 1
+    assert {name for name, _ in first.constants} == set(FILMS)
+    examples = world.examples_of("likes")
+    test = np.arange(len(examples)) % 3 == 0
+    engine = MemoryEngine(world)
+    without = fitted(world, per_constant=False).model
+    scored = [
+        evaluate(examples.labels[test], each.probabilities(engine, examples.keys[test])).auc_roc
+        for each in (model, without)
+    ]
+    assert scored[0] > 0.8 > 0.65 > scored[1]
+
+
+def test_what_only_remembers_is_worth_nothing() -> None:
+    rng = np.random.default_rng(1)
+    persons = [f"p{number:03}" for number in range(200)]
+    rated = [(person, film) for person in persons for film in rng.choice(FILMS, size=4, replace=False)]
+    labels = rng.integers(0, 2, len(persons)).tolist()
+    facts = {"rated": [list(column) for column in zip(*rated, strict=True)]}
+    noise = build(schema_of(MODES), MODES, facts, {"likes": ([(person,) for person in persons], labels)})
+    examples = noise.examples_of("likes")
+    language = language_for(noise, "likes", False, 0)
+    (family,) = families(MemoryEngine(noise), language, examples.keys, examples.labels, 0)
+    assert evaluate(examples.labels, 1 / (1 + np.exp(-family.crossed))).auc_roc < 0.6
+
+
+@pytest.mark.parametrize("engine", [NaiveEngine, DuckDBEngine])
+def test_every_engine_learns_the_same(world: Database, engine: type) -> None:
+    assert model_text(fitted(world, engine).model) == model_text(fitted(world).model)
+
+
+def test_the_order_of_facts_does_not_matter(world: Database) -> None:
+    examples = world.examples_of("likes")
+    turned = build(
+        world.schema,
+        world.modes,
+        {
+            name: [
+                list(reversed(world.population(t).decode(column)))
+                for t, column in zip(world.schema.types_of(name), relation.columns, strict=True)
+            ]
+            for name, relation in world.relations.items()
+        },
+        {"likes": (list(reversed(world.names_of("likes", examples.keys).tolist())), examples.labels[::-1])},
+    )
+    options = fit_options(n_steps=3, max_literals=2)
+    texts = [
+        model_text(fit(MemoryEngine(each), found.keys, found.labels, "likes", options).model)
+        for each in (world, turned)
+        for found in [each.examples_of("likes")]
+    ]
+    assert texts[0] == texts[1]
+
+
+def test_the_model_file_keeps_the_constants(world: Database) -> None:
+    model = fitted(world).model
+    text = model_text(model)
+    again = parse_model(text)
+    assert again == model
+    with pytest.raises(ModelError, match='"each" of clause 1 must be the number of a free variable'):
+        parse_model(text.replace('"each": 1', '"each": 0', 1))
+    with pytest.raises(ModelError, match='"constants" of clause 1 must be a finite number'):
+        parse_model(text.replace(f'"{FILMS[0]}": ', f'"{FILMS[0]}": true, "x": ', 1))
+
+
+def test_an_interrupted_fit_goes_on_to_the_same_model(world: Database, tmp_path: Path) -> None:
+    examples = world.examples_of("likes")
+    options = fit_options(n_steps=4, max_literals=2)
+    whole = fit(MemoryEngine(world), examples.keys, examples.labels, "likes", options).model
+    stops = iter([None] * 4 + ["enough"] * 100)
+    for should_stop in (lambda: next(stops), None):
+        model = fit(
+            MemoryEngine(world),
+            examples.keys,
+            examples.labels,
+            "likes",
+            options,
+            checkpoint=tmp_path,
+            should_stop=should_stop,
+        ).model
+    assert model_text(model) == model_text(whole)
+
+
+def test_an_explanation_names_the_strongest_constants(world: Database) -> None:
+    model = fitted(world).model
+    key = world.examples_of("likes").keys[0]
+    found = explain(model, MemoryEngine(world), key, ["p000"])
+    (reason,) = (each for each in found.reasons if getattr(each, "each", None) == "B")
+    weights = dict(model.clauses[0].constants)
+    assert all(np.log(2) * weights[name] == pytest.approx(value) for name, value in reason.constants)
+    assert "rated(p000,B) is true for 6 values of B; of B: f" in str(found)
+    total = found.prior + sum(each.contribution for each in found.reasons)
+    assert total == pytest.approx(found.log_odds, abs=1e-12)
+    assert found.log_odds == pytest.approx(
+        model.scores(MemoryEngine(world), key.reshape(1, -1))[0], abs=1e-12
+    )
+
+
+def test_the_query_gives_the_same_probabilities(world: Database) -> None:
+    model = fitted(world).model
+    connection = duckdb.connect()
+    for name, relation in world.relations.items():
+        columns = [
+            world.population(t).decode(column)
+            for t, column in zip(world.schema.types_of(name), relation.columns, strict=True)
+        ]
+        places = ", ".join(f"arg{place + 1} TEXT" for place in range(len(columns)))
+        connection.execute(f"CREATE TABLE {name} ({places})")
+        connection.executemany(
+            f"INSERT INTO {name} VALUES ({', '.join('?' * len(columns))})", list(zip(*columns, strict=True))
+        )
+    examples = world.examples_of("likes")
+    names = world.names_of("likes", examples.keys)
+    connection.execute("CREATE TABLE examples (arg1 TEXT)")
+    connection.executemany("INSERT INTO examples VALUES (?)", names.tolist())
+    rows = connection.execute(model.sql("duckdb")).fetchall()
+    found = {row[0]: row[-1] for row in rows}
+    chances = model.probabilities(MemoryEngine(world), examples.keys)
+    assert all(
+        found[name] == pytest.approx(chance, abs=1e-9) for (name,), chance in zip(names, chances, strict=True)
+    )
+
+
+def test_a_line_shows_the_strongest(world: Database) -> None:
+    first = fitted(world).model.clauses[0]
+    (name, weight), *_ = first.strongest(1)
+    assert str(first).startswith(f"[B: {weight:+.3g} {name}, ")
+    assert str(first).endswith(", and 19 more] log : likes(A) :- rated(A,B).")

@@ -1,0 +1,97 @@
+"""Readings of counts: what they are, which are offered, and how one is chosen."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from hornbeam.boost import fit
+from hornbeam.choice import Columns, best_reading
+from hornbeam.clauses import Atom, Clause
+from hornbeam.engines.contract import LOG_UNIT
+from hornbeam.engines.memory import MemoryEngine
+from hornbeam.errors import ModelError
+from hornbeam.generate import university
+from hornbeam.model_json import model_text, parse_model
+from hornbeam.options import fit_options
+from hornbeam.readings import COUNT, LOG, at_least, bound_of, in_units, is_reading, offered, read
+
+COUNTS = st.lists(st.integers(0, 40), min_size=2, max_size=30)
+
+
+def test_only_readings_are_readings() -> None:
+    assert all(map(is_reading, (COUNT, LOG, "at least 1", "at least 924")))
+    assert not any(map(is_reading, ("", "share", "at least 0", "at least -1", "at least 05", "at least  5")))
+    assert bound_of(LOG) is None
+    assert bound_of(at_least(7)) == 7
+
+
+@given(COUNTS, st.integers(1, 5))
+def test_offered_readings_tell_counts_apart(counts: list[int], most: int) -> None:
+    column = np.array(counts)
+    names = offered(column, most)
+    assert (LOG in names) == (len(set(counts)) > 2)
+    assert len(names) <= most + 1
+    assert len(set(names)) == len(names)
+    assert bool(names) == (len(set(counts)) > 1)
+    for name in names[LOG in names :]:
+        assert len(set(read(column.astype(float), name).tolist())) == 2
+
+
+@given(COUNTS)
+def test_whole_units_are_the_reading(counts: list[int]) -> None:
+    column = np.array(counts)
+    for name in offered(column):
+        exact = read(column.astype(np.float64), name) * LOG_UNIT
+        assert np.abs(in_units(column, name) - exact).max() <= 0.5
+
+
+@given(
+    st.lists(st.lists(st.integers(0, 6), min_size=8, max_size=8), min_size=1, max_size=4),
+    st.lists(st.integers(-(2**30), 2**30), min_size=8, max_size=8),
+    st.sampled_from([0.0, 0.3]),
+)
+@settings(max_examples=60)
+def test_the_reading_chosen_gains_most(table: list[list[int]], slopes: list[int], penalty: float) -> None:
+    head = Atom("h", (0,))
+    columns = {
+        Clause(head, tuple(Atom("p", (0, place)) for place in range(number + 1))): np.array(values)
+        for number, values in enumerate(table)
+    }
+    gradients = np.array(slopes)
+    spread = np.full(8, 0.25)
+    found = best_reading(columns, Columns(columns.__getitem__), (), gradients, spread, 2.0, penalty)
+    exact: dict[tuple[Clause, str], Fraction] = {}
+    n, whole = 8, sum(slopes)
+    for clause, column in columns.items():
+        for name in offered(column):
+            values = in_units(column, name).tolist()
+            top = n * sum(a * b for a, b in zip(values, slopes, strict=True)) - sum(values) * whole
+            squares = n * sum(a * a for a in values) - sum(values) ** 2
+            says = 4 * top * top / (n * squares) / 4**30 if squares else 0.0
+            assume(abs(says - 1) > 1e-6)
+            if says < 1:
+                continue
+            below = n * (squares + n * 2 * (max(values) - min(values)) ** 2)
+            gain = Fraction(whole * whole, n) + Fraction(top * top) / below
+            exact[clause, name] = gain * (1 - Fraction(penalty)) ** (len(clause.body) - 1)
+    if found is None:
+        assert not exact
+        return
+    assert float(exact[found.clause, found.feature]) == pytest.approx(float(max(exact.values())), rel=1e-9)
+
+
+def test_a_model_with_bounds_is_kept_and_read_again() -> None:
+    database = university(2, seed=3)
+    examples = database.examples_of("advisedby")
+    options = fit_options(n_steps=6)
+    model = fit(MemoryEngine(database), examples.keys, examples.labels, "advisedby", options).model
+    text = model_text(model)
+    again = parse_model(text)
+    assert model_text(again) == text
+    engine = MemoryEngine(database)
+    assert again.scores(engine, examples.keys).tolist() == model.scores(engine, examples.keys).tolist()
+    with pytest.raises(ModelError, match='"feature" of clause 1 must be count or log or at least N'):
+        parse_model(text.replace(f'"feature": "{model.clauses[0].feature}"', '"feature": "at least 0"', 1))

@@ -3,6 +3,7 @@
 from hornbeam.clauses import head_atom
 from hornbeam.modes import Kind, schema_of
 from hornbeam.refine import Language, memoised, refinements
+from hornbeam.schema import NUMBER, Schema
 from hornbeam.syntax import parse_clause, parse_mode
 
 
@@ -101,3 +102,47 @@ def test_remembered_refinements_are_the_same() -> None:
     clause = words.empty()
     assert refine(clause) == refinements(clause, words)
     assert refine(clause) is refine(clause)
+
+
+def with_thresholds(**more: bool) -> Language:
+    """Ages of persons, with two thresholds."""
+    found = tuple(map(parse_mode, ["t(+x)", "age(+x,-y)", "friends(+x,-x)"]))
+    schema = Schema(schema_of(found).predicates, {"y": NUMBER})
+    thresholds = {("age", 1): (30.0, 60.0)}
+    return Language(head_atom("t", 1), schema, found, {}, more.get("negation", False), thresholds)
+
+
+def test_a_new_variable_comes_alone_or_with_each_threshold_on_either_side() -> None:
+    found = bodies("t(A) :- true.", with_thresholds())
+    ages = [f"age(A,B), B {sign} {value}." for value in (30, 60) for sign in ("<", ">=")]
+    assert found == sorted(["age(A,B).", *ages, "friends(A,A).", "friends(A,B)."])
+
+
+def test_a_variable_that_was_there_is_compared_within_the_bounds_it_has() -> None:
+    def compared(body: str) -> list[str]:
+        found = bodies(f"t(A) :- {body}.", with_thresholds())
+        return [each for each in found if each.count("age") == 1 and "friends" not in each]
+
+    both = ["age(A,B), B < 30.", "age(A,B), B < 60.", "age(A,B), B >= 30.", "age(A,B), B >= 60."]
+    assert compared("age(A,B)") == both
+    # Not below 30 as well, not below what it must reach, and not a second time on the same side.
+    assert compared("age(A,B), B >= 30") == ["age(A,B), B < 60, B >= 30."]
+    assert compared("age(A,B), B < 60") == ["age(A,B), B < 60, B >= 30."]
+    assert compared("age(A,B), B >= 60") == []
+    assert compared("age(A,B), B < 30") == []
+
+
+def test_remembered_refinements_are_the_same_whatever_the_language() -> None:
+    for words in (
+        with_thresholds(),
+        with_thresholds(negation=True),
+        language("t(+x,+x)", "p(+x,-x)", "q(+x)", negation=True),
+        language("t(+x)", "p(+x,-x)", "c(+x,#k)", constants={"c": ("one", "two")}),
+    ):
+        refine = memoised(words)
+        level = [parse_clause(f"t({','.join('AB'[: len(words.head.args)])}) :- true.")]
+        for _ in range(2):
+            following = [refine(clause) for clause in level]
+            assert following == [refinements(clause, words) for clause in level]
+            assert [refine(clause) for clause in level] == following
+            level = list(dict.fromkeys(clause for found in following for clause in found))

@@ -91,7 +91,11 @@ def main() -> None:
     _warm_up()
     if _noticed(module, str(path), ast.parse(path.read_text(encoding="utf-8")), tests):
         sys.exit("the tests fail without any mutant: nothing can be learned from them")
-    survivors = [each for each in sorted(chosen) if not _noticed(module, str(path), each.tree, tests)]
+    survivors = [
+        each
+        for each in sorted(chosen, key=lambda each: each[:3])
+        if not _noticed(module, str(path), each.tree, tests)
+    ]
     killed = len(chosen) - len(survivors)
     print(f"{options.part}: {killed} of {len(chosen)} mutants noticed ({len(found)} possible)")
     for each in survivors:

@@ -18,7 +18,7 @@ export OMP_NUM_THREADS := 1
 export PYTHONNOUSERSITE := 1
 unexport PYTHONPATH PYTHONHOME
 
-.PHONY: help setup demo docs picture reference test lint test-long test-oldest test-core coverage mutants fuzz reliability bench bench-counting bench-learning bench-loading bench-tables bench-report reproduce format pins clean
+.PHONY: help setup demo docs picture reference test lint test-long test-oldest test-core coverage mutants fuzz reliability bench bench-counting bench-learning bench-loading bench-tables bench-report bench-sql bench-out_of_core reproduce format pins clean
 
 help:
 	@echo 'make demo            learn from a generated world, score, explain'
@@ -32,7 +32,7 @@ help:
 	@echo 'make mutants         small faults put into the code on purpose, and whether the tests notice'
 	@echo 'make reliability     write docs/reliability.md from what was measured'
 	@echo 'make fuzz            coverage-guided fuzzing of every reader of text, 10 minutes each (SECONDS=600)'
-	@echo 'make bench           all benchmarks; writes benchmarks/README.md (also bench-counting, bench-learning, bench-loading, bench-tables, bench-report)'
+	@echo 'make bench           all benchmarks; writes benchmarks/README.md (also bench-counting, bench-learning, bench-loading, bench-tables, bench-report, bench-sql, bench-out_of_core)'
 	@echo 'make reproduce       the published study; rows that are there are kept; writes docs/reproduction'
 	@echo 'make format          put the sources into the house format'
 	@echo 'make pins            write constraints.txt from the environment in use'
@@ -100,9 +100,9 @@ SECONDS := 600
 fuzz: $(STAMP)
 	@for target in $(FUZZED); do $(BIN)/python fuzz/run.py $$target --seconds $(SECONDS) --record || exit 1; done
 
-bench: bench-counting bench-loading bench-tables bench-learning bench-report
+bench: bench-counting bench-loading bench-tables bench-sql bench-out_of_core bench-learning bench-report
 
-bench-counting bench-learning bench-loading bench-tables bench-report: bench-%: $(STAMP)
+bench-counting bench-learning bench-loading bench-tables bench-report bench-sql bench-out_of_core: bench-%: $(STAMP)
 	$(BIN)/python benchmarks/bench_$*.py
 
 reproduce: $(STAMP)

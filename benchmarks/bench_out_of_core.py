@@ -127,8 +127,8 @@ def report(results: dict[str, Any]) -> str:
     return "\n\n".join(
         [
             measure.machine_line(results["machine"]),
-            f"`hornbeam fit {results['options']}` on {results['examples']:,} examples, DuckDB limited by "
-            f"`--memory {results['limit']}`; whole processes:",
+            f"`hornbeam fit {results['options']}` on about {results['examples']:,} examples, DuckDB limited "
+            f"by `--memory {results['limit']}`; whole processes:",
             table(header, rows),
         ]
     )

@@ -179,13 +179,18 @@ def _learned(
     given = ["--engine", engine, "--schema", str(folder / schema)]
     files = [folder / f"{name}.json", folder / f"{name}.csv"]
     examples = words[2:4] if words[2:3] == ["--examples"] else []
-    for call in (
+    calls = [
         ["fit", data, *words, *options, *given, "--model", str(files[0])],
         ["predict", data, "--model", str(files[0]), *given, *examples, "--out", str(files[1])],
-    ):
+    ]
+    if options is SHORTER:
+        calls = calls[:1]
+    for call in calls:
         with pytest.raises(SystemExit) as stopped:
             main(call)
         assert stopped.value.code == 0, call
+    if options is SHORTER:
+        return [files[0].read_bytes()]
     table = files[1].read_bytes().splitlines()
     return [files[0].read_bytes(), table[0], *sorted(table[1:])]
 

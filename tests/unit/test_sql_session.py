@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
+import signal
+import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -25,6 +28,7 @@ from hornbeam.engines.naive import NaiveEngine
 from hornbeam.engines.sql import SqlTable
 from hornbeam.engines.sql_database import ExampleTable, in_place
 from hornbeam.engines.sql_engine import SqlEngine
+from hornbeam.engines.sql_messages import Connection
 from hornbeam.engines.sql_queries import logarithms_query
 from hornbeam.errors import EngineError
 from hornbeam.generate import smokers
@@ -141,6 +145,32 @@ def test_the_spill_folder_is_removed(tmp_path: Path) -> None:
     connection.rows("SELECT COUNT(*) FROM (SELECT DISTINCT hash(range) h, range FROM range(20000000))")
     connection.close()
     assert list(tmp_path.iterdir()) == []
+
+
+def interrupted(connection: Connection, query: str) -> None:
+    """Ctrl-C while a query runs that would take far longer than anybody waits."""
+    timer = threading.Timer(0.3, os.kill, [os.getpid(), signal.SIGINT])
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        connection.rows(query)
+    timer.join()
+    assert connection.rows("SELECT 1") == [(1,)]
+
+
+def test_ctrl_c_amid_a_query_of_duckdb_is_just_that() -> None:
+    connection = DuckDBConnection(2_000_000_000)
+    endless = "SELECT COUNT(*) FROM range(100000000) a, range(100000) b WHERE hash(a.range + b.range) % 7 = 0"
+    interrupted(connection, endless)
+    connection.close()
+
+
+@with_postgres
+def test_ctrl_c_amid_a_query_of_postgres_is_just_that() -> None:
+    from hornbeam.engines.postgres import PostgresConnection
+
+    connection = PostgresConnection(servers.postgres(), 2_000_000_000)
+    interrupted(connection, "SELECT pg_sleep(3600)")
+    connection.close()
 
 
 # --- faults: DuckDB ------------------------------------------------------------------------------

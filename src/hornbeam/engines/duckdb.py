@@ -6,6 +6,7 @@ import shutil
 import tempfile
 import uuid
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,7 @@ class DuckDBConnection(Connection):
     def __init__(self, memory: int, spill: Path | None = None) -> None:
         super().__init__()
         self._spill = (spill or Path(tempfile.gettempdir())) / f"hornbeam-{uuid.uuid4().hex}"
+        self._worker = ThreadPoolExecutor(max_workers=1)
         self._duckdb = duckdb.connect(
             config={
                 "memory_limit": f"{max(memory, LEAST_MEMORY)}B",
@@ -87,12 +89,19 @@ class DuckDBConnection(Connection):
         self._execute(self.dialect.text(drop_table(name)))
 
     def close(self) -> None:
+        self._worker.shutdown()
         self._duckdb.close()
         shutil.rmtree(self._spill, ignore_errors=True)
 
     def _execute(self, query: str) -> duckdb.DuckDBPyConnection:
+        # DuckDB notices Ctrl-C between its tasks, and a task may be long. Here Python waits, so it can tell.
+        running = self._worker.submit(self._duckdb.execute, query)
         try:
-            return self._duckdb.execute(query)
+            return running.result()
+        except KeyboardInterrupt:
+            self._duckdb.interrupt()
+            wait([running])
+            raise
         except duckdb.InterruptException:
             raise KeyboardInterrupt from None
         except duckdb.Error as error:

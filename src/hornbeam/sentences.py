@@ -6,7 +6,7 @@ the variables apart, or put the names of an example in their place.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from hornbeam.clauses import (
     AT_LEAST,
@@ -59,44 +59,67 @@ def clause_pieces(clause: Clause) -> Pieces:
     return [*literal_pieces(clause.head), " :- ", *body_pieces(clause.body), "."]
 
 
-def sentence(clause: Clause, schema: Schema, rises: bool | None, single: bool = False) -> Pieces:
+def sentence(
+    clause: Clause,
+    schema: Schema,
+    rises: bool | None,
+    single: bool = False,
+    at_least: int | None = None,
+    each: int | None = None,
+) -> Pieces:
     """What a clause says of its head.
 
-    ``rises``: whether a true grounding makes the head likelier; None where it makes no difference, or
-    not the same one for all. ``single``: whether there is never more than one.
+    ``rises``: whether true groundings make the head likelier; None where they make no difference, or not
+    the same one for all. ``single``: whether there is never more than one. ``at_least``: how many there
+    must be, where that alone counts. ``each``: the variable of which it counts which constant it is.
 
     >>> from hornbeam.syntax import parse_clause
     >>> schema = Schema({"cancer": ("person",), "friends": ("person", "person"), "smokes": ("person",)})
-    >>> text_of(sentence(parse_clause("cancer(A) :- friends(A,B), smokes(B)."), schema, True))
+    >>> friends = parse_clause("cancer(A) :- friends(A,B), smokes(B).")
+    >>> text_of(sentence(friends, schema, True))
     'cancer(A) is likelier the more persons B there are with friends(A, B) and smokes(B).'
+    >>> text_of(sentence(friends, schema, False, single=True))
+    'cancer(A) is less likely if there is some person B with friends(A, B) and smokes(B).'
+    >>> text_of(sentence(friends, schema, True, at_least=3))
+    'cancer(A) is likelier if there are at least 3 persons B with friends(A, B) and smokes(B).'
+    >>> text_of(sentence(friends, schema, None, each=1))
+    'cancer(A) depends on which persons B there are with friends(A, B) and smokes(B).'
     >>> text_of(sentence(parse_clause("cancer(A) :- smokes(A)."), schema, False))
     'cancer(A) is less likely if smokes(A).'
-    >>> text_of(sentence(parse_clause("cancer(A) :- friends(A,B)."), schema, True, single=True))
-    'cancer(A) is likelier if there is some person B with friends(A, B).'
     """
-    head = literal_pieces(clause.head)
-    conditions = _joined([literal_pieces(literal) for literal in clause.body], ", ", " and ") or ["always"]
     free = clause.free_variables()
-    if not free or single:
-        how = {True: " is likelier if ", False: " is less likely if ", None: " depends on whether "}[rises]
-        if not free:
-            return [*head, how, *conditions, "."]
     types = schema.variable_types(clause)
-    if single:
-        some = _joined([[f"some {types[variable]} ", variable] for variable in free], ", ", " and ")
-        are = "there is " if len(free) == 1 else "there are "
-        return [*head, how, are, *some, " with ", *conditions, "."]
-    if len(free) == 1:
-        what: Pieces = [f"{_plural(types[free[0]])} ", free[0]]
-    else:
-        what = ["combinations of "]
-        what += _joined([[f"{types[variable]} ", variable] for variable in free], ", ", " and ")
-    how = {
+    conditions = _joined([literal_pieces(literal) for literal in clause.body], ", ", " and ") or ["always"]
+    whether = {True: " is likelier if ", False: " is less likely if ", None: " depends on whether "}[rises]
+    more = {
         True: " is likelier the more ",
         False: " is less likely the more ",
         None: " depends on how many ",
     }[rises]
-    return [*head, how, *what, " there are with ", *conditions, "."]
+    head = literal_pieces(clause.head)
+    if not free:
+        return [*head, whether, *conditions, "."]
+    several = _several(free, types)
+    if each is not None:
+        how: Pieces = [" depends on which ", f"{_plural(types[each])} ", each, " there are with "]
+    elif at_least is not None and at_least > 1:
+        how = [whether, f"there are at least {at_least:,} ", *several, " with "]
+    elif single or at_least is not None:
+        some = _joined([[f"some {types[variable]} ", variable] for variable in free], ", ", " and ")
+        how = [whether, "there is " if len(free) == 1 else "there are ", *some, " with "]
+    else:
+        how = [more, *several, " there are with "]
+    return [*head, *how, *conditions, "."]
+
+
+def _several(free: Sequence[int], types: Mapping[int, str]) -> Pieces:
+    """``persons B``, or ``combinations of person B and film C``."""
+    if len(free) == 1:
+        return [f"{_plural(types[free[0]])} ", free[0]]
+    return [
+        "combinations of ",
+        *_joined([[f"{types[variable]} ", variable] for variable in free], ", ", " and "),
+    ]
 
 
 def _plural(noun: str) -> str:

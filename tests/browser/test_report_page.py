@@ -141,8 +141,9 @@ def test_every_clause_is_there_with_its_weights(world, open_tab):
     for place, weighted in enumerate(world.model.compact().clauses, start=1):
         item = page.locator(f"#part-{place}")
         assert item.locator(".logic").inner_text().replace(" ", "") == str(weighted.clause).replace(" ", "")
-        shown = item.locator(".weights").inner_text().strip("[]").split(", ")
-        assert list(map(number, shown)) == pytest.approx(weighted.weights, rel=1e-3)
+        shown, reading = re.fullmatch(r"\[(.*)\] ?(.*)", item.locator(".weights").inner_text()).groups()
+        assert list(map(number, shown.split(", "))) == pytest.approx(weighted.weights, rel=1e-3)
+        assert reading == ("" if weighted.feature == "count" else weighted.feature)
 
 
 def test_the_table_is_sorted_by_mouse_and_keyboard(world, open_tab):
@@ -338,3 +339,28 @@ def test_many_examples_are_sampled_and_the_page_says_so(world, tmp_path, open_ta
     total = len(world.examples)
     assert f"100 of {total:,} examples" in page.locator("#examples .lead").inner_text()
     assert page.locator("#found").inner_text() == "100 examples"
+
+
+def test_constants_with_weights_of_their_own_are_told(tmp_path, open_tab):
+    schema = Schema({"likes": ("person",), "saw": ("person", "film")})
+    seen = [["ann", "ann", "bob", "cat"], ["alien", "brazil", "brazil", "clue"]]
+    database = build(schema, (), {"saw": seen}, {"likes": ([["ann"], ["bob"], ["cat"]], [1, 0, 1])})
+    clause = Clause(Atom("likes", (0,)), (Atom("saw", (0, 1)),))
+    constants = (("alien", 2.0), ("brazil", -1.0))
+    weighted = WeightedClause(clause, (0.0, 1.0, 0.0), 3, "count", 1, constants)
+    model = Model("likes", schema, 0.5, (weighted,))
+    path = tmp_path / "report.html"
+    report(model, open_engine("memory", database), database.examples_of("likes")).save(path)
+    page = open_tab(path).page
+    assert (
+        page.locator("#part-1 .saying")
+        .inner_text()
+        .endswith("depends on which films B there are with saw(A, B).")
+    )
+    assert page.locator("#part-1 .weights").inner_text() == "[B: +2 alien, −1 brazil]"
+    told = {}
+    for name in ("ann", "bob", "cat"):
+        page.locator("#find").fill(name)
+        page.locator("#table tbody button").first.click()
+        told[name] = page.locator("#why .counts code").all_inner_texts()
+    assert told == {"ann": ["alien +2, brazil −1"], "bob": ["brazil −1"], "cat": []}

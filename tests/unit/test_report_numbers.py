@@ -1,6 +1,7 @@
 """What reports are drawn from: curves, spreads, samples, sentences, packed columns."""
 
 import base64
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -12,6 +13,8 @@ from hornbeam.engines.registry import open_engine
 from hornbeam.evaluate import evaluate
 from hornbeam.generate import smokers
 from hornbeam.model import Model, WeightedClause
+from hornbeam.readings import LOG
+from hornbeam.report.constants import strongest_constants
 from hornbeam.report.curves import calibration, histogram, ranking, thinned
 from hornbeam.report.evidence import PER_CLAUSE, evidence
 from hornbeam.report.examples_data import examples_data, packed
@@ -195,3 +198,19 @@ def test_facts_after_a_cut_off_are_no_evidence():
     found = evidence(measured, database)
     assert {row: len(each) for row, each in found.by_part[0].items()} == {0: 1, 1: 2}
     assert examples_data(measured, engine)["cutoff"] == ["2", "5"]
+
+
+def test_the_strongest_constants_of_an_example_add_up_to_its_contribution():
+    database = smokers(n_persons=30, seed=2)
+    names = [f"p{number}" for number in range(0, 30, 2)]
+    clause = parse_clause("cancer(A) :- friends(A,B).", database.schema)
+    constants = tuple((name, float(place - 7)) for place, name in enumerate(names))
+    weighted = WeightedClause(clause, (0.0, 1.0, 0.0), 30, LOG, 1, constants)
+    engine, keys = open_engine("memory", database), database.examples_of("cancer").keys
+    (expected,) = Model("cancer", database.schema, 0.0, (weighted,)).contributions(engine, keys)
+    told = strongest_constants(weighted, engine, keys, most=100)
+    sums = [sum(said.adds for said in told.get(row, ())) for row in range(len(keys))]
+    assert sums == pytest.approx(expected.tolist())
+    few = strongest_constants(weighted, engine, keys, most=2)
+    assert few == {row: said[:2] for row, said in told.items()}
+    assert all(abs(a.adds) >= abs(b.adds) for said in told.values() for a, b in pairwise(said))

@@ -12,8 +12,9 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
+    from hornbeam.baselines.agg_model import AggregateModel
     from hornbeam.explain import Explanation
-    from hornbeam.model_json import LearnedModel
+    from hornbeam.model import Model
 
 _BAR = 12
 """Characters of the longest bar."""
@@ -25,23 +26,25 @@ def on_terminal() -> bool:
     return sys.stdout.isatty()
 
 
-def print_model(model: LearnedModel) -> None:
+def print_model(model: Model | AggregateModel) -> None:
     """The prior and each part with its weights."""
     from rich.text import Text
 
-    from hornbeam.report.parts import additive, parts_of
+    from hornbeam.model import Model
+    from hornbeam.report.parts import parts_of, weights_text
     from hornbeam.sentences import text_of
 
-    learned = additive(model)
-    parts = parts_of(learned)
-    weighed = next((part.weights for part in parts if part.weights), ())
-    table = _table(["", *(name for name, _ in weighed)], [model.size_text])
-    for number, part in enumerate(parts, start=1):
-        weights = [_signed(weight) for _, weight in part.weights] or [Text("")] * len(weighed)
+    clauses = isinstance(model, Model)
+    names = ("bias", "true", "false") if clauses else ("weight", "mean")
+    table = _table(["", *names], [*(["reading"] if clauses else []), model.size_text])
+    for number, part in enumerate(parts_of(model), start=1):
+        logic = text_of(part.logic) if part.clause is None else str(part.clause)
+        weights = [_signed(weight) for _, weight in part.weights] or [Text("")] * len(names)
         table.add_row(
             Text(str(number), style=_QUIET),
             *weights,
-            _logic(text_of(part.logic) if part.clause is None else str(part.clause)),
+            *([Text(part.reading, style=_QUIET)] if clauses else []),
+            _logic(logic if part.each is None else f"{weights_text(part)} : {logic}"),
         )
     _print(
         Text.assemble(

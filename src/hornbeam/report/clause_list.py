@@ -7,18 +7,22 @@ from typing import Any
 
 import numpy as np
 
+from hornbeam.clauses import variable_name
 from hornbeam.markup import Child, Markup, element, number_text, signed_text
 from hornbeam.model import Model
 from hornbeam.readings import LOG
 from hornbeam.report.elements import figure, pieces_markup, section, table
 from hornbeam.report.figure import Scale, label, line, tick_text, ticks
 from hornbeam.report.measured import Measured
-from hornbeam.report.parts import Part
+from hornbeam.report.parts import Part, weights_text
 from hornbeam.report.spread_plots import label_spreads, spread_bar
 
 MOST_PARTS = 40
 """Parts in the plot of contributions by label, at most: the strongest."""
 _BAR = 300
+_FOLDED = 20
+"""Parts that are listed unasked; the weaker ones are folded away."""
+_MANY_CONSTANTS = 15
 _LINES = 12
 """Trees of fewer lines are shown unasked."""
 
@@ -29,7 +33,7 @@ def clauses(measured: Measured) -> Markup:
     spreads = [each.all for each in measured.of_parts]
     low = min([0.0, *(spread.low for spread in spreads)])
     high = max([0.0, *(spread.high for spread in spreads)])
-    room = 0.05 * (high - low or 1.0)
+    room = 0.15 * (high - low or 1.0)
     scale = Scale(low - room, high + room, 0.0, float(_BAR))
     strongest = max([each.strength for each in measured.of_parts], default=0.0) or 1.0
     shared = sum(each.strength for each in measured.of_parts) or 1.0
@@ -49,8 +53,8 @@ def clauses(measured: Measured) -> Markup:
                     ),
                     element(
                         "p",
-                        element("code", _weights_text(part), class_="weights"),
-                        " ",
+                        element("code", weights_text(part), class_="weights"),
+                        " : ",
                         element("code", pieces_markup(part.logic), class_="logic"),
                     )
                     if part.logic
@@ -62,7 +66,7 @@ def clauses(measured: Measured) -> Markup:
                     "div",
                     element(
                         "svg",
-                        spread_bar(told.all, scale, lines=_faint(scale, low, high, 22)),
+                        spread_bar(told.all, told.extremes, scale, lines=_faint(scale, low, high, 22)),
                         viewBox=f"0 0 {_BAR} 22",
                         class_="figure spread",
                         role="img",
@@ -105,7 +109,7 @@ def clauses(measured: Measured) -> Markup:
         element("p", "what it says", class_="what"),
         element(
             "div",
-            element("p", "what it adds: nine in ten examples, half, median"),
+            element("p", "what it adds: all examples, nine in ten, half, median"),
             element(
                 "svg",
                 _axis(scale, low, high),
@@ -131,7 +135,15 @@ def clauses(measured: Measured) -> Markup:
         "What was learned",
         lead,
         head if rows else None,
-        element("ol", rows, class_="clauses"),
+        element("ol", rows[:_FOLDED], class_="clauses"),
+        element(
+            "details",
+            element("summary", f"{len(rows) - _FOLDED} weaker ones"),
+            element("ol", rows[_FOLDED:], class_="clauses"),
+            class_="weaker",
+        )
+        if len(rows) > _FOLDED
+        else None,
         _by_label(measured, order),
     )
 
@@ -141,12 +153,6 @@ def _fading(measured: Measured) -> str:
     if not isinstance(model, Model) or any(each.feature != LOG for each in model.clauses):
         return ""
     return " What counts is the logarithm of a count: the first grounding says most."
-
-
-def _weights_text(part: Part) -> str:
-    if part.note and len(part.weights) != 3:
-        return "a weight each"
-    return f"[{', '.join(number_text(weight) for _, weight in part.weights)}]"
 
 
 def _faint(scale: Scale, low: float, high: float, height: int) -> Markup:
@@ -171,7 +177,9 @@ def _more(measured: Measured, number: int) -> Markup | None:
         inside.append(
             table(("weight of", "is"), [(name, number_text(weight, 6)) for name, weight in part.weights])
         )
-    if shown.counts and part.clause is not None and len(shown.rows):
+    for title, kept in _constants(part):
+        inside.append(table((title, "weight"), [(name, signed_text(weight)) for name, weight in kept]))
+    if shown.counts and part.clause is not None and part.each is None and len(shown.rows):
         rows = count_rows(shown.counts[number].true, shown.contributions[:, number])
         inside.append(table(("true count", "adds", "of the examples shown"), rows))
     if not inside:
@@ -186,6 +194,20 @@ def _more(measured: Measured, number: int) -> Markup | None:
         element("div", *inside, class_="side"),
         open=0 < part.drawing.count("\n") < _LINES,
     )
+
+
+def _constants(part: Part) -> list[tuple[str, list[tuple[str, float]]]]:
+    """The constants with the greatest weights above zero, and those with the greatest below."""
+    if part.each is None:
+        return []
+    name = variable_name(part.each)
+    rising = [entry for entry in part.constants if entry[1] > 0][:_MANY_CONSTANTS]
+    falling = [entry for entry in part.constants if entry[1] < 0][:_MANY_CONSTANTS]
+    return [
+        (title, kept)
+        for title, kept in ((f"likelier with {name}", rising), (f"less likely with {name}", falling))
+        if kept
+    ]
 
 
 def count_rows(

@@ -88,7 +88,10 @@ def _wanted(measured: Measured) -> Iterator[tuple[int, int]]:
     """Pairs of a shown example and a part: positives first, then by probability."""
     shown = measured.shown
     true = np.column_stack([counts.true > 0 for counts in shown.counts])
-    countable = np.array([bool(part.clause and part.clause.free_variables()) for part in measured.parts])
+    # Where constants have weights of their own, they are told, not the groundings.
+    countable = np.array(
+        [bool(part.each is None and part.clause and part.clause.free_variables()) for part in measured.parts]
+    )
     strength = np.where(true & countable, np.abs(shown.contributions), -1.0)
     best = np.argsort(-strength, axis=1, kind="stable")[:, :PER_EXAMPLE]
     positive = measured.examples.labels[shown.rows] == 1

@@ -12,6 +12,8 @@ from hornbeam.database import Database
 from hornbeam.engines.contract import Engine
 from hornbeam.explain import explain
 from hornbeam.keys import Names
+from hornbeam.model import Model
+from hornbeam.report.constants import strongest_constants
 from hornbeam.report.evidence import Evidence, evidence
 from hornbeam.report.measured import Measured
 from hornbeam.sentences import body_pieces
@@ -43,6 +45,7 @@ def examples_data(measured: Measured, engine: Engine, names: Names | None = None
         data["cutoff"] = database.cutoff_texts(measured.examples.cutoffs[shown.rows])
     if shown.counts:
         data["evidence"] = evidence_data(measured, database, evidence(measured, database))
+        data["evidence"]["parts"] |= _constants_data(measured, engine)
     else:
         data["reasons"] = _reasons(measured, engine, shown_names)
     return data
@@ -55,6 +58,8 @@ def _part_data(measured: Measured, number: int) -> dict[str, Any]:
         counts = shown.counts[number]
         data["body"] = body_pieces(part.clause.body)
         data["free"] = list(part.clause.free_variables())
+        if part.bound is not None and part.bound > 1:
+            data["reading"] = part.reading
         data["true"] = packed(counts.true)
         # Totals go beyond what a browser's numbers hold.
         data["total"] = str(counts.total)
@@ -100,6 +105,25 @@ def evidence_data(measured: Measured, database: Database, found: Evidence) -> di
         name: [database.population(name).names[code] for code in known] for name, known in places.items()
     }
     return {"names": names, "parts": parts, "complete": found.complete}
+
+
+def _constants_data(measured: Measured, engine: Engine) -> dict[str, Any]:
+    """Of clauses with a weight for each constant, the constants that say most of each shown example."""
+    found: dict[str, Any] = {}
+    keys = measured.examples.keys[measured.shown.rows]
+    model = measured.model
+    for number, weighted in enumerate(model.clauses if isinstance(model, Model) else ()):
+        if measured.parts[number].each is None:
+            continue
+        places: dict[str, int] = {}
+        rows = {
+            str(row): [
+                [places.setdefault(constant, len(places)), float(f"{adds:.6g}")] for constant, adds in said
+            ]
+            for row, said in strongest_constants(weighted, engine, keys).items()
+        }
+        found[str(number)] = {"each": measured.parts[number].each, "constants": list(places), "rows": rows}
+    return found
 
 
 def _reasons(measured: Measured, engine: Engine, names: Names) -> dict[str, list[str]]:

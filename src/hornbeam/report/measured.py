@@ -46,6 +46,8 @@ class PartMeasured:
     all: Spread
     positives: Spread
     negatives: Spread
+    extremes: tuple[float, float]
+    """the least and the most it adds"""
     strength: float
     """mean distance of its contribution from its mean: how much it tells examples apart"""
 
@@ -96,6 +98,7 @@ def measure(model: AdditiveModel, engine: Engine, examples: Examples, shown: int
                 Spread.of(contribution),
                 Spread.of(contribution[labels == 1]),
                 Spread.of(contribution[labels == 0]),
+                (float(contribution.min()), float(contribution.max())) if len(contribution) else (0.0, 0.0),
                 float(np.abs(contribution - contribution.mean()).mean()) if len(contribution) else 0.0,
             )
         )
@@ -124,7 +127,9 @@ def _parts(model: AdditiveModel, counts: Sequence[Counts]) -> tuple[Part, ...]:
     """How the parts read; of what is never there twice it is not said how often."""
     parts = parts_of(model)
     for place, (part, found) in enumerate(zip(parts, counts, strict=False)):
-        if part.clause is not None and part.clause.free_variables() and int(found.true.max(initial=0)) <= 1:
+        if part.clause is None or part.each is not None or part.bound is not None:
+            continue
+        if part.clause.free_variables() and int(found.true.max(initial=0)) <= 1:
             said = sentence(part.clause, model.schema, part.rises, single=True)
             parts[place] = replace(part, saying=said)
     return tuple(parts)

@@ -19,13 +19,14 @@ from hornbeam.clauses import Atom, Clause, atoms_of, head_atom, variable_name
 from hornbeam.database import Codes
 from hornbeam.engines.contract import Engine
 from hornbeam.errors import ModelError, plural
+from hornbeam.markup import number_text, signed_text
 from hornbeam.model import Floats, Model, WeightedClause
 from hornbeam.model_json import LearnedModel
-from hornbeam.readings import COUNT, LOG
+from hornbeam.readings import COUNT, LOG, bound_of
 from hornbeam.sentences import Pieces, body_pieces, clause_pieces, literal_pieces, sentence
 
-CONSTANTS = 20
-"""Constants of a clause whose weights are listed, where each has one."""
+CONSTANTS = 3
+"""Constants with weights of their own that a line names."""
 
 
 class AdditiveModel(LearnedModel, Protocol):
@@ -57,6 +58,25 @@ class Part:
     """its text in several lines, if it has such a form"""
     rises: bool | None = None
     """whether a true grounding of its clause makes an example likelier"""
+    reading: str = ""
+    """what of the counts is weighed, where it is not the count itself"""
+    bound: int | None = None
+    """how many groundings there must be, where that alone counts"""
+    each: int | None = None
+    """the variable whose constants have weights of their own, where one has"""
+    constants: tuple[tuple[str, float], ...] = ()
+    """these constants and their weights, the strongest first"""
+
+
+def weights_text(part: Part) -> str:
+    """The weights of a part as a line shows them, with what of the counts they weigh."""
+    if part.each is None:
+        weights = ", ".join(number_text(weight) for _, weight in part.weights)
+    else:
+        shown = [f"{signed_text(weight, 3)} {name}" for name, weight in part.constants[:CONSTANTS]]
+        more = len(part.constants) - len(shown)
+        weights = f"{variable_name(part.each)}: {', '.join(shown)}" + f", and {more:,} more" * (more > 0)
+    return f"[{weights}] {part.reading}".rstrip()
 
 
 @singledispatch
@@ -91,31 +111,24 @@ def _(model: Model) -> list[Part]:
 
 def _clause_part(number: int, weighted: WeightedClause, model: Model) -> Part:
     w0, w1, w2 = weighted.weights
+    bound = bound_of(weighted.feature)
     shape = {COUNT: ("true count", "false count"), LOG: ("ln(1 + true)", "ln(1 + false)")}
-    bounded = (f"{weighted.feature} true", f"{weighted.feature} false")
-    of_true, of_false = shape.get(weighted.feature, bounded)
-    weights: tuple[tuple[str, float], ...] = (("bias", w0), (of_true, w1), (of_false, w2))
-    if weighted.each is not None:
-        weights = tuple(weighted.strongest(CONSTANTS))
-    rises = weighted.rises()
+    of_true, of_false = shape.get(weighted.feature, (f"true {weighted.feature}", f"false {weighted.feature}"))
+    rises, each = weighted.rises(), weighted.each
     return Part(
         name=f"clause {number}",
-        saying=sentence(weighted.clause, model.schema, rises),
+        saying=sentence(weighted.clause, model.schema, rises, at_least=bound, each=each),
         logic=clause_pieces(weighted.clause),
-        weights=weights,
-        note=_constants_note(weighted),
+        weights=(("bias", w0), (of_true, w1), (of_false, w2)) if each is None else (),
+        note="",
         clause=weighted.clause,
         rises=rises,
+        each=each,
+        reading="" if weighted.feature == COUNT else weighted.feature,
+        bound=bound,
+        constants=tuple(weighted.strongest(len(weighted.constants))),
         predicates=frozenset(atom.predicate for atom in atoms_of(weighted.clause.body)),
     )
-
-
-def _constants_note(weighted: WeightedClause) -> str:
-    if weighted.each is None:
-        return ""
-    name, number = variable_name(weighted.each), len(weighted.constants)
-    shown = f", the {CONSTANTS} strongest shown" if number > CONSTANTS else ""
-    return f"Each {name} has a weight of its own, for ln(1 + count): {number:,} of them{shown}."
 
 
 @parts_of.register

@@ -52,10 +52,10 @@
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", nameTheme);
   nameTheme();
 
-  // --- on paper the numbers of plots are open
+  // --- on paper the numbers of plots and the weaker clauses are open
 
   const opened = new Set();
-  addEventListener("beforeprint", () => document.querySelectorAll("figure details:not([open])").forEach((each) => { each.open = true; opened.add(each); }));
+  addEventListener("beforeprint", () => document.querySelectorAll("figure details:not([open]), details.weaker:not([open])").forEach((each) => { each.open = true; opened.add(each); }));
   addEventListener("afterprint", () => { opened.forEach((each) => { each.open = false; }); opened.clear(); });
 
   // --- what a threshold does
@@ -204,6 +204,10 @@
     const part = parts[number], known = evidence.parts[number];
     const found = known && known.rows[row];
     if (!found) return null;
+    if (known.each !== undefined) {
+      const list = found.map(([code, adds]) => `${known.constants[code]} ${signed(adds, 3)}`).join(", ");
+      return make("p", { class: "counts" }, make("var", {}, variable(known.each)), ": ", make("code", {}, list));
+    }
     const values = found.map((codes) => codes.map((code, place) => evidence.names[known.types[place]][code]));
     const single = part.free.length === 1;
     const list = values.map((each) => (single ? each[0] : `(${each.join(", ")})`)).join(", ");
@@ -221,7 +225,7 @@
     const count = part.true.at(row);
     let counts;
     if (!part.free.length) counts = count ? "true" : "false";
-    else counts = `true ${grouped(count)}, false ${grouped(BigInt(part.total) - BigInt(count))}`;
+    else counts = `true ${grouped(count)}, false ${grouped(BigInt(part.total) - BigInt(count))}${part.reading ? ` (${part.reading})` : ""}`;
     return [make("p", { class: "because" }, code), make("p", { class: "counts" }, `${part.name}: ${counts}`), groundings(number, row)];
   }
 

@@ -9,27 +9,32 @@ from hornbeam.report.figure import Figure, Scale, bar, label, line, tick_text, t
 
 
 def spread_bar(
-    spread: Sequence[float], scale: Scale, height: int = 22, lines: Markup | None = None
+    spread: Sequence[float],
+    extremes: tuple[float, float],
+    scale: Scale,
+    height: int = 22,
+    lines: Markup | None = None,
 ) -> Markup:
-    """The range of a contribution about zero: thin for nine in ten examples, thick for the middle half."""
+    """The range of a contribution about zero.
+
+    A line for all examples, thin for nine in ten, thick for the middle half, and a dot for the median.
+    """
     low, lower, median, upper, high = spread
     zero, middle = scale(0.0), height / 2
+    least, most = (min(max(end, scale.low), scale.high) for end in extremes)
     style = "rise" if abs(high) >= abs(low) else "fall"
     hint = f"5 %: {signed_text(low)}, median: {signed_text(median)}, 95 %: {signed_text(high)}"
     drawn: list[Child] = [lines, line(zero, 0, zero, height, "zero")]
+    for start, end, side in ((least, min(most, 0.0), "fall"), (max(least, 0.0), most, "rise")):
+        if end > start:
+            drawn.append(line(scale(start), middle, scale(end), middle, f"all {side}"))
     for start, end, thick, kind in ((low, high, 8, "range"), (lower, upper, 14, "half")):
         for a, b, side in ((start, min(end, 0.0), "fall"), (max(start, 0.0), end, "rise")):
             if b > a:
-                drawn.append(
-                    bar(
-                        scale(a), middle - thick / 2, scale(b) - scale(a), thick, f"{kind} {side}", round_=1.5
-                    )
-                )
-    drawn.append(
-        element(
-            "circle", element("title", hint), cx=scale(median), cy=middle, r=3.2, class_=f"median {style}"
-        )
-    )
+                x, width = scale(a), scale(b) - scale(a)
+                drawn.append(bar(x, middle - thick / 2, width, thick, f"{kind} {side}", round_=1.5))
+    dot = element("title", hint)
+    drawn.append(element("circle", dot, cx=scale(median), cy=middle, r=3.2, class_=f"median {style}"))
     return together(drawn)
 
 

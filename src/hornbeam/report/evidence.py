@@ -13,7 +13,7 @@ from hornbeam.groundings import groundings
 from hornbeam.report.lookups import Lookups
 from hornbeam.report.measured import Measured
 
-PER_EXAMPLE = 5
+PER_EXAMPLE = 8
 """Clauses of an example whose groundings are given: of those that are true, those that weigh most."""
 PER_CLAUSE = 4
 """Groundings given for each."""

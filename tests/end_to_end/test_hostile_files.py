@@ -176,6 +176,20 @@ def test_tables_that_are_none(name: str, content: bytes, tmp_path: Path, run) ->
     assert (code == 0) == bool(out)
 
 
+def test_a_small_file_of_a_million_million_rows_is_refused(tmp_path: Path, run, monkeypatch) -> None:
+    import duckdb
+
+    from hornbeam.load import duckdb_tables
+
+    path = tmp_path / "t.parquet"
+    with duckdb.connect() as made:
+        made.execute(f"COPY (SELECT 1 AS id, 2 AS a FROM range(3000000)) TO '{path}' (FORMAT parquet)")
+    assert path.stat().st_size < 50_000
+    # What a larger file would do to this machine, this one does to a machine of 10 MB.
+    monkeypatch.setattr(duckdb_tables, "most_memory", lambda: 10_000_000)
+    assert '"t" has 3,000,000 rows and 2 columns' in one_sentence(*run("inspect", tmp_path))
+
+
 # --- names ---------------------------------------------------------------------------------------
 
 

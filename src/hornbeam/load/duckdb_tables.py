@@ -7,6 +7,7 @@ parameters.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hornbeam.database import Notice
-from hornbeam.errors import DataError
+from hornbeam.errors import DataError, plural
 from hornbeam.load.quoting import quoted, quoted_path
 from hornbeam.load.retype import inferred
 from hornbeam.load.tables import (
@@ -34,6 +35,7 @@ from hornbeam.load.tables import (
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
+_BYTES_PER_VALUE = 8
 _NUMBERS = frozenset(
     (
         *("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT"),
@@ -138,6 +140,28 @@ def _constraints(
     return found
 
 
+def check_size(name: str, rows: int, columns: int) -> None:
+    """Refuse a table that this machine cannot hold: a small file may say one value any number of times.
+
+    >>> check_size("visits", 1000, 3)
+    """
+    needed = rows * columns * _BYTES_PER_VALUE
+    if needed > most_memory():
+        raise DataError(
+            f'table "{name}" has {rows:,} rows and {plural(columns, "column")}, which would take '
+            f"{needed / 1e9:,.0f} GB, more than this machine has; leave columns out, or count where the data "
+            "are (--engine duckdb)."
+        )
+
+
+def most_memory() -> int:
+    """Bytes of memory that this machine has."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return 1 << 62
+
+
 def read_relation(
     made: DuckDBPyConnection, path: Sequence[str], name: str, unused: Collection[str] = ()
 ) -> Table:
@@ -147,6 +171,8 @@ def read_relation(
     types = {str(row[0]): str(row[1]) for row in described if row[0] not in unused}
     plain = {column: _expression(column, type_name) for column, type_name in types.items()}
     chosen = {column: expression for column, expression in plain.items() if expression is not None}
+    size: int = made.execute(f"SELECT count(*) FROM {source}").fetchall()[0][0]
+    check_size(name, size, len(types))
     arrays: dict[str, Any] = {}
     if chosen:
         wanted = ", ".join(f"{sql} AS c{number}" for number, sql in enumerate(chosen.values()))
@@ -154,7 +180,6 @@ def read_relation(
         arrays = dict(zip(chosen, fetched.values(), strict=True))
     columns: dict[str, Column] = {}
     notices = []
-    size: int = made.execute(f"SELECT count(*) FROM {source}").fetchall()[0][0]
     for column, type_name in types.items():
         if column in arrays:
             columns[column] = _typed(column, type_name, arrays.pop(column))

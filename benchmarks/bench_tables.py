@@ -253,9 +253,9 @@ def report(results: Mapping[str, Any]) -> str:
         if most_gb is not None:
             target += f"; <= {most_gb:g} GB, {_met(run['peak_bytes'] <= most_gb * GB)}"
         size, peak = f"{run['bytes'] / 1e6:.0f} MB", f"{run['peak_bytes'] / GB:.2f} GB"
-        cpu, wall = measure.seconds(run["cpu"]), measure.seconds(run["wall"])
-        rows.append([what, f"{run['rows']:,}", size, f"{run['facts']:,}", cpu, wall, peak, target])
-    header = ["source", "rows", "files", "facts", "CPU", "wall", "peak", "target"]
+        cpu = measure.seconds(run["cpu"])
+        rows.append([what, f"{run['rows']:,}", size, f"{run['facts']:,}", cpu, peak, target])
+    header = ["source", "rows", "files", "facts", "CPU", "peak", "target"]
     parts = [measure.machine_line(results["machine"]), measure.table(header, rows)]
     rows = []
     for each in results.get("thresholds", []):

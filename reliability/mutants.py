@@ -28,7 +28,10 @@ from results import ROOT, record
 TESTS: dict[str, tuple[str, list[str]]] = {
     "ridge": ("hornbeam.ridge", ["tests/unit/test_ridge.py"]),
     "refine": ("hornbeam.refine", ["tests/unit/test_refine.py", "tests/unit/test_components.py"]),
-    "plan": ("hornbeam.engines.plan", ["tests/golden/test_golden.py", "-k", "memory"]),
+    "plan": (
+        "hornbeam.engines.plan",
+        ["tests/unit/test_plan.py", "tests/golden/test_golden.py", "-k", "memory or test_plan"],
+    ),
 }
 """a module and the fast part of the tests that must notice what is wrong with it"""
 CASES = "60"

@@ -205,17 +205,22 @@ def quality_against_jars() -> str:
 
 
 def flattening() -> str:
-    """AUC-ROC and AUC-PR of flattened tables and what learns from them, with the CPU of both."""
+    """AUC-ROC and AUC-PR of flattened tables and what learns from them, with the CPU of both; and ours."""
     found = _results("others")["flattening"]
+    ours = _results("flattening")["scores"]
     rows = [
         [line["system"], *(_scores_and_cpu(*each) for each in zip(line["scores"], line["cpu"], strict=True))]
         for line in found["rows"]
     ]
-    if (RESULTS / "flattening.json").exists():
-        ours = _results("flattening")["scores"].values()
-        cells = [_scores_and_cpu((line["auc_roc"], line["auc_pr"]), line["fit_cpu"]) for line in ours]
-        rows.append(["**hornbeam**, default options", *cells])
-    return _table(["AUC-ROC / AUC-PR (CPU)", *found["data"]], rows)
+    mine = [((each["auc_roc"], each["auc_pr"]), each["fit_cpu"]) for each in map(ours.get, found["data"])]
+    rows.append(["**hornbeam**, default options", *(_scores_and_cpu(*each) for each in mine)])
+    said = []
+    for place, data in enumerate(found["data"]):
+        others = [line["scores"][place][0] for line in found["rows"] if line["scores"][place]]
+        above = sum(other > mine[place][0][0] for other in others)
+        said.append(f"on {data} {above} of {len(others)} are above ours")
+    table = _table(["AUC-ROC / AUC-PR (CPU)", *found["data"]], rows)
+    return f"{table}\n\nBy AUC-ROC, {' and '.join(said)}."
 
 
 def _scores_and_cpu(scores: Sequence[float] | None, cpu: float) -> str:

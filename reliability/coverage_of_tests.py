@@ -31,7 +31,7 @@ def main() -> None:
             _coverage(data, "run", "-m", "pytest", "-q")
             _coverage(data, "combine", "-q", folder)
         report = Path(folder) / "report.json"
-        _coverage(data, "json", "-q", "-o", str(report))
+        _coverage(data, "json", "-q", "--include=src/hornbeam/*", "-o", str(report))
         found = json.loads(report.read_text())
     figures = _figures(found) | {"tests": options.tests}
     print(f"{figures['percent']}% of lines and branches")

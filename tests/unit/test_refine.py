@@ -146,3 +146,15 @@ def test_remembered_refinements_are_the_same_whatever_the_language() -> None:
             assert following == [refinements(clause, words) for clause in level]
             assert [refine(clause) for clause in level] == following
             level = list(dict.fromkeys(clause for found in following for clause in found))
+
+
+def test_an_old_number_in_a_new_atom_is_not_compared_by_the_way() -> None:
+    found = bodies("t(A) :- age(A,B), friends(A,C).", with_thresholds())
+    of_one_number = [each for each in found if "age(A,B)" in each and "age(C,B)" in each]
+    assert of_one_number == ["age(A,B), age(C,B), friends(A,C)."]
+
+
+def test_unless_asked_nothing_is_negated_or_compared() -> None:
+    modes = (parse_mode("t(+x)"), parse_mode("p(+x)"))
+    plain = Language(head_atom("t", 1), schema_of(modes), modes)
+    assert [str(clause) for clause in refinements(plain.empty(), plain)] == ["t(A) :- p(A)."]

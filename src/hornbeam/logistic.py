@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
 Matrix = Any
-"""A sparse matrix of scipy, a row per example and a column per feature."""
+"""A ``Matrix`` of ``engines.sparse``: a row per example and a column per feature."""
 
 MOST_ROUNDS = 30
 MOST_TURNS = 60
@@ -30,7 +30,6 @@ def logistic_weights(
     The intercept is hardly penalised; where one label is missing the little keeps it finite.
     """
     columns = features.shape[1]
-    turned = features.T.tocsr()
     penalty = np.full(columns + 1, l2)
     penalty[columns] = 1e-3
     weights = np.zeros(columns + 1) if start is None else start.copy()
@@ -40,7 +39,7 @@ def logistic_weights(
         return scores
 
     def back(values: Floats) -> Floats:
-        return np.append(turned @ values, values.sum())
+        return np.append(features.transposed_times(values), values.sum())
 
     def loss_of(vector: Floats, scores: Floats) -> float:
         losses = np.logaddexp(0.0, np.where(labels == 1, -scores, scores))

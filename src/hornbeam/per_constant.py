@@ -21,6 +21,7 @@ import numpy.typing as npt
 from hornbeam.clauses import Atom, Clause, literal_variables, with_constant
 from hornbeam.database import Codes, Database
 from hornbeam.engines.contract import LOG_UNIT, Counts, Engine
+from hornbeam.engines.sparse import by_row
 from hornbeam.logistic import Matrix, logistic_weights
 from hornbeam.refine import Language, additions
 
@@ -130,9 +131,8 @@ def _features(
     engine: Engine, clause: Clause, variable: int, names: Sequence[str], keys: Codes
 ) -> tuple[list[str], Matrix]:
     """ln(1 + count) of each constant that enough examples reach: their names, and a sparse matrix."""
-    from scipy.sparse import csc_matrix
-
-    kept, rows, values, starts = [], [], [], [0]
+    kept: list[str] = []
+    rows, columns, values = [], [], []
     for at in range(0, len(names), AT_A_TIME):
         part = names[at : at + AT_A_TIME]
         counted = engine.count([with_constant(clause, variable, name) for name in part], keys)
@@ -141,14 +141,14 @@ def _features(
                 return [], None
             reached = np.flatnonzero(counts.true)
             if len(reached) >= LEAST_REACHED:
+                columns.append(np.full(len(reached), len(kept), dtype=np.int32))
                 kept.append(name)
-                rows.append(reached)
+                rows.append(reached.astype(np.int32))
                 values.append(np.log1p(counts.true[reached].astype(np.float64)))
-                starts.append(starts[-1] + len(reached))
     if not kept:
         return [], None
-    matrix = csc_matrix((np.concatenate(values), np.concatenate(rows), starts), shape=(len(keys), len(kept)))
-    return kept, matrix.tocsr()
+    places = np.concatenate(rows), np.concatenate(columns)
+    return kept, by_row(*places, np.concatenate(values), (len(keys), len(kept)))
 
 
 Part = tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]
@@ -188,9 +188,11 @@ def _fitted(features: Matrix, labels: npt.NDArray[Any], parts: Sequence[Part]) -
         for number, (inside, outside) in enumerate(parts):
             if not outside.any():
                 continue
-            weights = logistic_weights(features[inside], labels[inside], l2, starts[number])
+            weights = logistic_weights(
+                features.take(np.flatnonzero(inside)), labels[inside], l2, starts[number]
+            )
             starts[number] = weights
-            crossed[outside] = features[outside] @ weights[:-1]
+            crossed[outside] = features.take(np.flatnonzero(outside)) @ weights[:-1]
             scores[outside] = crossed[outside] + weights[-1]
         loss = float(np.logaddexp(0.0, np.where(labels == 1, -scores, scores)).sum())
         if best is None or loss < best[0]:

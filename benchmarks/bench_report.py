@@ -22,7 +22,8 @@ from hornbeam.clauses import head_atom
 from hornbeam.database import Database
 from hornbeam.engines.registry import open_engine
 from hornbeam.generate import university
-from hornbeam.model import LOG, Model, WeightedClause
+from hornbeam.model import Model, WeightedClause
+from hornbeam.readings import LOG
 from hornbeam.refine import Language, refinements
 from hornbeam.report import About, report
 from measure import say

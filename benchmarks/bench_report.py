@@ -135,7 +135,7 @@ def table(results: dict[str, Any]) -> str:
         [
             f"{each['examples']:,}",
             str(each["clauses"]),
-            f"{each['cpu']:.1f} s",
+            f"{each['cpu']:.2f} s",
             f"{each['bytes'] / 1e6:.1f} MB",
             *(_milliseconds(each[name]) for name in ("opened", "filtered", "explained")),
         ]

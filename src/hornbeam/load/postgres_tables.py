@@ -134,13 +134,14 @@ def _table(
     )
     source = quoted_path(table.path)
     # The order of a server's rows is nobody's promise: by the key it is the same each time.
-    order = f" ORDER BY {', '.join(map(quoted, table.key))}" if table.key else ""
+    # Of the table t, as it is: by the bare name it would be sorted as the text that is fetched.
+    order = f" ORDER BY {', '.join(f't.{quoted(column)}' for column in table.key)}" if table.key else ""
     if not domains:
         with server.cursor() as cursor:
             (row,) = cursor.execute(f"SELECT count(*) FROM {source}".encode()).fetchall()
         return Table(name, {}, int(str(row[0])), table.key, table.foreign_keys, notices)
     wanted = ", ".join(f"{quoted(column)}::text" for column in domains)
-    copy = f"COPY (SELECT {wanted} FROM {source}{order}) TO STDOUT (FORMAT csv)"
+    copy = f"COPY (SELECT {wanted} FROM {source} AS t{order}) TO STDOUT (FORMAT csv)"
     with tempfile.TemporaryDirectory(prefix="hornbeam-") as folder, connection() as made:
         path = Path(folder) / "rows.csv"
         with path.open("wb") as file, server.cursor() as cursor, cursor.copy(copy.encode()) as rows:

@@ -250,17 +250,18 @@ def _sums(made: type[Engine], world: World, batches: Sequence[Sequence[Clause]])
 
 
 def _spark(arguments: argparse.Namespace) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = []
+    lines: list[dict[str, Any]] = measure.load("sql").get("spark", [])
     for facts in arguments.facts:
         with tempfile.TemporaryDirectory() as folder:
-            made = _child("make", folder, str(facts))
+            made = _child("make", folder, str(facts))["facts"]
             for way in ("together", "one by one"):
                 say(f"  Spark, {facts:,} facts, {way}")
-                found.append({"facts": made["facts"], "way": way, **_child("spark", folder, way)})
-    # Other sizes that were measured before stay.
-    known = {line["facts"] for line in found}
-    before = [line for line in measure.load("sql").get("spark", []) if line["facts"] not in known]
-    return sorted([*before, *found], key=lambda line: (line["facts"], line["way"] != "together"))
+                run = {"facts": made, "way": way, **_child("spark", folder, way)}
+                lines = [line for line in lines if (line["facts"], line["way"]) != (made, way)]
+                lines = sorted([*lines, run], key=lambda line: (line["facts"], line["way"] != "together"))
+                # Saved at once: a run that is cut short keeps what it measured, and other sizes stay.
+                measure.save("sql", {**measure.load("sql"), "spark": lines})
+    return lines
 
 
 def _make(folder: str, facts: str) -> dict[str, Any]:

@@ -62,6 +62,11 @@ class Columns:
             return self.families[weighted.clause, weighted.each].crossed
         return read(self[weighted.clause].astype(np.float64), weighted.feature)
 
+    def units(self, said: Said) -> Integers:
+        """What a part of a model weighs, in whole units."""
+        clause, name, each = said
+        return in_units(self[clause], name) if each is None else self._sums[clause, each]
+
     def offered(self, clauses: Iterable[Clause]) -> Iterator[tuple[Said, Integers]]:
         """Each reading of some clauses, and every clause with a weight for each constant."""
         for clause in dict.fromkeys(clauses):
@@ -90,10 +95,12 @@ def best_reading(
 ) -> Choice | None:
     """The clause and reading that gain most among those that say more than chance would.
 
-    ``slopes`` are the gradients as integers, ``spread`` is P(1-P) of each example. Readings are
-    compared as if all had the range of a bound, from 0 to 1: a logarithm has no merit in being large.
+    ``slopes`` are the gradients as integers, ``spread`` is P(1-P) of each example. The penalty
+    grows with the range of a reading: a logarithm has no merit in being large.
     """
-    choices = [(said, values) for said, values in columns.offered(clauses) if said not in taken]
+    # What another clause of the model says already, about the same examples, is nothing new.
+    known = {columns.units(said).tobytes() for said in taken}
+    choices = [(said, values) for said, values in columns.offered(clauses) if values.tobytes() not in known]
     if not choices:
         return None
     sums = Sums(
@@ -105,7 +112,7 @@ def best_reading(
     )
     whole = response(slopes)
     gains = [
-        Slope(whole, l2 * _range(values) ** 2, LOG_UNIT).gain(clause_sums(sums, at))
+        Slope(whole, l2 * _range(values), LOG_UNIT).gain(clause_sums(sums, at))
         * (1.0 - length_penalty) ** (len(said[0].body) - 1)
         for at, (said, values) in enumerate(choices)
     ]

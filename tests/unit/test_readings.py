@@ -74,7 +74,7 @@ def test_the_reading_chosen_gains_most(table: list[list[int]], slopes: list[int]
             assume(abs(says - 1) > 1e-6)
             if says < 1:
                 continue
-            below = n * (squares + n * 2 * (max(values) - min(values)) ** 2)
+            below = n * (squares + n * 2 * (max(values) - min(values)) * LOG_UNIT)
             gain = Fraction(whole * whole, n) + Fraction(top * top) / below
             exact[clause, name] = gain * (1 - Fraction(penalty)) ** (len(clause.body) - 1)
     if found is None:

@@ -23,7 +23,7 @@ from collections.abc import Iterator
 from contextlib import redirect_stderr, redirect_stdout
 from typing import NamedTuple
 
-from results import ROOT, record
+from results import ROOT, record, recorded
 
 TESTS: dict[str, tuple[str, list[str]]] = {
     "ridge": ("hornbeam.ridge", ["tests/unit/test_ridge.py"]),
@@ -84,12 +84,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("part", choices=TESTS)
     parser.add_argument("--most", type=int, default=10**6)
+    parser.add_argument("--again", action="store_true", help="only those that were not noticed the last time")
     parser.add_argument("--record", action="store_true")
     options = parser.parse_args()
     module, tests = TESTS[options.part]
     path = ROOT / "src" / (module.replace(".", "/") + ".py")
     found = list(mutants(path.read_text(encoding="utf-8")))
-    chosen = random.Random(1).sample(found, min(options.most, len(found)))
+    before = recorded("mutants").get(options.part) if options.again else None
+    if before is not None:
+        chosen = [each for each in found if each.text in before["survivors"]]
+    else:
+        chosen = random.Random(1).sample(found, min(options.most, len(found)))
     os.environ["HORNBEAM_CASES"] = CASES
     _warm_up()
     if _noticed(module, str(path), ast.parse(path.read_text(encoding="utf-8")), tests):
@@ -106,8 +111,8 @@ def main() -> None:
     if options.record:
         figures = {
             "possible": len(found),
-            "tried": len(chosen),
-            "noticed": killed,
+            "tried": len(chosen) if before is None else before["tried"],
+            "noticed": killed if before is None else before["tried"] - len(survivors),
             "survivors": [each.text for each in survivors],
         }
         record("mutants", {options.part: figures})

@@ -15,6 +15,8 @@ from hornbeam.ridge import (
     GRADIENT_BITS,
     ClauseSums,
     Response,
+    Slope,
+    clause_sums,
     exact_gain,
     gains,
     response,
@@ -156,3 +158,48 @@ def test_sums_of_gradients_are_exact_past_int64() -> None:
 )
 def test_weights_are_rounded_to_twelve_digits_with_halves_to_even(value: Fraction, rounded: float) -> None:
     assert round_weight(value) == rounded
+
+
+# --- a slope with a free intercept -------------------------------------------------------------------
+
+
+def sloped(true: list[int], slopes: list[int], l2: float, unit: int) -> tuple[Fraction, Fraction, Fraction]:
+    """Intercept, slope and fall of the penalised error by plain normal equations, in rationals."""
+    x = [Fraction(t, unit) for t in true]
+    d = [Fraction(each) for each in slopes]
+    n = len(x)
+    mean_x, mean_d = sum(x) / n, sum(d) / n
+    below = sum((each - mean_x) ** 2 for each in x) + Fraction(l2)
+    slope = sum((each - mean_x) * (other - mean_d) for each, other in zip(x, d, strict=True)) / below
+    intercept = mean_d - slope * mean_x
+    error = sum((intercept + slope * a - b) ** 2 for a, b in zip(x, d, strict=True)) + Fraction(l2) * slope**2
+    return intercept, slope, sum(each * each for each in d) - error
+
+
+@pytest.mark.parametrize("unit", [1, 4, 1024])
+@pytest.mark.parametrize("l2", [0.25, 3.0])
+@pytest.mark.parametrize(
+    ("true", "slopes"),
+    [([0, 1, 5], [UNIT, -UNIT // 2, 7]), ([3, 3, 3, 8], [UNIT // 3, UNIT, -UNIT, 5]), ([2], [UNIT])],
+)
+def test_a_slope_is_that_of_the_normal_equations(
+    true: list[int], slopes: list[int], l2: float, unit: int
+) -> None:
+    sums, whole = sums_of(50, true, slopes)
+    intercept, slope, gain = sloped(true, slopes, l2, unit)
+    way = Slope(whole, l2, unit)
+    assert way.exact_gain(sums) == gain
+    assert way.gains(batch(sums)).tolist() == pytest.approx([float(gain)], rel=1e-12)
+    expected = (round_weight(intercept / UNIT), round_weight(slope / UNIT), 0.0)
+    assert way.weights(sums) == expected
+
+
+def test_the_sums_of_one_clause_among_many() -> None:
+    one, two = ClauseSums(1, 2, 3, 4), ClauseSums(5, 6, 7, 8)
+    assert [clause_sums(batch(one, two), position) for position in (0, 1)] == [one, two]
+
+
+def test_gradients_are_whole_multiples_of_two_to_the_minus_thirty() -> None:
+    assert UNIT == 2**30
+    assert Response(1, 0, UNIT**2).error() == 1.0
+    assert Response(1, 0, UNIT**2).error(Fraction(UNIT**2, 4)) == 0.75

@@ -206,7 +206,7 @@ PRESETS: Mapping[str, FitOptions] = MappingProxyType(
             feature=BEST,
             refit=True,
             length_penalty=0.3,
-            look_ahead=True,
+            look_ahead=False,
             per_constant=True,
         ),
         "paper": FitOptions(

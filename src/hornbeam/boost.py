@@ -33,7 +33,7 @@ from hornbeam.refine import Language, additions, memoised
 from hornbeam.refit import Refitted, refitted
 from hornbeam.ridge import GRADIENT_BITS, Integers, Response, Ridge, Slope, response, round_weight
 from hornbeam.sampling import sampled
-from hornbeam.search import Fitting, Found, Refine, SearchOptions, search
+from hornbeam.search import Fitting, Found, Refine, SearchOptions, length_of, search
 
 CAUTION = 5.0
 """A clause is chosen under so many times the penalty of its final weight: a rare one must earn its place."""
@@ -287,7 +287,7 @@ def _chosen(problem: Problem, state: State, slopes: Integers, found: Found) -> C
         best = found.best
         return None if best is None else Choice(best.clause, problem.way.feature, best.sums)
     kept = 1.0 - problem.way.length_penalty
-    found.leaders.sort(key=lambda each: (-each.gain * kept ** len(each.clause.body), str(each.clause)))
+    found.leaders.sort(key=lambda each: (-each.gain * kept ** length_of(each.clause), str(each.clause)))
     leaders = found.leaders[: problem.options.beam_width]
     earlier = [each.weighted for each in state.steps]
     totals = {each.clause: each.sums.total for each in leaders}

@@ -19,6 +19,7 @@ from hornbeam.model import WeightedClause
 from hornbeam.per_constant import Family
 from hornbeam.readings import LOG, in_units, offered, read
 from hornbeam.ridge import ClauseSums, Integers, Slope, clause_sums, response
+from hornbeam.search import length_of
 
 Floats = npt.NDArray[np.float64]
 AT_LEAST_SAYING = 1.0
@@ -96,7 +97,8 @@ def best_reading(
     """The clause and reading that gain most among those that say more than chance would.
 
     ``slopes`` are the gradients as integers, ``spread`` is P(1-P) of each example. The penalty
-    grows with the range of a reading: a logarithm has no merit in being large.
+    grows with the range of a reading: a logarithm has no merit in being large. A
+    weight for each constant counts as one more literal: what a few words say is better said by them.
     """
     # What another clause of the model says already, about the same examples, is nothing new.
     known = {columns.units(said).tobytes() for said in taken}
@@ -113,7 +115,7 @@ def best_reading(
     whole = response(slopes)
     gains = [
         Slope(whole, l2 * _range(values), LOG_UNIT).gain(clause_sums(sums, at))
-        * (1.0 - length_penalty) ** (len(said[0].body) - 1)
+        * (1.0 - length_penalty) ** (length_of(said[0]) - 1 + (said[2] is not None))
         for at, (said, values) in enumerate(choices)
     ]
 

@@ -205,7 +205,7 @@ PRESETS: Mapping[str, FitOptions] = MappingProxyType(
             neg_pos_ratio=50.0,
             feature=BEST,
             refit=True,
-            length_penalty=0.3,
+            length_penalty=0.2,
             look_ahead=False,
             per_constant=True,
         ),

@@ -18,7 +18,7 @@ from typing import NamedTuple, Protocol, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from hornbeam.clauses import Clause, literal_variables
+from hornbeam.clauses import Clause, atoms_of, literal_variables
 from hornbeam.engines.contract import Session, Skipped, Sums
 from hornbeam.ridge import ClauseSums, clause_sums
 
@@ -178,7 +178,7 @@ class _Level(NamedTuple):
 
     def beats(self, challenger: Scored, best: Scored, kept: Fraction = Fraction(1)) -> bool:
         """Whether a clause ranks before the best so far; of its gain, ``kept`` counts per literal more."""
-        share = kept ** (len(challenger.clause.body) - len(best.clause.body))
+        share = kept ** (length_of(challenger.clause) - length_of(best.clause))
         found = challenger.gain * float(share)
         if abs(found - best.gain) > NEAR * best.gain:
             return found > best.gain
@@ -198,6 +198,12 @@ class _Level(NamedTuple):
             self.fitting.exact_gain,
             lambda position: _shorter_first(self.sums.clauses[position]),
         )
+
+
+@lru_cache(maxsize=65536)
+def length_of(clause: Clause) -> int:
+    """What a clause pays for: its atoms. A comparison comes with the atom whose value it compares."""
+    return sum(1 for _ in atoms_of(clause.body))
 
 
 def _leads_on(clause: Clause) -> bool:

@@ -233,3 +233,16 @@ def test_an_explanation_shows_what_exists_at_the_cut_off() -> None:
     before_all = database.encode_keys("churns", np.array([["ann", "0"]], dtype=object))[0]
     (reason,) = explain(model, engine, before_all, ("ann",)).reasons
     assert (reason.true, reason.groundings) == (0, ())
+
+
+def test_clauses_that_read_one_predicate_both_ways_are_counted_apart() -> None:
+    schema = Schema({"risk": ("size",), "p": ("thing", "thing")}, {"thing": NUMBER, "size": NUMBER})
+    facts = {"p": [["0"], ["351"]]}
+    database = build(
+        schema, (), facts, {"risk": ([("35",)], [1])}, times={"p": [1.0]}, cutoffs={"risk": [1.0]}
+    )
+    texts = ("risk(A) :- p(C,D), p(E,C), A >= 35.", "risk(A) :- p(C,D), p(E,C), D >= 35, A >= 35.")
+    clauses = [parse_clause(text, schema) for text in texts]
+    keys = database.examples_of("risk").keys
+    # What the first follows must not be taken for what the second does.
+    assert [counts.true.tolist() for counts in MemoryEngine(database).count(clauses, keys)] == [[0], [0]]

@@ -71,10 +71,11 @@ def test_two_classes_need_one_model():
 
 
 def test_labels_0_and_1_are_no_classes_but_numbers_are():
-    database, X, _ = world()
-    two = RLRClassifier(database, "colour", n_steps=1).fit(X, np.arange(30) % 2)
+    database, X, y = world()
+    numbers = np.array([COLOURS.index(colour) for colour in y])
+    two = RLRClassifier(database, "colour", n_steps=1).fit(X, (numbers == 0).astype(int))
     assert not isinstance(two.model_, ClassModel)
-    three = RLRClassifier(database, "colour", n_steps=1).fit(X, np.arange(30) % 3 + 5)
+    three = RLRClassifier(database, "colour", n_steps=1).fit(X, numbers + 5)
     assert three.classes_.tolist() == [5, 6, 7]
     assert three.model_.classes == ("5", "6", "7")
 

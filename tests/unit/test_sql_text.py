@@ -9,6 +9,7 @@ import os
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 from sqlglot import exp
 
@@ -108,7 +109,9 @@ def test_many_clauses_are_counted_in_few_passes(dialect: Dialect) -> None:
     ]
     engine = RecordedEngine(database)
     engine.shown = dialect
-    engine.count([parse_clause(text, SCHEMA) for text in texts], database.examples_of("risk").keys)
+    session = engine.session(database.examples_of("risk").keys)
+    session.set_gradients(np.zeros(3, dtype=np.int64))
+    session.sums([parse_clause(text, SCHEMA) for text in texts])
     connection = engine._connection
     assert isinstance(connection, Recorded)
     # Loading tables is not the point here; what is made from them is.

@@ -72,6 +72,8 @@ class ExampleRows:
     timed: Timed | None = None
     marks: dict[int, Mark | None] = field(default_factory=dict)
     """of each factor, by its id; None for one that is refused"""
+    factors: dict[int, Factor] = field(default_factory=dict)
+    """the factors whose ids stand for them: held, so that no other can come to have the same id"""
 
 
 class MemoryEngine(Engine):
@@ -126,6 +128,7 @@ class MemoryEngine(Engine):
             for factor in term.factors
             if id(factor) not in examples.marks
         }
+        examples.factors |= fresh
         messages = messages_of(fresh.values())
         self._messages.prepare(messages if examples.timed is None else examples.timed.plain(messages))
         return plans

@@ -250,7 +250,8 @@ class Timed:
             columns = {variable: view.columns[place][rows] for place, variable in enumerate(order)}
             return _Followed(pair, columns)
 
-        key = _key("followed", pairs.path, self.facts.pattern(atom, *bound))
+        # Columns are by variable, and the same view may be that of p(A,B) and of p(B,A).
+        key = _key("followed", pairs.path, self.facts.pattern(atom, *bound), literal_variables(atom))
         return self._remembered(key, make, lambda found: (8 + 4 * len(found.columns)) * len(found.pair))
 
     def _visit(self, rows: int) -> None:

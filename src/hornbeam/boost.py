@@ -32,7 +32,7 @@ from hornbeam.readings import COUNT, LOG, in_units
 from hornbeam.refine import Language, additions, memoised
 from hornbeam.refit import Refitted, refitted
 from hornbeam.ridge import GRADIENT_BITS, Integers, Response, Ridge, Slope, response, round_weight
-from hornbeam.sampling import sampled
+from hornbeam.sampling import in_order, sampled
 from hornbeam.search import Fitting, Found, Refine, SearchOptions, length_of, search
 
 CAUTION = 5.0
@@ -171,6 +171,8 @@ def boosted(
         marks = fingerprint(database, target, keys, labels, settings, engine.memory)
         saved = Checkpoint(Path(checkpoint), marks, read_step)
     kept = sampled(database, target, keys, labels, options.neg_pos_ratio, options.seed)
+    if way.refit is not None:
+        kept = kept[in_order(database, target, keys[kept], labels[kept])]
     problem = _problem(engine, target, keys[kept], labels[kept], options, way)
     problem = replace(problem, offset=_offset(labels, labels[kept]))
 

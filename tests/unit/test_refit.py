@@ -164,3 +164,17 @@ def test_fewer_false_groundings_than_none_are_read_as_none() -> None:
     clause = parse_clause("cancer(A) :- friends(A,B).")
     weighted = WeightedClause(clause, (0.0, 1.0, 1.0), 2, "log")
     assert weighted.contribution(np.array([5]), 2).tolist() == [np.log1p(5.0)]
+
+
+def test_the_order_of_examples_is_no_part_of_it() -> None:
+    database = generate.university(2, seed=4)
+    examples = database.examples_of("advisedby")
+    options = fit_options(n_steps=5)
+    texts = []
+    for seed in range(3):
+        order = np.random.default_rng(seed).permutation(len(examples))
+        found = boost.fit(
+            MemoryEngine(database), examples.keys[order], examples.labels[order], "advisedby", options
+        )
+        texts.append(model_text(found.model))
+    assert texts[0] == texts[1] == texts[2]

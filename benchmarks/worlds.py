@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from hornbeam.database import Codes, Database, Population, Relation
-from hornbeam.generate import Numbered
 from hornbeam.modes import schema_of
+from hornbeam.relations import Numbered
 from hornbeam.syntax import parse_mode
 
 CITIES = 100

@@ -18,10 +18,10 @@ from hornbeam.errors import DataError
 from hornbeam.estimators import RLRClassifier
 from hornbeam.evaluate import evaluate
 from hornbeam.explain import explain
-from hornbeam.generate import Numbered
 from hornbeam.model import Model, WeightedClause
 from hornbeam.modes import schema_of
 from hornbeam.options import fit_options
+from hornbeam.relations import Numbered
 from hornbeam.sampling import sampled
 from hornbeam.schema import NUMBER, Schema
 from hornbeam.syntax import parse_clause, parse_mode

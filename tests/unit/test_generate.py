@@ -16,7 +16,6 @@ from hornbeam.generate import (
     SHOPPERS_TRUTH,
     SMOKERS_TRUTH,
     UNIVERSITY_TRUTH,
-    Numbered,
     shoppers,
     shoppers_probabilities,
     smokers,
@@ -25,6 +24,7 @@ from hornbeam.generate import (
     university_probabilities,
 )
 from hornbeam.model import Model
+from hornbeam.relations import Numbered
 from hornbeam.syntax import parse_clause
 
 WORLDS = pytest.mark.parametrize(

@@ -20,10 +20,11 @@ from typing import NamedTuple
 
 import pytest
 
+from public_data import DATA
+
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
 LINKING = sorted([*ROOT.glob("*.md"), *ROOT.glob("benchmarks/*.md"), *(ROOT / "docs").rglob("*.md")])
-DATA = Path(os.environ.get("HORNBEAM_DATA") or ROOT.parent / "shared" / "data")
 FENCE = re.compile(
     r"^(?:<!-- data: (\w+) -->\n)?```(\w*)[ \t]*([^\n]*)\n(.*?)^```[ \t]*$", re.MULTILINE | re.DOTALL
 )

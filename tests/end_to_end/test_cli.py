@@ -26,9 +26,7 @@ from hornbeam.generate import smokers, university
 from hornbeam.load import load
 from hornbeam.model_json import load_model
 from hornbeam.syntax import parse_clause
-
-DATA = Path(os.environ.get("HORNBEAM_DATA", Path(__file__).parents[3] / "shared" / "data"))
-needs_data = pytest.mark.skipif(not DATA.is_dir(), reason=f"public data sets are not at {DATA}")
+from public_data import DATA, needs
 
 
 class Ran:
@@ -544,7 +542,7 @@ def test_ctrl_c_before_the_first_step_writes_nothing(tmp_path):
 # --- the toys of the public data -----------------------------------------------------------------
 
 
-@needs_data
+@needs()
 @pytest.mark.parametrize(
     ("name", "target", "example"),
     [
@@ -562,7 +560,7 @@ def test_the_toys_from_fit_to_explain(name, target, example, tmp_path, run):
     assert run("explain", folder, "--model", model, "--example", example).out.startswith(example)
 
 
-@needs_data
+@needs()
 def test_the_toy_without_negatives_can_be_counted_but_not_learned(run):
     folder = DATA / "toy_machines"
     rows = run("count", folder, "machine(A,B) :- worn(A,C), replaceable(C).").rows()

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from functools import cache
-from pathlib import Path
 
 import pytest
 
@@ -17,8 +15,8 @@ from hornbeam.generate import smokers, university
 from hornbeam.load import load
 from hornbeam.model_json import model_text
 from hornbeam.options import FitOptions
+from public_data import DATA, needs
 
-DATA = Path(os.environ.get("HORNBEAM_DATA") or Path(__file__).parents[3] / "shared" / "data")
 OTHERS = {name: engine for name, engine in ENGINES.items() if name not in ("naive", "memory")}
 others = pytest.mark.parametrize("engine", OTHERS.values(), ids=OTHERS.keys())
 features = pytest.mark.parametrize("feature", ["count", "log"])
@@ -39,7 +37,7 @@ def uwcse() -> Database:
     return load(DATA / "uwcse" / "fold1", split="train")
 
 
-@pytest.mark.skipif(not DATA.is_dir(), reason=f"no public data at {DATA}: set HORNBEAM_DATA")
+@needs()
 @others
 @features
 def test_on_uwcse(engine: type[Engine], feature: str) -> None:

@@ -1,7 +1,6 @@
 """What users of BoostSRL and srlearn have works after following docs/boostsrl.md: their own toy examples."""
 
 import csv
-import os
 import re
 import subprocess
 import sys
@@ -11,9 +10,9 @@ import pandas
 import pytest
 
 import hornbeam as hb
+from public_data import DATA, needs
 
-DATA = Path(os.environ.get("HORNBEAM_DATA") or Path(__file__).parents[3] / "shared" / "data")
-pytestmark = pytest.mark.skipif(not DATA.is_dir(), reason=f"no public data at {DATA}: set HORNBEAM_DATA")
+pytestmark = needs()
 
 SRLEARN_TOY_CANCER = [0.88079619] * 3 + [0.3075821] * 2
 """What the first example in srlearn's documentation prints: three positives, then two negatives."""

@@ -1,6 +1,5 @@
 """The raw files of MovieLens 100K: few lines of schema, or of Python, and one command to a model."""
 
-import os
 from pathlib import Path
 
 import numpy as np
@@ -12,20 +11,21 @@ import hornbeam as hb
 from folders import facts_of
 from hornbeam.cli import main
 from hornbeam.evaluate import evaluate
+from public_data import DATA, needs
 
-DATA = Path(os.environ.get("HORNBEAM_DATA", Path(__file__).parents[3] / "shared" / "data")) / "movielens_100k"
+MOVIELENS = DATA / "movielens_100k"
 SCHEMA = Path(__file__).parents[2] / "benchmarks" / "movielens_100k.toml"
 TARGET = "users.gender=F"
 GENRES = [
     *("unknown", "action", "adventure", "animation", "children", "comedy", "crime", "documentary", "drama"),
     *("fantasy", "noir", "horror", "musical", "mystery", "romance", "scifi", "thriller", "war", "western"),
 ]
-pytestmark = pytest.mark.skipif(not DATA.is_dir(), reason=f"MovieLens 100K is not at {DATA}")
+pytestmark = needs("movielens_100k")
 
 
 @pytest.fixture(scope="module")
 def database():
-    return hb.load(DATA, schema=SCHEMA, target=TARGET)
+    return hb.load(MOVIELENS, schema=SCHEMA, target=TARGET)
 
 
 def test_the_raw_files_need_few_lines(database):
@@ -49,7 +49,7 @@ def test_the_raw_files_need_few_lines(database):
 
 def test_five_lines_on_frames_are_the_same_facts(database):
     def read(name, separator, columns, encoding="utf8"):
-        file = DATA / name
+        file = MOVIELENS / name
         return pl.read_csv(
             file, separator=separator, has_header=False, new_columns=columns, encoding=encoding
         )
@@ -65,13 +65,13 @@ def test_five_lines_on_frames_are_the_same_facts(database):
 
 def test_one_command_learns_a_model(tmp_path, capsys):
     model = tmp_path / "gender.json"
-    words = ["fit", DATA, "--schema", SCHEMA, "--target", TARGET, "--steps", "2", "--max-literals", "2"]
+    words = ["fit", MOVIELENS, "--schema", SCHEMA, "--target", TARGET, "--steps", "2", "--max-literals", "2"]
     with pytest.raises(SystemExit) as left:
         main([*map(str, words), "--model", str(model)])
     assert left.value.code == 0
     capsys.readouterr()
     with pytest.raises(SystemExit) as left:
-        main(["evaluate", str(DATA), "--schema", str(SCHEMA), "--model", str(model)])
+        main(["evaluate", str(MOVIELENS), "--schema", str(SCHEMA), "--model", str(model)])
     assert left.value.code == 0
     assert capsys.readouterr().out.startswith("auc_roc      0.")
 

@@ -1,16 +1,13 @@
 """The named data sets as they are on this machine: the pinned files, the folds, the conversion."""
 
-import os
-from pathlib import Path
-
 import pytest
 
 import hornbeam as hb
 from hornbeam.datasets.archive import get
 from hornbeam.datasets.movielens import as_facts
+from public_data import DATA, needs
 
-DATA = Path(os.environ.get("HORNBEAM_DATA") or Path(__file__).parents[3] / "shared" / "data")
-pytestmark = pytest.mark.skipif(not DATA.is_dir(), reason=f"no public data at {DATA}: set HORNBEAM_DATA")
+pytestmark = needs()
 
 FILED = [data for data in hb.datasets.data_sets().values() if data.folder]
 

@@ -1,13 +1,11 @@
 """The study as a user runs it: killed, taken up again, reported."""
 
 import json
-import os
 import signal
 import subprocess
 import sys
 import time
 from collections import Counter
-from pathlib import Path
 
 import psutil
 import pytest
@@ -18,8 +16,7 @@ from hornbeam.experiment.protocol import METHODS, full_study, quick_study
 from hornbeam.experiment.reproduce import reproduce
 from hornbeam.experiment.runs import fingerprint, without
 from hornbeam.generate import university
-
-DATA = Path(os.environ.get("HORNBEAM_DATA") or Path(__file__).parents[3] / "shared" / "data")
+from public_data import DATA, needs
 
 
 def command(out, *words):
@@ -173,7 +170,7 @@ def test_a_predicate_is_left_out_with_its_modes():
     assert fewer.populations is whole.populations
 
 
-@pytest.mark.skipif(not DATA.is_dir(), reason=f"no public data at {DATA}: set HORNBEAM_DATA")
+@needs()
 def test_the_ratios_of_the_protocol_are_those_of_the_data(monkeypatch):
     import hornbeam as hb
 

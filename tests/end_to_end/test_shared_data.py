@@ -1,9 +1,7 @@
 """The public data sets load, with the counts that plain line counting gives, and are counted."""
 
-import os
 import re
 from collections import Counter
-from pathlib import Path
 
 import pytest
 
@@ -11,9 +9,9 @@ from hornbeam.engines.memory import MemoryEngine
 from hornbeam.engines.naive import NaiveEngine
 from hornbeam.load import load, modes_text
 from hornbeam.syntax import parse_clause
+from public_data import DATA, needs
 
-DATA = Path(os.environ.get("HORNBEAM_DATA") or Path(__file__).parents[3] / "shared" / "data")
-pytestmark = pytest.mark.skipif(not DATA.is_dir(), reason=f"no public data at {DATA}: set HORNBEAM_DATA")
+pytestmark = needs()
 
 SPLIT_FOLDERS = [
     *(f"uwcse/fold{number}" for number in range(1, 6)),

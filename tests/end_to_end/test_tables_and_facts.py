@@ -1,6 +1,5 @@
 """Facts, and the same as tables: exactly the same counts for every clause."""
 
-import os
 import random
 from pathlib import Path
 
@@ -15,11 +14,7 @@ from hornbeam.database import Database
 from hornbeam.engines.memory import MemoryEngine
 from hornbeam.refine import Language, refinements
 from hornbeam.syntax import parse_clause
-
-DATA = Path(os.environ.get("HORNBEAM_DATA", Path(__file__).parents[3] / "shared" / "data"))
-needs_data = pytest.mark.skipif(
-    not (DATA / "movielens_paper").is_dir(), reason=f"movielens_paper is not at {DATA}"
-)
+from public_data import DATA, needs
 
 
 def generated(folder: Path) -> Path:
@@ -99,7 +94,7 @@ def counts_by_user(database: Database, clauses: list[Clause]) -> dict[str, list[
 
 @pytest.mark.parametrize(
     "folder",
-    ["generated", pytest.param("movielens_paper", marks=needs_data)],
+    ["generated", pytest.param("movielens_paper", marks=needs("movielens_paper"))],
     ids=["generated", "movielens_paper"],
 )
 def test_tables_made_of_facts_give_the_counts_of_the_facts(folder, tmp_path):

@@ -10,7 +10,6 @@ Data come from HORNBEAM_DATA or ../shared/data; data sets that are not there are
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -152,7 +151,7 @@ def _folds(case: Case, scratch: Path) -> Iterator[Fold]:
             write_world(smokers(round(case.facts / FACTS_PER_PERSON)), folder)
         yield Fold("generated", folder, folder / "train" / "train_bk.txt")
         return
-    root = Path(os.environ.get("HORNBEAM_DATA") or measure.PROJECT.parent / "shared" / "data") / case.folder
+    root = measure.DATA / case.folder
     for name in case.folds:
         background = next(
             (path for path in (root / name / "imdb_bk.txt", root / "background.txt") if path.exists()), None

@@ -10,7 +10,6 @@ that are not there are left out, and said.
 from __future__ import annotations
 
 import argparse
-import os
 import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -50,10 +49,9 @@ def main() -> None:
                     _set_background(folder, background)
                     name = f"{world.name}: {style}" + ("" if background else ", modes inferred")
                     results["loads"].append(_measured(name, folder, None, arguments.repeats))
-    root = Path(os.environ.get("HORNBEAM_DATA") or measure.PROJECT.parent / "shared" / "data")
     for name, split in PUBLIC:
-        if (root / name).is_dir():
-            results["loads"].append(_measured(name, root / name, split, arguments.repeats))
+        if (measure.DATA / name).is_dir():
+            results["loads"].append(_measured(name, measure.DATA / name, split, arguments.repeats))
         else:
             say(f"{name} is not there, and left out")
     measure.save("loading", results)

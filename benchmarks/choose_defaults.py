@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -33,8 +32,8 @@ from hornbeam.load import load
 from hornbeam.model import Model
 from hornbeam.options import FitOptions, fit_options
 from hornbeam.predict import codes_for, data_for
+from measure import DATA
 
-DATA = Path(os.environ.get("HORNBEAM_DATA", Path(__file__).parents[2] / "shared" / "data"))
 GROUPED = {
     "uwcse": ("advisedby", ["fold1", "fold2", "fold3", "fold4", "fold5"]),
     "webkb": ("faculty", ["fold1", "fold2", "fold3", "fold4"]),

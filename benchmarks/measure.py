@@ -25,6 +25,8 @@ HERE = Path(__file__).resolve().parent
 RESULTS = HERE / "results"
 README = HERE / "README.md"
 PROJECT = HERE.parent
+DATA = Path(os.environ.get("HORNBEAM_DATA") or PROJECT.parent / "shared" / "data")
+"""The public data sets."""
 
 Result = TypeVar("Result")
 

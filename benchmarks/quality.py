@@ -13,7 +13,6 @@ Figures of the jars and of those who flatten tables were measured on the same da
 from __future__ import annotations
 
 import argparse
-import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -31,9 +30,8 @@ from hornbeam.evaluate import evaluate
 from hornbeam.experiment.runs import without as dropped
 from hornbeam.load import load
 from hornbeam.predict import predict
-from measure import say, table
+from measure import DATA, say, table
 
-DATA = Path(os.environ.get("HORNBEAM_DATA", measure.PROJECT.parent / "shared" / "data"))
 SCORES = ("auc_roc", "auc_pr", "log_loss", "calibration", "parts", "cpu")
 
 

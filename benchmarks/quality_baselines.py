@@ -75,7 +75,7 @@ def main() -> None:
     results: dict[str, Any] = {} if arguments.again else measure.load("baselines")
     results["machine"] = measure.machine(["hornbeam", "numpy", "scipy", "scikit-learn"])
     rows: dict[str, Any] = results.setdefault("rows", {})
-    os.environ.setdefault("HORNBEAM_DATA", str(measure.PROJECT.parent / "shared" / "data"))
+    os.environ["HORNBEAM_DATA"] = str(measure.DATA)
     for name in arguments.only:
         if find(DATA_SETS[name].data) is None:
             say(f"{name}: no such data here, left out")

@@ -9,7 +9,6 @@ the documentation makes its table of both files. Data come from HORNBEAM_DATA or
 
 from __future__ import annotations
 
-import os
 import time
 from pathlib import Path
 from typing import Any
@@ -20,8 +19,8 @@ from sklearn.model_selection import StratifiedKFold
 import hornbeam as hb
 import measure
 from hornbeam.evaluate import evaluate
+from measure import DATA
 
-DATA = Path(os.environ.get("HORNBEAM_DATA") or measure.PROJECT.parent / "shared" / "data")
 SCHEMA = Path(__file__).with_name("movielens_100k.toml")
 FOLDS, SEED = 5, 0
 

@@ -12,7 +12,6 @@ anew, --report only writes the table. Data come from HORNBEAM_DATA or ../shared/
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 import time
 from collections.abc import Iterator, Mapping
@@ -52,12 +51,12 @@ def main() -> None:
     parser.add_argument("--again", action="store_true", help="forget what was measured before")
     parser.add_argument("--report", action="store_true", help="only write the table")
     arguments = parser.parse_args()
-    root = Path(os.environ.get("HORNBEAM_DATA") or measure.PROJECT.parent / "shared" / "data")
-    if not (root / "movielens_100k").is_dir():
-        sys.exit(f"there is no {root / 'movielens_100k'}: get MovieLens 100K from GroupLens")
+    folder = measure.DATA / "movielens_100k"
+    if not folder.is_dir():
+        sys.exit(f"there is no {folder}: get MovieLens 100K from GroupLens")
     results = {} if arguments.again else measure.load("tables_quality")
     if not arguments.report:
-        run(root / "movielens_100k", results)
+        run(folder, results)
     measure.write_section("tables_quality", report(results))
 
 

@@ -23,13 +23,13 @@ import numpy.typing as npt
 
 import measure
 import worlds
-from hornbeam.boost import language_for
 from hornbeam.clauses import Clause
 from hornbeam.engines.contract import Counts, Engine
 from hornbeam.engines.duckdb import DuckDBEngine
 from hornbeam.engines.memory import MemoryEngine
 from hornbeam.engines.sql import SqlTable
 from hornbeam.engines.sql_database import ExampleTable, in_place
+from hornbeam.learning import language_for
 from hornbeam.refine import refinements
 from hornbeam.syntax import parse_clause
 from measure import say, seconds, table, times

@@ -12,44 +12,39 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Generic, NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from hornbeam.checkpoint import Checkpoint, fingerprint, read_step
 from hornbeam.choice import Choice, Columns, best_reading
-from hornbeam.clauses import Clause, format_literal, head_atom
+from hornbeam.clauses import Clause
 from hornbeam.database import Codes, Database
 from hornbeam.engines.contract import LOG_UNIT, Engine, Session, Skipped
-from hornbeam.errors import DataError, SchemaError
 from hornbeam.history import ALL_STEPS, NO_GAIN, History, Record, Step
+from hornbeam.learning import (
+    Fit,
+    Labels,
+    check_labels,
+    gradients,
+    language_for,
+    log_loss,
+    prior_of,
+    whole_gradients,
+)
 from hornbeam.loop import Pause, ShouldStop, run
 from hornbeam.model import Floats, Model, WeightedClause, sigmoid
-from hornbeam.options import BASE_RATE, BEST, PRESETS, FitOptions
+from hornbeam.options import BEST, PRESETS, FitOptions
 from hornbeam.per_constant import families
 from hornbeam.readings import COUNT, LOG, in_units
-from hornbeam.refine import Language, additions, memoised
+from hornbeam.refine import memoised
 from hornbeam.refit import Refitted, refitted
-from hornbeam.ridge import GRADIENT_BITS, Integers, Response, Ridge, Slope, response, round_weight
+from hornbeam.ridge import Integers, Response, Ridge, Slope, response, round_weight
 from hornbeam.sampling import in_order, sampled
 from hornbeam.search import Fitting, Found, Refine, SearchOptions, length_of, search
 
 CAUTION = 5.0
 """A clause is chosen under so many times the penalty of its final weight: a rare one must earn its place."""
-
-Labels = npt.NDArray[np.int8]
-
-
-Learned = TypeVar("Learned", covariant=True)
-
-
-@dataclass(frozen=True, eq=False)
-class Fit(Generic[Learned]):
-    """A learned model and how it came about."""
-
-    model: Learned
-    history: History
 
 
 class BoostOptions(SearchOptions, Protocol):
@@ -207,7 +202,7 @@ def step(problem: Problem, state: State, pause: Pause) -> tuple[State, tuple[Ste
     done: list[Step] = []
     while len(done) < problem.way.clauses_per_step:
         if done:
-            rest = rest - _in_units(_contribution(problem, done[-1].weighted))
+            rest = rest - whole_gradients(_contribution(problem, done[-1].weighted))
         state, info = _add_clause(problem, state, rest, number, pause)
         if info is None:
             break
@@ -341,62 +336,6 @@ def _offset(all_labels: Labels, labels: Labels) -> float:
 
 def _contribution(problem: Problem, weighted: WeightedClause) -> Floats:
     return weighted.contribution(problem.session.column(weighted.clause), weighted.total)
-
-
-def gradients(labels: Labels, scores: Floats) -> Integers:
-    """``y - P`` of each example, rounded to whole multiples of 2**-30."""
-    return _in_units(labels - sigmoid(scores))
-
-
-def _in_units(values: Floats) -> Integers:
-    units: Floats = np.rint(values * 2.0**GRADIENT_BITS)
-    return units.astype(np.int64)
-
-
-def log_loss(labels: Labels, scores: Floats) -> float:
-    """The mean of ``-log P(label)``, without overflow."""
-    return float(np.mean(np.logaddexp(0.0, np.where(labels == 1, -scores, scores))))
-
-
-def check_labels(labels: Labels, target: str) -> None:
-    """Labels are 0 and 1, and there are some of each."""
-    values, counts = np.unique(labels, return_counts=True)
-    wrong = [value for value in values.tolist() if value not in (0, 1)]
-    if wrong:
-        raise DataError(f'labels of "{target}" must be 0 or 1, found {wrong[0]!r}.')
-    for value, name in ((1, "positive"), (0, "negative")):
-        if value not in values:
-            raise DataError(
-                f'no {name} example of "{target}" among {int(counts.sum())}; '
-                "learning needs at least one of each label."
-            )
-
-
-def language_for(
-    database: Database, target: str, negation: bool, n_thresholds: int, keys: Codes | None = None
-) -> Language:
-    """What a search for clauses of the target may say; where it can say nothing, an error.
-
-    What happened after the last cut-off of the keys to learn from has no say in where thresholds are.
-    """
-    head = head_atom(target, database.schema.arity(target))
-    until = math.inf if keys is None else database.last_cutoff(target, keys)
-    thresholds = database.thresholds(target, n_thresholds, until)
-    language = Language(head, database.schema, database.modes, database.constants, negation, thresholds)
-    if next(additions(language.empty(), language), None) is None:
-        raise SchemaError(
-            f"no literal can be added to {format_literal(head)}; give a mode with a + argument of type "
-            f"{' or '.join(dict.fromkeys(database.schema.types_of(target)))} for a predicate that has facts."
-        )
-    return language
-
-
-def prior_of(labels: Labels, prior: float | str) -> float:
-    """The log-odds before the first step: as given, or those of the base rate."""
-    if prior == BASE_RATE:
-        positives = int(np.count_nonzero(labels))
-        return round_weight(math.log(positives / (len(labels) - positives)))
-    return float(prior)
 
 
 def _problem(

@@ -12,12 +12,12 @@ from scipy.optimize import minimize
 from hornbeam.baselines.agg_lr import AggOptions, fit
 from hornbeam.baselines.agg_model import by_path, weighted_values
 from hornbeam.baselines.aggregates import COUNT, DISTINCT, GREATEST, LEAST, MEAN, Joiner, aggregates, paths
-from hornbeam.boost import language_for
 from hornbeam.database import UNKNOWN
 from hornbeam.engines.memory import MemoryEngine
 from hornbeam.engines.naive import NaiveEngine
 from hornbeam.explain import explain
 from hornbeam.groundings import groundings
+from hornbeam.learning import language_for
 from hornbeam.model_json import model_text, parse_model
 from small_worlds import worlds
 

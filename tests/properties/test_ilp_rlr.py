@@ -13,11 +13,11 @@ from hornbeam.baselines.bottom import Saturation, reduced
 from hornbeam.baselines.holding import CanonicalParts, Holding
 from hornbeam.baselines.ilp_rlr import ILPOptions, Problem, best_body, fit
 from hornbeam.baselines.likelihood import joint_weights
-from hornbeam.boost import language_for
 from hornbeam.clauses import Clause, literal_variables
 from hornbeam.engines.contract import Counts
 from hornbeam.engines.memory import MemoryEngine
 from hornbeam.engines.naive import NaiveEngine
+from hornbeam.learning import language_for
 from hornbeam.model_json import model_text, parse_model
 from small_worlds import worlds
 

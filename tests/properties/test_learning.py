@@ -11,12 +11,13 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hornbeam.boost import fit, log_loss
+from hornbeam.boost import fit
 from hornbeam.clauses import Clause, head_atom
 from hornbeam.database import Database, build
 from hornbeam.engines.contract import Counts
 from hornbeam.engines.memory import MemoryEngine
 from hornbeam.engines.naive import NaiveEngine
+from hornbeam.learning import log_loss
 from hornbeam.modes import schema_of
 from hornbeam.options import FitOptions
 from hornbeam.refine import Language, refinements

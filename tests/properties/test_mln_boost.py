@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hornbeam.baselines.mln_boost import MLNOptions, fit
-from hornbeam.boost import language_for
 from hornbeam.database import Database
 from hornbeam.engines.memory import MemoryEngine
 from hornbeam.engines.naive import NaiveEngine
+from hornbeam.learning import language_for
 from hornbeam.refine import refinements
 from small_worlds import worlds
 

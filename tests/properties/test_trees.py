@@ -14,7 +14,6 @@ from hornbeam.baselines.tree_growth import Growth
 from hornbeam.baselines.tree_model import TreeModel, node_fields, read_tree
 from hornbeam.baselines.tree_tests import NodeTests
 from hornbeam.baselines.trees import Leaf, Node, Tree, body_text, leaf_values, leaves
-from hornbeam.boost import language_for
 from hornbeam.clauses import Clause
 from hornbeam.database import Database
 from hornbeam.engines.memory import MemoryEngine
@@ -22,6 +21,7 @@ from hornbeam.engines.naive import NaiveEngine
 from hornbeam.errors import Place
 from hornbeam.explain import explain
 from hornbeam.json_fields import Fields
+from hornbeam.learning import language_for
 from hornbeam.model_json import model_text, parse_model
 from hornbeam.refine import Language, additions
 from small_worlds import worlds

@@ -8,12 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hornbeam.boost import Fit, fit
+from hornbeam.boost import fit
 from hornbeam.checkpoint import fingerprint
 from hornbeam.database import Database, build
 from hornbeam.engines.naive import NaiveEngine
 from hornbeam.errors import DataError
 from hornbeam.history import Step
+from hornbeam.learning import Fit
 from hornbeam.model_json import model_text
 from hornbeam.modes import schema_of
 from hornbeam.options import FitOptions

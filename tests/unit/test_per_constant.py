@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from hornbeam.boost import Fit, fit, language_for
+from hornbeam.boost import fit
 from hornbeam.database import Database, build
 from hornbeam.engines.duckdb import DuckDBEngine
 from hornbeam.engines.memory import MemoryEngine
@@ -16,6 +16,7 @@ from hornbeam.engines.sparse import Matrix, by_row
 from hornbeam.errors import ModelError
 from hornbeam.evaluate import evaluate
 from hornbeam.explain import explain
+from hornbeam.learning import Fit, language_for
 from hornbeam.logistic import logistic_weights
 from hornbeam.model import Model
 from hornbeam.model_json import model_text, parse_model

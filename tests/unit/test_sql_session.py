@@ -18,7 +18,7 @@ from sqlglot import exp
 
 import servers
 from every_engine import ENGINES
-from hornbeam.boost import fit, language_for
+from hornbeam.boost import fit
 from hornbeam.database import Database
 from hornbeam.engines.contract import Counts, Skipped
 from hornbeam.engines.duckdb import DuckDBConnection, DuckDBEngine
@@ -32,6 +32,7 @@ from hornbeam.engines.sql_messages import Connection
 from hornbeam.engines.sql_queries import logarithms_query
 from hornbeam.errors import EngineError
 from hornbeam.generate import smokers
+from hornbeam.learning import language_for
 from hornbeam.model_json import model_text
 from hornbeam.options import FitOptions
 from hornbeam.refine import refinements

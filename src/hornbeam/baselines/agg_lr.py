@@ -26,12 +26,12 @@ from hornbeam.baselines.agg_model import (
     weighted_values,
 )
 from hornbeam.baselines.aggregates import Aggregate, Joiner, aggregates, paths
-from hornbeam.boost import Fit, Labels, check_labels, language_for, prior_of
 from hornbeam.clauses import Clause
 from hornbeam.database import Codes
 from hornbeam.engines.contract import Counts, Engine, Skipped
 from hornbeam.errors import LimitError
 from hornbeam.history import History, Record
+from hornbeam.learning import Fit, Labels, check_labels, language_for, prior_of
 from hornbeam.loop import Pause, ShouldStop, run
 from hornbeam.model import Floats
 from hornbeam.options import BASE_RATE, PENALTY, RATIO, SEED, OneOf, Options, Whole, option

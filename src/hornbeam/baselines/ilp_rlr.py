@@ -20,13 +20,13 @@ import numpy as np
 from hornbeam.baselines.bottom import BottomLiteral, Saturation, reduced
 from hornbeam.baselines.holding import Body, CanonicalParts, Holding, Truth, parts_of
 from hornbeam.baselines.likelihood import joint_weights
-from hornbeam.boost import Fit, Labels, check_labels, language_for
 from hornbeam.clauses import Clause, canonical, literal_variables
 from hornbeam.database import Codes
 from hornbeam.engines.contract import Counts, Engine, Skipped
 from hornbeam.engines.parts import count_all
 from hornbeam.errors import LimitError
 from hornbeam.history import History, Record
+from hornbeam.learning import Fit, Labels, check_labels, language_for
 from hornbeam.loop import Pause, ShouldStop, run
 from hornbeam.model import Model, WeightedClause
 from hornbeam.model_json import WEIGHTED_CLAUSES, register_kind

@@ -7,11 +7,11 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from hornbeam.boost import Fit, Labels
 from hornbeam.database import Codes
 from hornbeam.engines.contract import Engine
 from hornbeam.errors import OptionError, did_you_mean
 from hornbeam.history import Record
+from hornbeam.learning import Fit, Labels
 from hornbeam.loop import ShouldStop
 from hornbeam.model_json import LearnedModel
 from hornbeam.options import Options, fit_options

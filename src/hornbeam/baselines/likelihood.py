@@ -16,8 +16,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from hornbeam.boost import Labels
 from hornbeam.engines.contract import Counts
+from hornbeam.learning import Labels
 from hornbeam.refit import refitted
 from hornbeam.ridge import round_weight
 

@@ -21,10 +21,11 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from hornbeam.boost import Fit, Labels, Way, boosted
+from hornbeam.boost import Way, boosted
 from hornbeam.database import Codes
 from hornbeam.engines.contract import Engine, Sums
 from hornbeam.history import Record
+from hornbeam.learning import Fit, Labels
 from hornbeam.loop import ShouldStop
 from hornbeam.model import Model
 from hornbeam.model_json import WEIGHTED_CLAUSES, register_kind

@@ -22,21 +22,13 @@ from hornbeam.baselines.tree_growth import Growth
 from hornbeam.baselines.tree_model import LEARNER, TreeModel, node_fields, read_tree
 from hornbeam.baselines.tree_tests import NodeTests, Rows
 from hornbeam.baselines.trees import Leaf, Node, Tree, body_text, leaf_values
-from hornbeam.boost import (
-    Fit,
-    Labels,
-    check_labels,
-    gradients,
-    language_for,
-    log_loss,
-    prior_of,
-)
 from hornbeam.checkpoint import Checkpoint, fingerprint
 from hornbeam.clauses import Atom
 from hornbeam.database import Codes
 from hornbeam.engines.contract import Engine, Skipped
 from hornbeam.history import ALL_STEPS, NO_GAIN, History, Record
 from hornbeam.json_fields import Fields
+from hornbeam.learning import Fit, Labels, check_labels, gradients, language_for, log_loss, prior_of
 from hornbeam.loop import Pause, ShouldStop, run
 from hornbeam.model import Floats
 from hornbeam.options import (

@@ -25,7 +25,7 @@ from hornbeam.cli.output import check_writable, json_text, write_result
 from hornbeam.cli.talk import progress, remark, say
 
 if TYPE_CHECKING:
-    from hornbeam.boost import Fit
+    from hornbeam.learning import Fit
     from hornbeam.model_json import LearnedModel
     from hornbeam.one_vs_rest import ClassFit
     from hornbeam.options import Options

@@ -34,7 +34,7 @@ from hornbeam.learning import (
 )
 from hornbeam.loop import Pause, ShouldStop, run
 from hornbeam.model import Floats, Model, WeightedClause, sigmoid
-from hornbeam.options import BEST, PRESETS, FitOptions
+from hornbeam.options import BASE_RATE, BEST, PRESETS, FitOptions
 from hornbeam.per_constant import families
 from hornbeam.readings import COUNT, LOG, in_units
 from hornbeam.refine import memoised
@@ -291,7 +291,7 @@ def _chosen(problem: Problem, state: State, slopes: Integers, found: Found) -> C
     totals |= {each.clause: each.total for each in earlier if each.each is None}
     chances = sigmoid(state.scores)
     choice = best_reading(
-        totals,
+        list(totals),
         problem.columns,
         {(each.clause, each.feature, each.each) for each in earlier},
         slopes,
@@ -335,7 +335,7 @@ def _offset(all_labels: Labels, labels: Labels) -> float:
 
 
 def _contribution(problem: Problem, weighted: WeightedClause) -> Floats:
-    return weighted.contribution(problem.session.column(weighted.clause), weighted.total)
+    return weighted.contribution(problem.columns[weighted.clause], weighted.total)
 
 
 def _problem(
@@ -345,7 +345,7 @@ def _problem(
     prior = prior_of(labels, options.prior)
     session = engine.session(keys, logarithm=way.feature == LOG)
     found = families(engine, language, keys, labels, options.seed) if way.per_constant else ()
-    columns = Columns(session.column, found)
+    columns = Columns(session.columns, found, engine.memory // 16)
     return Problem(
         session, memoised(language), language.empty(), labels, prior, options, way, columns, engine.total
     )
@@ -359,7 +359,9 @@ def _result(
     settings = problem.options.settings() | dict(database.origin) | ({"cut": ended} if cut else {})
     clauses = tuple(each.weighted for each in state.steps)
     prior = problem.prior
-    if state.joint is not None:
+    if problem.way.refit is not None and state.joint is None:
+        prior = round_weight(prior_of(problem.labels, BASE_RATE) + problem.offset)
+    elif state.joint is not None:
         # The weights of all clauses, not those that each had in its step.
         prior = round_weight(state.joint.intercept + problem.offset)
         clauses = tuple(

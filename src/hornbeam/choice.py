@@ -7,23 +7,27 @@ again in another reading: where its logarithm was added first, a bound may still
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from hornbeam.clauses import Clause
-from hornbeam.engines.contract import LOG_UNIT, Column, Sums
+from hornbeam.engines.contract import LOG_UNIT, Column
+from hornbeam.engines.vectors import Kept, narrowest
 from hornbeam.model import WeightedClause
 from hornbeam.per_constant import Family
-from hornbeam.readings import LOG, in_units, offered, read
-from hornbeam.ridge import ClauseSums, Integers, Slope, clause_sums, response
+from hornbeam.readings import LOG, at_least, bound_of, in_units, offered, read
+from hornbeam.ridge import GRADIENT_BITS, ClauseSums, Integers, Slope, response
 from hornbeam.search import length_of
 
 Floats = npt.NDArray[np.float64]
-AT_LEAST_SAYING = 1.0
+LEAST_SAID = 1.0
 """What a reading must add to twice the log-likelihood, about: what one without meaning adds on average."""
+
+Said = tuple[Clause, str, int | None]
+"""A part of a model: a clause, a reading, and the variable whose constants have weights, if one has."""
 
 
 class Choice(NamedTuple):
@@ -38,24 +42,41 @@ class Choice(NamedTuple):
     each: int | None = None
 
 
-Said = tuple[Clause, str, int | None]
-"""What tells the parts of a model apart."""
-
-
 class Columns:
-    """True counts of clauses that come up again and again, and their readings."""
+    """True counts of clauses that come up again and again, under a budget of bytes."""
 
-    def __init__(self, count: Callable[[Clause], Column], families: Iterable[Family] = ()) -> None:
+    def __init__(
+        self,
+        count: Callable[[Sequence[Clause]], list[Column]],
+        families: Iterable[Family] = (),
+        budget: int = 2**28,
+    ) -> None:
         self._count = count
+        self._kept = Kept(budget)
+        self._readings: dict[Clause, tuple[str, ...]] = {}
         self.families = {(family.clause, family.variable): family for family in families}
-        self._sums = {place: family.in_units() for place, family in self.families.items()}
-        self._columns: dict[Clause, Column] = {}
-        self._readings: dict[Clause, dict[str, Integers]] = {}
+
+    def take(self, clauses: Iterable[Clause]) -> None:
+        """Count together what is not at hand."""
+        missing = [clause for clause in clauses if self._kept.get(clause) is None]
+        if missing:
+            for clause, counts in zip(missing, self._count(missing), strict=True):
+                column = counts.astype(narrowest(int(counts.max(initial=0))))
+                self._kept.put(clause, column, column.nbytes)
 
     def __getitem__(self, clause: Clause) -> Column:
-        if clause not in self._columns:
-            self._columns[clause] = self._count(clause)
-        return self._columns[clause]
+        column = self._kept.get(clause)
+        if column is None:
+            self.take([clause])
+            column = self._kept.get(clause)
+        found: Column = column
+        return found
+
+    def readings(self, clause: Clause) -> tuple[str, ...]:
+        """The readings offered of a clause's counts."""
+        if clause not in self._readings:
+            self._readings[clause] = offered(self[clause])
+        return self._readings[clause]
 
     def feature(self, weighted: WeightedClause) -> Floats:
         """What a weighted clause weighs, for each example."""
@@ -66,27 +87,27 @@ class Columns:
     def units(self, said: Said) -> Integers:
         """What a part of a model weighs, in whole units."""
         clause, name, each = said
-        return in_units(self[clause], name) if each is None else self._sums[clause, each]
+        return in_units(self[clause], name) if each is None else self.families[clause, each].in_units()
 
-    def offered(self, clauses: Iterable[Clause]) -> Iterator[tuple[Said, Integers]]:
-        """Each reading of some clauses, and every clause with a weight for each constant."""
-        for clause in dict.fromkeys(clauses):
-            for name, values in self.readings(clause).items():
-                yield (clause, name, None), values
-        for (clause, variable), values in self._sums.items():
-            if values.min() < values.max():
-                yield (clause, LOG, variable), values
 
-    def readings(self, clause: Clause) -> dict[str, Integers]:
-        """Each reading offered of a clause's counts, in whole units."""
-        if clause not in self._readings:
-            column = self[clause]
-            self._readings[clause] = {name: in_units(column, name) for name in offered(column)}
-        return self._readings[clause]
+class _Gradients:
+    """Gradients in two halves of 16 bits: sums of each by bins are exact in floats."""
+
+    def __init__(self, slopes: Integers) -> None:
+        self.high, self.low = slopes >> 16, slopes & 0xFFFF
+
+    def dot(self, values: Integers) -> int:
+        """The exact sum of products with values below 2**17 in size."""
+        return (int((values * self.high).sum()) << 16) + int((values * self.low).sum())
+
+    def by_bin(self, bins: npt.NDArray[np.intp], number: int) -> list[int]:
+        """The exact sum in each bin."""
+        high, low = (np.bincount(bins, half, number).tolist() for half in (self.high, self.low))
+        return [(int(a) << 16) + int(b) for a, b in zip(high, low, strict=True)]
 
 
 def best_reading(
-    clauses: Iterable[Clause],
+    clauses: Sequence[Clause],
     columns: Columns,
     taken: Collection[Said],
     slopes: Integers,
@@ -100,39 +121,62 @@ def best_reading(
     grows with the range of a reading: a logarithm has no merit in being large. A
     weight for each constant counts as one more literal: what a few words say is better said by them.
     """
-    # What another clause of the model says already, about the same examples, is nothing new.
-    known = {columns.units(said).tobytes() for said in taken}
-    choices = [(said, values) for said, values in columns.offered(clauses) if values.tobytes() not in known]
-    if not choices:
-        return None
-    sums = Sums(
-        [clause for (clause, _, _), _ in choices],
-        [1] * len(choices),
-        [int(values.sum()) for _, values in choices],
-        [int((values * values).sum()) for _, values in choices],
-        [_dot(values, slopes) for _, values in choices],
-    )
     whole = response(slopes)
-    gains = [
-        Slope(whole, l2 * _range(values), LOG_UNIT).gain(clause_sums(sums, at))
-        * (1.0 - length_penalty) ** (length_of(said[0]) - 1 + (said[2] is not None))
-        for at, (said, values) in enumerate(choices)
-    ]
-
-    def rank(at: int) -> tuple[float, int, str, int]:
-        clause = sums.clauses[at]
-        return -gains[at], len(clause.body), str(clause), at
-
-    gradients = slopes / 2.0**30
-    for position in sorted(range(len(choices)), key=rank):
-        (clause, name, each), values = choices[position]
-        if _says(values, gradients, spread) >= AT_LEAST_SAYING:
-            return Choice(clause, name, clause_sums(sums, position), each)
+    ranked: list[tuple[float, int, str, int, Said, ClauseSums]] = []
+    for said, sums, extent in _measured(clauses, columns, _Gradients(slopes)):
+        clause, _, each = said
+        length = length_of(clause) + (each is not None)
+        gain = Slope(whole, l2 * extent, LOG_UNIT).gain(sums) * (1.0 - length_penalty) ** (length - 1)
+        ranked.append((-gain, len(clause.body), str(clause), len(ranked), said, sums))
+    ranked.sort()
+    known = [columns.units(said) for said in taken]
+    gradients = slopes / 2.0**GRADIENT_BITS
+    for *_, said, sums in ranked:
+        values = columns.units(said)
+        # What another part of the model says already, about the same examples, is nothing new.
+        if any(np.array_equal(values, other) for other in known):
+            continue
+        if _says(values, gradients, spread) >= LEAST_SAID:
+            clause, name, each = said
+            return Choice(clause, name, sums, each)
     return None
 
 
-def _range(values: Integers) -> float:
-    return float(values.max() - values.min()) / LOG_UNIT
+def _measured(
+    clauses: Sequence[Clause], columns: Columns, gradients: _Gradients
+) -> Iterator[tuple[Said, ClauseSums, float]]:
+    """Each reading of some clauses, and every clause with a weight for each constant: sums, and range."""
+    columns.take(clauses)
+    for clause in clauses:
+        names = columns.readings(clause)
+        if LOG in names:
+            yield (clause, LOG, None), *_of_values(in_units(columns[clause], LOG), gradients)
+        bounds = [bound for bound in map(bound_of, names) if bound is not None]
+        for bound, sums in zip(bounds, _of_bounds(columns[clause], bounds, gradients), strict=True):
+            yield (clause, at_least(bound), None), sums, 1.0
+    for (clause, variable), family in columns.families.items():
+        values = family.in_units()
+        if values.min() < values.max():
+            yield (clause, LOG, variable), *_of_values(values, gradients)
+
+
+def _of_values(values: Integers, gradients: _Gradients) -> tuple[ClauseSums, float]:
+    extent = float(values.max() - values.min()) / LOG_UNIT
+    return ClauseSums(1, int(values.sum()), int((values * values).sum()), gradients.dot(values)), extent
+
+
+def _of_bounds(column: Column, bounds: Sequence[int], gradients: _Gradients) -> list[ClauseSums]:
+    """The sums of all bounds in one pass: each count falls between two of them."""
+    number = len(bounds)
+    bins = np.searchsorted(np.array(bounds, dtype=np.int64), column, side="right")
+    examples, slopes = np.bincount(bins, minlength=number + 1).tolist(), gradients.by_bin(bins, number + 1)
+    found: list[ClauseSums] = []
+    reached = slope = 0
+    for place in range(number, 0, -1):
+        reached += examples[place]
+        slope += slopes[place]
+        found.append(ClauseSums(1, reached * LOG_UNIT, reached * LOG_UNIT**2, slope * LOG_UNIT))
+    return found[::-1]
 
 
 def _says(values: Integers, gradients: Floats, spread: Floats) -> float:
@@ -141,8 +185,3 @@ def _says(values: Integers, gradients: Floats, spread: Floats) -> float:
     slope = float((centred * gradients).sum())
     below = float((spread * centred * centred).sum())
     return slope * slope / below if below > 0 else 0.0
-
-
-def _dot(values: Integers, slopes: Integers) -> int:
-    """The exact sum of products; readings are below 2**17 and gradients within 2**31."""
-    return (int((values * (slopes >> 16)).sum()) << 16) + int((values * (slopes & 0xFFFF)).sum())

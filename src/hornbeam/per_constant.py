@@ -24,6 +24,7 @@ from hornbeam.engines.contract import LOG_UNIT, Counts, Engine
 from hornbeam.engines.sparse import by_row
 from hornbeam.logistic import Matrix, logistic_weights
 from hornbeam.refine import Language, additions
+from hornbeam.sampling import key_names
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -162,11 +163,9 @@ def _parts(database: Database, target: str, keys: Codes, seed: int) -> list[Part
     """
     number = FOLDS if database.schema.arity(target) == 1 else FOLDS_OF_PAIRS
     columns = []
-    for type_name, column in zip(database.schema.types_of(target), keys.T, strict=False):
-        codes, places = np.unique(column, return_inverse=True)
-        names = database.population(type_name).decode(codes)
+    for names, places in key_names(database, target, keys):
         parts = np.array([crc32(f"{seed} {name}".encode()) % number for name in names])
-        columns.append(parts[places.ravel()])
+        columns.append(parts[places])
     return [
         (
             np.all([mine != one for mine, one in zip(columns, chosen, strict=True)], axis=0),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from hashlib import blake2b
 
 import numpy as np
@@ -91,14 +92,24 @@ def in_order(
     cutoffs = database.cutoffs_of(target, keys)
     if cutoffs is not None:
         ranks.append(cutoffs)
-    for column, type_name in enumerate(database.schema.types_of(target)):
-        codes, positions = np.unique(keys[:, column], return_inverse=True)
-        names = database.population(type_name).names
-        words = ["" if code == UNKNOWN else names[code] for code in codes.tolist()]
-        rank = np.empty(len(words), dtype=np.int64)
-        rank[sorted(range(len(words)), key=words.__getitem__)] = np.arange(len(words))
-        ranks.append(rank[positions.ravel()])
+    for names, places in key_names(database, target, keys):
+        rank = np.empty(len(names), dtype=np.int64)
+        rank[sorted(range(len(names)), key=lambda place: names[place] or "")] = np.arange(len(names))
+        ranks.append(rank[places])
     return np.lexsort(ranks)
+
+
+def key_names(
+    database: Database, target: str, keys: Codes
+) -> Iterator[tuple[list[str | None], npt.NDArray[np.intp]]]:
+    """For each argument of the target the names in its keys, each once, and which example has which.
+
+    An unknown key has no name.
+    """
+    for column, type_name in enumerate(database.schema.types_of(target)):
+        codes, places = np.unique(keys[:, column], return_inverse=True)
+        names = database.population(type_name).names
+        yield [None if code == UNKNOWN else names[code] for code in codes.tolist()], places.ravel()
 
 
 def _hashes(
@@ -124,10 +135,8 @@ def _hashes(
 def atom_texts(database: Database, target: str, keys: Codes) -> list[str]:
     """The text of each example, as clause text writes it; an unknown key's constant is ``_``."""
     columns = []
-    for column, type_name in enumerate(database.schema.types_of(target)):
-        codes, positions = np.unique(keys[:, column], return_inverse=True)
-        names = database.population(type_name).names
-        words = [format_constant(names[code]) if code != UNKNOWN else "_" for code in codes.tolist()]
-        columns.append([words[position] for position in positions.ravel().tolist()])
+    for names, places in key_names(database, target, keys):
+        words = ["_" if name is None else format_constant(name) for name in names]
+        columns.append([words[place] for place in places.tolist()])
     name = format_name(target)
     return [f"{name}({','.join(arguments)})" for arguments in zip(*columns, strict=True)]

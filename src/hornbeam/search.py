@@ -99,7 +99,6 @@ def search(
     above = {} if links_from is None else {empty: links_from}
     for length in range(1, options.max_literals + 1):
         pause()
-        origins = {clause: parent for parent in reversed(beam) for clause in refine(parent)}
         candidates = list(dict.fromkeys(chain.from_iterable(map(refine, beam))))
         if early:
             candidates = [clause for clause in candidates if clause not in early]
@@ -121,8 +120,9 @@ def search(
         ):
             found.best = challenger
         found.leaders += level.leaders(options.beam_width, shut)
-        beam = level.top(options.beam_width)
+        parents, beam = beam, level.top(options.beam_width)
         if above and length < options.max_literals:
+            origins = {clause: parent for parent in reversed(parents) for clause in refine(parent)}
             beam = list(dict.fromkeys([*beam, *level.links(origins, above, options.beam_width)]))
             above = dict(zip(sums.clauses, sums.true, strict=True))
     return found

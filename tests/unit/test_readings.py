@@ -62,7 +62,8 @@ def test_the_reading_chosen_gains_most(table: list[list[int]], slopes: list[int]
     }
     gradients = np.array(slopes)
     spread = np.full(8, 0.25)
-    found = best_reading(columns, Columns(columns.__getitem__), (), gradients, spread, 2.0, penalty)
+    counted = Columns(lambda clauses: [columns[clause] for clause in clauses])
+    found = best_reading(list(columns), counted, (), gradients, spread, 2.0, penalty)
     exact: dict[tuple[Clause, str], Fraction] = {}
     n, whole = 8, sum(slopes)
     for clause, column in columns.items():

@@ -125,8 +125,12 @@ class Session(ABC):
         """Exact sums of distinct clauses with the present gradients."""
 
     @abstractmethod
+    def columns(self, clauses: Sequence[Clause]) -> list[Column]:
+        """The true counts of clauses that were summed before, one column each."""
+
     def column(self, clause: Clause) -> Column:
         """The true counts of one clause that was summed before."""
+        return self.columns([clause])[0]
 
     @abstractmethod
     def close(self) -> None:

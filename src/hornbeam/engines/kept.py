@@ -133,9 +133,12 @@ class KeptCounts(Session):
             len(new) + len(dropped),
         )
 
-    def column(self, clause: Clause) -> Column:
+    def columns(self, clauses: Sequence[Clause]) -> list[Column]:
         if self.logarithm:
-            return self._counted([clause])[0].true  # type: ignore[union-attr]
+            return [found.true for found in self._counted(clauses) if isinstance(found, Counts)]
+        return [self._column(clause) for clause in clauses]
+
+    def _column(self, clause: Clause) -> Column:
         kept = self._kept.get(clause)
         if not isinstance(kept, _Kept):
             self._count([clause])

@@ -124,10 +124,9 @@ class SqlSession(Session):
             len(new),
         )
 
-    def column(self, clause: Clause) -> Column:
-        (counts,) = (self._plain or self).counts([clause])
-        assert isinstance(counts, Counts)
-        return counts.true
+    def columns(self, clauses: Sequence[Clause]) -> list[Column]:
+        found = (self._plain or self).counts(clauses)
+        return [counts.true for counts in found if isinstance(counts, Counts)]
 
     def counts(self, clauses: Sequence[Clause]) -> list[Counts | Skipped]:
         """True counts of clauses, one per example."""

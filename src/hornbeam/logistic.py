@@ -7,14 +7,16 @@ its entries, whatever the number of threads.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from hornbeam.engines.sparse import Matrix
+from hornbeam.model import sigmoid
+
 Floats = npt.NDArray[np.float64]
-Matrix = Any
-"""A ``Matrix`` of ``engines.sparse``: a row per example and a column per feature."""
 
 MOST_ROUNDS = 30
 MOST_TURNS = 60
@@ -27,6 +29,7 @@ def logistic_weights(
 ) -> Floats:
     """The weights that minimise the sum of log-losses plus ``l2/2 * |w|^2``; last, the intercept.
 
+    Features have a row per example and a column per weight; ``start`` is where to begin.
     The intercept is hardly penalised; where one label is missing the little keeps it finite.
     """
     columns = features.shape[1]
@@ -49,12 +52,16 @@ def logistic_weights(
     scores = scores_of(weights)
     loss = loss_of(weights, scores)
     for _ in range(MOST_ROUNDS):
-        chances = 1.0 / (1.0 + np.exp(-np.clip(scores, -500.0, 500.0)))
+        chances = sigmoid(scores)
         slope = back(labels - chances) - penalty * weights
         if float(np.linalg.norm(slope)) <= CLOSE * first:
             break
         spread = np.maximum(chances * (1.0 - chances), 1e-10)
-        move = _solved(lambda v, s=spread: back(s * scores_of(v)) + penalty * v, slope)
+
+        def curved(vector: Floats, spread: Floats = spread) -> Floats:
+            return back(spread * scores_of(vector)) + penalty * vector
+
+        move = _solved(curved, slope)
         length = 1.0
         while length > 1e-6:
             moved = weights + length * move
@@ -69,7 +76,7 @@ def logistic_weights(
     return weights
 
 
-def _solved(product: Any, right: Floats) -> Floats:
+def _solved(product: Callable[[Floats], Floats], right: Floats) -> Floats:
     """``product(x) = right`` by conjugate gradients, to a hundredth."""
     solution = np.zeros_like(right)
     rest = right.copy()

@@ -21,8 +21,8 @@ import numpy.typing as npt
 from hornbeam.clauses import Atom, Clause, literal_variables, with_constant
 from hornbeam.database import Codes, Database
 from hornbeam.engines.contract import LOG_UNIT, Counts, Engine
-from hornbeam.engines.sparse import by_row
-from hornbeam.logistic import Matrix, logistic_weights
+from hornbeam.engines.sparse import Matrix, by_row
+from hornbeam.logistic import logistic_weights
 from hornbeam.refine import Language, additions
 from hornbeam.sampling import key_names
 
@@ -39,9 +39,11 @@ MOST_CONSTANTS = 5000
 """A variable with more constants gets no weights: they would be no knowledge but a copy of the data."""
 FOLDS = 5
 FOLDS_OF_PAIRS = 3
+"""Parts of each argument's constants: nine parts of the pairs."""
 PENALTIES = (30.0, 10.0, 3.0)
 """What is tried, from strong to weak."""
 AT_A_TIME = 256
+"""Clauses counted together."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +73,7 @@ def families(
         if not 2 <= len(names) < _through(clause, sizes):
             continue
         names, features = _features(engine, clause, variable, names, keys)
-        if len(names) < 2:
+        if features is None:
             continue
         crossed, weights = _fitted(features, labels, parts)
         yield Family(clause, variable, tuple(zip(names, weights.tolist(), strict=True)), crossed)
@@ -130,8 +132,11 @@ def _constants(database: Database, clause: Clause, variable: int) -> Sequence[st
 
 def _features(
     engine: Engine, clause: Clause, variable: int, names: Sequence[str], keys: Codes
-) -> tuple[list[str], Matrix]:
-    """ln(1 + count) of each constant that enough examples reach: their names, and a sparse matrix."""
+) -> tuple[list[str], Matrix | None]:
+    """ln(1 + count) of each constant that enough examples reach: their names, and a sparse matrix.
+
+    None where fewer than two are reached, or one cannot be counted.
+    """
     kept: list[str] = []
     rows, columns, values = [], [], []
     for at in range(0, len(names), AT_A_TIME):
@@ -146,7 +151,7 @@ def _features(
                 kept.append(name)
                 rows.append(reached.astype(np.int32))
                 values.append(np.log1p(counts.true[reached].astype(np.float64)))
-    if not kept:
+    if len(kept) < 2:
         return [], None
     places = np.concatenate(rows), np.concatenate(columns)
     return kept, by_row(*places, np.concatenate(values), (len(keys), len(kept)))

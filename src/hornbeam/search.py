@@ -119,8 +119,9 @@ def search(
             or level.beats(challenger, found.best, 1 - Fraction(length_penalty))
         ):
             found.best = challenger
-        found.leaders += level.leaders(options.beam_width, shut)
-        parents, beam = beam, level.top(options.beam_width)
+        first = level.first(options.beam_width)
+        found.leaders += level.leaders(first, shut)
+        parents, beam = beam, [sums.clauses[position] for position in first]
         if above and length < options.max_literals:
             origins = {clause: parent for parent in reversed(parents) for clause in refine(parent)}
             beam = list(dict.fromkeys([*beam, *level.links(origins, above, options.beam_width)]))
@@ -143,23 +144,18 @@ class _Level(NamedTuple):
             if all(out):
                 return None
             level = self._replace(gains=np.where(out, -1.0, self.gains))
-        (position,) = level._first(1)
+        (position,) = level.first(1)
+        return self._scored(position)
+
+    def leaders(self, positions: Iterable[int], shut: Collection[Key]) -> list[Scored]:
+        """Those at some positions whose sums are not shut out."""
+        found = [self._scored(position) for position in positions]
+        return [each for each in found if each.sums[1:] not in shut]
+
+    def _scored(self, position: int) -> Scored:
         return Scored(
             self.sums.clauses[position], clause_sums(self.sums, position), float(self.gains[position])
         )
-
-    def top(self, width: int) -> list[Clause]:
-        """The first in rank, in no order."""
-        return [self.sums.clauses[position] for position in self._first(width)]
-
-    def leaders(self, width: int, shut: Collection[Key]) -> list[Scored]:
-        """The first in rank without those shut out, in no order."""
-        keys = list(_keys(self.sums)) if shut else []
-        return [
-            Scored(self.sums.clauses[position], clause_sums(self.sums, position), float(self.gains[position]))
-            for position in self._first(width)
-            if not shut or keys[position] not in shut
-        ]
 
     def links(
         self, origins: Mapping[Clause, Clause], above: Mapping[Clause, int], width: int
@@ -189,7 +185,7 @@ class _Level(NamedTuple):
                 return gain > bar
         return _shorter_first(challenger.clause) < _shorter_first(best.clause)
 
-    def _first(self, width: int) -> list[int]:
+    def first(self, width: int) -> list[int]:
         """Positions of the first ``width`` in rank, in no order."""
         return first_in_rank(
             self.gains,

@@ -10,6 +10,7 @@ import pytest
 
 from hornbeam.boost import fit
 from hornbeam.database import Database, build
+from hornbeam.engines.memory import MemoryEngine
 from hornbeam.engines.naive import NaiveEngine
 from hornbeam.errors import DataError, SchemaError
 from hornbeam.history import Step
@@ -214,3 +215,59 @@ def test_a_search_with_nothing_to_say_is_refused(modes: tuple) -> None:  # type:
         "no literal can be added to risk(A); give a mode with a + argument of type person "
         "for a predicate that has facts."
     )
+
+
+def test_look_ahead_follows_a_link_that_gains_nothing() -> None:
+    """Every paper has one first author; only what that author did before says anything."""
+    texts = [
+        "good(+paper).",
+        "first(+paper,-person).",
+        "tea(+person,-cup).",
+        "known(+person).",
+        "long(+paper).",
+    ]
+    texts += [f"noise{n}(+paper,-cup)." for n in range(4)]
+    modes = tuple(map(parse_mode, texts))
+    papers, rng = [f"p{n}" for n in range(80)], np.random.default_rng(2)
+    persons = [f"a{n}" for n in range(80)]
+    labels = np.arange(80) % 2
+    facts = {
+        "first": [papers, persons],
+        "known": [[name for name, label in zip(persons, labels, strict=True) if label]],
+        "tea": [persons, ["c"] * 80],
+        "long": [[paper for paper in papers if rng.random() < 0.5]],
+    } | {
+        f"noise{n}": [[p for p in papers for _ in range(2)], [f"c{v}" for v in rng.integers(0, 9, 160)]]
+        for n in range(4)
+    }
+    database = build(
+        schema_of(modes), modes, facts, {"good": ([(paper,) for paper in papers], labels.tolist())}
+    )
+    examples = database.examples_of("good")
+
+    def first_clause(look_ahead: bool) -> str:
+        options = fit_options(
+            n_steps=1, beam_width=1, max_literals=2, look_ahead=look_ahead, per_constant=False
+        )
+        model = fit(MemoryEngine(database), examples.keys, examples.labels, "good", options).model
+        return str(model.clauses[0].clause) if model.clauses else ""
+
+    assert first_clause(True) == "good(A) :- first(A,B), known(B)."
+    assert first_clause(False) != first_clause(True)
+
+
+def test_a_model_without_a_clause_has_the_base_rate_of_all_examples() -> None:
+    modes = (parse_mode("sick(+person)."), parse_mode("tall(+person)."))
+    persons = [f"p{n}" for n in range(110)]
+    database = build(
+        schema_of(modes),
+        modes,
+        {"tall": [persons]},
+        {"sick": ([(person,) for person in persons], [1] * 10 + [0] * 100)},
+    )
+    examples = database.examples_of("sick")
+    options = fit_options(neg_pos_ratio=1.0)
+    engine = MemoryEngine(database)
+    model = fit(engine, examples.keys, examples.labels, "sick", options).model
+    assert model.clauses == ()
+    assert model.probabilities(engine, examples.keys) == pytest.approx(np.full(110, 10 / 110))

@@ -247,10 +247,13 @@ def with_constant(clause: Clause, variable: int, name: str) -> Clause:
     def put(atom: Atom) -> Atom:
         return atom._replace(args=tuple(name if term == variable else term for term in atom.args))
 
-    body = []
+    body: list[Literal] = []
     for literal in clause.body:
-        assert not isinstance(literal, Comparison), "a number has no constant"
-        body.append(Not(put(literal.atom)) if isinstance(literal, Not) else put(literal))
+        if isinstance(literal, Comparison):
+            assert literal.variable != variable, "what is compared is a number, not a constant"
+            body.append(literal)
+        else:
+            body.append(Not(put(literal.atom)) if isinstance(literal, Not) else put(literal))
     return canonical(Clause(clause.head, tuple(body)))
 
 

@@ -196,13 +196,22 @@ class Model:
         """
         from hornbeam.engines.sql import SqlTable
         from hornbeam.engines.sql_export import Scoring, Weighted, scoring_query
+        from hornbeam.engines.sql_readings import is_join
 
         of_training = self.populations == "training"
         times = self.settings.get("times")
         clauses = [
-            Weighted(part.clause, part.weights, part.total if of_training else None, part.feature)
+            Weighted(
+                part.clause,
+                part.weights,
+                part.total if of_training else None,
+                part.feature,
+                part.each,
+                part.constants,
+            )
             for weighted in self.compact().clauses
-            for part in weighted.parts()
+            # Weights of constants are one join, or else a clause for each.
+            for part in ([weighted] if weighted.constants and is_join(weighted.clause) else weighted.parts())
         ]
         return scoring_query(
             Scoring(self.target, self.schema, self.prior, clauses, cast("str | None", times)),
@@ -222,7 +231,11 @@ class Model:
             place = replace(weighted, clause=clause, weights=(0.0, 0.0, 0.0))
             alike.setdefault(place, []).append(weighted)
         merged = tuple(
-            replace(place, weights=_added([each.weights for each in members]))
+            replace(
+                place,
+                weights=_added([each.weights for each in members]),
+                constants=tuple((name, weight * len(members)) for name, weight in place.constants),
+            )
             for place, members in alike.items()
         )
         return replace(self, clauses=merged)

@@ -15,6 +15,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
+from hornbeam.clauses import Comparison
 from hornbeam.database import Codes
 from hornbeam.engines.contract import Engine
 from hornbeam.errors import InputError, ModelError, Place
@@ -276,8 +277,9 @@ def _read_clause(common: Common, fields: Fields) -> WeightedClause:
     constants: tuple[tuple[str, float], ...] = ()
     if fields.has("each"):
         each, constants = fields.whole("each"), fields.weights("constants")
-        if each not in clause.free_variables():
-            raise fields.wrong("each", "the number of a free variable of the clause", each)
+        compared = {literal.variable for literal in clause.body if isinstance(literal, Comparison)}
+        if each not in {*clause.free_variables()} - compared:
+            raise fields.wrong("each", "the number of a free variable that the clause does not compare", each)
     fields.close()
     return WeightedClause(clause, (weights[0], weights[1], weights[2]), total, feature, each, constants)
 

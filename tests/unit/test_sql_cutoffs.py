@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from math import inf
 from pathlib import Path
 
@@ -12,7 +12,6 @@ import pytest
 import sqlglot
 from sqlglot import exp
 
-from every_engine import ENGINES
 from hornbeam.cli import main
 from hornbeam.database import Database, build
 from hornbeam.engines.duckdb import DuckDBConnection
@@ -27,6 +26,7 @@ from hornbeam.numeric import read_times
 from hornbeam.readings import COUNT, LOG
 from hornbeam.schema import DATE, NUMBER, Schema
 from hornbeam.syntax import parse_clause, parse_mode
+from sql_systems import SYSTEMS, opened
 
 SCHEMA = Schema(
     {
@@ -101,8 +101,9 @@ def model(kind: str) -> Model:
     return Model("churns", SCHEMA, 0.4, tuple(clauses), settings)
 
 
-def make_tables(kind: str, execute: Callable[[str], object], numbers: str, replace: bool = False) -> None:
+def make_tables(kind: str, system: str, execute: Callable[[str], object]) -> None:
     """Times and cut-offs in columns of their own kind."""
+    numbers = "NUMERIC(9, 3)" if system == "postgres" else "DOUBLE"
     moment = "DATE" if kind == DATE else numbers
     rows = {
         "visits": ("who, shop, day", [(who, shop, text(day, kind)) for who, shop, day in VISITS]),
@@ -115,7 +116,7 @@ def make_tables(kind: str, execute: Callable[[str], object], numbers: str, repla
         names = columns.split(", ")
         given = ", ".join(f"({', '.join(map(_literal, row))})" for row in values)
         wanted = ", ".join(f"CAST({word} AS {types.get(word, 'VARCHAR(9)')}) AS {word}" for word in names)
-        what = "TEMPORARY VIEW" if replace else "TEMPORARY TABLE"
+        what = "TEMPORARY VIEW" if system == "spark" else "TEMPORARY TABLE"
         execute(f"CREATE {what} {name} AS SELECT {wanted} FROM (VALUES {given}) AS v ({columns})")
 
 
@@ -123,42 +124,13 @@ def _literal(value: object) -> str:
     return "NULL" if value is None else f"'{value}'"
 
 
-def on_duckdb(kind: str) -> Iterator[Callable[[str], list[tuple[object, ...]]]]:
-    connection = duckdb.connect()
-    make_tables(kind, connection.execute, "DOUBLE")
-    yield lambda query: connection.execute(query).fetchall()
-    connection.close()
-
-
-def on_postgres(kind: str) -> Iterator[Callable[[str], list[tuple[object, ...]]]]:
-    import psycopg
-
-    import servers
-
-    with psycopg.connect(servers.postgres(), autocommit=True) as connection:
-        make_tables(kind, lambda query: connection.execute(query.encode()), "NUMERIC(9, 3)")
-        yield lambda query: connection.execute(query.encode()).fetchall()
-
-
-def on_spark(kind: str) -> Iterator[Callable[[str], list[tuple[object, ...]]]]:
-    from hornbeam.engines.spark import SparkConnection
-
-    connection = SparkConnection()
-    make_tables(kind, connection._spark.sql, "DOUBLE", replace=True)
-    yield connection.rows
-    connection.close()
-
-
-SYSTEMS = {"duckdb": on_duckdb, "postgres": on_postgres, "spark": on_spark}
-
-
-@pytest.mark.parametrize("system", [name for name in SYSTEMS if name in ENGINES])
+@pytest.mark.parametrize("system", SYSTEMS)
 @pytest.mark.parametrize("kind", [NUMBER, DATE])
 def test_the_query_gives_the_models_probabilities_at_the_cut_offs(system: str, kind: str) -> None:
     learned, data = model(kind), database(kind)
-    opened = SYSTEMS[system](kind)
-    rows = next(opened)(learned.sql(system, TABLES, ASKED))
-    opened.close()
+    with opened(system) as run:
+        make_tables(kind, system, run)
+        rows = run(learned.sql(system, TABLES, ASKED))
     names, _ = data.examples("churns")
     keys = data.encode_keys("churns", names)
     cutoffs = data.cutoffs_of("churns", keys)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 import duckdb
 import numpy as np
@@ -11,7 +11,6 @@ import pytest
 import sqlglot
 from sqlglot import exp
 
-from every_engine import ENGINES
 from hornbeam.cli import main
 from hornbeam.database import Database, build
 from hornbeam.engines.memory import MemoryEngine
@@ -20,6 +19,7 @@ from hornbeam.model import Model, WeightedClause
 from hornbeam.model_json import save_model
 from hornbeam.schema import Schema
 from hornbeam.syntax import parse_clause
+from sql_systems import SYSTEMS, opened
 
 SCHEMA = Schema(
     {
@@ -56,7 +56,6 @@ CLAUSES = (
     "advisedby(A,B) :- knows(A,C), joined(C,D), D >= '1998-03-01T12:30:00', D < 2001-12-31.",
     "advisedby(A,B) :- not age(A,C), C < 36, not joined(B,D), D >= 1970-01-01.",
 )
-Rows = list[tuple[object, ...]]
 Table = tuple[Sequence[str], Sequence[tuple[str, ...]]]
 """Names of columns, and rows of text."""
 
@@ -105,7 +104,8 @@ def values(rows: Sequence[tuple[str, ...]], columns: Sequence[str]) -> exp.Selec
     return exp.select("*").from_(source)
 
 
-def make_tables(dialect: str, execute: Callable[[str], object], kind: str = "TABLE") -> None:
+def make_tables(dialect: str, execute: Callable[[str], object]) -> None:
+    kind = "VIEW" if dialect == "spark" else "TABLE"
     for name, (columns, rows) in user_tables().items():
         table = exp.to_table("x")
         table.set("this", exp.to_identifier("my " + name, quoted=True))
@@ -114,34 +114,14 @@ def make_tables(dialect: str, execute: Callable[[str], object], kind: str = "TAB
         execute(create.sql(dialect))
 
 
-def on_duckdb() -> Iterator[Callable[[str], Rows]]:
-    connection = duckdb.connect()
-    make_tables("duckdb", connection.execute)
-    yield lambda query: connection.execute(query).fetchall()
-    connection.close()
+def run_on(system: str, query: str) -> list[tuple[object, ...]]:
+    """The rows of a query where the user's tables are."""
+    with opened(system) as run:
+        make_tables(system, run)
+        return run(query)
 
 
-def on_postgres() -> Iterator[Callable[[str], Rows]]:
-    import psycopg
-
-    import servers
-
-    with psycopg.connect(servers.postgres(), autocommit=True) as connection:
-        make_tables("postgres", lambda query: connection.execute(query.encode()))
-        yield lambda query: connection.execute(query.encode()).fetchall()
-
-
-def on_spark() -> Iterator[Callable[[str], Rows]]:
-    from hornbeam.engines.spark import SparkConnection
-
-    connection = SparkConnection()
-    make_tables("spark", connection._spark.sql, kind="VIEW")
-    yield connection.rows
-    connection.close()
-
-
-SYSTEMS = {"duckdb": on_duckdb, "postgres": on_postgres, "spark": on_spark}
-systems = pytest.mark.parametrize("system", [name for name in SYSTEMS if name in ENGINES])
+systems = pytest.mark.parametrize("system", SYSTEMS)
 
 
 @systems
@@ -149,9 +129,7 @@ systems = pytest.mark.parametrize("system", [name for name in SYSTEMS if name in
 def test_the_query_gives_the_models_probabilities(system: str, populations: str) -> None:
     learned = model(populations)
     query = learned.sql(system, {name: WHERE[name] for name in FACTS}, WHERE["example keys"])
-    opened = SYSTEMS[system]()
-    rows = next(opened)(query)
-    opened.close()
+    rows = run_on(system, query)
     data = database()
     keys = data.encode_keys("advisedby", np.array(KEYS, dtype=object))
     engine = MemoryEngine(data)
@@ -174,9 +152,7 @@ def test_the_query_gives_the_models_probabilities(system: str, populations: str)
 @pytest.mark.parametrize("prior", [-1e6, 1e6])
 def test_scores_past_what_exp_takes_give_0_and_1(system: str, prior: float) -> None:
     query = Model("advisedby", SCHEMA, prior, (), {}).sql(system, {}, WHERE["example keys"])
-    opened = SYSTEMS[system]()
-    probabilities = [float(str(row[-1])) for row in next(opened)(query)]
-    opened.close()
+    probabilities = [float(str(row[-1])) for row in run_on(system, query)]
     assert probabilities == pytest.approx([float(prior > 0)] * len(KEYS), abs=1e-300)
 
 

@@ -59,6 +59,13 @@ def test_a_clause_as_a_scoring_query(name: str) -> None:
     check(f"{name}.duckdb.sql", model.sql("duckdb"))
 
 
+def test_a_clause_with_a_weight_for_each_constant() -> None:
+    clause = parse_clause("risk(A) :- friends(A,B), job(B,C).", SCHEMA)
+    constants = (("clerk", 0.5), ("it's", -0.25))
+    weighted = WeightedClause(clause, (0.0, 1.0, 0.0), 100, "log", 2, constants)
+    check("constants.duckdb.sql", Model("risk", SCHEMA, -1.0, (weighted,), {}).sql("duckdb"))
+
+
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_one_query_in_every_dialect(dialect: str) -> None:
     clause = parse_clause("risk(A) :- friends(A,B), job(B,'it\\'s'), not smokes(B).", SCHEMA)

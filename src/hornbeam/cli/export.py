@@ -37,10 +37,11 @@ def sql(
 ) -> None:
     """Print a model as one SQL query that scores a table of examples.
 
-    The query gives for each example its keys, the true and false counts of every clause, the score and
-    the probability. Facts are expected in tables named as their predicates with the columns arg1 arg2 ...,
-    unless --tables maps them: {"friends": {"table": "social.friends", "columns": ["who", "whom"]}}; there
-    "true" names a column that must be true for a row to be a fact, "time" the one that says since when.
+    The query gives for each example its keys, the true and false counts of every clause (where constants
+    have weights, their sum), the score and the probability. Facts are expected in tables named as their
+    predicates with the columns arg1 arg2 ..., unless --tables maps them:
+    {"friends": {"table": "social.friends", "columns": ["who", "whom"]}}; there "true" names a column that
+    must be true for a row to be a fact, "time" the one that says since when.
 
     \b
     Example: hornbeam sql --model m.json --dialect postgres --examples people --key id

@@ -262,7 +262,9 @@ def _kept_how(temporary: bool) -> exp.Properties | None:
 
 def drop_table(name: str) -> exp.Drop:
     """Away with a table of ours, if it is there."""
-    return exp.Drop(tables=[exp.to_table(name)], kind="TABLE", exists=True)
+    table = exp.to_table(name)
+    # Up to sqlglot 29 what is dropped is one table, since then a list of them.
+    return exp.Drop(this=table, tables=[table.copy()], kind="TABLE", exists=True)
 
 
 def integer(value: int) -> exp.Expr:

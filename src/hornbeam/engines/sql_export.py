@@ -7,36 +7,43 @@ text, keys with each other as they are, numbers as DOUBLE and dates as TIMESTAMP
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import NamedTuple
 
 import sqlglot
 from sqlglot import exp
 
-from hornbeam.clauses import Clause, Value, format_clause, format_literal, variable_name
+from hornbeam.clauses import Clause, Comparison, format_clause, format_literal, variable_name
 from hornbeam.engines.contract import INT64_MAX
 from hornbeam.engines.sql import (
     EVERYTHING,
     Dialect,
-    SqlRelation,
     SqlTable,
     column,
-    compared,
+    conjunction,
     cutoff_value,
-    exists_at,
     integer,
-    numeric,
     own_column,
+    own_table,
     product,
     real,
 )
 from hornbeam.engines.sql_messages import needed
 from hornbeam.engines.sql_plan import Bindings, Formula, Guard, Message, Range, body_of, formula
-from hornbeam.engines.sql_queries import Placed, Tables, counts_query, message_query, projection_query
+from hornbeam.engines.sql_queries import (
+    Placed,
+    Tables,
+    counts_query,
+    groundings_query,
+    message_query,
+    projection_query,
+)
+from hornbeam.engines.sql_readings import double, join_of, read, sums_query, weights_query
+from hornbeam.engines.sql_user_facts import Names, Part, UserFacts
 from hornbeam.errors import OptionError, SchemaError, did_you_mean
-from hornbeam.schema import DATE, Schema
+from hornbeam.schema import Schema
 
 LARGEST_SCORE = 700
 """exp of more overflows, and some systems refuse it; probabilities there are 0 or 1 to 1e-300."""
@@ -50,6 +57,9 @@ class Weighted(NamedTuple):
     total: int | None
     feature: str = "count"
     """what of the counts is weighted: ``count``, ``log`` for ln(1 + count), or ``at least N``"""
+    each: int | None = None
+    """the variable whose constants have weights of their own, in place of ``weights``"""
+    constants: tuple[tuple[str, float], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +82,8 @@ def scoring_query(
 ) -> str:
     """One query: a row per example with its keys, each clause's counts, the log-odds, the probability.
 
+    In place of counts a clause with weights of constants has what these add up to.
+
     Without a mapping, facts are expected in a table named as the predicate, and examples in
     ``examples``, with columns ``arg1 arg2 ...``. The ``time`` of the examples is their cut-off: facts
     of tables that have a time then exist up to it.
@@ -88,89 +100,6 @@ def _dialects() -> list[str]:
 
 def _arguments(number: int) -> tuple[str, ...]:
     return tuple(f"arg{position + 1}" for position in range(number))
-
-
-class _Part(NamedTuple):
-    """A named part of the query."""
-
-    name: str
-    query: exp.Select
-    comment: str = ""
-
-
-class _Names:
-    """Plain words for the parts of the query; none hides a table of the user's."""
-
-    def __init__(self, tables: Iterable[SqlTable]) -> None:
-        self._taken = {table.name[-1].lower() for table in tables}
-
-    def take(self, word: str) -> str:
-        while word in self._taken:
-            word += "_"
-        self._taken.add(word)
-        return word
-
-
-class _Facts:
-    """The user's tables as a source: one common table expression for each predicate used."""
-
-    def __init__(
-        self, schema: Schema, tables: Mapping[str, SqlTable], names: _Names, times: str | None
-    ) -> None:
-        """``times`` is the kind of cut-offs, None where examples have none."""
-        self.schema = schema
-        self._times = times
-        self._tables = tables
-        self._names_free = names
-        self._names: dict[str, str] = {}
-        for predicate, table in tables.items():
-            if len(table.columns) != schema.arity(predicate):
-                raise SchemaError(
-                    f'table {".".join(table.name)} has {len(table.columns)} columns for "{predicate}", '
-                    f"which takes {schema.arity(predicate)}; name one column per argument."
-                )
-
-    def relation(self, predicate: str) -> SqlRelation:
-        columns = tuple(f"c{position}" for position in range(self.schema.arity(predicate)))
-        time = "since" if predicate in self.timed() else None
-        return SqlRelation(exp.to_table(self.name(predicate)), columns, True, time)
-
-    def timed(self) -> frozenset[str]:
-        if self._times is None:
-            return frozenset()
-        return frozenset(name for name, table in self._tables.items() if table.time is not None)
-
-    def exists(self, since: exp.Expr, cutoff: exp.Expr) -> exp.Expr:
-        assert self._times is not None
-        return exists_at(since, cutoff, self._times)
-
-    def equals(self, value: exp.Expr, type_name: str, name: str) -> exp.Expr:
-        return exp.EQ(this=exp.cast(value, "TEXT"), expression=exp.Literal.string(name))
-
-    def compares(self, value: exp.Expr, type_name: str, operator: str, threshold: Value) -> exp.Expr:
-        return compared(value, operator, threshold)
-
-    def name(self, predicate: str) -> str:
-        """A plain word for a predicate's facts; two predicates never share one."""
-        if predicate not in self._names:
-            word = "facts_" + re.sub(r"[^a-z0-9]+", "_", predicate.lower())
-            self._names[predicate] = self._names_free.take(word)
-        return self._names[predicate]
-
-    def parts(self) -> list[_Part]:
-        """The facts of each predicate used so far, under their plain names."""
-        return [_Part(name, self._facts(predicate)) for predicate, name in self._names.items()]
-
-    def _facts(self, predicate: str) -> exp.Select:
-        table = self._tables[predicate]
-        columns = table.expressions("f")
-        named = [exp.alias_(value.copy(), f"c{position}") for position, value in enumerate(columns)]
-        select = exp.select(*named).from_(table.expression("f")).where(*table.conditions("f"))
-        if predicate not in self.timed():
-            return select.distinct()
-        assert table.time is not None and self._times is not None
-        earliest = exp.Min(this=numeric(column(table.time, "f"), self._times == DATE))
-        return select.select(exp.alias_(earliest, "since")).group_by(*(value.copy() for value in columns))
 
 
 class _Export:
@@ -201,32 +130,41 @@ class _Export:
         self._width = self._arity + (self._times is not None)
         predicates = scoring.schema.predicates
         defaults = {name: SqlTable((name,), _arguments(len(types))) for name, types in predicates.items()}
-        self._names = _Names([self._examples, *(defaults | dict(tables)).values()])
-        self._facts = _Facts(scoring.schema, defaults | dict(tables), self._names, self._times)
+        self._names = Names([self._examples, *(defaults | dict(tables)).values()])
+        self._facts = UserFacts(scoring.schema, defaults | dict(tables), self._names, self._times)
         if self._times is not None and not self._facts.timed():
             raise OptionError(
                 "the examples have a cut-off, but no table has a time; name the column of each table's time."
+            )
+        if dialect.name == "sqlite" and (self._times is not None or _has_dates(scoring)):
+            raise OptionError(
+                "SQLite has no type for times, so it cannot compare dates and cut-offs; "
+                "take another dialect (DuckDB reads SQLite's files)."
             )
         self._keys = self._names.take("example_keys")
         self._placed: dict[Message, Placed] = {}
         self._guards: dict[Guard, str] = {}
         self._sizes: dict[Range, str] = {}
+        self._sums_of: dict[int, tuple[str, tuple[int, ...]]] = {}
+        """of a clause with weights of constants: the part with its sums, and the head variables there"""
 
     def text(self) -> str:
         """The whole query, each part after those that it reads."""
         timed = self._facts.timed()
-        plans = [formula(weighted.clause, self._scoring.schema, timed) for weighted in self._scoring.clauses]
+        counted = [weighted.clause for weighted in self._scoring.clauses if weighted.each is None]
+        plans = [formula(clause, self._scoring.schema, timed) for clause in counted]
         tables = Tables(self._placed, self._guards, None, self._population)
         messages = list(self._messages(plans, tables))
         keys = [f"k{number}" for number in range(self._width)]
         head = tuple(range(self._width))
         query = counts_query(self._facts, self._dialect, plans, head, self._keys, tables, keys)
-        counts = _Part(self._names.take("clause_counts"), query)
-        features = _Part(self._names.take("clause_features"), self._features(counts.name))
-        scores = _Part(self._names.take("example_scores"), self._scores(features.name))
-        populations = [_Part(name, self._size(range_)) for range_, name in self._sizes.items()]
-        examples = _Part(self._keys, self._key_columns())
-        parts = [examples, *self._facts.parts(), *populations, *messages, counts, features, scores]
+        counts = Part(self._names.take("clause_counts"), query)
+        sums = list(self._sums(timed))
+        features = Part(self._names.take("clause_features"), self._features(counts.name))
+        scores = Part(self._names.take("example_scores"), self._scores(features.name))
+        populations = [Part(name, self._size(range_)) for range_, name in self._sizes.items()]
+        examples = Part(self._keys, self._key_columns())
+        parts = [examples, *self._facts.parts(), *populations, *messages, counts, *sums, features, scores]
         query = self._result(scores.name)
         for name, part, comment in parts:
             if comment:
@@ -245,7 +183,7 @@ class _Export:
             named.append(exp.alias_(cutoff, f"k{self._arity}"))
         return exp.select(*named).from_(self._examples.expression("e"))
 
-    def _messages(self, plans: Iterable[Formula], tables: Tables) -> Iterator[_Part]:
+    def _messages(self, plans: Iterable[Formula], tables: Tables) -> Iterator[Part]:
         for message in needed(plans):
             if message.is_relation:
                 continue
@@ -256,9 +194,9 @@ class _Export:
             self._placed[message] = Placed(name, "n0")
             anchors = ", ".join(map(variable_name, range(message.shape.anchors)))
             body = ", ".join(map(format_literal, body_of(message)))
-            yield _Part(name, query, f"for each {anchors}: {body}" if anchors else body)
+            yield Part(name, query, f"for each {anchors}: {body}" if anchors else body)
 
-    def _guard(self, guard: Guard) -> Iterator[_Part]:
+    def _guard(self, guard: Guard) -> Iterator[Part]:
         if guard in self._guards:
             return
         if isinstance(guard, Bindings):
@@ -272,7 +210,25 @@ class _Export:
                 yield from self._guard(guard.of.guard)
             query = projection_query(self._facts, guard, self._guards)
         self._guards[guard] = self._names.take(f"bindings_{len(self._guards) + 1}")
-        yield _Part(self._guards[guard], query)
+        yield Part(self._guards[guard], query)
+
+    def _sums(self, timed: frozenset[str]) -> Iterator[Part]:
+        """For each clause with weights of constants: its weights, and what they add up to."""
+        for number, weighted in enumerate(self._scoring.clauses):
+            if weighted.each is None:
+                continue
+            message, each = join_of(weighted.clause, weighted.each, timed)
+            guard = message.shape.guard
+            assert isinstance(guard, Bindings)
+            yield from self._guard(guard)
+            weights = self._names.take(f"weights_{number + 1}")
+            yield Part(weights, weights_query(weighted.constants, self._dialect))
+            counts = groundings_query(self._facts, message, each, self._guards)
+            query = sums_query(counts, len(guard.head), weights, weighted.feature)
+            name = self._names.take(f"weighed_{number + 1}")
+            self._sums_of[number] = name, guard.head
+            said = f"a weight for each {variable_name(weighted.each)} of {format_clause(weighted.clause)}"
+            yield Part(name, query, said)
 
     # --- populations -----------------------------------------------------------------------------
 
@@ -310,41 +266,62 @@ class _Export:
             return integer(weighted.total) if exact else exp.Literal.number(float(weighted.total))
         types = self._scoring.schema.variable_types(weighted.clause)
         free = weighted.clause.free_variables()
-        return product([_double(self._population(Range(types[variable]))) for variable in free])
+        return product([double(self._population(Range(types[variable]))) for variable in free])
 
     # --- scores ----------------------------------------------------------------------------------
 
     def _features(self, counts: str) -> exp.Select:
-        """True and false counts side by side."""
-        named: list[exp.Expr] = [own_column(f"k{number}") for number in range(self._width)]
+        """True and false counts side by side, and the sums of weights of constants."""
+        named: list[exp.Expr] = [own_column(f"k{number}", "c") for number in range(self._width)]
+        joins: list[tuple[exp.Expr, exp.Expr]] = []
+        place = 0
         for number, weighted in enumerate(self._scoring.clauses):
-            true = own_column(f"t{number}")
-            false = exp.Sub(this=self._total(weighted), expression=true.copy())
-            counted = exp.alias_(true, f"true_{number + 1}")
-            counted.add_comments([_comment(format_clause(weighted.clause))])
-            named += [counted, exp.alias_(false, f"false_{number + 1}")]
-        return exp.select(*named).from_(counts)
+            if weighted.each is not None:
+                name, head = self._sums_of[number]
+                alias = f"s{number + 1}"
+                same = [
+                    exp.EQ(this=own_column(f"k{at}", alias), expression=own_column(f"k{variable}", "c"))
+                    for at, variable in enumerate(head)
+                ]
+                joins.append((own_table(name, alias), conjunction(same)))
+                total = exp.Coalesce(this=own_column("total", alias), expressions=[real(0.0)])
+                columns = [exp.alias_(total, f"sum_{number + 1}")]
+            else:
+                true = own_column(f"t{place}", "c")
+                false = exp.Sub(this=self._total(weighted), expression=true.copy())
+                columns = [exp.alias_(true, f"true_{number + 1}"), exp.alias_(false, f"false_{number + 1}")]
+                place += 1
+            columns[0].add_comments([_comment(format_clause(weighted.clause))])
+            named += columns
+        select = exp.select(*named).from_(own_table(counts, "c"))
+        for table, on in joins:
+            select = select.join(table, on=on, join_type="LEFT")
+        return select
 
     def _scores(self, features: str) -> exp.Select:
         score: exp.Expr = real(self._scoring.prior)
         for number, weighted in enumerate(self._scoring.clauses):
+            if weighted.each is not None:
+                score = exp.Add(this=score, expression=own_column(f"sum_{number + 1}"))
+                continue
             w0, w1, w2 = map(real, weighted.weights)
-            true, false = (_double(own_column(f"{name}_{number + 1}")) for name in ("true", "false"))
-            true, false = (_read(count, weighted.feature) for count in (true, false))
+            true, false = (double(own_column(f"{name}_{number + 1}")) for name in ("true", "false"))
+            true, false = (read(count, weighted.feature) for count in (true, false))
             part = exp.Add(
                 this=exp.Paren(this=exp.Add(this=w0, expression=exp.Mul(this=w1, expression=true))),
                 expression=exp.Mul(this=w2, expression=false),
             )
             score = exp.Add(this=score, expression=exp.Paren(this=part))
-        return exp.select(exp.Star(), exp.alias_(_double(score), "score")).from_(features)
+        return exp.select(exp.Star(), exp.alias_(double(score), "score")).from_(features)
 
     def _result(self, scores: str) -> exp.Select:
         named = [
             exp.alias_(own_column(f"k{number}"), exp.to_identifier(name, quoted=True))
             for number, name in enumerate([*self._examples.columns, self._examples.time][: self._width])
         ]
-        for number in range(len(self._scoring.clauses)):
-            named += [own_column(f"true_{number + 1}"), own_column(f"false_{number + 1}")]
+        for number, weighted in enumerate(self._scoring.clauses):
+            kinds = ("true", "false") if weighted.each is None else ("sum",)
+            named += [own_column(f"{kind}_{number + 1}") for kind in kinds]
         score = own_column("score")
         above = exp.GT(this=score.copy(), expression=real(LARGEST_SCORE))
         below = exp.LT(this=score.copy(), expression=real(-LARGEST_SCORE))
@@ -364,28 +341,16 @@ class _Export:
         return exp.select(*named).from_(scores)
 
 
+def _has_dates(scoring: Scoring) -> bool:
+    """Whether a clause compares dates."""
+    bodies = (weighted.clause.body for weighted in scoring.clauses)
+    return any(
+        isinstance(each, Comparison) and isinstance(each.value, datetime) for body in bodies for each in body
+    )
+
+
 def _distinct(value: exp.Column, table: str) -> exp.Select:
     return exp.select(exp.alias_(value, "constant")).distinct().from_(table)
-
-
-def _double(value: exp.Expr) -> exp.Expr:
-    return exp.cast(value, "DOUBLE")
-
-
-def _read(count: exp.Expr, feature: str) -> exp.Expr:
-    if feature.startswith("at least "):
-        reached = exp.GTE(this=count, expression=integer(int(feature.removeprefix("at least "))))
-        return exp.Case(ifs=[exp.If(this=reached, true=real(1.0))], default=real(0.0))
-    return _logarithm(count) if feature == "log" else count
-
-
-def _logarithm(count: exp.Expr) -> exp.Expr:
-    """ln(1 + count); a count below 0, as other data than those of training may have, is read as 0."""
-    least = exp.Case(
-        ifs=[exp.If(this=exp.LT(this=count.copy(), expression=real(0.0)), true=real(0.0))],
-        default=count,
-    )
-    return exp.Ln(this=exp.Add(this=real(1.0), expression=least))
 
 
 def _comment(text: str) -> str:

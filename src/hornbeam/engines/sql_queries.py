@@ -264,6 +264,23 @@ def projection_query(source: SqlFacts, projection: Projection, guards: Mapping[G
     return root.select.select(*named, copy=False).distinct(copy=False)
 
 
+def groundings_query(
+    source: SqlFacts, message: Message, each: int, guards: Mapping[Guard, str]
+) -> exp.Select:
+    """How many rows ``n0`` the join of a message has for its keys ``k0 k1 ...`` and each ``constant``.
+
+    The constants are the values of one more variable, as text. The message has no children.
+    """
+    root = _root(source, message.shape, guards)
+    keys = {f"k{number}": root.values[number] for number in range(message.shape.anchors)}
+    groups = keys | {"constant": exp.cast(root.values[each], "TEXT")}
+    named = [exp.alias_(value.copy(), name) for name, value in groups.items()]
+    select = root.select.select(*named, exp.alias_(exp.Count(this=exp.Star()), "n0"), copy=False)
+    for condition in _chosen(source, root, message):
+        select = select.where(condition, copy=False)
+    return select.group_by(*(value.copy() for value in groups.values()), copy=False)
+
+
 def counts_query(
     source: SqlFacts,
     dialect: Dialect,

@@ -51,11 +51,11 @@ WITH example_keys AS (
     ON m2.c0 = b.k0
 ), clause_features AS (
   SELECT
-    k0,
-    k1,
-    t0 AS true_1, /* advisedby(A,B) :- friends(C,C), job(B,D), smokes(A). */
-    100 - t0 AS false_1
-  FROM clause_counts
+    c.k0,
+    c.k1,
+    c.t0 AS true_1, /* advisedby(A,B) :- friends(C,C), job(B,D), smokes(A). */
+    100 - c.t0 AS false_1
+  FROM clause_counts AS c
 ), example_scores AS (
   SELECT
     *,

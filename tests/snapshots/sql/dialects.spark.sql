@@ -63,10 +63,10 @@ WITH example_keys AS (
     ON m1.k0 = b.k0
 ), clause_features AS (
   SELECT
-    k0,
-    t0 AS true_1, /* risk(A) :- friends(A,B), job(B,'it\'s'), not smokes(B). */
-    1e+20 - t0 AS false_1
-  FROM clause_counts
+    c.k0,
+    c.t0 AS true_1, /* risk(A) :- friends(A,B), job(B,'it\'s'), not smokes(B). */
+    1e+20 - c.t0 AS false_1
+  FROM clause_counts AS c
 ), example_scores AS (
   SELECT
     *,

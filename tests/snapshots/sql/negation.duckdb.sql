@@ -78,10 +78,10 @@ WITH example_keys AS (
     ON m2.k0 = b.k0
 ), clause_features AS (
   SELECT
-    k0,
-    t0 AS true_1, /* risk(A) :- friends(A,B), not job(A,C), not smokes(B). */
-    100 - t0 AS false_1
-  FROM clause_counts
+    c.k0,
+    c.t0 AS true_1, /* risk(A) :- friends(A,B), not job(A,C), not smokes(B). */
+    100 - c.t0 AS false_1
+  FROM clause_counts AS c
 ), example_scores AS (
   SELECT
     *,

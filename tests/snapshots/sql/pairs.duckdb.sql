@@ -39,11 +39,11 @@ WITH example_keys AS (
     ON m0.k0 = b.k0 AND m0.k1 = b.k1
 ), clause_features AS (
   SELECT
-    k0,
-    k1,
-    t0 AS true_1, /* advisedby(A,B) :- publication(C,A), publication(C,B). */
-    100 - t0 AS false_1
-  FROM clause_counts
+    c.k0,
+    c.k1,
+    c.t0 AS true_1, /* advisedby(A,B) :- publication(C,A), publication(C,B). */
+    100 - c.t0 AS false_1
+  FROM clause_counts AS c
 ), example_scores AS (
   SELECT
     *,

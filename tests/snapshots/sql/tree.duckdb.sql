@@ -71,10 +71,10 @@ WITH example_keys AS (
     ON m0.k0 = b.k0
 ), clause_features AS (
   SELECT
-    k0,
-    t0 AS true_1, /* risk(A) :- friends(A,B), friends(B,C), job(B,D), job(C,clerk), smokes(B). */
-    100 - t0 AS false_1
-  FROM clause_counts
+    c.k0,
+    c.t0 AS true_1, /* risk(A) :- friends(A,B), friends(B,C), job(B,D), job(C,clerk), smokes(B). */
+    100 - c.t0 AS false_1
+  FROM clause_counts AS c
 ), example_scores AS (
   SELECT
     *,

@@ -68,10 +68,6 @@ class Clause(_HeadAndBody):
     def __getstate__(self) -> None:
         """Copies and pickles hold the value alone."""
 
-    def calls(self, predicate: str) -> bool:
-        """Whether the body uses the predicate."""
-        return any(atom.predicate == predicate for atom in atoms_of(self.body))
-
     def free_variables(self) -> tuple[int, ...]:
         """Variables of the body that are not in the head, in order of first use."""
         arity = len(self.head.args)

@@ -44,12 +44,6 @@ def test_free_variables_are_those_of_the_body_only_in_order_of_use() -> None:
     assert Clause(CANCER, (Atom("smokes", (0,)),)).free_variables() == ()
 
 
-def test_a_clause_calls_the_predicates_of_its_body_also_negated_ones() -> None:
-    clause = Clause(CANCER, (FRIENDS, Not(SMOKES)))
-    assert clause.calls("friends") and clause.calls("smokes")
-    assert not clause.calls("cancer")
-
-
 def test_parts_of_literals() -> None:
     assert atom_of(Not(SMOKES)) == atom_of(SMOKES) == SMOKES
     assert literal_variables(Not(Atom("p", (3, "a", 0, 3)))) == (3, 0)

@@ -18,8 +18,6 @@ PACK_FROM = 1 << 14
 
 FEW = 5
 """A vector is pushed along the links back from what is not 0 where these are at most one in this many."""
-FEW_TOGETHER = 8
-"""The same for a vector that would else be packed with others."""
 TIGHTER_FROM = 8
 """Vectors from which one more product, for a tighter bound of their counts, pays."""
 

@@ -34,7 +34,6 @@ class Source:
 
     role: Role
     contents: Contents
-    imported: bool = False
 
 
 def read_sources(layout: Layout) -> list[Source]:
@@ -70,7 +69,7 @@ class _Reader:
                 yield from self._import(contents, statement, role)
         self.open.pop()
         self.done.add((role, real))
-        yield Source(role, contents, asked_by is not None)
+        yield Source(role, contents)
 
     def _import(self, contents: Contents, statement: Import, role: Role) -> Iterator[Source]:
         path = _imported(contents.path, statement.file)

@@ -13,6 +13,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from strategies import CASES
 
+pytest.register_assert_rewrite("every_engine", "small_worlds")
+
 # With the default number a run is repeatable: what is red stays red. A long run looks further each time.
 settings.register_profile(
     "hornbeam",

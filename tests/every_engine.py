@@ -3,11 +3,17 @@
 from importlib.util import find_spec
 from shutil import which
 
+import numpy as np
+import pytest
+
 import servers
-from hornbeam.engines.contract import Engine
+from hornbeam.clauses import Clause
+from hornbeam.database import Codes
+from hornbeam.engines.contract import Counts, Engine
 from hornbeam.engines.duckdb import DuckDBEngine
 from hornbeam.engines.memory import MemoryEngine
 from hornbeam.engines.naive import NaiveEngine
+from strategies import Case
 
 ENGINES: dict[str, type[Engine]] = {"naive": NaiveEngine, "memory": MemoryEngine, "duckdb": DuckDBEngine}
 
@@ -23,3 +29,46 @@ if find_spec("pyspark") and find_spec("pyarrow") and which("java"):
 
 SLOWER = {"duckdb": 20, "postgres": 20, "spark": 400}
 """Engines that start or answer slowly draw so many times fewer random cases."""
+BUDGETS = (0, 50, 200, 500, 1_000, 2_000, 5_000, 20_000, 100_000)
+"""Of memory, in bytes, from nothing to enough."""
+
+every_engine = pytest.mark.parametrize("engine", ENGINES.values(), ids=ENGINES.keys())
+_OTHERS = {name: engine for name, engine in ENGINES.items() if engine is not NaiveEngine}
+every_other_engine = pytest.mark.parametrize("engine", _OTHERS.values(), ids=_OTHERS.keys())
+"""All but the one that defines what is right."""
+
+
+def true_counts(engine: Engine, clause: Clause, keys: Codes) -> list[int]:
+    """The true counts of one clause that must not be skipped."""
+    (counts,) = engine.count([clause], keys)
+    assert isinstance(counts, Counts), counts
+    return [int(count) for count in counts.true]
+
+
+def check_counts(engine: type[Engine], case: Case) -> None:
+    """An engine counts what the definition counts."""
+    expected = NaiveEngine(case.database).count(case.clauses, case.keys)
+    found = engine(case.database).count(case.clauses, case.keys)
+    for clause, right, counts in zip(case.clauses, expected, found, strict=True):
+        assert isinstance(counts, Counts), counts
+        assert counts.true.tolist() == right.true.tolist(), clause
+        assert counts.total == right.total, clause
+
+
+def check_sums(engine: type[Engine], case: Case, gradients: list[int]) -> None:
+    """A session sums what the definition counts, and gives its columns."""
+    d = gradients[: len(case.keys)]
+    clauses = list(dict.fromkeys(case.clauses))
+    session = engine(case.database).session(case.keys)
+    session.set_gradients(np.array(d, dtype=np.int64))
+    sums = session.sums(clauses)
+    assert list(sums.clauses) == clauses and sums.skipped == ()
+    expected = NaiveEngine(case.database).count(clauses, case.keys)
+    for i, (clause, right) in enumerate(zip(clauses, expected, strict=True)):
+        t = right.true.tolist()
+        assert sums.total[i] == right.total
+        assert sums.true[i] == sum(t)
+        assert sums.true_squared[i] == sum(x * x for x in t)
+        assert sums.true_gradient[i] == sum(x * y for x, y in zip(t, d, strict=True))
+        assert session.column(clause).tolist() == t
+    session.close()

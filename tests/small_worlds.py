@@ -1,8 +1,15 @@
 """Small random worlds for learners: a few people, what they like, how old they are, and examples."""
 
+from collections.abc import Callable
+from typing import Any
+
 from hypothesis import strategies as st
 
 from hornbeam.database import Database, build
+from hornbeam.engines.memory import MemoryEngine
+from hornbeam.engines.naive import NaiveEngine
+from hornbeam.learning import Fit
+from hornbeam.model_json import model_text, parse_model
 from hornbeam.modes import schema_of
 from hornbeam.schema import NUMBER, Schema
 from hornbeam.syntax import parse_mode
@@ -44,3 +51,16 @@ def worlds(draw: st.DrawFn, numeric: bool = True) -> tuple[Database, str]:
     predicates = schema_of(modes).predicates
     schema = Schema(predicates, {"years": NUMBER} if numeric else {})
     return build(schema, modes, columns, {target: (chosen, labels)}), target
+
+
+def same_by_every_engine(fit: Callable[..., Fit[Any]], world: tuple[Database, str], options: object) -> Any:
+    """The model that a learner makes of a world, whatever the engine; a file of it reads back."""
+    database, target = world
+    examples = database.examples_of(target)
+    model, other = (
+        fit(engine(database), examples.keys, examples.labels, target, options).model
+        for engine in (NaiveEngine, MemoryEngine)
+    )
+    assert model == other
+    assert parse_model(model_text(model)) == model
+    return model

@@ -1,7 +1,6 @@
 """The command line from the outside: what people type, what they read, what is left on disk."""
 
 import csv
-import io
 import json
 import os
 import pty
@@ -27,27 +26,6 @@ from hornbeam.load import load
 from hornbeam.model_json import load_model
 from hornbeam.syntax import parse_clause
 from public_data import DATA, needs
-
-
-class Ran:
-    """What a command left: exit status, stdout, stderr."""
-
-    def __init__(self, status: object, out: str, err: str) -> None:
-        self.status, self.out, self.err = status, out, err
-
-    def rows(self) -> list[dict[str, str]]:
-        return list(csv.DictReader(io.StringIO(self.out)))
-
-
-@pytest.fixture
-def run(capsys):
-    def run(*words: object) -> Ran:
-        with pytest.raises(SystemExit) as left:
-            main(list(map(str, words)))
-        captured = capsys.readouterr()
-        return Ran(left.value.code, captured.out, captured.err)
-
-    return run
 
 
 def facts_text(database: Database) -> str:

@@ -7,23 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from hornbeam.cli import main
-
 GOLDEN = Path(__file__).parents[1] / "golden" / "models"
 DATA = GOLDEN / "data"
 CLASSES = GOLDEN / "version1" / "classes_rlr.json"
 PLAIN = GOLDEN / "version1" / "rlr.json"
-
-
-@pytest.fixture
-def run(capsys):
-    def run(*words: object) -> tuple[object, str, str]:
-        with pytest.raises(SystemExit) as left:
-            main(list(map(str, words)))
-        captured = capsys.readouterr()
-        return left.value.code, captured.out, captured.err
-
-    return run
 
 
 def test_classes_are_scored_together(run) -> None:

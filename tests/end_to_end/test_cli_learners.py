@@ -35,17 +35,6 @@ SMALL = {
 }
 
 
-@pytest.fixture
-def run(capsys):
-    def run(*words: object) -> tuple[object, str, str]:
-        with pytest.raises(SystemExit) as left:
-            main(list(map(str, words)))
-        captured = capsys.readouterr()
-        return left.value.code, captured.out, captured.err
-
-    return run
-
-
 def files_of(database: Database, split: str) -> dict[str, str]:
     lines = []
     for predicate, relation in database.relations.items():

@@ -16,23 +16,11 @@ from xml.etree import ElementTree
 import pytest
 
 from folders import flat, write
-from hornbeam.cli import main
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "models"
 ESCAPE = "x\x1b]0;owned\x07\x1b[2J\x9b31m\u202e"
 SQL_NAME = "x'; DROP TABLE friends; --"
 HTML_NAME = "<script>alert(1)</script>"
-
-
-@pytest.fixture
-def run(capsys):
-    def run(*words: object) -> tuple[object, str, str]:
-        with pytest.raises(SystemExit) as left:
-            main(list(map(str, words)))
-        captured = capsys.readouterr()
-        return left.value.code, captured.out, captured.err
-
-    return run
 
 
 def golden(name: str = "rlr", **changes: object) -> dict[str, object]:

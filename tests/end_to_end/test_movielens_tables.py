@@ -9,7 +9,6 @@ from sklearn.model_selection import StratifiedKFold
 
 import hornbeam as hb
 from folders import facts_of
-from hornbeam.cli import main
 from hornbeam.evaluate import evaluate
 from public_data import DATA, needs
 
@@ -63,17 +62,13 @@ def test_five_lines_on_frames_are_the_same_facts(database):
     assert set(frames.modes) == set(database.modes)
 
 
-def test_one_command_learns_a_model(tmp_path, capsys):
+def test_one_command_learns_a_model(tmp_path, run):
     model = tmp_path / "gender.json"
     words = ["fit", MOVIELENS, "--schema", SCHEMA, "--target", TARGET, "--steps", "2", "--max-literals", "2"]
-    with pytest.raises(SystemExit) as left:
-        main([*map(str, words), "--model", str(model)])
-    assert left.value.code == 0
-    capsys.readouterr()
-    with pytest.raises(SystemExit) as left:
-        main(["evaluate", str(MOVIELENS), "--schema", str(SCHEMA), "--model", str(model)])
-    assert left.value.code == 0
-    assert capsys.readouterr().out.startswith("auc_roc      0.")
+    assert run(*words, "--model", model).status == 0
+    status, out, _ = run("evaluate", MOVIELENS, "--schema", SCHEMA, "--model", model)
+    assert status == 0
+    assert out.startswith("auc_roc      0.")
 
 
 def test_gender_over_seeded_five_folds(database):

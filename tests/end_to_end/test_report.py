@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from folders import flat, write
-from hornbeam.cli import main
 from hornbeam.engines.registry import open_engine
 from hornbeam.evaluate import evaluate
 from hornbeam.load import load
@@ -21,16 +20,6 @@ FACTS = "friends(ann,bob). friends(bob,cat). friends(cat,dan). friends(dan,eve).
     "smokes(bob). smokes(cat). smokes(eve)."
 )
 POS, NEG = "cancer(ann). cancer(bob).", "cancer(cat). cancer(dan). cancer(eve)."
-
-
-@pytest.fixture
-def run(capsys):
-    def run(*words: object) -> tuple[object, str]:
-        with pytest.raises(SystemExit) as left:
-            main(list(map(str, words)))
-        return left.value.code, capsys.readouterr().err
-
-    return run
 
 
 def page_data(path: Path) -> dict:
@@ -80,7 +69,7 @@ def test_classes_are_shown_one_at_a_time(tmp_path, run):
     assert "The target has 3 classes" in page.read_text(encoding="utf-8")
     assert run("report", folder, "--model", model, "--class", "monk", "--out", page)[0] == 0
     assert "the model of class monk alone" in page.read_text(encoding="utf-8")
-    status, said = run("report", folder, "--model", model, "--class", "monks", "--out", page)
+    status, _, said = run("report", folder, "--model", model, "--class", "monks", "--out", page)
     assert status == 2
     assert 'no model of class "monks"' in said
 
@@ -109,7 +98,9 @@ def test_what_is_no_history_is_refused(text, town, tmp_path, run):
     model, history = tmp_path / "m.json", tmp_path / "h.json"
     assert run("fit", town, "--model", model, "--steps", 1)[0] == 0
     history.write_text(text, encoding="utf-8")
-    status, said = run("report", town, "--model", model, "--history", history, "--out", tmp_path / "r.html")
+    status, _, said = run(
+        "report", town, "--model", model, "--history", history, "--out", tmp_path / "r.html"
+    )
     assert status == 2
     assert "is no history" in said
     assert not (tmp_path / "r.html").exists()
@@ -150,7 +141,7 @@ def on_terminal(*words: object) -> str:
     return re.sub(r"\x1b\[[0-9;]*m", "", text.decode())
 
 
-def test_a_terminal_gets_tables_and_a_pipe_gets_text(town, tmp_path, run, capsys):
+def test_a_terminal_gets_tables_and_a_pipe_gets_text(town, tmp_path, run):
     model = tmp_path / "m.json"
     assert run("fit", town, "--model", model, "--steps", 2)[0] == 0
     learned = load_model(model)
@@ -161,8 +152,6 @@ def test_a_terminal_gets_tables_and_a_pipe_gets_text(town, tmp_path, run, capsys
     explained = on_terminal("explain", town, "--model", model, "--example", "cancer(ann)")
     assert explained.startswith("cancer(ann): probability 0.")
     assert "the prior" in explained
-    with pytest.raises(SystemExit):
-        main(["explain", str(town), "--model", str(model), "--example", "cancer(ann)"])
-    plain = capsys.readouterr().out
+    plain = run("explain", town, "--model", model, "--example", "cancer(ann)").out
     assert "\x1b" not in plain
     assert f"{learned.prior:+.4g} from the prior" in plain

@@ -1,6 +1,7 @@
 """The study as a user runs it: killed, taken up again, reported."""
 
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -10,7 +11,6 @@ from collections import Counter
 import psutil
 import pytest
 
-from hornbeam.cli import main
 from hornbeam.errors import OptionError
 from hornbeam.experiment.protocol import METHODS, full_study, quick_study
 from hornbeam.experiment.reproduce import reproduce
@@ -125,32 +125,26 @@ def test_a_fit_that_fails_is_a_row_that_says_so_and_is_tried_again(tmp_path, mon
         (["--jobs", "0"], "jobs=0 is refused: it must be a whole number of at least 1."),
     ],
 )
-def test_a_wrong_word_is_one_sentence(tmp_path, capsys, words, sentence):
-    import re
-
-    with pytest.raises(SystemExit) as left:
-        main(["reproduce", "--quick", "--out", str(tmp_path), *words])
-    assert left.value.code == 2
-    assert re.fullmatch(f"hornbeam: {sentence.replace('?', '[?]')}\n", capsys.readouterr().err)
+def test_a_wrong_word_is_one_sentence(tmp_path, run, words, sentence):
+    status, _, said = run("reproduce", "--quick", "--out", tmp_path, *words)
+    assert status == 2
+    assert re.fullmatch(f"hornbeam: {sentence.replace('?', '[?]')}\n", said)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_report_needs_no_runs(tmp_path, capsys):
-    with pytest.raises(SystemExit) as left:
-        main(["reproduce", "--out", str(tmp_path), "--report-only"])
-    assert left.value.code == 0
-    printed = capsys.readouterr()
-    assert printed.out == f"{tmp_path / 'REPORT.md'}\n"
-    assert "runs have no row yet" in printed.err
+def test_a_report_needs_no_runs(tmp_path, run):
+    status, printed, said = run("reproduce", "--out", tmp_path, "--report-only")
+    assert status == 0
+    assert printed == f"{tmp_path / 'REPORT.md'}\n"
+    assert "runs have no row yet" in said
     assert "Not complete" in (tmp_path / "REPORT.md").read_text()
 
 
-def test_a_folder_that_cannot_be_made_is_refused(tmp_path, capsys):
+def test_a_folder_that_cannot_be_made_is_refused(tmp_path, run):
     (tmp_path / "file").write_text("")
-    with pytest.raises(SystemExit) as left:
-        main(["reproduce", "--quick", "--out", str(tmp_path / "file")])
-    assert left.value.code == 2
-    assert "no folder can be made here (File exists); name another one." in capsys.readouterr().err
+    status, _, said = run("reproduce", "--quick", "--out", tmp_path / "file")
+    assert status == 2
+    assert "no folder can be made here (File exists); name another one." in said
 
 
 def test_data_that_are_not_there_stop_the_study_before_its_first_run(tmp_path, monkeypatch):

@@ -8,7 +8,6 @@ import duckdb
 import pytest
 
 from folders import write
-from hornbeam.cli import main
 
 USERS = "user_id,age,vip\n1,20,true\n2,30,false\n3,40,true\n4,50,false\n"
 MOVIES = "movie_id,genre\na,drama\nb,comedy\n"
@@ -18,17 +17,15 @@ QUICK = ("--steps", "1", "--max-literals", "1")
 
 
 @pytest.fixture
-def hornbeam(capsys, monkeypatch, tmp_path):
+def hornbeam(run, monkeypatch, tmp_path):
     """Run a command in an empty folder: exit status, stdout, and the lines of stderr."""
     monkeypatch.chdir(tmp_path)
 
-    def run(*words):
-        with pytest.raises(SystemExit) as left:
-            main(list(words))
-        said = capsys.readouterr()
-        return left.value.code, said.out, said.err.splitlines()
+    def in_lines(*words):
+        status, out, said = run(*words)
+        return status, out, said.splitlines()
 
-    return run
+    return in_lines
 
 
 def refused(run, *words):

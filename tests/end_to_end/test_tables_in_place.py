@@ -45,7 +45,7 @@ links = { user_id = "users", movie_id = "movies" }
 time = "seen"
 """
 """For Spark, which takes its time for each of many small queries."""
-Run = Callable[..., tuple[int, str, str]]
+Run = Callable[..., tuple[object, str, str]]
 
 
 def rows() -> dict[str, list[tuple[object, ...]]]:
@@ -142,18 +142,6 @@ TARGETS = {
 }
 SHORT = ["--steps", "1", "--max-literals", "2", "--thresholds", "3", "--beam-width", "3"]
 SHORTER = ["--steps", "1", "--max-literals", "1", "--thresholds", "2"]
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Run:
-    def call(*words: object) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as stopped:
-            main([str(word) for word in words])
-        said = capsys.readouterr()
-        assert isinstance(stopped.value.code, int)
-        return stopped.value.code, said.out, said.err
-
-    return call
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,6 @@ import pytest
 
 import hornbeam as hb
 from folders import write
-from hornbeam.cli import main
 from hornbeam.estimators import RLRClassifier
 
 SCHEMA = {"visits": {"links": {"user_id": "users"}, "time": "day", "rows": True}}
@@ -56,17 +55,15 @@ def text(columns):
 
 
 @pytest.fixture
-def hornbeam(capsys, monkeypatch, tmp_path):
+def hornbeam(run, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
 
-    def run(*words):
-        with pytest.raises(SystemExit) as left:
-            main(list(words))
-        said = capsys.readouterr()
-        assert left.value.code == 0, said.err
-        return said.out
+    def printed(*words):
+        status, out, said = run(*words)
+        assert status == 0, said
+        return out
 
-    return run
+    return printed
 
 
 def put(folder, name, users, visits, examples):
@@ -157,12 +154,11 @@ def test_the_estimator_takes_cut_offs_as_a_column(two):
     )
 
 
-def test_a_cut_off_without_times_is_refused(hornbeam, tmp_path, capsys, monkeypatch):
+def test_a_cut_off_without_times_is_refused(hornbeam, run, tmp_path):
     users, _, _ = world()
     write(tmp_path / "users", {"users.csv": text(users | {"age": users["user_id"]})})
     hornbeam("fit", "users", "--target", "users.vip", *QUICK, "--model", "m.json")
-    with pytest.raises(SystemExit) as left:
-        main(["explain", "users", "--model", "m.json", "--example", "vip(1)", "--cutoff", "3"])
-    assert left.value.code == 2
-    said = capsys.readouterr().err.splitlines()[-1]
-    assert said == "hornbeam: --cutoff is refused: no table of the data has a time column, so nothing is cut."
+    status, _, said = run("explain", "users", "--model", "m.json", "--example", "vip(1)", "--cutoff", "3")
+    assert status == 2
+    refusal = "hornbeam: --cutoff is refused: no table of the data has a time column, so nothing is cut."
+    assert said.splitlines()[-1] == refusal

@@ -18,8 +18,7 @@ from hornbeam.engines.naive import NaiveEngine
 from hornbeam.explain import explain
 from hornbeam.groundings import groundings
 from hornbeam.learning import language_for
-from hornbeam.model_json import model_text, parse_model
-from small_worlds import worlds
+from small_worlds import same_by_every_engine, worlds
 
 
 def slow_value(database, aggregate, key):
@@ -65,13 +64,7 @@ def test_weights_are_the_most_likely_of_standardised_columns(world, feature, l2)
     database, target = world
     examples = database.examples_of(target)
     options = AggOptions(feature=feature, l2=l2)
-    fits = [
-        fit(engine(database), examples.keys, examples.labels, target, options)
-        for engine in (NaiveEngine, MemoryEngine)
-    ]
-    model = fits[0].model
-    assert model == fits[1].model
-    assert parse_model(model_text(model)) == model
+    model = same_by_every_engine(fit, world, options)
     engine = NaiveEngine(database)
     scores = model.scores(engine, examples.keys)
     columns = [

@@ -3,31 +3,15 @@
 from dataclasses import replace
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from every_engine import ENGINES
-from hornbeam.clauses import Clause
+from every_engine import BUDGETS, check_counts, check_sums, every_engine, every_other_engine, true_counts
 from hornbeam.database import Codes, Database, Relation
 from hornbeam.engines.contract import Counts, Engine, Skipped
 from hornbeam.engines.memory import MemoryEngine
 from hornbeam.engines.naive import NaiveEngine
 from strategies import CASES, TARGET, Case, timed_cases, with_cutoffs
-
-every_engine = pytest.mark.parametrize("engine", ENGINES.values(), ids=ENGINES.keys())
-every_other_engine = pytest.mark.parametrize(
-    "engine",
-    [engine for name, engine in ENGINES.items() if name != "naive"],
-    ids=[name for name in ENGINES if name != "naive"],
-)
-BUDGETS = (0, 50, 200, 500, 1_000, 2_000, 5_000, 20_000, 100_000)
-
-
-def true_counts(engine: Engine, clause: Clause, keys: Codes) -> list[int]:
-    (counts,) = engine.count([clause], keys)
-    assert isinstance(counts, Counts), counts
-    return [int(count) for count in counts.true]
 
 
 def plain(case: Case) -> Codes:
@@ -48,12 +32,7 @@ def before(database: Database, cutoff: float) -> Database:
 @given(case=timed_cases())
 @settings(max_examples=CASES)
 def test_an_engine_counts_what_the_definition_counts(engine: type[Engine], case: Case) -> None:
-    expected = NaiveEngine(case.database).count(case.clauses, case.keys)
-    found = engine(case.database).count(case.clauses, case.keys)
-    for clause, right, counts in zip(case.clauses, expected, found, strict=True):
-        assert isinstance(counts, Counts), counts
-        assert counts.true.tolist() == right.true.tolist(), clause
-        assert counts.total == right.total, clause
+    check_counts(engine, case)
 
 
 @every_engine
@@ -135,13 +114,4 @@ def test_a_small_budget_skips_or_counts_but_never_miscounts(case: Case, budget: 
 def test_a_session_sums_what_exists_at_the_cut_offs(
     engine: type[Engine], case: Case, gradients: list[int]
 ) -> None:
-    d = gradients[: len(case.keys)]
-    clauses = list(dict.fromkeys(case.clauses))
-    session = engine(case.database).session(case.keys)
-    session.set_gradients(np.array(d, dtype=np.int64))
-    sums = session.sums(clauses)
-    for i, right in enumerate(NaiveEngine(case.database).count(clauses, case.keys)):
-        t = right.true.tolist()
-        assert (sums.true[i], sums.true_squared[i]) == (sum(t), sum(x * x for x in t))
-        assert sums.true_gradient[i] == sum(x * y for x, y in zip(t, d, strict=True))
-    session.close()
+    check_sums(engine, case, gradients)

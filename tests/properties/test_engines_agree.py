@@ -4,11 +4,10 @@ from itertools import product
 from math import prod
 
 import numpy as np
-import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from every_engine import ENGINES
+from every_engine import BUDGETS, check_counts, check_sums, every_engine, every_other_engine, true_counts
 from hornbeam.clauses import Atom, Clause, Literal, Not, atom_of, literal_variables, rename
 from hornbeam.database import UNKNOWN, Codes, Database, build
 from hornbeam.engines.contract import INT64_MAX, Counts, Engine, Skipped
@@ -17,22 +16,6 @@ from hornbeam.schema import DATE, NUMBER, Schema
 from hornbeam.syntax import parse_clause
 from strategies import CASES, STRANGER, TARGET, Case, assignments, bodies, cases, comparisons_of
 
-every_engine = pytest.mark.parametrize("engine", ENGINES.values(), ids=ENGINES.keys())
-every_other_engine = pytest.mark.parametrize(
-    "engine",
-    [engine for engine in ENGINES.values() if engine is not NaiveEngine],
-    ids=[name for name, engine in ENGINES.items() if engine is not NaiveEngine],
-)
-BUDGETS = (0, 50, 200, 500, 1_000, 2_000, 5_000, 20_000, 100_000)
-
-
-def true_counts(engine: Engine, clause: Clause, keys: Codes) -> list[int]:
-    """The true counts of one clause that must not be skipped."""
-    (counts,) = engine.count([clause], keys)
-    assert isinstance(counts, Counts), counts
-    return [int(count) for count in counts.true]
-
-
 # --- against the definition ------------------------------------------------------------------
 
 
@@ -40,13 +23,7 @@ def true_counts(engine: Engine, clause: Clause, keys: Codes) -> list[int]:
 @given(case=cases())
 @settings(max_examples=CASES)
 def test_an_engine_counts_what_the_definition_counts(engine: type[Engine], case: Case) -> None:
-    expected = NaiveEngine(case.database).count(case.clauses, case.keys)
-    found = engine(case.database).count(case.clauses, case.keys)
-    assert len(found) == len(case.clauses)
-    for clause, right, counts in zip(case.clauses, expected, found, strict=True):
-        assert isinstance(counts, Counts), counts
-        assert counts.true.tolist() == right.true.tolist(), clause
-        assert counts.total == right.total, clause
+    check_counts(engine, case)
 
 
 @every_other_engine
@@ -110,22 +87,7 @@ def test_what_is_skipped_does_not_depend_on_what_was_counted_before(
 def test_a_session_sums_what_the_definition_counts(
     engine: type[Engine], case: Case, gradients: list[int]
 ) -> None:
-    d = gradients[: len(case.keys)]
-    clauses = list(dict.fromkeys(case.clauses))
-    session = engine(case.database).session(case.keys)
-    session.set_gradients(np.array(d, dtype=np.int64))
-    sums = session.sums(clauses)
-    assert list(sums.clauses) == clauses and sums.skipped == ()
-    for i, (clause, right) in enumerate(
-        zip(clauses, NaiveEngine(case.database).count(clauses, case.keys), strict=True)
-    ):
-        t = right.true.tolist()
-        assert sums.total[i] == right.total
-        assert sums.true[i] == sum(t)
-        assert sums.true_squared[i] == sum(x * x for x in t)
-        assert sums.true_gradient[i] == sum(x * y for x, y in zip(t, d, strict=True))
-        assert session.column(clause).tolist() == t
-    session.close()
+    check_sums(engine, case, gradients)
 
 
 # --- laws ------------------------------------------------------------------------------------

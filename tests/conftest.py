@@ -52,3 +52,11 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
     item.obj._hypothesis_internal_use_settings = settings(usual, max_examples=fewer)
     yield
     item.obj._hypothesis_internal_use_settings = drawn
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Tests of an engine that cannot run here are not there at all: that is said."""
+    from every_engine import MISSING
+
+    for name, needs in MISSING.items():
+        terminalreporter.write_line(f"No test ran on the engine {name}: it needs {needs}.", yellow=True)

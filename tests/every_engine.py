@@ -17,15 +17,22 @@ from strategies import Case
 
 ENGINES: dict[str, type[Engine]] = {"naive": NaiveEngine, "memory": MemoryEngine, "duckdb": DuckDBEngine}
 
+MISSING: dict[str, str] = {}
+"""Engines that cannot run here, and what they need; the end of a run names them."""
+
 if find_spec("psycopg") and servers.can_run_postgres():
     from hornbeam.engines.postgres import PostgresEngine
 
     ENGINES["postgres"] = PostgresEngine
+else:
+    MISSING["postgres"] = "psycopg, and a server in HORNBEAM_POSTGRES or the programs initdb and pg_ctl"
 
 if find_spec("pyspark") and find_spec("pyarrow") and which("java"):
     from hornbeam.engines.spark import SparkEngine
 
     ENGINES["spark"] = SparkEngine
+else:
+    MISSING["spark"] = "pyspark, pyarrow and java"
 
 SLOWER = {"duckdb": 20, "postgres": 20, "spark": 400}
 """Engines that start or answer slowly draw so many times fewer random cases."""

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from hornbeam.clauses import Atom
+from hornbeam.clauses import Atom, format_literal
 from hornbeam.database import Database
 
 
@@ -31,6 +31,28 @@ def boostsrl(folder: Path, split: str, facts: str = "smokes(ann).", **other: str
     files: dict[str, str | bytes] = {f"{split}/{split}_facts.txt": facts}
     for label, text in {"pos": "cancer(ann).", "neg": "cancer(bob).", **other}.items():
         files[f"{split}/{split}_{label}.txt"] = text
+    return write(folder, files)
+
+
+def split_files(database: Database, split: str) -> dict[str, str | bytes]:
+    """A database with one target as the files of one split in BoostSRL layout."""
+    (target,) = database.example_sets
+    examples = examples_of(database, target)
+    atoms = {
+        "facts": sorted(facts_of(database)),
+        "pos": [Atom(target, key) for key, label in examples if label],
+        "neg": [Atom(target, key) for key, label in examples if not label],
+    }
+    return {
+        f"{split}/{split}_{name}.txt": "".join(f"{format_literal(atom)}.\n" for atom in some)
+        for name, some in atoms.items()
+    }
+
+
+def world(folder: Path, train: Database, test: Database) -> Path:
+    """Two databases as the splits train and test of a folder, with the modes of the first."""
+    background = "".join(f"mode: {mode}\n" for mode in train.modes)
+    files = split_files(train, "train") | split_files(test, "test") | {"background.txt": background}
     return write(folder, files)
 
 

@@ -15,10 +15,9 @@ from pathlib import Path
 
 import pytest
 
-from folders import boostsrl, flat, write
-from hornbeam.clauses import Atom, format_literal
+import folders
+from folders import boostsrl, flat, split_files, write
 from hornbeam.cli import main
-from hornbeam.database import Database
 from hornbeam.engines.naive import NaiveEngine
 from hornbeam.evaluate import evaluate
 from hornbeam.generate import smokers, university
@@ -28,33 +27,11 @@ from hornbeam.syntax import parse_clause
 from public_data import DATA, needs
 
 
-def facts_text(database: Database) -> str:
-    lines = []
-    for predicate, relation in database.relations.items():
-        populations = [database.population(name) for name in database.schema.types_of(predicate)]
-        for row in zip(*(column.tolist() for column in relation.columns), strict=True):
-            names = tuple(population.names[code] for population, code in zip(populations, row, strict=True))
-            lines.append(f"{format_literal(Atom(predicate, names))}.")
-    return "\n".join(lines)
-
-
-def split_files(database: Database, split: str) -> dict[str, str]:
-    files = {f"{split}/{split}_facts.txt": facts_text(database)}
-    (target,) = database.example_sets
-    keys, labels = database.examples(target)
-    for name, label in (("pos", 1), ("neg", 0)):
-        atoms = (format_literal(Atom(target, tuple(key))) for key in keys[labels == label])
-        files[f"{split}/{split}_{name}.txt"] = "".join(f"{atom}.\n" for atom in atoms)
-    return files
-
-
 @pytest.fixture(scope="module")
 def world(tmp_path_factory) -> Path:
     """A generated world on disk: train and test, with modes."""
     train, test = smokers(n_persons=120, seed=1), smokers(n_persons=80, seed=2)
-    background = "".join(f"mode: {mode}\n" for mode in train.modes)
-    files = split_files(train, "train") | split_files(test, "test") | {"background.txt": background}
-    return write(tmp_path_factory.mktemp("world"), files)
+    return folders.world(tmp_path_factory.mktemp("world"), train, test)
 
 
 @pytest.fixture(scope="module")

@@ -14,12 +14,10 @@ import numpy as np
 import pytest
 from typer.main import get_command
 
-from folders import write
+import folders
 from hornbeam.baselines.learners import options_class
-from hornbeam.clauses import Atom, format_literal
 from hornbeam.cli import main
 from hornbeam.cli.app import app
-from hornbeam.database import Database
 from hornbeam.engines.memory import MemoryEngine
 from hornbeam.generate import smokers
 from hornbeam.load import load
@@ -35,27 +33,10 @@ SMALL = {
 }
 
 
-def files_of(database: Database, split: str) -> dict[str, str]:
-    lines = []
-    for predicate, relation in database.relations.items():
-        populations = [database.population(name) for name in database.schema.types_of(predicate)]
-        for row in zip(*(column.tolist() for column in relation.columns), strict=True):
-            names = tuple(population.names[code] for population, code in zip(populations, row, strict=True))
-            lines.append(f"{format_literal(Atom(predicate, names))}.")
-    files = {f"{split}/{split}_facts.txt": "\n".join(lines)}
-    keys, labels = database.examples("cancer")
-    for name, label in (("pos", 1), ("neg", 0)):
-        atoms = (format_literal(Atom("cancer", tuple(key))) for key in keys[labels == label])
-        files[f"{split}/{split}_{name}.txt"] = "".join(f"{atom}.\n" for atom in atoms)
-    return files
-
-
 @pytest.fixture(scope="module")
 def world(tmp_path_factory) -> Path:
     train, test = smokers(n_persons=150, seed=1), smokers(n_persons=100, seed=2)
-    background = "".join(f"mode: {mode}\n" for mode in train.modes)
-    files = files_of(train, "train") | files_of(test, "test") | {"background.txt": background}
-    return write(tmp_path_factory.mktemp("world"), files)
+    return folders.world(tmp_path_factory.mktemp("world"), train, test)
 
 
 @pytest.fixture(scope="module")

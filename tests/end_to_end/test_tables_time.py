@@ -116,9 +116,11 @@ def test_explain_at_a_cut_off_is_what_predict_says(hornbeam, two):
 
 
 def test_counts_are_those_of_the_visits_until_the_cut_off(hornbeam, two):
-    _, visits, _ = two
+    _, visits, examples = two
     out = hornbeam("count", "then", CLAUSE, "--target", "users.vip", "--examples", "examples.csv")
     rows = list(csv.DictReader(io.StringIO(out)))
+    assert len(rows) == len(examples["user_id"])
+    assert len({row["true"] for row in rows}) > 1
     for row in rows:
         seen = [
             paid

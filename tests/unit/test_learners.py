@@ -263,6 +263,7 @@ def test_limits_of_a_tree_are_kept(option, values):
 
     for value in values:
         model = fitted("rdn-boost", **{option: value, "max_depth": 3} | {option: value}).model
+        assert len(model.trees) > 0
         for tree in model.trees:
             ends = [place.tree for place in leaves(tree)]
             nodes = [place for place in places(tree) if not isinstance(place.tree, Leaf)]

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from sqlglot import exp
 
 import servers
-from every_engine import ENGINES
+from every_engine import ENGINES, MISSING
 from hornbeam.boost import fit
 from hornbeam.database import Database
 from hornbeam.engines.contract import Counts, Skipped
@@ -332,7 +332,7 @@ def test_a_fact_table_dropped_in_a_server_is_one_sentence(world: Database) -> No
 # --- faults: Spark -------------------------------------------------------------------------------
 
 
-@pytest.mark.skipif("spark" not in ENGINES, reason="no Spark")
+@pytest.mark.skipif("spark" not in ENGINES, reason=f"no Spark: it needs {MISSING.get('spark')}")
 def test_a_stopped_spark_is_one_sentence_and_a_fit_goes_on_in_another(
     world: Database, tmp_path: Path
 ) -> None:

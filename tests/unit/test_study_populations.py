@@ -84,6 +84,7 @@ def test_only_the_pattern_of_the_truth_extrapolates(judged, truth, right):
 
 
 def test_patterns_have_the_zeros_of_their_names(judged):
+    assert {row.model for row in judged} >= set(PATTERNS)
     for row in judged:
         if row.model in PATTERNS:
             zeros = [part == "0" for part in row.model.strip("[]").split(", ")]

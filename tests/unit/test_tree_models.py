@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from hornbeam.baselines.tree_model import DEEPEST, TreeModel
-from hornbeam.baselines.trees import Leaf, Node
+from hornbeam.baselines.trees import Leaf, Node, places
 from hornbeam.clauses import Atom
 from hornbeam.database import build
 from hornbeam.engines.naive import NaiveEngine
@@ -135,6 +135,7 @@ def test_boxes_of_one_tree_do_not_overlap():
         for element in root.iter("{http://www.w3.org/2000/svg}rect")
         if element.get("x")
     ]
+    assert len(boxes) == sum(1 for tree in MODEL.trees for _ in places(tree))
     for i, (x, y, w, h) in enumerate(boxes):
         for a, b, c, d in boxes[:i]:
             assert x >= a + c or a >= x + w or y >= b + d or b >= y + h

@@ -19,7 +19,7 @@ from sqlglot import exp
 import servers
 from every_engine import ENGINES, MISSING
 from hornbeam.boost import fit
-from hornbeam.database import Database
+from hornbeam.database import Database, build
 from hornbeam.engines.contract import Counts, Skipped
 from hornbeam.engines.duckdb import DuckDBConnection, DuckDBEngine
 from hornbeam.engines.kept import whole_logarithms
@@ -36,6 +36,7 @@ from hornbeam.learning import language_for
 from hornbeam.model_json import model_text
 from hornbeam.options import FitOptions
 from hornbeam.refine import refinements
+from hornbeam.schema import Schema
 from hornbeam.syntax import parse_clause
 from strategies import Case, cases
 
@@ -51,6 +52,39 @@ def world() -> Database:
 def tables_of(engine: DuckDBEngine) -> set[str]:
     assert engine._connection is not None
     return {name for (name,) in engine._connection.rows("SELECT table_name FROM duckdb_tables()")}
+
+
+# --- texts kept --------------------------------------------------------------------------------
+
+
+def test_a_query_written_once_serves_other_examples_and_other_heads() -> None:
+    pairs = ("person", "person")
+    likes = [[f"p{n % 12}" for n in range(40)], [f"p{(n * n + n // 5) % 12}" for n in range(40)]]
+    world = build(Schema({"likes": pairs, "knows": pairs}), (), {"likes": likes}, {})
+    clauses = [
+        parse_clause(f"knows(A,B) :- {body}.", world.schema)
+        for body in (
+            "likes(A,C), likes(C,D)",
+            "likes(C,A), likes(C,B)",
+            "likes(A,C), likes(C,D), likes(D,A)",
+            "likes(A,C), likes(D,B)",
+            "not likes(B,C)",
+        )
+    ]
+    engine, right = DuckDBEngine(world), NaiveEngine(world)
+    written = []
+    for seed in range(3):
+        keys = np.random.default_rng(seed).integers(-1, 12, (9, 2), dtype=np.int32)
+        for some in [[clause] for clause in clauses] + [clauses]:
+            found, expected = engine.count(some, keys), right.count(some, keys)
+            for ours, theirs in zip(found, expected, strict=True):
+                assert isinstance(ours, Counts)
+                assert isinstance(theirs, Counts)
+                assert (ours.true.tolist(), ours.total) == (theirs.true.tolist(), theirs.total)
+        written.append(dict(engine._texts._written))
+    assert len(written[0]) > len(clauses)
+    assert written[0] == written[2]
+    engine.close()
 
 
 # --- budgets -----------------------------------------------------------------------------------

@@ -25,6 +25,10 @@ from hornbeam.errors import EngineError
 
 LEAST_MEMORY = 256_000_000
 """DuckDB needs some memory to work in, whatever the budget for partial results."""
+LEAST_BITS, MOST_BITS = 12, 20
+"""Bits of integer keys by which DuckDB groups in an array, not a hash table: its default, and our most."""
+CELL = 32
+"""Bytes of one number in such an array, at most."""
 
 
 class DuckDBConnection(Connection):
@@ -36,14 +40,19 @@ class DuckDBConnection(Connection):
         super().__init__()
         self._spill = (spill or Path(tempfile.gettempdir())) / f"hornbeam-{uuid.uuid4().hex}"
         self._worker = ThreadPoolExecutor(max_workers=1)
+        memory = max(memory, LEAST_MEMORY)
         self._duckdb = duckdb.connect(
             config={
-                "memory_limit": f"{max(memory, LEAST_MEMORY)}B",
+                "memory_limit": f"{memory}B",
                 "temp_directory": str(self._spill),
                 "preserve_insertion_order": "false",
                 "autoinstall_known_extensions": "false",
             }
         )
+        ((threads,),) = self._duckdb.execute("SELECT current_setting('threads')").fetchall()
+        # Each thread has an array of its own, outside DuckDB's account of memory.
+        self._room = memory // 16 // CELL // int(threads)
+        self._bits = LEAST_BITS
 
     def attach(self, file: Path, name: str) -> None:
         """Read a DuckDB file, which stays as it is, under a name: its tables are then ``name.table``."""
@@ -65,6 +74,7 @@ class DuckDBConnection(Connection):
         return name
 
     def create(self, name: str, query: exp.Select) -> None:
+        self._group_by_arrays(len(query.selects))
         self._execute(self.dialect.text(create_table(name, query)))
 
     def load(self, name: str, columns: Mapping[str, Values]) -> None:
@@ -80,6 +90,7 @@ class DuckDBConnection(Connection):
         return rows
 
     def integers(self, query: str, columns: int) -> list[npt.NDArray[np.int64]]:
+        self._group_by_arrays(columns)
         return [np.asarray(column) for column in self._execute(query).fetchnumpy().values()]
 
     def columns(self, query: str) -> list[tuple[str, str]]:
@@ -92,6 +103,13 @@ class DuckDBConnection(Connection):
         self._worker.shutdown()
         self._duckdb.close()
         shutil.rmtree(self._spill, ignore_errors=True)
+
+    def _group_by_arrays(self, columns: int) -> None:
+        """Let DuckDB group by keys of as many bits as arrays of so many numbers leave room for."""
+        bits = min(max((self._room // columns).bit_length() - 1, LEAST_BITS), MOST_BITS)
+        if bits != self._bits:
+            self._execute(f"SET perfect_ht_threshold = {bits}")
+            self._bits = bits
 
     def _execute(self, query: str) -> duckdb.DuckDBPyConnection:
         # DuckDB notices Ctrl-C between its tasks, and a task may be long. Here Python waits, so it can tell.

@@ -39,8 +39,8 @@ class Dialect:
         return exp.Cast(this=value, to=_type(self.wide if wide else "BIGINT", self.name).copy())
 
     def text(self, tree: exp.Expr, pretty: bool = False) -> str:
-        """The tree as text of this dialect."""
-        return tree.sql(dialect=self.name, pretty=pretty, comments=pretty)
+        """The tree as text of this dialect; a tree that is not for readers is not copied first."""
+        return tree.sql(dialect=self.name, pretty=pretty, comments=pretty, copy=pretty)
 
 
 @cache
@@ -235,15 +235,39 @@ def own_column(name: str, table: str | None = None) -> exp.Column:
     return exp.column(name, table=table)
 
 
+def own_item(name: str) -> exp.Table:
+    """A table that we named ourselves; made by hand, as ``exp.to_table`` would start a parser for it."""
+    return exp.Table(this=exp.to_identifier(name))
+
+
 def own_table(name: str, alias: str) -> exp.Expr:
-    return exp.alias_(exp.to_table(name), alias, table=True)
+    """A table that we named ourselves, under an alias."""
+    return _under(own_item(name), alias)
+
+
+def _under(item: exp.Expr, alias: str) -> exp.Expr:
+    item.set("alias", exp.TableAlias(this=exp.to_identifier(alias)))
+    return item
+
+
+def own_alias(value: exp.Expr, name: str) -> exp.Alias:
+    """A value under a name of ours; ``exp.alias_`` would copy it."""
+    return exp.Alias(this=value, alias=exp.to_identifier(name))
+
+
+def join_to(select: exp.Select, item: exp.Expr, kind: str, on: Sequence[exp.Expr]) -> None:
+    """Join one table more, on all of some conditions; without any, each row with each."""
+    if not on:
+        select.append("joins", exp.Join(this=item, kind="CROSS"))
+    elif kind == "LEFT":
+        select.append("joins", exp.Join(this=item, side=kind, on=conjunction(on)))
+    else:
+        select.append("joins", exp.Join(this=item, kind=kind, on=conjunction(on)))
 
 
 def create_table(name: str, query: exp.Select, temporary: bool = True) -> exp.Create:
     """A table of ours with the rows of a query."""
-    return exp.Create(
-        this=exp.to_table(name), kind="TABLE", properties=_kept_how(temporary), expression=query
-    )
+    return exp.Create(this=own_item(name), kind="TABLE", properties=_kept_how(temporary), expression=query)
 
 
 def create_empty(name: str, types: Mapping[str, str], temporary: bool = True) -> exp.Create:
@@ -252,7 +276,7 @@ def create_empty(name: str, types: Mapping[str, str], temporary: bool = True) ->
         exp.ColumnDef(this=exp.to_identifier(key), kind=exp.DataType.build(type_name))
         for key, type_name in types.items()
     ]
-    schema = exp.Schema(this=exp.to_table(name), expressions=columns)
+    schema = exp.Schema(this=own_item(name), expressions=columns)
     return exp.Create(this=schema, kind="TABLE", properties=_kept_how(temporary))
 
 
@@ -262,7 +286,7 @@ def _kept_how(temporary: bool) -> exp.Properties | None:
 
 def drop_table(name: str) -> exp.Drop:
     """Away with a table of ours, if it is there."""
-    table = exp.to_table(name)
+    table = own_item(name)
     # Up to sqlglot 29 what is dropped is one table, since then a list of them.
     return exp.Drop(this=table, tables=[table.copy()], kind="TABLE", exists=True)
 
@@ -287,4 +311,6 @@ def conjunction(conditions: Sequence[exp.Expr]) -> exp.Expr:
 
 def aliased(item: exp.Expr, alias: str) -> exp.Expr:
     """A table or query under a name of ours."""
+    if isinstance(item, exp.Table):
+        return _under(item.copy(), alias)
     return exp.alias_(item.copy(), alias, table=True)

@@ -17,6 +17,7 @@ from hornbeam.engines.sql_database import TableDatabase
 from hornbeam.engines.sql_messages import Connection, Values
 from hornbeam.engines.sql_session import SqlSession
 from hornbeam.engines.sql_sizes import ColumnSizes
+from hornbeam.engines.sql_texts import QueryTexts
 from hornbeam.errors import OptionError
 from hornbeam.schema import Schema, number_of
 
@@ -128,6 +129,7 @@ class SqlEngine(Engine):
         self._connection: Connection | None = None
         self._source: LoadedSource | None = None
         self._finalizer: Callable[[], object] | None = None
+        self._texts = QueryTexts()
 
     @abstractmethod
     def _connect(self) -> Connection:
@@ -148,6 +150,7 @@ class SqlEngine(Engine):
         if self._finalizer is not None:
             self._finalizer()
         self._connection = self._source = self._finalizer = None
+        self._texts = QueryTexts()
 
     def _session(self, keys: Codes, logarithm: bool = False) -> SqlSession:
         if isinstance(self.database, TableDatabase):
@@ -155,10 +158,14 @@ class SqlEngine(Engine):
             if placed.connection.dialect != self._dialect:
                 name = placed.connection.dialect.name
                 raise OptionError(f'the facts are in tables of {name}: use engine="{name}".')
-            return SqlSession(placed.connection, placed, placed, keys, self.total, self.memory, logarithm)
+            return SqlSession(
+                placed.connection, placed, placed, keys, self.total, self.memory, logarithm, self._texts
+            )
         if self._connection is None or self._source is None:
             self._connection = self._connect()
             self._finalizer = weakref.finalize(self, self._connection.close)
             self._source = LoadedSource(self.database, self._connection)
-        source = self._source
-        return SqlSession(self._connection, source, source, keys, self.total, self.memory, logarithm)
+        loaded = self._source
+        return SqlSession(
+            self._connection, loaded, loaded, keys, self.total, self.memory, logarithm, self._texts
+        )

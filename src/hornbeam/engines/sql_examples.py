@@ -36,6 +36,12 @@ class BoundKeys:
     def __len__(self) -> int:
         return len(self.weights)
 
+    def spread(self, numbers: Integers, counts: Integers) -> Integers:
+        """The counts of all examples, from those of bindings by number; of what is missing the count is 0."""
+        of_binding = np.zeros(len(self), dtype=np.int64)
+        of_binding[numbers] = counts
+        return of_binding[self.of_example]
+
     @property
     def heaviest(self) -> int:
         return int(self.weights.max(initial=0))

@@ -6,7 +6,6 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
 from sqlglot import exp
 
 from hornbeam.clauses import Clause
@@ -94,10 +93,9 @@ class KeptTables:
             query = exp.Select().from_(own_table(name, "t"), copy=False)
             query = query.select(own_column("example", "t"), *columns, copy=False)
             example, *counts = self._connection.integers(self._connection.dialect.text(query), 1 + len(some))
-            # Rows come in any order: sorting them here is cheaper than in the database.
-            of_example = np.argsort(example)[self._examples.bindings(self._tables[name].head).of_example]
+            keys = self._examples.bindings(self._tables[name].head)
             for kept, column in zip(some, counts, strict=True):
-                found[kept.clause] = Counts(column[of_example], kept.total)
+                found[kept.clause] = Counts(keys.spread(example, column), kept.total)
         return found
 
     def close(self) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from abc import ABC, abstractmethod
 from collections import OrderedDict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -112,7 +112,8 @@ class MessageQueries:
     def around(self, query: exp.Select) -> exp.Select:
         """The query with all that it reads."""
         for name, part in self._parts:
-            query = query.with_(name, as_=part, copy=False)
+            # A name as text would be parsed.
+            query = query.with_(exp.TableAlias(this=exp.to_identifier(name)), as_=part, copy=False)
         return query
 
 
@@ -135,6 +136,11 @@ class MessageTables:
     def tables(self) -> Tables:
         return Tables(self._placed, self.guards, self._largest, self._sizes.population)
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether no table was made."""
+        return not self._tables and not any(isinstance(guard, Projection) for guard in self.guards)
+
     def beside(self, queries: MessageQueries) -> MessageTables:
         """The same messages, guards and sizes; what is new becomes part of a query."""
         found = MessageTables(self._source, queries, self._sizes, self._memory)
@@ -152,12 +158,19 @@ class MessageTables:
                 bytes_needed += CELL * self._sizes.rows(message.shape)
         return bytes_needed
 
-    def place(self, formulas: Iterable[Formula], but: Collection[Message] = ()) -> None:
-        """Make the tables of all messages that formulas need, but for some."""
+    def place(self, formulas: Iterable[Formula]) -> None:
+        """Make the tables of all messages that formulas need."""
+        self._place(needed(formulas))
+
+    def place_children(self, messages: Iterable[Message]) -> None:
+        """Make the tables of all messages that some messages read."""
+        seen: set[Message] = set()
+        children = (child.message for message in messages for child in message.children)
+        self._place(below for child in children for below in _walk(child, seen))
+
+    def _place(self, messages: Iterable[Message]) -> None:
         new: list[Message] = []
-        for message in needed(formulas):
-            if message in but:
-                continue
+        for message in messages:
             if message.is_relation:
                 self._largest[message] = 1
             elif message in self._placed:

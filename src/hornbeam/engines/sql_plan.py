@@ -140,13 +140,18 @@ class Formula(NamedTuple):
     head: tuple[int, ...]
 
     def alone(self) -> Message | None:
-        """The message that is the count, row by row of its guard; None where there is more to it."""
+        """The message that is the count, row by row of its guard; None where there is more to it.
+
+        In a cycle rows of examples are best joined first, as in any join; so it gets a guard here.
+        """
         if len(self.terms) != 1:
             return None
         (term,) = self.terms
         if term.coefficient != 1 or term.populations or term.conditions or len(term.factors) != 1:
             return None
         message = term.factors[0].message
+        if message.shape.guard is None and len(message.shape.roots) > 1 and self.head:
+            return message._replace(shape=message.shape._replace(guard=Bindings(self.head)))
         return message if message.shape.guard == Bindings(self.head) else None
 
 

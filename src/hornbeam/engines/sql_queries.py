@@ -16,6 +16,8 @@ from hornbeam.engines.sql import (
     aliased,
     conjunction,
     integer,
+    join_to,
+    own_alias,
     own_column,
     own_table,
     product,
@@ -64,12 +66,18 @@ class _Join:
 
 
 class _Joins:
-    """Children joined at most once each, whatever number of columns need them."""
+    """Children joined at most once each, whatever number of columns need them.
 
-    def __init__(self, source: SqlFacts, tables: Tables, values: Mapping[int, exp.Expr]) -> None:
+    A child that all of so many columns need drops the rows without a match.
+    """
+
+    def __init__(
+        self, source: SqlFacts, tables: Tables, values: Mapping[int, exp.Expr], columns: int | None
+    ) -> None:
         self._source = source
         self._tables = tables
         self._values = values
+        self._columns = columns
         self._joins: dict[tuple[str, tuple[int, ...]], _Join] = {}
         self._aliases: dict[tuple[str, tuple[int, ...]], str] = {}
 
@@ -78,13 +86,13 @@ class _Joins:
         for place in dict.fromkeys(map(self._place, attached)):
             self._joins[place].users += 1
 
-    def number(self, attached: Attached, inner: bool) -> exp.Expr | None:
-        """The child's number in a row; None where it is always 1."""
+    def number(self, attached: Attached) -> exp.Expr | None:
+        """The child's number in a row, once all columns are noted; None where it is always 1."""
         place = self._place(attached)
         if not attached.message.is_relation:
             alias = self._aliases[place]
             return own_column(self._tables.messages[attached.message].column, alias)
-        if inner:
+        if self._joins[place].users == self._columns:
             return None
         missing = exp.Is(this=self._joins[place].present.copy(), expression=exp.null())
         return exp.Case(ifs=[exp.If(this=missing, true=integer(0))], default=integer(1))
@@ -95,18 +103,10 @@ class _Joins:
         met = self._source.compares(self._values[variable].copy(), condition.type, operator, value)
         return exp.Case(ifs=[exp.If(this=met, true=integer(1))], default=integer(0))
 
-    def needed_by_all(self, attached: Attached, columns: int) -> bool:
-        return self._joins[self._place(attached)].users == columns
-
-    def add_to(self, select: exp.Select, columns: int) -> exp.Select:
-        """The select with the joins; one that every column needs drops rows without a match."""
+    def add_to(self, select: exp.Select) -> None:
+        """Add the joins to a select."""
         for join in self._joins.values():
-            kind = "INNER" if join.users == columns else "LEFT"
-            if join.on:
-                select = select.join(join.item, on=conjunction(join.on), join_type=kind, copy=False)
-            else:
-                select = select.join(join.item, join_type="CROSS", copy=False)
-        return select
+            join_to(select, join.item, "INNER" if join.users == self._columns else "LEFT", join.on)
 
     def _place(self, attached: Attached) -> tuple[str, tuple[int, ...]]:
         message, at = attached
@@ -176,7 +176,7 @@ def _root(source: SqlFacts, shape: Shape, guards: Mapping[Guard, str]) -> _Root:
         if cutoff is not None:
             conditions.append(source.exists(relation.since(alias), root.values[cutoff].copy()))
         if number or shape.guard is not None:
-            select.join(facts, on=conjunction(conditions), join_type="INNER", copy=False)
+            join_to(select, facts, "INNER", conditions or [exp.true()])
         else:
             select.from_(facts, copy=False)
             if conditions:
@@ -199,7 +199,7 @@ def message_query(
     """
     shape = messages[0].shape
     root = _root(source, shape, tables.guards)
-    joins = _Joins(source, tables, root.values)
+    joins = _Joins(source, tables, root.values, len(messages))
     for message in messages:
         joins.use(message.children)
     one_choice = len({(message.constants, message.comparisons) for message in messages}) == 1
@@ -207,18 +207,14 @@ def message_query(
     if one_choice:
         for condition in _chosen(source, root, messages[0]):
             select = select.where(condition, copy=False)
-    select = joins.add_to(select, len(messages))
+    joins.add_to(select)
     keys = [root.values[number].copy() for number in range(shape.anchors)]
     if by_example:
         keys = [own_column("example", "g")]
     summed = shape.sums_out or not one_choice or not keys
     numbers = []
     for message in messages:
-        factors = [
-            number
-            for child in message.children
-            if (number := joins.number(child, joins.needed_by_all(child, len(messages)))) is not None
-        ]
+        factors = [number for child in message.children if (number := joins.number(child)) is not None]
         wide = tables.largest is not None and tables.largest[message] > INT64_MAX
         value = product(_widened(factors, dialect) if wide else factors)
         if not one_choice:
@@ -230,8 +226,8 @@ def message_query(
         if tables.largest is not None and (wide or summed):
             value = dialect.cast(value, wide)
         numbers.append(value)
-    named = [exp.alias_(key, f"k{number}") for number, key in enumerate(keys)]
-    named += [exp.alias_(value, f"n{number}") for number, value in enumerate(numbers)]
+    named = [own_alias(key, f"k{number}") for number, key in enumerate(keys)]
+    named += [own_alias(value, f"n{number}") for number, value in enumerate(numbers)]
     select = select.select(*named, copy=False)
     if summed and keys:
         select = select.group_by(*(key.copy() for key in keys), copy=False)
@@ -258,8 +254,7 @@ def projection_query(source: SqlFacts, projection: Projection, guards: Mapping[G
     """The distinct values of some variables of a shape's join, as ``k0 k1 ...``."""
     root = _root(source, projection.of, guards)
     named = [
-        exp.alias_(root.values[variable].copy(), f"k{number}")
-        for number, variable in enumerate(projection.at)
+        own_alias(root.values[variable].copy(), f"k{number}") for number, variable in enumerate(projection.at)
     ]
     return root.select.select(*named, copy=False).distinct(copy=False)
 
@@ -289,22 +284,25 @@ def counts_query(
     bindings: str,
     tables: Tables,
     carried: Sequence[str] = ("example",),
+    every_row: bool = True,
 ) -> exp.Select:
     """True counts ``t0 t1 ...`` of clauses for each row of a table of bindings of head variables.
 
-    That table has their values ``k0 k1 ...`` and what is ``carried`` beside the counts.
+    That table has their values ``k0 k1 ...`` and what is ``carried`` beside the counts. Unless
+    ``every_row`` is asked for, a row may be missing where all counts are 0.
     """
     values = {variable: own_column(f"k{number}", "b") for number, variable in enumerate(head)}
-    joins = _Joins(source, tables, values)
+    # A product is 0 where one of its factors has no row; of several terms another one may not be 0.
+    products = not every_row and all(len(formula.terms) == 1 for formula in formulas)
+    joins = _Joins(source, tables, values, len(formulas) if products else None)
     for formula in formulas:
         joins.use([factor for term in formula.terms for factor in term.factors])
     select = exp.Select().from_(own_table(bindings, "b"), copy=False)
-    # Every binding keeps its row: no join may drop one, so none counts as needed by all.
-    select = joins.add_to(select, -1)
+    joins.add_to(select)
     named: list[exp.Expr] = [own_column(name, "b") for name in carried]
     for number, formula in enumerate(formulas):
         count = _count(formula, joins, tables, dialect)
-        named.append(exp.alias_(count, f"t{number}"))
+        named.append(own_alias(count, f"t{number}"))
     return select.select(*named, copy=False)
 
 
@@ -334,11 +332,11 @@ def _term(term: Term, joins: _Joins, tables: Tables, dialect: Dialect, wide: boo
             factors.append(size)
     factors += [joins.condition(condition) for condition in term.conditions]
     for factor in term.factors:
-        number = joins.number(factor, inner=False)
-        assert number is not None
-        if not factor.message.is_relation:
+        number = joins.number(factor)
+        if number is not None and not factor.message.is_relation:
             number = exp.Coalesce(this=number, expressions=[integer(0)])
-        factors.append(number)
+        if number is not None:
+            factors.append(number)
     if coefficient != 1 or not factors:
         number = integer(coefficient)
         # Small literals would be added in 32 bits.
@@ -373,7 +371,7 @@ def logarithms_query(dialect: Dialect, counts: exp.Select, number: int) -> exp.S
         count = exp.cast(own_column(f"t{position}", "t"), "DOUBLE")
         logarithm = exp.Ln(this=exp.Add(this=integer(1), expression=count))
         scaled = exp.Round(this=exp.Mul(this=logarithm, expression=integer(LOG_UNIT)))
-        named.append(exp.alias_(dialect.cast(scaled), f"t{position}"))
+        named.append(own_alias(dialect.cast(scaled), f"t{position}"))
     return exp.Select().from_(counts.subquery("t"), copy=False).select(*named, copy=False)
 
 

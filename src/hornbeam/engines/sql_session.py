@@ -30,6 +30,7 @@ from hornbeam.engines.sql_messages import (
 from hornbeam.engines.sql_plan import Bindings, Formula, Message, formula
 from hornbeam.engines.sql_queries import counts_query, largest_logarithm, logarithms_query
 from hornbeam.engines.sql_sizes import WIDE_MAX, Sizes, Statistics
+from hornbeam.engines.sql_texts import CountsText, QueryTexts
 
 MOST_CLAUSES = 400
 """Clauses planned and counted together."""
@@ -47,10 +48,12 @@ class SqlSession(Session):
         total: Callable[[Clause], int],
         memory: int,
         logarithm: bool = False,
+        texts: QueryTexts | None = None,
     ) -> None:
         self._logarithm = logarithm
+        self._texts = QueryTexts() if texts is None else texts
         # Where logarithms are kept, the counts of a clause that is chosen are counted again.
-        plain = (connection, source, statistics, keys, total, memory)
+        plain = (connection, source, statistics, keys, total, memory, False, texts)
         self._plain = SqlSession(*plain) if logarithm else None
         self._connection = connection
         self._source = source
@@ -173,46 +176,47 @@ class SqlSession(Session):
         for head, clauses in by_head.items():
             for start in range(0, len(clauses), MOST_COLUMNS):
                 chunk = {clause: batch[clause] for clause in clauses[start : start + MOST_COLUMNS]}
-                alone = {message: c for c, plan in chunk.items() if (message := plan.alone()) is not None}
-                if len(alone) == len(chunk):
-                    found |= self._rows_that_count(head, chunk, alone)
-                else:
-                    found |= self._every_row(head, chunk)
+                keys = self._examples.bindings(head)
+                for group, text in self._texts_for(head, chunk):
+                    example, *counts = self._connection.integers(text, 1 + len(group))
+                    for clause, some in zip(group, counts, strict=True):
+                        found[clause] = Counts(keys.spread(example, some), self._total(clause))
         return found
 
-    def _every_row(self, head: Head, plans: dict[Clause, Formula]) -> dict[Clause, Counts]:
-        queries = MessageQueries(self._connection)
-        messages = self._messages.beside(queries)
-        messages.place(plans.values())
-        query = queries.around(self._counts_query(head, list(plans.values()), messages))
-        example, *counts = self._connection.integers(self._connection.dialect.text(query), 1 + len(plans))
-        of_example = np.argsort(example)[self._examples.bindings(head).of_example]
-        found = zip(plans, counts, strict=True)
-        return {clause: Counts(column[of_example], self._total(clause)) for clause, column in found}
+    def _texts_for(self, head: Head, plans: dict[Clause, Formula]) -> list[CountsText]:
+        """Queries of the counts of clauses over the same head variables, perhaps written before."""
+        if not self._messages.is_empty:
+            return list(self._written(head, plans))
+        key = (tuple(plans), self._examples.columns)
+        found = self._texts.find(key, lambda used: self._examples.bindings(used).table)
+        if found is None:
+            found = list(self._written(head, plans))
+            bindings = {
+                guard.head: name
+                for guard, name in self._messages.guards.items()
+                if isinstance(guard, Bindings) and any(name in text for _, text in found)
+            }
+            self._texts.keep(key, found, bindings)
+        return found
 
-    def _rows_that_count(
-        self, head: Head, plans: dict[Clause, Formula], alone: dict[Message, Clause]
-    ) -> dict[Clause, Counts]:
-        """Of counts that are mostly 0, as those of pairs are, only the others."""
-        keys = self._examples.bindings(head)
+    def _written(self, head: Head, plans: dict[Clause, Formula]) -> Iterator[CountsText]:
+        dialect = self._connection.dialect
         queries = MessageQueries(self._connection)
         messages = self._messages.beside(queries)
-        messages.place(plans.values(), but=alone)
-        found = {}
+        alone = {message: c for c, plan in plans.items() if (message := plan.alone()) is not None}
+        if len(alone) < len(plans):
+            messages.place(plans.values())
+            query = self._counts_query(head, list(plans.values()), messages)
+            yield CountsText(tuple(plans), dialect.text(queries.around(query)))
+            return
+        messages.place_children(alone)
         for group, query in messages.per_example(list(alone)):
             numbers = [
                 exp.Coalesce(this=number.this, expressions=[integer(0)]) for number in query.selects[1:]
             ]
             query.set("expressions", [query.selects[0], *numbers])
-            example, *counts = self._connection.integers(
-                self._connection.dialect.text(queries.around(query)), 1 + len(group)
-            )
-            for message, some in zip(group, counts, strict=True):
-                column = np.zeros(len(keys), dtype=np.int64)
-                column[example] = some
-                clause = alone[message]
-                found[clause] = Counts(column[keys.of_example], self._total(clause))
-        return found
+            text = dialect.text(queries.around(query))
+            yield CountsText(tuple(alone[message] for message in group), text)
 
     def _count_batch(self, batch: dict[Clause, Formula]) -> list[Kept]:
         self._messages.trim()
@@ -246,9 +250,8 @@ class SqlSession(Session):
         self, head: Head, plans: Sequence[Formula], messages: MessageTables, *carried: str
     ) -> exp.Select:
         dialect, bindings = self._connection.dialect, self._examples.bindings(head).table
-        return counts_query(
-            self._source, dialect, plans, head, bindings, messages.tables, ("example", *carried)
-        )
+        carried = ("example", *carried)
+        return counts_query(self._source, dialect, plans, head, bindings, messages.tables, carried, False)
 
     def _admit(self, head: Head, plans: dict[Clause, Formula]) -> None:
         """Note new clauses, or that their counts are too large; where only bounds are, counts decide."""

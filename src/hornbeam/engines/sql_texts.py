@@ -1,0 +1,57 @@
+"""Texts of queries written before: the next session reads the same tables but for those of its examples."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import NamedTuple
+
+from hornbeam.clauses import Clause
+from hornbeam.engines.sql_examples import Head
+
+MOST_TEXTS = 1_000
+"""Texts are forgotten, all of them, when there are more."""
+
+
+class CountsText(NamedTuple):
+    """A query of examples and of the counts of some clauses, column by column."""
+
+    clauses: tuple[Clause, ...]
+    text: str
+
+
+class _Written(NamedTuple):
+    texts: tuple[CountsText, ...]
+    bindings: Mapping[Head, str]
+    """the tables of bindings that the texts name"""
+
+
+class QueryTexts:
+    """Texts by what they count; to plan and write one takes as long as to run it on a small database."""
+
+    def __init__(self) -> None:
+        self._written: dict[Hashable, _Written] = {}
+
+    def keep(self, key: Hashable, texts: Sequence[CountsText], bindings: Mapping[Head, str]) -> None:
+        """Remember texts that name no table of a session but these tables of bindings."""
+        if len(self._written) >= MOST_TEXTS:
+            self._written.clear()
+        self._written[key] = _Written(tuple(texts), dict(bindings))
+
+    def find(self, key: Hashable, table: Callable[[Head], str]) -> list[CountsText] | None:
+        """The texts kept for a key, for other tables of bindings.
+
+        >>> texts = QueryTexts()
+        >>> texts.keep("pairs", [CountsText((), "SELECT b.k0 FROM h_1 AS b, h_10 AS f")], {(0,): "h_1"})
+        >>> texts.find("pairs", lambda head: "h_7")
+        [CountsText(clauses=(), text='SELECT b.k0 FROM h_7 AS b, h_10 AS f')]
+        """
+        known = self._written.get(key)
+        if known is None:
+            return None
+        found = list(known.texts)
+        for head, name in known.bindings.items():
+            # Names of our tables are drawn at random, so that no constant of a user's has one in it.
+            old, new = re.compile(rf"\b{name}\b"), table(head)
+            found = [CountsText(clauses, old.sub(new, text)) for clauses, text in found]
+        return found

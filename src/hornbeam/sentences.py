@@ -88,7 +88,7 @@ def sentence(
     'cancer(A) is less likely if smokes(A).'
     """
     free = clause.free_variables()
-    types = schema.variable_types(clause)
+    types = {variable: _noun(name) for variable, name in schema.variable_types(clause).items()}
     conditions = _joined([literal_pieces(literal) for literal in clause.body], ", ", " and ") or ["always"]
     whether = {True: " is likelier if ", False: " is less likely if ", None: " depends on whether "}[rises]
     more = {
@@ -120,6 +120,11 @@ def _several(free: Sequence[int], types: Mapping[int, str]) -> Pieces:
         "combinations of ",
         *_joined([[f"{types[variable]} ", variable] for variable in free], ", ", " and "),
     ]
+
+
+def _noun(type_name: str) -> str:
+    """A type's name as a word: the values of a column ``age`` are of the type ``age_value``."""
+    return type_name.removesuffix("_value") or type_name
 
 
 def _plural(noun: str) -> str:

@@ -106,6 +106,21 @@ def tick_text(value: float) -> str:
     return f"{value:.4g}".replace("-", MINUS)
 
 
+def marks(low: float, high: float) -> list[tuple[float, str]]:
+    """Ticks with their texts; small fractions have as many places as the longest of them.
+
+    >>> marks(0, 1)[-2:], marks(0.135, 0.145)[2:4]
+    ([(0.8, '0.8'), (1.0, '1')], [(0.14, '0.140'), (0.142, '0.142')])
+    """
+    found = [(value, tick_text(value)) for value in ticks(low, high)]
+    fractions = [text for _, text in found if "." in text and text[-1].isdigit()]
+    places = max((len(text.partition(".")[2]) for text in fractions), default=0)
+    return [
+        (value, text.ljust(text.find(".") + 1 + places, "0") if text in fractions else text)
+        for value, text in found
+    ]
+
+
 def line(x1: float, y1: float, x2: float, y2: float, class_: str) -> Markup:
     return element("line", x1=x1, y1=y1, x2=x2, y2=y2, class_=class_)
 
@@ -150,11 +165,14 @@ class Frame:
         up: tuple[float, float],
         width: int = 440,
         height: int = 340,
-        left: int = 52,
+        left: int | None = None,
         bottom: int = 46,
         top: int = 14,
         right: int = 14,
     ) -> Frame:
+        """Axes over two ranges; on the left there is room for the numbers of the ticks beside the title."""
+        if left is None:
+            left = max(52, 30 + 7 * max(len(text) for _, text in marks(*up)))
         return cls(Scale(*across, left, width - right), Scale(*up, height - bottom, top), width, height)
 
     def axes(
@@ -166,8 +184,8 @@ class Frame:
     ) -> Markup:
         """Faint lines at the ticks, their numbers, and what the axes mean."""
         x, y = self.x, self.y
-        across = [(each, tick_text(each)) for each in ticks(x.low, x.high)] if x_ticks is None else x_ticks
-        up = [(each, tick_text(each)) for each in ticks(y.low, y.high)] if y_ticks is None else y_ticks
+        across = marks(x.low, x.high) if x_ticks is None else x_ticks
+        up = marks(y.low, y.high) if y_ticks is None else y_ticks
         drawn: list[Child] = []
         for value, text in up:
             drawn.append(line(x.start, y(value), x.end, y(value), "grid"))

@@ -244,8 +244,8 @@ def words() -> Markup:
         ("false count", "how many ways make it false: all combinations of constants less the true count."),
         (
             "contribution",
-            "what a part adds to the log-odds of an example: its bias, plus its weights times the counts, or "
-            "their logarithms.",
+            "what a part adds to the log-odds of an example: its bias, plus its weights times the counts, "
+            "their logarithms, or 1 and 0 for whether they reach a bound.",
         ),
         (
             "AUC-PR",

@@ -186,7 +186,8 @@ def _document(text: str, source: str) -> dict[str, object]:
         document = json.loads(text, parse_constant=refuse)
     except json.JSONDecodeError as error:
         place = Place(source, error.lineno, error.colno)
-        raise ModelError(f"the model file is damaged: not JSON ({error.msg}).", place) from None
+        what = "the model file is damaged" if text.startswith("{") else "this is not a Hornbeam model"
+        raise ModelError(f"{what}: not JSON ({error.msg}).", place) from None
     except (ValueError, RecursionError):
         raise ModelError("the model file is damaged: not usable JSON.", Place(source)) from None
     if not isinstance(document, dict):

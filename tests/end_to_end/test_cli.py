@@ -279,12 +279,12 @@ def test_the_version_is_printed(run):
         ("fit WORLD --target smokes", 'no examples of "smokes". Targets are: cancer.'),
         ("fit WORLD --split dev", 'has no split "dev"; it has: test, train.'),
         ("fit WORLD --preset papr", 'no preset "papr". Presets are: default, paper. Did you mean "paper"?'),
-        ("fit WORLD --l2 -1", "l2=-1.0 is refused: it must be a finite number above 0."),
+        ("fit WORLD --l2 -1", "--l2 -1.0 is refused: it must be a finite number above 0."),
         ("fit WORLD --l2 much", "Invalid value for '--l2': "),
-        ("fit WORLD --steps 0", "n_steps=0 is refused: it must be a whole number from 1 to"),
-        ("fit WORLD --stop early", "stop='early' is refused: it must be 'best' or 'full'."),
-        ("fit WORLD --prior high", "prior='high' is refused: it must be a finite number or 'base-rate'."),
-        ("fit WORLD --neg-pos-ratio some", "neg_pos_ratio='some' is refused: it must be a finite number"),
+        ("fit WORLD --steps 0", "--steps 0 is refused: it must be a whole number from 1 to"),
+        ("fit WORLD --stop early", "--stop 'early' is refused: it must be 'best' or 'full'."),
+        ("fit WORLD --prior high", "--prior 'high' is refused: it must be a finite number or 'base-rate'."),
+        ("fit WORLD --neg-pos-ratio some", "--neg-pos-ratio 'some' is refused: it must be a finite number"),
         ("fit WORLD --engine dukcdb", 'no engine "dukcdb". Engines are: duckdb, memory, naive,'),
         ("fit WORLD --memory 2XB", "--memory 2XB is refused: it must be a size such as 500MB or 2GB."),
         ("fit WORLD --memory 0", "--memory 0 is refused: it must be a size such as 500MB or 2GB."),
@@ -296,9 +296,10 @@ def test_the_version_is_printed(run):
         ("fly", "No such command 'fly'."),
         ("predict WORLD", "Missing option '--model'."),
         ("predict WORLD --model none.json", "none.json: no such model file."),
-        ("predict WORLD --model WORLD/background.txt", "background.txt:1:1: the model file is damaged"),
+        ("predict WORLD --model WORLD/background.txt", "background.txt:1:1: this is not a Hornbeam model"),
         ("predict WORLD --model MODEL --split dev", 'has no split "dev"; it has: test, train.'),
         ("predict WORLD --model MODEL --out no/p.csv", "no/p.csv: cannot be written"),
+        ("predict TABLES --model MODEL", 'the model is of "cancer", which these tables do not have; name'),
         ("predict OTHER --model MODEL", "they have none of its predicates (friends, smokes), only"),
         ("evaluate UNLABELLED --model MODEL", 'no examples of "cancer". Targets are: happy.'),
         ("evaluate POSITIVE --model MODEL", "there are no negative examples; scores need at least one"),
@@ -320,8 +321,9 @@ def test_a_user_error_is_one_sentence(words, sentence, world, model, tmp_path, r
     flat(tmp_path / "other", "likes(ann,tea).", pos="cancer(ann).", neg="cancer(bob).")
     flat(tmp_path / "unlabelled", "smokes(ann).", pos="happy(ann).", neg="happy(bob).")
     flat(tmp_path / "positive", "smokes(ann). smokes(bob).", pos="cancer(ann).", neg="")
+    write(tmp_path / "tables", {"users.csv": "user_id,age\n1,20\n2,30\n"})
     places = {"WORLD": world, "MODEL": model} | {
-        name.upper(): tmp_path / name for name in ("other", "unlabelled", "positive")
+        name.upper(): tmp_path / name for name in ("other", "unlabelled", "positive", "tables")
     }
     for name, path in places.items():
         words = words.replace(name, str(path))
@@ -525,3 +527,19 @@ def test_the_toy_without_negatives_can_be_counted_but_not_learned(run):
     assert (
         'no negative example of "machine" among 12; learning needs at least one of each label.' in refused.err
     )
+
+
+@pytest.mark.parametrize("words", [(), ("datasets",)], ids=["hornbeam", "datasets"])
+def test_without_a_verb_there_is_help_in_lines(words, run):
+    ran = run(*words)
+    assert (ran.status, ran.err) == (0, "")
+    assert ran.out.startswith("Usage: hornbeam")
+    assert "\nCommands:\n" in ran.out
+
+
+def test_a_model_has_its_own_modes_so_those_of_the_data_are_no_matter(tmp_path, run):
+    facts = "friends(ann,bob). friends(bob,cat). friends(cat,dan). smokes(bob). smokes(cat)."
+    town = flat(tmp_path, facts, pos="cancer(ann). cancer(bob).", neg="cancer(cat). cancer(dan).")
+    fitted = run("fit", town, "--model", tmp_path / "m.json", "--steps", 1)
+    assert "types and modes were inferred" in fitted.err
+    assert run("evaluate", town, "--model", tmp_path / "m.json").err == ""

@@ -185,11 +185,14 @@ def test_an_option_that_a_learner_lacks_is_refused_by_name(learner, world, tmp_p
             "fit WORLD --learner rnd-boost",
             'no learner "rnd-boost". Learners are: agg-lr, ilp-rlr, mln-boost, ',
         ),
-        ("fit WORLD --learner rdn-boost --max-depth 0", "max_depth=0 is refused: it must be a whole number"),
-        ("fit WORLD --learner mln-boost --clauses-per-step 0", "clauses_per_step=0 is refused"),
+        (
+            "fit WORLD --learner rdn-boost --max-depth 0",
+            "--max-depth 0 is refused: it must be a whole number",
+        ),
+        ("fit WORLD --learner mln-boost --clauses-per-step 0", "--clauses-per-step 0 is refused"),
         (
             "fit WORLD --learner agg-lr --feature raw",
-            "feature='raw' is refused: it must be 'count' or 'log'.",
+            "--feature 'raw' is refused: it must be 'count' or 'log'.",
         ),
         ("fit WORLD --learner ilp-rlr --max-bodies many", "Invalid value for '--max-bodies'"),
         ("show rlr --svg", "--svg is refused: a model of learner rlr has no such form."),

@@ -97,7 +97,7 @@ def clause(**changes):
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("", "m.json:1:1: the model file is damaged: not JSON (Expecting value)."),
+        ("", "m.json:1:1: this is not a Hornbeam model: not JSON (Expecting value)."),
         (model_text(MODEL)[:-40], "the model file is damaged: not JSON"),
         ("[" * 100_000, "the model file is damaged: not usable JSON."),
         ("[1]", "m.json: this is not a Hornbeam model: not a JSON object."),

@@ -28,7 +28,6 @@ USER_ERROR, INTERRUPTED, BROKEN_PIPE = 2, 130, 1
 app = typer.Typer(
     name="hornbeam",
     add_completion=False,
-    no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
@@ -77,6 +76,8 @@ def main(arguments: list[str] | None = None) -> None:
     given = list(sys.argv[1:] if arguments is None else arguments)
     debug = "--debug" in given
     words = [word for word in given if word != "--debug"]
+    if not words or words in [[group.name] for group in app.registered_groups]:
+        words.append("--help")
     try:
         status = _of_verb(words)(words, prog_name="hornbeam", standalone_mode=False)
         sys.stdout.flush()

@@ -11,7 +11,6 @@ from hornbeam.cli.output import json_text, write_result
 from hornbeam.cli.talk import download_progress, remark
 
 datasets = typer.Typer(
-    no_args_is_help=True,
     rich_markup_mode=None,
     help="""List the named public data sets, or get one.
 

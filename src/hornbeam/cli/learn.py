@@ -298,7 +298,15 @@ def _options(learner: str, preset: str | None, explicit: dict[str, object], chec
             f"{other[0]} is refused: learner {learner} has no such option; "
             f"it has {', '.join(sorted(map(_flag, known)))}."
         )
-    return options_for(learner, preset, **explicit)
+    try:
+        return options_for(learner, preset, **explicit)
+    except OptionError as error:
+        name, equals, rest = str(error).partition("=")
+        if equals and name in explicit:
+            # As it is typed: what is None elsewhere is "all" here.
+            rest = rest.replace("None", "'all'")
+            raise OptionError(f"{_flag(name)} {rest}") from None
+        raise
 
 
 def _flag(name: str) -> str:

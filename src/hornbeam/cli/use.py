@@ -217,15 +217,25 @@ def _opened(
 ) -> tuple[Engine, Database]:
     """An engine on the data as the model sees them, and the data as they are."""
     from hornbeam.engines.registry import open_engine
+    from hornbeam.errors import SchemaError
     from hornbeam.load import load
+    from hornbeam.load.folder import MODES_INFERRED
     from hornbeam.predict import data_for
 
     budget = read_size(memory)
     origin = learned.settings if "tables" in learned.settings else None
     # Tables know the target as it was named; facts know it as the model does.
     target = None if origin else learned.target
-    database = (loaded or load)(data, split, default_split="test", target=target, origin=origin, **tables)
-    say(database.notices)
+    try:
+        database = (loaded or load)(data, split, default_split="test", target=target, origin=origin, **tables)
+    except SchemaError as error:
+        if not str(error).startswith(f'no target "{target}"'):
+            raise
+        raise SchemaError(
+            f'the model is of "{target}", which these tables do not have; name the data that it is for.'
+        ) from None
+    # The model has its own types and modes.
+    say(notice for notice in database.notices if notice != MODES_INFERRED)
     seen, notices = data_for(learned, database)
     say(notices)
     return open_engine(engine, seen, budget, **(where or {})), database

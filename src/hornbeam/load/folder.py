@@ -22,6 +22,10 @@ from hornbeam.load.statements import Import
 from hornbeam.modes import Mode, schema_of
 
 Columns = tuple[Coded, ...]
+MODES_INFERRED = Notice(
+    "the data state no modes, so types and modes were inferred from shared constants; "
+    "hornbeam modes prints them."
+)
 
 
 def load_folder(
@@ -142,11 +146,7 @@ def _inferred_modes(facts: Mapping[str, Columns], atoms: _Atoms) -> tuple[tuple[
         {predicate: _names(columns) for predicate, columns in facts.items()},
         {target: _names(columns) for target, (columns, _) in atoms.examples.items()},
     )
-    said = Notice(
-        "the data state no modes, so types and modes were inferred from shared constants; "
-        "hornbeam modes prints them."
-    )
-    return inferred.modes, [said, *inferred.notices]
+    return inferred.modes, [MODES_INFERRED, *inferred.notices]
 
 
 def _stated_modes(

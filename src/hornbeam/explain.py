@@ -24,7 +24,7 @@ from hornbeam.clauses import (
 from hornbeam.database import Codes, Database
 from hornbeam.engines.contract import Engine
 from hornbeam.engines.parts import count_all
-from hornbeam.errors import ModelError
+from hornbeam.errors import ModelError, plural
 from hornbeam.groundings import groundings
 from hornbeam.markup import bar_picture, element, notebook_table, signed_text
 from hornbeam.model import Model, WeightedClause, sigmoid
@@ -138,7 +138,7 @@ class Explanation:
         ]
         silent = sum(not reason.contribution for reason in self.reasons)
         if silent:
-            lines.append(f"  +0 from {silent} other clause{'s' if silent > 1 else ''}")
+            lines.append(f"  +0 from {plural(silent, 'other clause')}")
         lines.append(f"  {self.prior:+.4g} from the prior")
         return "\n".join(lines)
 

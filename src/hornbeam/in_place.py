@@ -50,6 +50,11 @@ def load_for(
     (without one they are temporary tables); ``master`` is that of Spark. Closing the database removes
     what was made and closes its connection; the end of the program does so, too.
     """
+    if isinstance(source, str) and source.startswith(CATALOGUE) and engine != "spark":
+        raise OptionError(
+            f'"{source}" is a schema of Spark, which Spark alone can read; name the engine spark '
+            "(--engine spark)."
+        )
     if not stays_in_place(engine, source, options.get("schema") is not None):
         return load(source, split, default_split, **options)
     if split is not None:

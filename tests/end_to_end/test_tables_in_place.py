@@ -289,3 +289,12 @@ def test_explaining_loads_the_tables(folder: Path, run: Run, tmp_path: Path) -> 
     run("fit", data, "--target", "users.premium", "--engine", "duckdb", *SHORT, "--model", model)
     status, out, _ = run("explain", data, "--model", model, "--example", "premium(3)", "--engine", "duckdb")
     assert status == 0 and "premium(3)" in out
+
+
+def test_a_schema_of_spark_is_read_by_spark_alone(run: Run) -> None:
+    status, _, said = run("fit", "catalog:shop", "--target", "users.vip")
+    assert status == 2
+    assert said == (
+        'hornbeam: "catalog:shop" is a schema of Spark, which Spark alone can read; name the engine spark '
+        "(--engine spark).\n"
+    )

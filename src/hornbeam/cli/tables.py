@@ -59,6 +59,7 @@ def print_explanation(explanation: Explanation) -> None:
     from rich.text import Text
 
     from hornbeam.clauses import Atom
+    from hornbeam.errors import plural
     from hornbeam.sentences import atom_text
 
     table = _table(["adds"], ["", "because"])
@@ -68,7 +69,8 @@ def print_explanation(explanation: Explanation) -> None:
     for added, because in [*telling, (explanation.prior, "the prior")]:
         table.add_row(_signed(added), _bar(added / most), Text(printable(because)))
     if len(telling) < len(told):
-        table.add_row(Text("0", style=_QUIET), "", Text(f"{len(told) - len(telling)} others", style=_QUIET))
+        others = plural(len(told) - len(telling), "other clause")
+        table.add_row(Text("0", style=_QUIET), "", Text(others, style=_QUIET))
     head = Text(printable(atom_text(Atom(explanation.target, explanation.key))), style="bold")
     odds = f": probability {explanation.probability:.4f}, log-odds {explanation.log_odds:+.4g}"
     _print(Text.assemble(head, odds), table)

@@ -321,6 +321,6 @@ def _said(found: Sequence[Plan], inspected: bool) -> list[Notice]:
             lacking = plan.table.columns[name].n_missing
             if lacking:
                 notices.append(
-                    Notice(f'table "{plan.name}": {plural(lacking, "row")} without "{name}" give no fact.')
+                    Notice(f'table "{plan.name}": no fact from {plural(lacking, "row")} without "{name}".')
                 )
     return notices

@@ -20,20 +20,34 @@ def pieces_markup(pieces: Iterable[str | int]) -> list[Markup]:
 def table(
     header: Sequence[str], rows: Iterable[Sequence[Child]], caption: str = "", class_: str = ""
 ) -> Markup:
-    """A table whose first column names the rows."""
+    """A table whose first column names the rows; columns of numbers are flush right."""
+    body = list(rows)
+    kinds = [
+        "number" if body and all(map(_is_number, column)) else None for column in zip(*body, strict=True)
+    ]
+    kinds += [None] * (len(header) - len(kinds))
+
+    def line(cells: Sequence[Child]) -> Markup:
+        first, *others = [(cell, kind) for cell, kind in zip(cells, kinds, strict=True)]
+        return element(
+            "tr",
+            element("th", first[0], scope="row", class_=first[1]),
+            [element("td", cell, class_=kind) for cell, kind in others],
+        )
+
+    named = [element("th", name, scope="col", class_=kind) for name, kind in zip(header, kinds, strict=True)]
     return element(
         "table",
         element("caption", caption) if caption else None,
-        element("thead", element("tr", [element("th", name, scope="col") for name in header])),
-        element(
-            "tbody",
-            [
-                element("tr", element("th", row[0], scope="row"), [element("td", cell) for cell in row[1:]])
-                for row in rows
-            ],
-        ),
+        element("thead", element("tr", named)),
+        element("tbody", [line(row) for row in body]),
         class_=class_ or None,
     )
+
+
+def _is_number(cell: Child) -> bool:
+    """Whether a cell holds a number, as text: digits first, or a sign and digits."""
+    return isinstance(cell, str) and cell.lstrip("+-−")[:1].isdigit()
 
 
 def pairs(rows: Iterable[tuple[str, Child]]) -> Markup:

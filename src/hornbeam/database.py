@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from hornbeam.clauses import Value, format_value
 from hornbeam.coding import Coded, Coder, NameRows, example_columns, merged_examples
-from hornbeam.errors import DataError, SchemaError, did_you_mean
+from hornbeam.errors import DataError, SchemaError, did_you_mean, plural
 from hornbeam.modes import Kind, Mode
 from hornbeam.numeric import Floats, moments_of, numbers_of, quantiles, read_times, times_of
 from hornbeam.refine import Constants, Thresholds
@@ -60,8 +60,8 @@ class Database:
         facts = sum(map(len, self.relations.values()))
         targets = ", ".join(f"{name} ({len(e)})" for name, e in self.example_sets.items()) or "none"
         return (
-            f"Database({facts:,} facts, {len(self.relations)} predicates, "
-            f"{len(self.populations)} types, examples: {targets})"
+            f"Database({plural(facts, 'fact')}, {plural(len(self.relations), 'predicate')}, "
+            f"{plural(len(self.populations), 'type')}, examples: {targets})"
         )
 
     def __deepcopy__(self, memo: dict[int, object]) -> Database:

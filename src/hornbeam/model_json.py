@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, Protocol
 from hornbeam.clauses import Comparison
 from hornbeam.database import Codes
 from hornbeam.engines.contract import Engine
-from hornbeam.errors import InputError, ModelError, Place
+from hornbeam.errors import InputError, ModelError, OptionError, Place
 from hornbeam.files import write_file
 from hornbeam.json_fields import Fields
 from hornbeam.model import Floats, Model, WeightedClause
@@ -147,6 +147,9 @@ def parse_model(text: str, source: str = "model") -> LearnedModel:
 
 def save_model(model: LearnedModel, path: str | Path) -> None:
     """Write the model to a file, whole or not at all."""
+    if hasattr(model, "fit"):
+        kind = type(model).__name__
+        raise OptionError(f"save_model takes a model, not a {kind}: give it the model_ of a fitted one.")
     write_file(path, model_text(model))
 
 

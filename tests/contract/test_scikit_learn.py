@@ -16,7 +16,7 @@ from hornbeam.database import build
 from hornbeam.errors import DataError, HornbeamWarning, OptionError
 from hornbeam.estimators import RLRClassifier
 from hornbeam.generate import smokers, university
-from hornbeam.model_json import model_text
+from hornbeam.model_json import load_model, model_text, save_model
 from hornbeam.schema import Schema
 from hornbeam.syntax import parse_mode
 
@@ -276,6 +276,15 @@ def test_predicting_before_learning_or_with_other_columns_is_refused():
     fitted = classifier().fit(X, y)
     with pytest.raises(DataError, match=r'X has 2 features, .* expecting 1 features as input: .* "cancer"'):
         fitted.predict_proba(np.repeat(X, 2, axis=1))
+
+
+def test_a_classifier_is_no_model(tmp_path):
+    with pytest.raises(OptionError, match="takes a model, not a RLRClassifier: give it the model_"):
+        save_model(classifier(), tmp_path / "m.json")
+    fitted = classifier().fit(X, y)
+    save_model(fitted.model_, tmp_path / "m.json")
+    assert load_model(tmp_path / "m.json") == fitted.model_
+    assert len(repr(fitted.report(X, y))) < 100
 
 
 def test_two_argument_targets_learn_the_planted_clause():

@@ -150,7 +150,7 @@ def test_facts_that_do_not_fit_the_schema_are_refused() -> None:
 
 def test_a_database_says_what_it_holds_and_cannot_be_changed() -> None:
     database = build(SCHEMA, (), {"smokes": [["ann"]]}, examples={"cancer": ([["ann"]], [1])})
-    assert repr(database) == "Database(1 facts, 1 predicates, 2 types, examples: cancer (1))"
+    assert repr(database) == "Database(1 fact, 1 predicate, 2 types, examples: cancer (1))"
     with pytest.raises(TypeError):
         database.relations["smokes"] = database.relation("friends")
     with pytest.raises(AttributeError):

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import hornbeam as hb
-from hornbeam.errors import DataError, HornbeamError
+from hornbeam.errors import DataError, HornbeamError, OptionError
 from hornbeam.load.frames import read_frame
 from hornbeam.load.tables import Domain
 
@@ -83,6 +83,14 @@ def test_frames_that_cannot_be_used_are_refused(tables, message):
     with pytest.raises(HornbeamError) as caught:
         hb.load(tables)
     assert str(caught.value).startswith(message)
+
+
+@pytest.mark.parametrize(
+    "source", [pd.DataFrame({"a": [1]}), [1, 2], 3, None], ids=["frame", "list", "int", "none"]
+)
+def test_what_is_neither_a_place_nor_tables_by_name_is_refused(source):
+    with pytest.raises(OptionError, match=r'load does not take a \w+: .* such as \{"users": frame\}'):
+        hb.load(source)
 
 
 def test_an_option_of_tables_is_refused_for_facts(tmp_path):

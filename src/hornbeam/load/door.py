@@ -42,6 +42,11 @@ def load(
     Whatever was accepted but may surprise is in the ``notices`` of the database. What cannot be used is
     an ``InputError``.
     """
+    if not isinstance(source, str | os.PathLike | Mapping):
+        raise OptionError(
+            f"load does not take a {type(source).__name__}: name a folder, a file or a connection string, or "
+            'give tables by their names, such as {"users": frame}.'
+        )
     facts = isinstance(source, str | os.PathLike) and holds_facts(Path(source), schema is not None)
     if not facts:
         # Late: facts need none of it.

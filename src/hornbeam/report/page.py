@@ -31,7 +31,7 @@ from hornbeam.report.summary import About
 from hornbeam.version import __version__
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Report:
     """A page that explains a model, as HTML."""
 
@@ -40,6 +40,9 @@ class Report:
     def save(self, path: str | Path) -> None:
         """Write the page."""
         write_file(path, self.html)
+
+    def __repr__(self) -> str:
+        return f"Report({len(self.html):,} characters of HTML; save(path) writes them)"
 
     def _repr_html_(self) -> str:
         return element("iframe", srcdoc=self.html, width="100%", height=800, title="Hornbeam report")

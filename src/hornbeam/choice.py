@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from hornbeam.clauses import Clause
 from hornbeam.engines.contract import LOG_UNIT, Column
+from hornbeam.engines.kept import EXACT_FLOAT
 from hornbeam.engines.vectors import Kept, narrowest
 from hornbeam.model import WeightedClause
 from hornbeam.per_constant import Family
@@ -42,6 +43,18 @@ class Choice(NamedTuple):
     each: int | None = None
 
 
+class Read(NamedTuple):
+    """What the readings of a clause's counts have in common at every step."""
+
+    logarithms: Integers | None
+    """ln(1 + count) in whole units, where that is offered"""
+    bounds: tuple[int, ...]
+    bins: npt.NDArray[np.int8]
+    """how many of the bounds each count reaches"""
+    examples: list[int]
+    """how many counts reach just so many"""
+
+
 class Columns:
     """True counts of clauses that come up again and again, under a budget of bytes."""
 
@@ -53,7 +66,7 @@ class Columns:
     ) -> None:
         self._count = count
         self._kept = Kept(budget)
-        self._readings: dict[Clause, tuple[str, ...]] = {}
+        self._read = Kept(budget)
         self.families = {(family.clause, family.variable): family for family in families}
 
     def take(self, clauses: Iterable[Clause]) -> None:
@@ -72,11 +85,19 @@ class Columns:
         found: Column = column
         return found
 
-    def readings(self, clause: Clause) -> tuple[str, ...]:
+    def readings(self, clause: Clause) -> Read:
         """The readings offered of a clause's counts."""
-        if clause not in self._readings:
-            self._readings[clause] = offered(self[clause])
-        return self._readings[clause]
+        found: Read | None = self._read.get(clause)
+        if found is None:
+            counts = self[clause]
+            names = offered(counts)
+            bounds = tuple(bound for bound in map(bound_of, names) if bound is not None)
+            bins = np.searchsorted(np.array(bounds, dtype=np.int64), counts, side="right").astype(np.int8)
+            logarithms = in_units(counts, LOG) if LOG in names else None
+            examples = np.bincount(bins, minlength=len(bounds) + 1).tolist()
+            found = Read(logarithms, bounds, bins, examples)
+            self._read.put(clause, found, bins.nbytes + (0 if logarithms is None else logarithms.nbytes))
+        return found
 
     def feature(self, weighted: WeightedClause) -> Floats:
         """What a weighted clause weighs, for each example."""
@@ -91,19 +112,24 @@ class Columns:
 
 
 class _Gradients:
-    """Gradients in two halves of 16 bits: sums of each by bins are exact in floats."""
+    """Gradients whole, and in two halves of 16 bits: sums of which are exact in floats."""
 
     def __init__(self, slopes: Integers) -> None:
         self.high, self.low = slopes >> 16, slopes & 0xFFFF
+        few = len(slopes) << GRADIENT_BITS < EXACT_FLOAT
+        self._parts = ((1, slopes.astype(np.float64)),) if few else ((1 << 16, self.high), (1, self.low))
 
     def dot(self, values: Integers) -> int:
         """The exact sum of products with values below 2**17 in size."""
         return (int((values * self.high).sum()) << 16) + int((values * self.low).sum())
 
-    def by_bin(self, bins: npt.NDArray[np.intp], number: int) -> list[int]:
+    def by_bin(self, bins: npt.NDArray[np.int8], number: int) -> list[int]:
         """The exact sum in each bin."""
-        high, low = (np.bincount(bins, half, number).tolist() for half in (self.high, self.low))
-        return [(int(a) << 16) + int(b) for a, b in zip(high, low, strict=True)]
+        found = [0] * number
+        for scale, part in self._parts:
+            for place, total in enumerate(np.bincount(bins, part, number).tolist()):
+                found[place] += scale * int(total)
+        return found
 
 
 def best_reading(
@@ -148,11 +174,10 @@ def _measured(
     """Each reading of some clauses, and every clause with a weight for each constant: sums, and range."""
     columns.take(clauses)
     for clause in clauses:
-        names = columns.readings(clause)
-        if LOG in names:
-            yield (clause, LOG, None), *_of_values(in_units(columns[clause], LOG), gradients)
-        bounds = [bound for bound in map(bound_of, names) if bound is not None]
-        for bound, sums in zip(bounds, _of_bounds(columns[clause], bounds, gradients), strict=True):
+        found = columns.readings(clause)
+        if found.logarithms is not None:
+            yield (clause, LOG, None), *_of_values(found.logarithms, gradients)
+        for bound, sums in zip(found.bounds, _of_bounds(found, gradients), strict=True):
             yield (clause, at_least(bound), None), sums, 1.0
     for (clause, variable), family in columns.families.items():
         values = family.in_units()
@@ -165,11 +190,10 @@ def _of_values(values: Integers, gradients: _Gradients) -> tuple[ClauseSums, flo
     return ClauseSums(1, int(values.sum()), int((values * values).sum()), gradients.dot(values)), extent
 
 
-def _of_bounds(column: Column, bounds: Sequence[int], gradients: _Gradients) -> list[ClauseSums]:
+def _of_bounds(read: Read, gradients: _Gradients) -> list[ClauseSums]:
     """The sums of all bounds in one pass: each count falls between two of them."""
-    number = len(bounds)
-    bins = np.searchsorted(np.array(bounds, dtype=np.int64), column, side="right")
-    examples, slopes = np.bincount(bins, minlength=number + 1).tolist(), gradients.by_bin(bins, number + 1)
+    number, examples = len(read.bounds), read.examples
+    slopes = gradients.by_bin(read.bins, number + 1)
     found: list[ClauseSums] = []
     reached = slope = 0
     for place in range(number, 0, -1):

@@ -81,6 +81,11 @@ def whole_gradients(values: Floats) -> Integers:
     return units.astype(np.int64)
 
 
+def losses(labels: Labels, scores: Floats) -> Floats:
+    """``-log P(label)`` of each example, without overflow."""
+    return np.logaddexp(0.0, np.where(labels == 1, -scores, scores))
+
+
 def log_loss(labels: Labels, scores: Floats) -> float:
-    """The mean of ``-log P(label)``, without overflow."""
-    return float(np.mean(np.logaddexp(0.0, np.where(labels == 1, -scores, scores))))
+    """The mean of ``-log P(label)``."""
+    return float(np.mean(losses(labels, scores)))

@@ -192,6 +192,8 @@ class FitOptions(Options):
     """whether literals that only lead on to a new value are extended, whatever they gain themselves"""
     per_constant: bool = option(False, YesNo())
     """whether a clause may have a weight for each constant of a variable (with feature best and refit)"""
+    validate: bool = option(False, YesNo())
+    """whether examples held out choose l2, fewer steps and one literal less, where that helps (with refit)"""
 
 
 PRESETS: Mapping[str, FitOptions] = MappingProxyType(
@@ -208,6 +210,7 @@ PRESETS: Mapping[str, FitOptions] = MappingProxyType(
             length_penalty=0.2,
             look_ahead=False,
             per_constant=True,
+            validate=True,
         ),
         "paper": FitOptions(
             n_steps=10,
@@ -224,6 +227,7 @@ PRESETS: Mapping[str, FitOptions] = MappingProxyType(
             length_penalty=0.0,
             look_ahead=False,
             per_constant=False,
+            validate=False,
         ),
     }
 )

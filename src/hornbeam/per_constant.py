@@ -13,7 +13,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
-from zlib import crc32
 
 import numpy as np
 import numpy.typing as npt
@@ -24,7 +23,7 @@ from hornbeam.engines.contract import LOG_UNIT, Counts, Engine
 from hornbeam.engines.sparse import Matrix, by_row
 from hornbeam.logistic import logistic_weights
 from hornbeam.refine import Language, additions
-from hornbeam.sampling import key_names
+from hornbeam.sampling import part_numbers
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -162,15 +161,9 @@ Part = tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]
 
 
 def _parts(database: Database, target: str, keys: Codes, seed: int) -> list[Part]:
-    """Examples in parts by what they are about: no constant of the one is in the others' keys.
-
-    A constant's part hangs on its name alone, so that it is the same wherever the data are.
-    """
+    """Examples in parts by what they are about: no constant of the one is in the others' keys."""
     number = FOLDS if database.schema.arity(target) == 1 else FOLDS_OF_PAIRS
-    columns = []
-    for names, places in key_names(database, target, keys):
-        parts = np.array([crc32(f"{seed} {name}".encode()) % number for name in names])
-        columns.append(parts[places])
+    columns = part_numbers(database, target, keys, number, str(seed))
     return [
         (
             np.all([mine != one for mine, one in zip(columns, chosen, strict=True)], axis=0),

@@ -221,8 +221,11 @@ class Slope(NamedTuple):
         return found
 
     def gain(self, sums: ClauseSums) -> float:
-        """The gain of one clause, from exact numbers."""
-        return float(self.exact_gain(sums))
+        """The gain of one clause, from exact numbers by one rounding each."""
+        n, total = self.response.examples, self.response.gradient
+        top = n * sums.true_gradient - sums.true * total
+        spread = n * sums.true_squared - sums.true * sums.true
+        return total * total / n + float(top) ** 2 / (n * (spread + n * self.l2 * self.unit**2))
 
     def exact_gain(self, sums: ClauseSums) -> Fraction:
         n, total = self.response.examples, self.response.gradient

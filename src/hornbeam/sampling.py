@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from hashlib import blake2b
+from zlib import crc32
 
 import numpy as np
 import numpy.typing as npt
@@ -110,6 +111,20 @@ def key_names(
         codes, places = np.unique(keys[:, column], return_inverse=True)
         names = database.population(type_name).names
         yield [None if code == UNKNOWN else names[code] for code in codes.tolist()], places.ravel()
+
+
+def part_numbers(
+    database: Database, target: str, keys: Codes, number: int, salt: str
+) -> list[npt.NDArray[np.int64]]:
+    """For each argument of the target the part, of so many, that its constant is in.
+
+    A constant's part hangs on its name alone, so that it is the same wherever the data are.
+    """
+    columns = []
+    for names, places in key_names(database, target, keys):
+        parts = np.array([crc32(f"{salt} {name}".encode()) % number for name in names])
+        columns.append(parts[places])
+    return columns
 
 
 def _hashes(

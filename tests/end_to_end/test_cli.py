@@ -481,11 +481,11 @@ def test_ctrl_c_keeps_the_steps_done_and_says_so(world, tmp_path):
 def test_ctrl_c_before_the_first_step_writes_nothing(tmp_path):
     started = tmp_path / "started"
     script = (
-        "import pathlib, sys, hornbeam.boost, hornbeam.cli\n"
+        "import pathlib, sys, hornbeam.steps, hornbeam.cli\n"
         "def search(*_):\n"
         f"    pathlib.Path({str(started)!r}).touch()\n"
         "    while True: pass\n"
-        "hornbeam.boost.search = search\n"
+        "hornbeam.steps.search = search\n"
         "hornbeam.cli.main(sys.argv[1:])"
     )
     folder = boostsrl(tmp_path / "d", "train")

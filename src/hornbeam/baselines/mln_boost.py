@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from hornbeam.boost import Way, boosted
+from hornbeam.boost import boosted
 from hornbeam.database import Codes
 from hornbeam.engines.contract import Engine, Sums
 from hornbeam.history import Record
@@ -44,6 +44,7 @@ from hornbeam.options import (
     option,
 )
 from hornbeam.ridge import GRADIENT_BITS, ClauseSums, Response, round_weight
+from hornbeam.steps import Way
 
 LEARNER = "mln-boost"
 

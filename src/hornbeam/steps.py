@@ -1,0 +1,251 @@
+"""One step of boosting: the state before it, the clause that is added, and the state after.
+
+``init`` gives the state before the first step, ``step`` the state after one and what happened in it. A
+step may learn from some of the examples only, and score the others along: that is how ``validation``
+finds out what helps.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from hornbeam.choice import Choice, Columns, best_reading
+from hornbeam.clauses import Clause
+from hornbeam.engines.contract import Session, Skipped
+from hornbeam.history import ALL_STEPS, NO_GAIN, Step
+from hornbeam.learning import Labels, gradients, log_loss, whole_gradients
+from hornbeam.loop import Pause
+from hornbeam.model import Floats, WeightedClause, sigmoid
+from hornbeam.readings import COUNT, LOG, in_units
+from hornbeam.refit import Refitted, refitted
+from hornbeam.ridge import Integers, Response, response
+from hornbeam.search import Fitting, Found, Refine, Scored, SearchOptions, length_of, search
+
+Mask = npt.NDArray[np.bool_]
+
+
+class BoostOptions(SearchOptions, Protocol):
+    """The options that boosting of clauses heeds, whatever the way to fit them."""
+
+    @property
+    def n_steps(self) -> int: ...
+    @property
+    def prior(self) -> float | str: ...
+    @property
+    def neg_pos_ratio(self) -> float | None: ...
+    @property
+    def seed(self) -> int: ...
+    @property
+    def negation(self) -> bool: ...
+    @property
+    def n_thresholds(self) -> int: ...
+    def settings(self) -> dict[str, object]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """A way to boost clauses: the learner's name, the fit of a clause, and what else it does.
+
+    ``refit`` is the ridge penalty under which all weights are fitted anew after each step, if so;
+    ``readings`` whether it is then chosen for each clause which reading of its counts is weighted, under
+    a penalty of ``caution``.
+    """
+
+    learner: str
+    fitting: Callable[[Response], Fitting]
+    clauses_per_step: int = 1
+    feature: str = COUNT
+    refit: float | None = None
+    length_penalty: float = 0.0
+    readings: bool = False
+    caution: float = 0.0
+    look_ahead: bool = False
+    per_constant: bool = False
+    validate: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """What stays the same in all steps."""
+
+    session: Session
+    refine: Refine
+    empty: Clause
+    labels: Labels
+    prior: float
+    options: BoostOptions
+    way: Way
+    columns: Columns
+    total: Callable[[Clause], int]
+    offset: float = 0.0
+    """log-odds to add for the negatives that sampling left out, once all weights are fitted jointly"""
+    inside: Mask | None = None
+    """the examples to learn from, where it is not all of them; the others are scored along"""
+
+    def slopes(self, scores: Floats) -> Integers:
+        """The gradients; 0 for examples that are not learned from."""
+        found = gradients(self.labels, scores)
+        return found if self.inside is None else np.where(self.inside, found, 0)
+
+
+class State(NamedTuple):
+    """A model in the making: the log-odds of each example, the steps so far, and whether that is all."""
+
+    scores: Floats
+    steps: tuple[Step, ...] = ()
+    skipped: tuple[Skipped, ...] = ()
+    ended: str | None = None
+    features: tuple[Floats, ...] = ()
+    """what of each clause is weighted, where all weights are fitted jointly"""
+    joint: Refitted | None = None
+
+
+def init(problem: Problem) -> State:
+    """The state before the first step: every example has the prior's log-odds."""
+    return State(np.full(len(problem.labels), problem.prior, dtype=np.float64))
+
+
+def step(problem: Problem, state: State, pause: Pause) -> tuple[State, tuple[Step, ...]]:
+    """Add the clauses that fit the gradients best; without a gain the state is the last one.
+
+    Each further clause of the step fits what those before it leave of the gradients.
+    """
+    number = state.steps[-1].number + 1 if state.steps else 1
+    rest = problem.slopes(state.scores)
+    done: list[Step] = []
+    while len(done) < problem.way.clauses_per_step:
+        if done:
+            rest = rest - whole_gradients(contribution_of(problem, done[-1].weighted))
+        state, info = _add_clause(problem, state, rest, number, pause)
+        if info is None:
+            break
+        done.append(info)
+    ended = NO_GAIN if not done else ALL_STEPS if number >= problem.options.n_steps else None
+    return state._replace(ended=ended), tuple(done)
+
+
+def _add_clause(
+    problem: Problem, state: State, slopes: Integers, number: int, pause: Pause
+) -> tuple[State, Step | None]:
+    started = time.perf_counter()
+    fitting = problem.way.fitting(whole := response(slopes))
+    problem.session.set_gradients(slopes)
+    found = search(
+        problem.session,
+        problem.refine,
+        problem.empty,
+        fitting,
+        problem.options,
+        pause,
+        problem.way.length_penalty,
+        () if problem.way.refit is None else _logged(state),
+        _links_from(problem),
+    )
+    state = state._replace(skipped=tuple(dict.fromkeys((*state.skipped, *found.skipped))))
+    best = _chosen(problem, state, slopes, found)
+    if best is None:
+        return state, None
+    # Both are the nearest floats to exact numbers: what the rounding of gradients alone could
+    # explain is no gain.
+    before, after = whole.error(), whole.error(fitting.exact_gain(best.sums))
+    if after >= before:
+        return state, None
+    weighted = WeightedClause(
+        best.clause, fitting.weights(best.sums), best.sums.total, best.feature, best.each
+    )
+    if problem.way.refit is None:
+        scores = state.scores + contribution_of(problem, weighted)
+    else:
+        state = jointly(problem, state, weighted)
+        assert state.joint is not None
+        weighted = replace(weighted, weights=(0.0, state.joint.weights[-1], 0.0))
+        scores = state.scores
+    info = Step(
+        number=number,
+        weighted=weighted,
+        error_before=before,
+        error_after=after,
+        log_loss=log_loss(problem.labels, scores),
+        counted=found.counted,
+        reused=found.reused,
+        skipped=len(found.skipped),
+        seconds=time.perf_counter() - started,
+    )
+    return state._replace(scores=scores, steps=(*state.steps, info)), info
+
+
+def _logged(state: State) -> set[Clause]:
+    """The clauses that a search by logarithms cannot gain by any more."""
+    return {
+        each.weighted.clause
+        for each in state.steps
+        if each.weighted.feature in (COUNT, LOG) and each.weighted.each is None
+    }
+
+
+def _links_from(problem: Problem) -> int | None:
+    """The sum of true of a clause without a body, which holds once for each example."""
+    if not problem.way.look_ahead:
+        return None
+    once = np.ones(1, dtype=np.int64)
+    return len(problem.labels) * int(in_units(once, LOG)[0] if problem.way.feature == LOG else 1)
+
+
+def _chosen(problem: Problem, state: State, slopes: Integers, found: Found) -> Choice | None:
+    """What a search found best, in the reading that gains most where that is to be chosen."""
+    if not problem.way.readings:
+        best = found.best
+        return None if best is None else Choice(best.clause, problem.way.feature, best.sums)
+    leaders = _first_of_each_length(found.leaders, problem.options.beam_width)
+    earlier = [each.weighted for each in state.steps]
+    totals = {each.clause: each.sums.total for each in leaders}
+    totals |= {each.clause: each.total for each in earlier if each.each is None}
+    chances = sigmoid(state.scores)
+    spread = chances * (1.0 - chances)
+    choice = best_reading(
+        list(totals),
+        problem.columns,
+        {(each.clause, each.feature, each.each) for each in earlier},
+        slopes,
+        spread if problem.inside is None else spread * problem.inside,
+        problem.way.caution,
+        problem.way.length_penalty,
+    )
+    if choice is None:
+        return None
+    total = problem.total(choice.clause) if choice.each is not None else totals[choice.clause]
+    return choice._replace(sums=choice.sums._replace(total=total))
+
+
+def _first_of_each_length(leaders: list[Scored], width: int) -> list[Scored]:
+    """Those that gain most of each length: long clauses gain a little more than short ones by chance."""
+    by_length: dict[int, list[Scored]] = {}
+    for each in sorted(leaders, key=lambda each: (-each.gain, str(each.clause))):
+        by_length.setdefault(length_of(each.clause), []).append(each)
+    return [each for alike in by_length.values() for each in alike[:width]]
+
+
+def jointly(problem: Problem, state: State, added: WeightedClause) -> State:
+    """The state with one more clause, all weights fitted anew."""
+    assert problem.way.refit is not None
+    features = (*state.features, problem.columns.feature(added))
+    rows = np.stack(features)
+    joint = joint_weights(problem, rows, problem.way.refit, state.joint)
+    return state._replace(features=features, joint=joint, scores=joint.scores(rows))
+
+
+def joint_weights(problem: Problem, rows: Floats, l2: float, start: Refitted | None = None) -> Refitted:
+    """The weights of features, which are rows, from the examples to learn from."""
+    if problem.inside is None:
+        return refitted(rows, problem.labels, l2, start)
+    return refitted(rows[:, problem.inside], problem.labels[problem.inside], l2, start)
+
+
+def contribution_of(problem: Problem, weighted: WeightedClause) -> Floats:
+    return weighted.contribution(problem.columns[weighted.clause], weighted.total)

@@ -1,0 +1,136 @@
+"""What examples held out say of the options: the penalty of the final weights, length of bodies, steps.
+
+The examples are held out in turn, in parts that share no constant with those learned from. Each part has
+one path of steps for bodies of the greatest length and one for bodies a literal shorter, a third as long as
+the fit itself; all paths share the counts of the whole. After some steps of a path the weights are fitted
+under every penalty, and the loss of the examples held out is taken. Bodies may be long where long ones
+predict better. The penalty and the steps stay as given unless others are better by more than chance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from hornbeam.database import Codes, Database
+from hornbeam.learning import Labels, losses
+from hornbeam.loop import Pause
+from hornbeam.model import Floats
+from hornbeam.options import FitOptions
+from hornbeam.sampling import part_numbers
+from hornbeam.steps import BoostOptions, Mask, Problem, init, joint_weights, step
+
+PARTS = 3
+LEAST_HELD_OUT = 20
+"""Examples of each label that must be held out, together: fewer choose by chance."""
+ERRORS = 2.0
+"""Standard errors by which another penalty, or fewer steps, must be better."""
+PENALTIES = (0.1, 0.3, 1.0, 3.0, 10.0)
+"""What is tried, times the penalty given."""
+
+
+class Chosen(NamedTuple):
+    """The options that a fit takes in the end."""
+
+    max_literals: int
+    l2: float
+    n_steps: int
+
+    def of(self, options: BoostOptions) -> BoostOptions:
+        """The options with these bounds for the search."""
+        assert isinstance(options, FitOptions)
+        return replace(options, max_literals=self.max_literals, n_steps=self.n_steps)
+
+    def settings(self) -> dict[str, object]:
+        """As a model file keeps them, next to those given."""
+        return {f"chosen_{name}": value for name, value in self._asdict().items()}
+
+
+class Part(NamedTuple):
+    """Examples to learn from, and examples held out that share no constant with them."""
+
+    inside: Mask
+    outside: Mask
+
+
+def held_out(database: Database, target: str, keys: Codes, labels: Labels, seed: int) -> list[Part]:
+    """The parts, where there are enough examples of both labels in them."""
+    columns = part_numbers(database, target, keys, PARTS, f"held out {seed}")
+    parts = [
+        Part(
+            np.all([column != number for column in columns], axis=0),
+            np.all([column == number for column in columns], axis=0),
+        )
+        for number in range(PARTS)
+    ]
+    outside = labels[np.any([part.outside for part in parts], axis=0)]
+    enough = all(np.count_nonzero(outside == label) >= LEAST_HELD_OUT for label in (0, 1))
+    return parts if enough and all(len(set(labels[part.inside].tolist())) == 2 for part in parts) else []
+
+
+def validated(problem: Problem, parts: list[Part], pause: Pause) -> Chosen:
+    """The options that predict the parts held out best."""
+    options = problem.options
+    assert isinstance(options, FitOptions)
+    given = Chosen(options.max_literals, options.l2, options.n_steps)
+    paths = {
+        length: [_path(problem, part, given._replace(max_literals=length), pause) for part in parts]
+        for length in range(max(1, given.max_literals - 1), given.max_literals + 1)
+    }
+
+    def at_end(length: int) -> float:
+        return sum(float(path.loss(given.n_steps, given.l2).sum()) for path in paths[length])
+
+    best = given._replace(max_literals=min(paths, key=at_end))
+    return _better(_losses(paths[best.max_literals], best), best)
+
+
+class Path(NamedTuple):
+    """The features that some examples led to, step by step."""
+
+    problem: Problem
+    outside: Mask
+    features: Floats
+
+    def loss(self, number: int, l2: float) -> Floats:
+        """The losses of the examples held out, by so many of the first features."""
+        rows = self.features[:number]
+        scores = joint_weights(self.problem, rows, l2).scores(rows[:, self.outside])
+        return losses(self.problem.labels[self.outside], scores)
+
+
+def _path(problem: Problem, part: Part, given: Chosen, pause: Pause) -> Path:
+    short = given._replace(n_steps=_third(given.n_steps))
+    problem = replace(problem, inside=part.inside, options=short.of(problem.options))
+    state = init(problem)
+    while state.ended is None:
+        state, _ = step(problem, state, pause)
+    return Path(problem, part.outside, np.array(state.features).reshape(-1, len(problem.labels)))
+
+
+def _losses(paths: Sequence[Path], given: Chosen) -> dict[Chosen, Floats]:
+    """The losses of all examples held out, under every penalty and number of steps."""
+    steps = _third(given.n_steps)
+    # A path that is best at its end might get better yet: then all steps are done.
+    numbers = {steps: given.n_steps} | ({steps // 2: steps // 2} if steps > 1 else {})
+    found = {}
+    for number, n_steps in numbers.items():
+        for factor in PENALTIES:
+            choice = given._replace(l2=factor * given.l2, n_steps=n_steps)
+            found[choice] = np.concatenate([path.loss(number, choice.l2) for path in paths])
+    return found
+
+
+def _third(steps: int) -> int:
+    return (steps + 2) // 3
+
+
+def _better(found: dict[Chosen, Floats], given: Chosen) -> Chosen:
+    """The choice of least loss, if it is below that of the given one by more than chance."""
+    best = min(found, key=lambda choice: float(found[choice].sum()))
+    gained = found[given] - found[best]
+    chance = float(gained.std()) * len(gained) ** 0.5
+    return best if float(gained.sum()) > ERRORS * chance else given

@@ -56,6 +56,7 @@ class RLRClassifier(RelationalClassifier):
         length_penalty: Any = PRESET,
         look_ahead: Any = PRESET,
         per_constant: Any = PRESET,
+        validate: Any = PRESET,
         unknown: str = "warn",
         engine: str = "memory",
         memory: int = DEFAULT_MEMORY,

@@ -49,7 +49,8 @@ def refitted(
 ) -> Refitted:
     """The weights w that minimise the sum of log-losses plus ``l2/2 * |w|^2``; the intercept is free.
 
-    Features are rows, examples columns; ``start`` has weights of the first of them. Newton's method on centred features, each step halved until
+    Features are rows, examples columns; ``start`` has weights of the first of them.
+    Newton's method on centred features, each step halved until
     the loss falls: the loss is convex, so there is one minimum. Weights stay finite on separable
     examples as l2 > 0, and the intercept as long as both labels occur.
     """

@@ -79,6 +79,7 @@ def test_the_paper_preset_is_the_published_algorithm() -> None:
         "length_penalty": 0.0,
         "look_ahead": False,
         "per_constant": False,
+        "validate": False,
     }
 
 

@@ -111,6 +111,10 @@ def fit(
         bool | None,
         typer.Option("--per-constant/--no-per-constant", help="Allow clauses with a weight per constant."),
     ] = None,
+    validate: Annotated[
+        bool | None,
+        typer.Option("--validate/--no-validate", help="Let examples held out choose length, l2 and steps."),
+    ] = None,
     clauses_per_step: Annotated[
         int | None, typer.Option("--clauses-per-step", help="Clauses that a step adds (mln-boost).")
     ] = None,
@@ -199,6 +203,7 @@ def fit(
         "length_penalty": length_penalty,
         "look_ahead": look_ahead,
         "per_constant": per_constant,
+        "validate": validate,
         "clauses_per_step": clauses_per_step,
         "max_depth": max_depth,
         "max_leaves": max_leaves,

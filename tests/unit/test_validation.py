@@ -1,0 +1,200 @@
+"""Examples held out: apart from those learned from, they choose options, and teach nothing."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hornbeam import validation
+from hornbeam.boost import fit
+from hornbeam.database import Database, build
+from hornbeam.engines.contract import Engine
+from hornbeam.engines.memory import MemoryEngine
+from hornbeam.engines.naive import NaiveEngine
+from hornbeam.learning import Fit
+from hornbeam.loop import time_limit
+from hornbeam.model import Model
+from hornbeam.model_json import model_text
+from hornbeam.modes import schema_of
+from hornbeam.options import FitOptions, fit_options
+from hornbeam.refit import refitted
+from hornbeam.syntax import parse_mode
+from hornbeam.validation import Chosen, held_out
+
+MODES = tuple(
+    map(
+        parse_mode, ("sick(+person).", "knows(+person,-person).", "smokes(+person).", "owns(+person,#thing).")
+    )
+)
+OPTIONS = fit_options(n_steps=6, max_literals=2)
+
+
+def world(n_persons: int, through_others: bool, seed: int = 1) -> Database:
+    """Persons are sick who smoke, or who know somebody who does; what they own says nothing."""
+    rng = np.random.default_rng(seed)
+    persons = [f"p{number}" for number in range(n_persons)]
+    smokes = rng.random(n_persons) < 0.3
+    knows = [(a, b) for a in range(n_persons) for b in rng.choice(n_persons, 3, replace=False)]
+    reason = smokes.copy()
+    if through_others:
+        reason[:] = False
+        for a, b in knows:
+            reason[a] |= smokes[b]
+    sick = rng.random(n_persons) < np.where(reason, 0.85, 0.1)
+    owned = [(rng.choice(n_persons), f"t{rng.integers(4)}") for _ in range(2 * n_persons)]
+    facts = {
+        "knows": [[persons[a] for a, _ in knows], [persons[b] for _, b in knows]],
+        "smokes": [[person for person, does in zip(persons, smokes, strict=True) if does]],
+        "owns": [[persons[a] for a, _ in owned], [thing for _, thing in owned]],
+    }
+    return build(
+        schema_of(MODES), MODES, facts, {"sick": ([(p,) for p in persons], sick.astype(int).tolist())}
+    )
+
+
+def learned(
+    database: Database, options: FitOptions = OPTIONS, engine: type[Engine] = MemoryEngine
+) -> Fit[Model]:
+    examples = database.examples_of("sick")
+    return fit(engine(database), examples.keys, examples.labels, "sick", options)
+
+
+def chosen_by(fitted: Fit[Model]) -> tuple[object, ...]:
+    return tuple(fitted.model.settings[f"chosen_{name}"] for name in Chosen._fields)
+
+
+# --- parts --------------------------------------------------------------------------------------
+
+
+def test_no_constant_held_out_is_learned_from() -> None:
+    modes = tuple(map(parse_mode, ("likes(+person,+person).", "knows(+person,-person).")))
+    names = [f"p{number}" for number in range(40)]
+    pairs = list(product(names, names))
+    labels = (np.random.default_rng(0).random(len(pairs)) < 0.3).astype(np.int8)
+    database = build(
+        schema_of(modes), modes, {"knows": [names, names[::-1]]}, {"likes": (pairs, labels.tolist())}
+    )
+    examples = database.examples_of("likes")
+    parts = held_out(database, "likes", examples.keys, examples.labels, 0)
+    assert len(parts) == validation.PARTS
+    for inside, outside in parts:
+        assert inside.any()
+        assert outside.any()
+        assert not set(examples.keys[inside].ravel()) & set(examples.keys[outside].ravel())
+    times_held_out = np.sum([outside for _, outside in parts], axis=0)
+    assert times_held_out.max() == 1
+
+
+def test_a_few_examples_choose_nothing() -> None:
+    fitted = learned(world(24, through_others=False))
+    assert not [name for name in fitted.model.settings if name.startswith("chosen")]
+
+
+# --- what is chosen -----------------------------------------------------------------------------
+
+
+def test_bodies_are_as_long_as_it_takes() -> None:
+    options = replace(OPTIONS, max_literals=2)
+    assert chosen_by(learned(world(400, through_others=False, seed=2), options))[0] == 1
+    assert chosen_by(learned(world(400, through_others=True), options))[0] == 2
+
+
+def test_the_final_weights_are_those_of_the_penalty_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
+    database = world(400, through_others=True)
+    monkeypatch.setattr("hornbeam.boost.validated", lambda *_: Chosen(2, 40.0, 3))
+    model = learned(database).model
+    assert chosen_by(learned(database)) == (2, 40.0, 3)
+    assert len(model.clauses) == 3
+    examples = database.examples_of("sick")
+    unweighted = replace(
+        model, clauses=tuple(replace(each, weights=(0.0, 1.0, 0.0)) for each in model.clauses)
+    )
+    rows = np.array(list(unweighted.contributions(MemoryEngine(database), examples.keys)))
+    right = refitted(rows, examples.labels, 40.0)
+    assert [each.weights[1] for each in model.clauses] == pytest.approx(right.weights, rel=1e-9)
+    assert model.settings["l2"] == 2.0
+
+
+def test_a_penalty_is_kept_unless_another_is_better_by_more_than_chance() -> None:
+    rng = np.random.default_rng(2)
+    given, other = Chosen(2, 2.0, 9), Chosen(2, 0.2, 9)
+    base = rng.random(200)
+    by_chance = {given: base, other: base - 0.01 + 0.2 * rng.standard_normal(200)}
+    for_sure = {given: base, other: base - 0.1 + 0.2 * rng.standard_normal(200)}
+    assert validation._better(by_chance, given) == given
+    assert validation._better(for_sure, given) == other
+
+
+# --- what is not learned ------------------------------------------------------------------------
+
+
+def test_labels_held_out_do_not_change_what_is_learned(monkeypatch: pytest.MonkeyPatch) -> None:
+    database = world(300, through_others=True)
+    examples = database.examples_of("sick")
+    paths: list[validation.Path] = []
+    found = validation._path
+
+    def kept(*arguments: object) -> validation.Path:
+        paths.append(found(*arguments))  # type: ignore[arg-type]
+        return paths[-1]
+
+    monkeypatch.setattr(validation, "_path", kept)
+    options = replace(OPTIONS, per_constant=False)
+    fit(MemoryEngine(database), examples.keys, examples.labels, "sick", options)
+    before = list(paths)
+    for path in before[: validation.PARTS]:
+        paths.clear()
+        names = [database.population("person").names[code] for code in examples.keys[:, 0]]
+        by_name = sorted(range(len(names)), key=lambda place: names[place])
+        flipped = examples.labels.copy()
+        outside = np.array(by_name)[path.outside]
+        flipped[outside] = 1 - flipped[outside]
+        fit(MemoryEngine(database), examples.keys, flipped, "sick", options)
+        again = next(each for each in paths if np.array_equal(each.outside, path.outside))
+        assert np.array_equal(again.features, path.features)
+        assert not np.array_equal(again.loss(6, 2.0), path.loss(6, 2.0))
+
+
+# --- everywhere the same --------------------------------------------------------------------------
+
+
+def test_engines_choose_the_same() -> None:
+    database = world(120, through_others=True)
+    options = replace(OPTIONS, n_steps=3)
+    assert model_text(learned(database, options).model) == model_text(
+        learned(database, options, NaiveEngine).model
+    )
+
+
+def test_a_fit_that_goes_on_ends_as_if_never_stopped(tmp_path: Path) -> None:
+    database = world(400, through_others=True)
+    examples = database.examples_of("sick")
+    whole = learned(database).model
+    steps = 0
+
+    def stop_after_two() -> str | None:
+        return "enough" if steps >= 2 else None
+
+    def seen(_: object) -> None:
+        nonlocal steps
+        steps += 1
+
+    arguments = (MemoryEngine(database), examples.keys, examples.labels, "sick", OPTIONS)
+    part = fit(*arguments, on_step=seen, checkpoint=tmp_path, should_stop=stop_after_two)
+    assert len(part.model.clauses) == 2
+    assert part.model.settings["cut"] == "enough"
+    again = fit(*arguments, checkpoint=tmp_path)
+    assert model_text(again.model) == model_text(whole)
+
+
+def test_a_limit_of_time_ends_the_choice_too() -> None:
+    database = world(200, through_others=True)
+    examples = database.examples_of("sick")
+    stop = time_limit(0.0)
+    found = fit(MemoryEngine(database), examples.keys, examples.labels, "sick", OPTIONS, should_stop=stop)
+    assert found.model.clauses == ()
+    assert found.history.cut

@@ -18,9 +18,9 @@ def load(name: str, fold: int = 1, on_progress: _OnProgress | None = None) -> Fo
 
     >>> train, test = load("smokes", fold=2)
     >>> train
-    Database(59,583 facts, 2 predicates, 1 types, examples: cancer (2999))
+    Database(59,583 facts, 2 predicates, 1 type, examples: cancer (2999))
     >>> test
-    Database(59,583 facts, 2 predicates, 1 types, examples: cancer (1001))
+    Database(59,583 facts, 2 predicates, 1 type, examples: cancer (1001))
     """
     data = data_set(name)
     folder = (_find(data) or _get(data, on_progress)) if data.folder else None

@@ -52,7 +52,7 @@ def smokers(
     half would depend on the order in which the two are written. Nobody is their own friend.
 
     >>> smokers(n_persons=1000)
-    Database(14,735 facts, 2 predicates, 1 types, examples: cancer (1000))
+    Database(14,735 facts, 2 predicates, 1 type, examples: cancer (1000))
     """
     check_limits("n_persons", n_persons, 1, 2**31 - 1)
     check_limits("mean_friends", mean_friends, 0)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import duckdb
 import pytest
 
 import servers
-from every_engine import ENGINES
+from every_engine import ENGINES, MISSING
 from hornbeam.boost import fit
 from hornbeam.database import Database
 from hornbeam.engines.contract import Engine
@@ -21,6 +23,9 @@ from hornbeam.in_place import load_for
 from hornbeam.model_json import model_text
 from hornbeam.options import FitOptions
 
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
 OPTIONS = FitOptions(n_steps=3, max_literals=3, beam_width=1, l2=1.0, neg_pos_ratio=None)
 SCHEMA = {
     "persons": {"key": "id", "roles": {"smokes": "flag", "city": "category"}, "unused": ["sick"]},
@@ -29,6 +34,7 @@ SCHEMA = {
 PERSONS = [(n, n % 3 == 0, f"city{n % 4}", int((n % 3 == 0 and n % 5 < 3) or n % 4 == 1)) for n in range(60)]
 FRIENDS = sorted({(n * 7 % 60, n * n % 60) for n in range(300)})
 with_postgres = pytest.mark.skipif("postgres" not in ENGINES, reason="no PostgreSQL server to start")
+with_spark = pytest.mark.skipif("spark" not in ENGINES, reason=f"no Spark: it needs {MISSING.get('spark')}")
 
 
 @pytest.fixture
@@ -51,9 +57,14 @@ def opened(engine: str, source: str | Path, examples: Path, scratch: str | None 
     return load_for(engine, source, scratch=scratch, target="sick(persons)", schema=SCHEMA, examples=examples)
 
 
-def learned(engine: Engine, saved: Path | None = None, on_step: Callable[..., None] | None = None) -> str:
+def learned(
+    engine: Engine,
+    saved: Path | None = None,
+    on_step: Callable[..., None] | None = None,
+    options: FitOptions = OPTIONS,
+) -> str:
     examples = engine.database.examples_of("sick")
-    return model_text(fit(engine, examples.keys, examples.labels, "sick", OPTIONS, on_step, saved).model)
+    return model_text(fit(engine, examples.keys, examples.labels, "sick", options, on_step, saved).model)
 
 
 @pytest.fixture
@@ -277,3 +288,43 @@ def test_a_table_that_must_not_be_read_and_one_that_must_not_be_made_are_one_sen
     finally:
         ask(shop, "DROP OWNED BY visitor")
         ask(shop, "DROP ROLE visitor")
+
+
+# --- Spark ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def catalogue(folder: Path) -> Iterator[SparkSession]:
+    """The tables in a schema of the catalogue of a local session, and that session."""
+    from pyspark.sql import SparkSession
+
+    from hornbeam.engines.spark import SparkConnection
+
+    SparkConnection()
+    spark = SparkSession.builder.getOrCreate()
+    spark.sql(f"CREATE SCHEMA shop LOCATION '{folder.parent / 'shop'}'")
+    for name in ("persons", "friends"):
+        spark.read.parquet(str(folder / f"{name}.parquet")).write.saveAsTable(f"shop.{name}")
+    yield spark
+    spark.sql("DROP SCHEMA shop CASCADE")
+
+
+@with_spark
+def test_tables_of_the_catalogue_are_counted_by_name_and_one_that_somebody_dropped_is_named(
+    folder: Path, catalogue: SparkSession
+) -> None:
+    # Spark takes its time for each of many small queries.
+    options = replace(OPTIONS, n_steps=1, max_literals=2, feature="count")
+    database = opened("spark", "catalog:shop", examples_of(folder))
+    assert isinstance(database, TableDatabase)
+    catalogue.sql("ALTER TABLE shop.friends RENAME TO shop.enemies")
+    with pytest.raises(EngineError) as caught:
+        learned(open_engine("spark", database), options=options)
+    assert "friends" in sentence(caught.value)
+    catalogue.sql("ALTER TABLE shop.enemies RENAME TO shop.friends")
+    data = load_for("memory", folder, target="sick(persons)", schema=SCHEMA, examples=examples_of(folder))
+    right = learned(open_engine("memory", data), options=options)
+    assert learned(open_engine("spark", database), options=options) == right
+    assert "friends" in right
+    database.close()
+    assert not catalogue.sparkContext._jsc.getPersistentRDDs()

@@ -36,7 +36,8 @@ class DuckDBConnection(Connection):
 
     dialect = DUCKDB
 
-    def __init__(self, memory: int, spill: Path | None = None) -> None:
+    def __init__(self, memory: int, spill: Path | None = None, loaded: bool = False) -> None:
+        """``loaded`` says that facts will be copied to tables of ours, not read from files."""
         super().__init__()
         self._spill = (spill or Path(tempfile.gettempdir())) / f"hornbeam-{uuid.uuid4().hex}"
         self._worker = ThreadPoolExecutor(max_workers=1)
@@ -49,6 +50,10 @@ class DuckDBConnection(Connection):
                 "autoinstall_known_extensions": "false",
             }
         )
+        if loaded:
+            # Filters from joins and narrow columns pay where files are read or tables spill.
+            unused = "join_filter_pushdown,compressed_materialization"
+            self._duckdb.execute(f"SET disabled_optimizers = '{unused}'")
         ((threads,),) = self._duckdb.execute("SELECT current_setting('threads')").fetchall()
         # Each thread has an array of its own, outside DuckDB's account of memory.
         self._room = memory // 16 // CELL // int(threads)
@@ -100,7 +105,9 @@ class DuckDBConnection(Connection):
         self._execute(self.dialect.text(drop_table(name)))
 
     def close(self) -> None:
-        self._worker.shutdown()
+        # What is not used any more may be closed anywhere, also while a thread starts, which holds a lock
+        # that waiting for the end of another thread needs. The worker has nothing to do.
+        self._worker.shutdown(wait=False)
         self._duckdb.close()
         shutil.rmtree(self._spill, ignore_errors=True)
 
@@ -150,4 +157,4 @@ class DuckDBEngine(SqlEngine):
         self._scratch = None if scratch is None else Path(scratch)
 
     def _connect(self) -> Connection:
-        return DuckDBConnection(self.memory, self._scratch)
+        return DuckDBConnection(self.memory, self._scratch, loaded=True)

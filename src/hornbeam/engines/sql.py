@@ -170,6 +170,9 @@ class SqlSource(SqlFacts, Protocol):
     The type of a cut-off is ``CUTOFF``.
     """
 
+    coded: bool
+    """whether values are codes: integers from 0 on, and -1 for what is unknown"""
+
     def timed(self) -> frozenset[str]:
         """The predicates whose facts have times."""
 

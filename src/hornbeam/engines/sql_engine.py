@@ -29,6 +29,8 @@ class LoadedSource:
     their places in the order of values, so that a comparison of values is one of integers.
     """
 
+    coded = True
+
     def __init__(self, database: Database, connection: Connection) -> None:
         self._database = database
         self._connection = connection

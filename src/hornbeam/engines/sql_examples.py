@@ -29,6 +29,8 @@ class BoundKeys:
     gradient_table: str
     of_example: Integers
     weights: Integers
+    values: Values
+    """of the first head variable"""
     largest_gradient: int = 0
     round: int = -1
     """which gradients the second table has; -1 before the first"""
@@ -41,6 +43,14 @@ class BoundKeys:
         of_binding = np.zeros(len(self), dtype=np.int64)
         of_binding[numbers] = counts
         return of_binding[self.of_example]
+
+    def gather(self, codes: Integers, counts: Integers) -> Integers:
+        """The counts of all examples, from those of codes of the one head variable."""
+        largest = max(int(codes.max(initial=-1)), int(self.values.max(initial=-1)))
+        # One place more, and last, so that the code -1 finds it.
+        of_code = np.zeros(largest + 2, dtype=np.int64)
+        of_code[codes] = counts
+        return of_code[self.values][self.of_example]
 
     @property
     def heaviest(self) -> int:
@@ -117,7 +127,7 @@ class SqlExamples:
             given, name = name, self._connection.new_name()
             self._connection.create(name, query)
             self._connection.drop(given)
-        return BoundKeys(name, gradient_name, of_example, weights)
+        return BoundKeys(name, gradient_name, of_example, weights, columns.get("k0", weights))
 
 
 def distinct_rows(rows: Codes) -> tuple[Integers, Integers]:

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from sqlglot import exp
 
-from hornbeam.engines.sql import Dialect, SqlSource
+from hornbeam.engines.sql import Dialect, SqlSource, integer
 from hornbeam.engines.sql_plan import Attached, Formula, Guard, Message, Projection, Shape
 from hornbeam.engines.sql_queries import Placed, Tables, message_query, projection_query
 from hornbeam.engines.sql_sizes import Sizes
@@ -181,15 +181,24 @@ class MessageTables:
         for group in _passes(new):
             self._make(group)
 
-    def per_example(self, messages: Sequence[Message]) -> Iterator[tuple[list[Message], exp.Select]]:
-        """Messages that are counts of clauses: queries of their numbers by example, several in one pass.
+    def queries(
+        self, messages: Sequence[Message], by_example: bool
+    ) -> Iterator[tuple[list[Message], exp.Select]]:
+        """Messages that are counts of clauses: queries of key and numbers, several in one pass.
 
-        What they read must be placed; examples without a row have the count 0.
+        The key is the example, or else the one anchor. What they read must be placed; a key without a
+        row has the count 0.
         """
         for group in _passes(messages):
             for message in group:
                 self._largest[message] = self._sizes.largest(message)
-            yield group, message_query(self._source, self._connection.dialect, group, self.tables, True)
+            dialect = self._connection.dialect
+            query = message_query(self._source, dialect, group, self.tables, by_example)
+            numbers = [
+                exp.Coalesce(this=number.this, expressions=[integer(0)]) for number in query.selects[1:]
+            ]
+            query.set("expressions", [query.selects[0], *numbers])
+            yield group, query
 
     def trim(self) -> None:
         """Drop tables, the ones used longest ago first, until the rest fits the budget."""

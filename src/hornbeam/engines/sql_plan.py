@@ -139,20 +139,34 @@ class Formula(NamedTuple):
     terms: tuple[Term, ...]
     head: tuple[int, ...]
 
-    def alone(self) -> Message | None:
-        """The message that is the count, row by row of its guard; None where there is more to it.
-
-        In a cycle rows of examples are best joined first, as in any join; so it gets a guard here.
-        """
+    def only(self) -> Message | None:
+        """The message that is the count; None where there is more to it."""
         if len(self.terms) != 1:
             return None
         (term,) = self.terms
         if term.coefficient != 1 or term.populations or term.conditions or len(term.factors) != 1:
             return None
-        message = term.factors[0].message
+        return term.factors[0].message
+
+    def guarded(self) -> Message | None:
+        """The message that is the count, row by row of its guard, the examples.
+
+        In a cycle rows of examples are best joined first, as in any join; so it gets a guard here.
+        """
+        message = self.only()
+        if message is None or message.shape.guard == Bindings(self.head):
+            return message
         if message.shape.guard is None and len(message.shape.roots) > 1 and self.head:
             return message._replace(shape=message.shape._replace(guard=Bindings(self.head)))
-        return message if message.shape.guard == Bindings(self.head) else None
+        return None
+
+    def vector(self) -> Message | None:
+        """The message that is the count, number by number of the one head variable that it has."""
+        message = self.only()
+        if message is None or message.is_relation:
+            return None
+        shape = message.shape
+        return message if shape.anchors == 1 and shape.guard is None and len(shape.roots) == 1 else None
 
 
 _TIMED = "\0"

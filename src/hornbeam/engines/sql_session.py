@@ -15,7 +15,7 @@ from sqlglot import exp
 from hornbeam.clauses import Clause
 from hornbeam.database import Codes
 from hornbeam.engines.contract import INT64_MAX, Column, Counts, Session, Skipped, Sums
-from hornbeam.engines.sql import CUTOFF, SqlSource, integer
+from hornbeam.engines.sql import CUTOFF, SqlSource
 from hornbeam.engines.sql_examples import Head, SqlExamples
 from hornbeam.engines.sql_kept import Kept, KeptTables, largest_counts
 from hornbeam.engines.sql_messages import (
@@ -27,7 +27,7 @@ from hornbeam.engines.sql_messages import (
     Values,
     needed,
 )
-from hornbeam.engines.sql_plan import Bindings, Formula, Message, formula
+from hornbeam.engines.sql_plan import Bindings, Formula, Message
 from hornbeam.engines.sql_queries import counts_query, largest_logarithm, logarithms_query
 from hornbeam.engines.sql_sizes import WIDE_MAX, Sizes, Statistics
 from hornbeam.engines.sql_texts import CountsText, QueryTexts
@@ -136,7 +136,7 @@ class SqlSession(Session):
         batch: dict[Clause, Formula] = {}
         room = self._memory // 4
         for clause in clauses:
-            plan = formula(clause, self._source.schema, timed)
+            plan = self._texts.plan(clause, self._source.schema, timed)
             refused = self._refused(clause, plan)
             if refused is not None:
                 self._kept[clause] = refused
@@ -177,46 +177,58 @@ class SqlSession(Session):
             for start in range(0, len(clauses), MOST_COLUMNS):
                 chunk = {clause: batch[clause] for clause in clauses[start : start + MOST_COLUMNS]}
                 keys = self._examples.bindings(head)
-                for group, text in self._texts_for(head, chunk):
-                    example, *counts = self._connection.integers(text, 1 + len(group))
+                for group, text, by_code in self._texts_for(head, chunk):
+                    key, *counts = self._connection.integers(text, 1 + len(group))
                     for clause, some in zip(group, counts, strict=True):
-                        found[clause] = Counts(keys.spread(example, some), self._total(clause))
+                        column = keys.gather(key, some) if by_code else keys.spread(key, some)
+                        found[clause] = Counts(column, self._total(clause))
         return found
 
     def _texts_for(self, head: Head, plans: dict[Clause, Formula]) -> list[CountsText]:
         """Queries of the counts of clauses over the same head variables, perhaps written before."""
+        vector = self._vector(head, plans)
         if not self._messages.is_empty:
-            return list(self._written(head, plans))
-        key = (tuple(plans), self._examples.columns)
+            return list(self._written(head, plans, vector))
+        key = (tuple(plans), self._examples.columns, vector is None)
         found = self._texts.find(key, lambda used: self._examples.bindings(used).table)
         if found is None:
-            found = list(self._written(head, plans))
+            found = list(self._written(head, plans, vector))
             bindings = {
                 guard.head: name
                 for guard, name in self._messages.guards.items()
-                if isinstance(guard, Bindings) and any(name in text for _, text in found)
+                if isinstance(guard, Bindings) and any(name in text for _, text, _ in found)
             }
             self._texts.keep(key, found, bindings)
         return found
 
-    def _written(self, head: Head, plans: dict[Clause, Formula]) -> Iterator[CountsText]:
+    def _vector(self, head: Head, plans: dict[Clause, Formula]) -> Message | None:
+        """The message that is the count of the one clause, where all of it may come over as it is."""
+        if len(plans) != 1 or not self._source.coded:
+            return None
+        (plan,) = plans.values()
+        message = plan.vector()
+        if message is None or self._sizes.rows(message.shape) > 2 * self._bindings(head):
+            return None
+        return message
+
+    def _written(
+        self, head: Head, plans: dict[Clause, Formula], vector: Message | None
+    ) -> Iterator[CountsText]:
         dialect = self._connection.dialect
         queries = MessageQueries(self._connection)
         messages = self._messages.beside(queries)
-        alone = {message: c for c, plan in plans.items() if (message := plan.alone()) is not None}
+        alone = {message: c for c, plan in plans.items() if (message := plan.guarded()) is not None}
+        if vector is not None:
+            alone = {vector: next(iter(plans))}
         if len(alone) < len(plans):
             messages.place(plans.values())
             query = self._counts_query(head, list(plans.values()), messages)
             yield CountsText(tuple(plans), dialect.text(queries.around(query)))
             return
         messages.place_children(alone)
-        for group, query in messages.per_example(list(alone)):
-            numbers = [
-                exp.Coalesce(this=number.this, expressions=[integer(0)]) for number in query.selects[1:]
-            ]
-            query.set("expressions", [query.selects[0], *numbers])
+        for group, query in messages.queries(list(alone), by_example=vector is None):
             text = dialect.text(queries.around(query))
-            yield CountsText(tuple(alone[message] for message in group), text)
+            yield CountsText(tuple(alone[message] for message in group), text, vector is not None)
 
     def _count_batch(self, batch: dict[Clause, Formula]) -> list[Kept]:
         self._messages.trim()

@@ -48,6 +48,8 @@ MOST_FETCHED = 100_000
 class TableSource:
     """The user's tables as a source of facts, through one connection."""
 
+    coded = False
+
     def __init__(
         self,
         connection: Connection,

@@ -8,16 +8,20 @@ from typing import NamedTuple
 
 from hornbeam.clauses import Clause
 from hornbeam.engines.sql_examples import Head
+from hornbeam.engines.sql_plan import Formula, formula
+from hornbeam.schema import Schema
 
-MOST_TEXTS = 1_000
-"""Texts are forgotten, all of them, when there are more."""
+MOST_TEXTS, MOST_PLANS = 1_000, 10_000
+"""When there are more, all are forgotten."""
 
 
 class CountsText(NamedTuple):
-    """A query of examples and of the counts of some clauses, column by column."""
+    """A query of numbers of bindings and of the counts of some clauses, column by column."""
 
     clauses: tuple[Clause, ...]
     text: str
+    by_code: bool = False
+    """whether codes of the one head variable are in place of numbers of bindings"""
 
 
 class _Written(NamedTuple):
@@ -27,10 +31,20 @@ class _Written(NamedTuple):
 
 
 class QueryTexts:
-    """Texts by what they count; to plan and write one takes as long as to run it on a small database."""
+    """Plans and texts; to make them takes as long as to run the query on a small database."""
 
     def __init__(self) -> None:
+        self._plans: dict[tuple[Clause, frozenset[str]], Formula] = {}
         self._written: dict[Hashable, _Written] = {}
+
+    def plan(self, clause: Clause, schema: Schema, timed: frozenset[str]) -> Formula:
+        """The plan of a clause, made once; the schema is always the same."""
+        known = self._plans.get((clause, timed))
+        if known is None:
+            if len(self._plans) >= MOST_PLANS:
+                self._plans.clear()
+            known = self._plans[clause, timed] = formula(clause, schema, timed)
+        return known
 
     def keep(self, key: Hashable, texts: Sequence[CountsText], bindings: Mapping[Head, str]) -> None:
         """Remember texts that name no table of a session but these tables of bindings."""
@@ -44,7 +58,7 @@ class QueryTexts:
         >>> texts = QueryTexts()
         >>> texts.keep("pairs", [CountsText((), "SELECT b.k0 FROM h_1 AS b, h_10 AS f")], {(0,): "h_1"})
         >>> texts.find("pairs", lambda head: "h_7")
-        [CountsText(clauses=(), text='SELECT b.k0 FROM h_7 AS b, h_10 AS f')]
+        [CountsText(clauses=(), text='SELECT b.k0 FROM h_7 AS b, h_10 AS f', by_code=False)]
         """
         known = self._written.get(key)
         if known is None:
@@ -53,5 +67,5 @@ class QueryTexts:
         for head, name in known.bindings.items():
             # Names of our tables are drawn at random, so that no constant of a user's has one in it.
             old, new = re.compile(rf"\b{name}\b"), table(head)
-            found = [CountsText(clauses, old.sub(new, text)) for clauses, text in found]
+            found = [each._replace(text=old.sub(new, each.text)) for each in found]
         return found

@@ -159,6 +159,23 @@ def spark() -> str:
     return _table(header, rows, texts=2)
 
 
+def spark_at_scale() -> str:
+    """What the candidates of one level would take of more facts, growing as between the largest two sizes."""
+    lines = [line for line in _results("sql").get("spark", ()) if line["way"] == "together"]
+    if len(lines) < 2:
+        return "*Not measured yet.*"
+    before, largest = sorted(lines, key=lambda line: line["facts"])[-2:]
+    growth = (largest["cpu"] - before["cpu"]) / (largest["facts"] - before["facts"])
+    cpu, wall = f"{largest['cpu'] / 60:.1f} min", f"{largest['wall'] / 60:.1f} min on 2 cores"
+    rows = [[f"{largest['facts']:,}", "measured", cpu, wall]]
+    for facts in (100_000_000, 1_000_000_000):
+        more = largest["cpu"] + growth * (facts - largest["facts"])
+        rows.append(
+            [f"{facts:,}", "arithmetic", f"{more / 60:.0f} min", f"{2 * more / 64 / 60:.1f} min on 64 cores"]
+        )
+    return _table(["facts", "", f"CPU of {largest['candidates']} candidates", "wall"], rows, texts=2)
+
+
 def loading() -> str:
     """CPU of reading files."""
     rows = [
@@ -265,6 +282,7 @@ _TABLES: Mapping[str, Table] = {
     "sql": sql,
     "out of core": out_of_core,
     "spark": spark,
+    "spark at scale": spark_at_scale,
     "loading": loading,
     "learners": learners,
     "learning against jars": learning_against_jars,

@@ -7,21 +7,24 @@ other ways to fit.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 from hornbeam.checkpoint import Checkpoint, fingerprint, read_step
 from hornbeam.choice import Columns
+from hornbeam.clauses import Clause
 from hornbeam.database import Codes, Database
 from hornbeam.engines.contract import LOG_UNIT, Engine
+from hornbeam.engines.guarded import new_total
 from hornbeam.history import ALL_STEPS, History, Record, Step
 from hornbeam.learning import Fit, Labels, check_labels, language_for, prior_of
 from hornbeam.loop import Pause, ShouldStop, run
 from hornbeam.model import Model, WeightedClause
-from hornbeam.options import BASE_RATE, BEST, PRESETS, FitOptions
+from hornbeam.options import BASE_RATE, BEST, GUARDED, PRESETS, FitOptions
 from hornbeam.per_constant import families
 from hornbeam.readings import COUNT, LOG
 from hornbeam.refine import memoised
@@ -59,6 +62,7 @@ def fit(
     Ctrl-C and ``should_stop`` end the fit with the steps done so far and mark it as cut. With a
     checkpoint folder the state is saved after every step, and the same call goes on from there.
     """
+    guarded = options.false_counts == GUARDED
     way = Way(
         "rlr",
         (lambda whole: Slope(whole, CAUTION * options.l2, LOG_UNIT))
@@ -72,6 +76,7 @@ def fit(
         look_ahead=options.look_ahead,
         per_constant=options.per_constant and options.feature == BEST and options.refit,
         validate=options.validate and options.refit,
+        guarded=options.l2 if guarded and options.feature == COUNT and not options.refit else None,
     )
     return boosted(engine, keys, labels, target, options, way, on_step, checkpoint, should_stop)
 
@@ -151,10 +156,14 @@ def _problem(
     prior = prior_of(labels, options.prior)
     session = engine.session(keys, logarithm=way.feature == LOG)
     found = families(engine, language, keys, labels, options.seed) if way.per_constant else ()
-    columns = Columns(session.columns, found, engine.memory // 16)
-    return Problem(
-        session, memoised(language), language.empty(), labels, prior, options, way, columns, engine.total
-    )
+    guarded = options.settings().get("false_counts") == GUARDED
+
+    def countable(clauses: Sequence[Clause]) -> Collection[Clause]:
+        return session.sums(clauses).clauses
+
+    total = partial(new_total, engine) if guarded else engine.total
+    columns = Columns(session.columns, found, engine.memory // 16, countable if guarded else None)
+    return Problem(session, memoised(language), language.empty(), labels, prior, options, way, columns, total)
 
 
 def _result(

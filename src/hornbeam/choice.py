@@ -8,19 +8,32 @@ again in another reading: where its logarithm was added first, a bound may still
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from hornbeam.clauses import Clause
+from hornbeam.clauses import Clause, canonical
 from hornbeam.engines.contract import LOG_UNIT, Column
 from hornbeam.engines.kept import EXACT_FLOAT
 from hornbeam.engines.vectors import Kept, narrowest
+from hornbeam.guards import guard_of, guarded_orders, share_orders
 from hornbeam.model import WeightedClause
 from hornbeam.per_constant import Family
-from hornbeam.readings import LOG, at_least, bound_of, in_units, offered, read
-from hornbeam.ridge import GRADIENT_BITS, ClauseSums, Integers, Slope, response
+from hornbeam.readings import (
+    COUNT,
+    LOG,
+    SHARE,
+    at_least,
+    bound_of,
+    in_units,
+    offered,
+    read,
+    shares,
+    shares_in_units,
+)
+from hornbeam.ridge import GRADIENT_BITS, ClauseSums, Fitted, Integers, Slope, guarded_fit, response
 from hornbeam.search import length_of
 
 Floats = npt.NDArray[np.float64]
@@ -41,6 +54,8 @@ class Choice(NamedTuple):
     feature: str
     sums: ClauseSums
     each: int | None = None
+    fitted: Fitted | None = None
+    """the fit, where it takes more than these sums"""
 
 
 class Read(NamedTuple):
@@ -63,8 +78,11 @@ class Columns:
         count: Callable[[Sequence[Clause]], list[Column]],
         families: Iterable[Family] = (),
         budget: int = 2**28,
+        countable: Callable[[Sequence[Clause]], Collection[Clause]] | None = None,
     ) -> None:
+        """``countable`` tells which guards can be counted, where false counts are those inside guards."""
         self._count = count
+        self._countable = countable
         self._kept = Kept(budget)
         self._read = Kept(budget)
         self.families = {(family.clause, family.variable): family for family in families}
@@ -85,6 +103,20 @@ class Columns:
         found: Column = column
         return found
 
+    @property
+    def guarded(self) -> bool:
+        """Whether false counts are those inside guards."""
+        return self._countable is not None
+
+    def with_guards(self, orders: Iterable[Clause]) -> list[Clause]:
+        """Those clauses whose guards can be counted, which are at hand then."""
+        if self._countable is None:
+            return []
+        orders = list(orders)
+        known = set(self._countable(list(dict.fromkeys(map(guard_of, orders)))))
+        self.take(known)
+        return [order for order in orders if guard_of(order) in known]
+
     def readings(self, clause: Clause) -> Read:
         """The readings offered of a clause's counts."""
         found: Read | None = self._read.get(clause)
@@ -103,12 +135,18 @@ class Columns:
         """What a weighted clause weighs, for each example."""
         if weighted.each is not None:
             return self.families[weighted.clause, weighted.each].crossed
-        return read(self[weighted.clause].astype(np.float64), weighted.feature)
+        clause = canonical(weighted.clause)
+        if weighted.feature == SHARE:
+            return shares(self[clause], self[guard_of(weighted.clause)])
+        return read(self[clause].astype(np.float64), weighted.feature)
 
     def units(self, said: Said) -> Integers:
         """What a part of a model weighs, in whole units."""
         clause, name, each = said
-        return in_units(self[clause], name) if each is None else self.families[clause, each].in_units()
+        if each is not None:
+            return self.families[clause, each].in_units()
+        counts = self[canonical(clause)]
+        return shares_in_units(counts, self[guard_of(clause)]) if name == SHARE else in_units(counts, name)
 
 
 class _Gradients:
@@ -168,11 +206,38 @@ def best_reading(
     return None
 
 
+def best_guarded(
+    clauses: Iterable[Clause],
+    columns: Columns,
+    total: Callable[[Clause], int],
+    slopes: Integers,
+    l2: float,
+) -> Choice | None:
+    """The clause, and which of its literals is last, whose counts inside its guard fit best.
+
+    ``total`` is that of the variables which the last literal of a clause brings.
+    """
+    best: tuple[Fraction, Choice] | None = None
+    for clause in clauses:
+        true = columns[clause].astype(object)
+        for order in columns.with_guards(guarded_orders(clause) or (clause,)):
+            new = total(order)
+            within = columns[guard_of(order)].astype(object) * new if len(order.body) > 1 else new
+            fitted = guarded_fit(true, within - true, slopes, l2)
+            if best is None or fitted.gain > best[0]:
+                best = fitted.gain, Choice(order, COUNT, ClauseSums(new, 0, 0, 0), None, fitted)
+    return None if best is None else best[1]
+
+
 def _measured(
     clauses: Sequence[Clause], columns: Columns, gradients: _Gradients
 ) -> Iterator[tuple[Said, ClauseSums, float]]:
     """Each reading of some clauses, and every clause with a weight for each constant: sums, and range."""
     columns.take(clauses)
+    for order in columns.with_guards(order for clause in clauses for order in share_orders(clause)):
+        values = columns.units((order, SHARE, None))
+        if values.min() < values.max():
+            yield (order, SHARE, None), *_of_values(values, gradients)
     for clause in clauses:
         found = columns.readings(clause)
         if found.logarithms is not None:

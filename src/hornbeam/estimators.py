@@ -51,6 +51,7 @@ class RLRClassifier(RelationalClassifier):
         negation: Any = PRESET,
         populations: Any = PRESET,
         n_thresholds: Any = PRESET,
+        false_counts: Any = PRESET,
         feature: Any = PRESET,
         refit: Any = PRESET,
         length_penalty: Any = PRESET,

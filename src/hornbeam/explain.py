@@ -29,7 +29,7 @@ from hornbeam.groundings import groundings
 from hornbeam.markup import bar_picture, element, notebook_table, signed_text
 from hornbeam.model import Model, WeightedClause, sigmoid
 from hornbeam.model_json import LearnedModel
-from hornbeam.readings import COUNT, bound_of
+from hornbeam.readings import COUNT, SHARE, bound_of
 
 SHOWN = 5
 """True groundings given for each clause, at most."""
@@ -89,6 +89,8 @@ class ClauseReason:
             return f"{body} is {'true' if self.true else 'false'}"
         many = f"{self.true:,}" if self.true else "no"
         said = f"{body} is true for {many} value{'s' * (self.true > 1)} of {', '.join(self.variables)}"
+        if self.feature == SHARE:
+            return f"{said} of {self.true + self.false:,} without the last condition"
         if bound_of(self.feature) is not None:
             said += f" ({self.feature})"
         if self.each is not None:
@@ -185,8 +187,8 @@ def _explain_clauses(
             clause=weighted.clause,
             weights=weighted.weights,
             true=true,
-            false=counts.total - true,
-            contribution=float(weighted.contribution(counts.true, counts.total)[0])
+            false=counts.false_of(0),
+            contribution=float(weighted.contribution(counts.true, counts.totals)[0])
             if weighted.each is None
             else sum(constants.values()),
             variables=tuple(map(variable_name, free)),

@@ -17,10 +17,13 @@ import numpy.typing as npt
 from hornbeam.clauses import Clause, atoms_of, canonical, format_constant, variable_name, with_constant
 from hornbeam.database import Codes
 from hornbeam.engines.contract import Column, Counts, Engine
+from hornbeam.engines.guarded import count_guarded
 from hornbeam.engines.parts import count_all
 from hornbeam.errors import plural
+from hornbeam.guards import guard_of
 from hornbeam.markup import element, notebook_table, number_text, signed_text
-from hornbeam.readings import COUNT, bound_of, read
+from hornbeam.options import GUARDED, POPULATION
+from hornbeam.readings import COUNT, SHARE, bound_of, read, shares
 from hornbeam.schema import Schema
 from hornbeam.sentences import sentence, text_of
 
@@ -42,8 +45,10 @@ class WeightedClause:
     """A clause, its weight vector ``[w0, w1, w2]``, its total on the training data, and its feature.
 
     The feature says what of the counts is weighted (see ``readings``): the ``count`` itself, or
-    another reading of it. Where constants of one variable have weights of their own, ``each`` is that
-    variable, and t is the sum of these weights times the readings of the counts of each.
+    another reading of it. In a model with guarded false counts the total is that of the variables which
+    the last literal alone has, and it is multiplied by the counts of the guard. Where constants of one
+    variable have weights of their own, ``each`` is that variable, and t is the sum of these weights times
+    the readings of the counts of each.
     """
 
     clause: Clause
@@ -53,9 +58,14 @@ class WeightedClause:
     each: int | None = None
     constants: tuple[tuple[str, float], ...] = ()
 
-    def contribution(self, true: Column, total: int) -> Floats:
-        """``(w0 + w1*t) + w2*f`` for each example, t and f read by the feature."""
+    def contribution(self, true: Column, total: int | Column) -> Floats:
+        """``(w0 + w1*t) + w2*f`` for each example, t and f read by the feature.
+
+        The total is one for all examples or, inside a guard, one for each.
+        """
         w0, w1, w2 = self.weights
+        if self.feature == SHARE:
+            return w0 + w1 * shares(true, np.broadcast_to(total, true.shape))
         t = read(true.astype(np.float64), self.feature)
         return (w0 + w1 * t) + w2 * read(false_counts(true, total), self.feature)
 
@@ -63,9 +73,16 @@ class WeightedClause:
         """Whether enough true groundings make the head likelier; None where that depends, or is no matter."""
         if self.each is not None:
             return None
+        if self.feature == SHARE:
+            return None if self.weights[1] == 0 else self.weights[1] > 0
         enough = bound_of(self.feature) or 1
         none, one = self.contribution(np.array([0, enough]), max(self.total, enough)).tolist()
         return None if none == one else one > none
+
+    @property
+    def weighs_false(self) -> bool:
+        """Whether what it adds hangs on false counts."""
+        return self.feature == SHARE or self.weights[2] != 0.0
 
     def __str__(self) -> str:
         weights = ", ".join(format(weight, ".6g") for weight in self.weights)
@@ -91,9 +108,9 @@ class WeightedClause:
         ]
 
 
-def false_counts(true: Column, total: int) -> Floats:
+def false_counts(true: Column, total: int | Column) -> Floats:
     """``total - true`` as floats, each the nearest to the exact integer."""
-    if total < 2**63:
+    if not isinstance(total, int) or total < 2**63:
         return (total - true.astype(np.int64)).astype(np.float64)
     values, inverse = np.unique(true, return_inverse=True)
     exact = np.array([float(total - int(value)) for value in values], dtype=np.float64)
@@ -129,7 +146,7 @@ class Model:
                 [
                     element("code", str(weighted.clause)),
                     element("br"),
-                    text_of(sentence(weighted.clause, self.schema, weighted.rises())),
+                    text_of(self._sentence(weighted)),
                 ],
             )
             for weighted in self.clauses
@@ -137,10 +154,19 @@ class Model:
         title = f"{self.size_text} of {self.target}, prior {signed_text(self.prior)}"
         return notebook_table(title, ("bias", "true", "false", "reading", "clause"), rows, 3)
 
+    def _sentence(self, weighted: WeightedClause) -> Sequence[str | int]:
+        share = weighted.feature == SHARE
+        return sentence(weighted.clause, self.schema, weighted.rises(), share=share)
+
     @property
     def populations(self) -> str:
         """Where totals come from: the data at hand (``database``), or the training data."""
         return "database" if self.settings.get("populations") == "database" else "training"
+
+    @property
+    def guarded(self) -> bool:
+        """Whether false counts are those inside each clause's guard."""
+        return self.settings.get("false_counts") == GUARDED
 
     @property
     def size_text(self) -> str:
@@ -152,8 +178,12 @@ class Model:
 
     def counts(self, engine: Engine, keys: Codes) -> list[Counts]:
         """True counts and the total that the model uses, for each of its clauses."""
-        found = count_all(engine, [weighted.clause for weighted in self.clauses], keys)
-        if self.populations == "database":
+        clauses = [weighted.clause for weighted in self.clauses]
+        of_data = self.populations == "database"
+        if self.guarded:
+            return count_guarded(engine, clauses, keys, None if of_data else [w.total for w in self.clauses])
+        found = count_all(engine, clauses, keys)
+        if of_data:
             return found
         return [Counts(counts.true, w.total) for w, counts in zip(self.clauses, found, strict=True)]
 
@@ -167,11 +197,19 @@ class Model:
     def contributions(self, engine: Engine, keys: Codes) -> Iterator[Floats]:
         """What each clause adds to the log-odds of each example, in model order."""
         plain = [weighted for weighted in self.clauses if weighted.each is None]
-        counted = iter(replace(self, clauses=tuple(plain)).counts(engine, keys))
+        # Where no false count is weighed, no guard need be counted.
+        guarded = [weighted for weighted in plain if weighted.weighs_false] if self.guarded else []
+        others = [weighted for weighted in plain if weighted not in guarded]
+        unguarded = {**self.settings, "false_counts": POPULATION}
+        counted: dict[WeightedClause, Counts] = {}
+        for some, settings in ((guarded, self.settings), (others, unguarded)):
+            if some:
+                part = replace(self, clauses=tuple(some), settings=settings)
+                counted |= dict(zip(some, part.counts(engine, keys), strict=True))
         for weighted in self.clauses:
             if weighted.each is None:
-                counts = next(counted)
-                yield weighted.contribution(counts.true, counts.total)
+                found = counted[weighted]
+                yield weighted.contribution(found.true, found.totals)
             else:
                 yield _of_constants(weighted, engine, keys)
 
@@ -208,6 +246,7 @@ class Model:
                 part.feature,
                 part.each,
                 part.constants,
+                guard_of(part.clause) if self.guarded and len(part.clause.body) > 1 else None,
             )
             for weighted in self.compact().clauses
             # Weights of constants are one join, or else a clause for each.
@@ -227,7 +266,8 @@ class Model:
         """
         alike: dict[WeightedClause, list[WeightedClause]] = {}
         for weighted in self.clauses:
-            clause = weighted.clause if weighted.each is not None else canonical(weighted.clause)
+            kept = weighted.each is not None or self.guarded
+            clause = weighted.clause if kept else canonical(weighted.clause)
             place = replace(weighted, clause=clause, weights=(0.0, 0.0, 0.0))
             alike.setdefault(place, []).append(weighted)
         merged = tuple(

@@ -18,6 +18,10 @@ from hornbeam.errors import OptionError, did_you_mean
 
 BEST = "best"
 """The feature that is chosen for each clause as it is added."""
+POPULATION = "population"
+GUARDED = "guarded"
+FALSE_COUNTS = (POPULATION, GUARDED)
+"""What false counts are: the rest of all combinations of constants, or the rest of the guard's groundings."""
 BASE_RATE = "base-rate"
 """The prior that is the log-odds of the training examples' base rate."""
 
@@ -182,6 +186,8 @@ class FitOptions(Options):
     """where prediction takes each clause's total from: the data at hand, or those of training"""
     n_thresholds: int = option(16, THRESHOLDS)
     """thresholds offered for each numeric argument of a predicate, at most; 0 offers no comparisons"""
+    false_counts: str = option(POPULATION, OneOf(FALSE_COUNTS))
+    """what false counts are the rest of: the population, or what the body leaves but for its last literal"""
     feature: str = option("count", OneOf(("count", "log", BEST)))
     """what of a clause's counts is weighted: the count, ln(1 + count), or the best of that and bounds"""
     refit: bool = option(False, YesNo())
@@ -222,6 +228,7 @@ PRESETS: Mapping[str, FitOptions] = MappingProxyType(
             neg_pos_ratio=None,
             negation=False,
             populations="database",
+            false_counts=POPULATION,
             feature="count",
             refit=False,
             length_penalty=0.0,

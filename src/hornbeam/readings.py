@@ -1,8 +1,9 @@
 """Readings: what of a clause's counts is weighted.
 
 ``count`` is the count itself, ``log`` is ln(1 + count), so that the hundredth grounding says less than
-the first, and ``at least 5`` is 1 where the count is 5 or more, and 0 elsewhere. A search chooses
-clauses by one reading; which one a clause then keeps is chosen when it is added.
+the first, and ``at least 5`` is 1 where the count is 5 or more, and 0 elsewhere. ``share`` is the part of
+its guard's groundings for which the last literal holds (see ``guards``), 0 where there are none. A search
+chooses clauses by one reading; which one a clause then keeps is chosen when it is added.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from hornbeam.engines.kept import whole_logarithms
 Floats = npt.NDArray[np.float64]
 COUNT = "count"
 LOG = "log"
-READINGS = (COUNT, LOG, "at least N")
+SHARE = "share"
+READINGS = (COUNT, LOG, "at least N", SHARE)
 """How readings are written; N is a whole number from 1."""
 OFFERED = 8
 """Bounds that are tried for a clause, at most."""
@@ -43,7 +45,7 @@ def bound_of(reading: str) -> int | None:
 
 def is_reading(text: str) -> bool:
     """Whether a text names a reading."""
-    return text in (COUNT, LOG) or bound_of(text) is not None
+    return text in (COUNT, LOG, SHARE) or bound_of(text) is not None
 
 
 def read(counts: Floats, reading: str) -> Floats:
@@ -59,6 +61,21 @@ def read(counts: Floats, reading: str) -> Floats:
     bound = bound_of(reading)
     assert bound is not None
     return (counts >= bound).astype(np.float64)
+
+
+def shares(true: Column, within: Column) -> Floats:
+    """The shares that true counts are of those of the guard.
+
+    >>> shares(np.array([0, 1, 3]), np.array([0, 4, 3])).tolist()
+    [0.0, 0.25, 1.0]
+    """
+    below = np.maximum(within.astype(np.float64), 1.0)
+    return true.astype(np.float64) / below
+
+
+def shares_in_units(true: Column, within: Column) -> npt.NDArray[np.int64]:
+    """Shares as whole numbers, LOG_UNIT of them to one."""
+    return np.rint(shares(true, within) * LOG_UNIT).astype(np.int64)
 
 
 def in_units(counts: Column, reading: str) -> npt.NDArray[np.int64]:

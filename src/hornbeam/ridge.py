@@ -40,7 +40,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from hornbeam.engines.contract import Sums
+from hornbeam.engines.contract import Column, Sums
 
 Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -197,6 +197,44 @@ class Ridge(NamedTuple):
 
     def weights(self, sums: ClauseSums) -> tuple[float, float, float]:
         return weights(sums, self.response, self.l2)
+
+
+class Fitted(NamedTuple):
+    """The fit of one clause."""
+
+    gain: Fraction
+    weights: tuple[float, float, float]
+
+
+def guarded_fit(true: Column, false: Column, gradients: Integers, l2: float) -> Fitted:
+    """The ridge fit of ``[1, t, f]`` where t and f have no common total: each weight says something.
+
+    >>> found = guarded_fit(np.array([0, 2]), np.array([1, 0]), np.array([-(2**30), 2**30]), 1.0)
+    >>> [round(weight, 3) for weight in found.weights]
+    [0.154, 0.385, -0.615]
+    """
+    columns = [np.ones(len(true), dtype=object), true.astype(object), false.astype(object)]
+    slopes = gradients.astype(object)
+    right = [Fraction(int(np.dot(column, slopes))) for column in columns]
+    rows = [[Fraction(int(np.dot(one, other))) for other in columns] for one in columns]
+    for place in range(3):
+        rows[place][place] += Fraction(l2)
+    solution = _solved(rows, right)
+    gain = sum((a * b for a, b in zip(solution, right, strict=True)), Fraction(0))
+    w0, w1, w2 = (round_weight(weight / 2**GRADIENT_BITS) for weight in solution)
+    return Fitted(gain, (w0, w1, w2))
+
+
+def _solved(rows: list[list[Fraction]], right: list[Fraction]) -> list[Fraction]:
+    """The solution of a positive definite system, by elimination."""
+    size = len(right)
+    system = [[*row, value] for row, value in zip(rows, right, strict=True)]
+    for place in range(size):
+        for other in range(size):
+            if other != place:
+                factor = system[other][place] / system[place][place]
+                system[other] = [a - factor * b for a, b in zip(system[other], system[place], strict=True)]
+    return [system[place][size] / system[place][place] for place in range(size)]
 
 
 class Slope(NamedTuple):

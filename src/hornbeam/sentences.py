@@ -66,12 +66,14 @@ def sentence(
     single: bool = False,
     at_least: int | None = None,
     each: int | None = None,
+    share: bool = False,
 ) -> Pieces:
     """What a clause says of its head.
 
     ``rises``: whether true groundings make the head likelier; None where they make no difference, or not
     the same one for all. ``single``: whether there is never more than one. ``at_least``: how many there
     must be, where that alone counts. ``each``: the variable of which it counts which constant it is.
+    ``share``: whether it counts for what part of the groundings of its guard the last literal holds.
 
     >>> from hornbeam.syntax import parse_clause
     >>> schema = Schema({"cancer": ("person",), "friends": ("person", "person"), "smokes": ("person",)})
@@ -84,6 +86,8 @@ def sentence(
     'cancer(A) is likelier if there are at least 3 persons B with friends(A, B) and smokes(B).'
     >>> text_of(sentence(friends, schema, None, each=1))
     'cancer(A) depends on which persons B there are with friends(A, B) and smokes(B).'
+    >>> text_of(sentence(friends, schema, True, share=True))
+    'cancer(A) is likelier the larger the share with smokes(B) of the persons B with friends(A, B).'
     >>> text_of(sentence(parse_clause("cancer(A) :- smokes(A)."), schema, False))
     'cancer(A) is less likely if smokes(A).'
     """
@@ -100,6 +104,11 @@ def sentence(
     if not free:
         return [*head, whether, *conditions, "."]
     several = _several(free, types)
+    if share:
+        much = {True: " is likelier the larger ", False: " is less likely the larger ", None: " depends on "}
+        guard = _joined([literal_pieces(literal) for literal in clause.body[:-1]], ", ", " and ")
+        last = literal_pieces(clause.body[-1])
+        return [*head, much[rises], "the share with ", *last, " of the ", *several, " with ", *guard, "."]
     if each is not None:
         how: Pieces = [" depends on which ", f"{_plural(types[each])} ", each, " there are with "]
     elif at_least is not None and at_least > 1:

@@ -15,16 +15,17 @@ from typing import NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from hornbeam.choice import Choice, Columns, best_reading
-from hornbeam.clauses import Clause
+from hornbeam.choice import Choice, Columns, best_guarded, best_reading
+from hornbeam.clauses import Clause, canonical
 from hornbeam.engines.contract import Session, Skipped
+from hornbeam.guards import guard_of, with_guard
 from hornbeam.history import ALL_STEPS, NO_GAIN, Step
 from hornbeam.learning import Labels, gradients, log_loss, whole_gradients
 from hornbeam.loop import Pause
 from hornbeam.model import Floats, WeightedClause, sigmoid
-from hornbeam.readings import COUNT, LOG, in_units
+from hornbeam.readings import COUNT, LOG, SHARE, in_units
 from hornbeam.refit import Refitted, refitted
-from hornbeam.ridge import Integers, Response, response
+from hornbeam.ridge import Fitted, Integers, Response, response
 from hornbeam.search import Fitting, Found, Refine, Scored, SearchOptions, length_of, search
 
 Mask = npt.NDArray[np.bool_]
@@ -68,6 +69,8 @@ class Way:
     look_ahead: bool = False
     per_constant: bool = False
     validate: bool = False
+    guarded: float | None = None
+    """the ridge penalty of fits to true and false counts inside guards, where they are fitted so"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,6 +86,7 @@ class Problem:
     way: Way
     columns: Columns
     total: Callable[[Clause], int]
+    """what true and false counts add up to, for each grounding of the guard where they are guarded"""
     offset: float = 0.0
     """log-odds to add for the negatives that sampling left out, once all weights are fitted jointly"""
     inside: Mask | None = None
@@ -153,12 +157,11 @@ def _add_clause(
         return state, None
     # Both are the nearest floats to exact numbers: what the rounding of gradients alone could
     # explain is no gain.
-    before, after = whole.error(), whole.error(fitting.exact_gain(best.sums))
+    fitted = best.fitted or Fitted(fitting.exact_gain(best.sums), fitting.weights(best.sums))
+    before, after = whole.error(), whole.error(fitted.gain)
     if after >= before:
         return state, None
-    weighted = WeightedClause(
-        best.clause, fitting.weights(best.sums), best.sums.total, best.feature, best.each
-    )
+    weighted = WeightedClause(best.clause, fitted.weights, best.sums.total, best.feature, best.each)
     if problem.way.refit is None:
         scores = state.scores + contribution_of(problem, weighted)
     else:
@@ -183,7 +186,7 @@ def _add_clause(
 def _logged(state: State) -> set[Clause]:
     """The clauses that a search by logarithms cannot gain by any more."""
     return {
-        each.weighted.clause
+        canonical(each.weighted.clause)
         for each in state.steps
         if each.weighted.feature in (COUNT, LOG) and each.weighted.each is None
     }
@@ -199,17 +202,22 @@ def _links_from(problem: Problem) -> int | None:
 
 def _chosen(problem: Problem, state: State, slopes: Integers, found: Found) -> Choice | None:
     """What a search found best, in the reading that gains most where that is to be chosen."""
+    if problem.way.guarded is not None:
+        clauses = [each.clause for each in found.leaders]
+        if problem.options.stop == "full" and clauses:
+            clauses = [clause for clause in clauses if length_of(clause) == length_of(clauses[-1])]
+        return best_guarded(clauses, problem.columns, problem.total, slopes, problem.way.guarded)
     if not problem.way.readings:
         best = found.best
         return None if best is None else Choice(best.clause, problem.way.feature, best.sums)
     leaders = _first_of_each_length(found.leaders, problem.options.beam_width)
     earlier = [each.weighted for each in state.steps]
-    totals = {each.clause: each.sums.total for each in leaders}
-    totals |= {each.clause: each.total for each in earlier if each.each is None}
+    clauses = [each.clause for each in leaders]
+    clauses += [canonical(each.clause) for each in earlier if each.each is None]
     chances = sigmoid(state.scores)
     spread = chances * (1.0 - chances)
     choice = best_reading(
-        list(totals),
+        list(dict.fromkeys(clauses)),
         problem.columns,
         {(each.clause, each.feature, each.each) for each in earlier},
         slopes,
@@ -219,8 +227,9 @@ def _chosen(problem: Problem, state: State, slopes: Integers, found: Found) -> C
     )
     if choice is None:
         return None
-    total = problem.total(choice.clause) if choice.each is not None else totals[choice.clause]
-    return choice._replace(sums=choice.sums._replace(total=total))
+    if problem.columns.guarded and choice.each is None and choice.feature != SHARE:
+        choice = choice._replace(clause=with_guard(choice.clause))
+    return choice._replace(sums=choice.sums._replace(total=problem.total(choice.clause)))
 
 
 def _first_of_each_length(leaders: list[Scored], width: int) -> list[Scored]:
@@ -248,4 +257,10 @@ def joint_weights(problem: Problem, rows: Floats, l2: float, start: Refitted | N
 
 
 def contribution_of(problem: Problem, weighted: WeightedClause) -> Floats:
-    return weighted.contribution(problem.columns[weighted.clause], weighted.total)
+    """What a clause adds to the log-odds of each example."""
+    true, total = problem.columns[canonical(weighted.clause)], weighted.total
+    if problem.columns.guarded and len(weighted.clause.body) > 1:
+        return weighted.contribution(
+            true, problem.columns[guard_of(weighted.clause)].astype(np.int64) * total
+        )
+    return weighted.contribution(true, total)

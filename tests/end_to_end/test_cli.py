@@ -202,6 +202,16 @@ def test_a_constant_that_the_data_do_not_have_is_noted(tmp_path, run):
     ) in ran.err
 
 
+def test_count_inside_the_guard(tmp_path, run):
+    folder = flat(tmp_path, "friends(ann,bob). friends(ann,'C, D'). smokes(bob).")
+    body = "cancer(A) :- friends(A,B), smokes(B)."
+    rows = run("count", folder, body, "--false-counts", "guarded").rows()
+    assert rows == [{"arg1": "ann", "true": "1", "false": "1"}, {"arg1": "bob", "true": "0", "false": "0"}]
+    refused = run("count", folder, body, "--false-counts", "none")
+    assert refused.code == 2
+    assert "--false-counts none is refused: it must be population or guarded." in refused.err
+
+
 def test_a_body_apart_from_the_head_counts_the_same_for_all_and_says_so(tmp_path, run):
     folder = flat(
         tmp_path, facts="friends(ann,bob). friends(bob,ann).", pos="cancer(ann).", neg="cancer(bob)."

@@ -14,7 +14,7 @@ from hornbeam.engines.memory import MemoryEngine
 from hornbeam.generate import smokers, university
 from hornbeam.load import load
 from hornbeam.model_json import model_text
-from hornbeam.options import FitOptions
+from hornbeam.options import FitOptions, fit_options
 from public_data import DATA, needs
 
 OTHERS = {name: engine for name, engine in ENGINES.items() if name not in ("naive", "memory")}
@@ -63,3 +63,18 @@ def test_on_generated_worlds(engine: type[Engine], feature: str, name: str, targ
     short = engine.name == "spark"
     options = FitOptions(n_steps=2, max_literals=2 if short else 3, neg_pos_ratio=None, feature=feature)
     assert learned(engine(world(name)), target, options) == in_memory(world(name), target, options)
+
+
+@others
+@pytest.mark.parametrize("refit", [False, True], ids=["one by one", "jointly"])
+def test_with_guarded_false_counts(engine: type[Engine], refit: bool) -> None:
+    options = fit_options(
+        "default" if refit else "paper",
+        n_steps=2,
+        max_literals=2,
+        per_constant=False,
+        validate=False,
+        false_counts="guarded",
+    )
+    expected = in_memory(world("smokers"), "cancer", options)
+    assert learned(engine(world("smokers")), "cancer", options) == expected

@@ -74,6 +74,7 @@ def test_the_paper_preset_is_the_published_algorithm() -> None:
         "negation": False,
         "populations": "database",
         "n_thresholds": 16,
+        "false_counts": "population",
         "feature": "count",
         "refit": False,
         "length_penalty": 0.0,

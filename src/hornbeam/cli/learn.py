@@ -92,6 +92,12 @@ def fit(
             "--populations", metavar="database|training", help="Where predictions take totals from."
         ),
     ] = None,
+    false_counts: Annotated[
+        str | None,
+        typer.Option(
+            "--false-counts", metavar="population|guarded", help="Of what false counts are the rest."
+        ),
+    ] = None,
     feature: Annotated[
         str | None,
         typer.Option("--feature", metavar="count|log|best", help="Weigh counts, ln(1 + count), or the best."),
@@ -198,6 +204,7 @@ def fit(
         "negation": negation,
         "n_thresholds": thresholds,
         "populations": populations,
+        "false_counts": false_counts,
         "feature": feature,
         "refit": refit,
         "length_penalty": length_penalty,

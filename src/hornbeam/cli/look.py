@@ -23,6 +23,8 @@ from hornbeam.cli.options import (
 )
 from hornbeam.cli.output import check_writable, csv_text, json_text, write_result
 from hornbeam.cli.talk import say
+from hornbeam.errors import OptionError
+from hornbeam.options import FALSE_COUNTS, GUARDED, POPULATION
 
 if TYPE_CHECKING:
     from hornbeam.clauses import Clause
@@ -50,6 +52,12 @@ def count(
     schema: SchemaFile = None,
     negatives: Negatives = None,
     dangling: Dangling = "error",
+    false_counts: Annotated[
+        str,
+        typer.Option(
+            "--false-counts", metavar="population|guarded", help="What false counts are the rest of."
+        ),
+    ] = POPULATION,
     engine: EngineName = "memory",
     memory: Memory = "2GB",
 ) -> None:
@@ -57,12 +65,14 @@ def count(
 
     The result is CSV with the columns arg1..argk,true,false: positives, then negatives, each in the
     order of the data; where examples have cut-offs there is a column of these. With tables the head
-    may be a table: it is counted for each of its keys.
+    may be a table: it is counted for each of its keys. False counts are the rest of all combinations
+    of constants or, guarded, of what the body leaves but for its last literal.
 
     \b
     Example: hornbeam count data/toy_cancer "cancer(A) :- friends(A,B), smokes(B)."
     """
     from hornbeam.database import Notice
+    from hornbeam.engines.guarded import count_guarded
     from hornbeam.engines.parts import count_all
     from hornbeam.engines.registry import open_engine
     from hornbeam.load import load
@@ -70,6 +80,10 @@ def count(
 
     budget = read_size(memory)
     check_writable(out)
+    if false_counts not in FALSE_COUNTS:
+        raise OptionError(
+            f"--false-counts {false_counts} is refused: it must be {' or '.join(FALSE_COUNTS)}."
+        )
     database = load(
         data,
         split,
@@ -86,7 +100,8 @@ def count(
     say(_unknown_constants(parsed, database))
     head = parsed.head.predicate
     found = database.examples_of(head)
-    (counts,) = count_all(open_engine(engine, database, budget), [parsed], found.keys)
+    count = count_guarded if false_counts == GUARDED and parsed.body else count_all
+    (counts,) = count(open_engine(engine, database, budget), [parsed], found.keys)
     names = database.names_of(head, found.keys)
     header = [f"arg{number + 1}" for number in range(names.shape[1])]
     columns: list[list[object]] = [*names.T.tolist()]
@@ -94,7 +109,8 @@ def count(
         header.append("cutoff")
         columns.append(list(database.cutoff_texts(found.cutoffs)))
     rows = (
-        (*key, true, counts.total - true) for *key, true in zip(*columns, counts.true.tolist(), strict=True)
+        (*key, int(counts.true[place]), counts.false_of(place))
+        for place, key in enumerate(zip(*columns, strict=True))
     )
     write_result(csv_text([*header, "true", "false"], rows), out, exact=True)
 

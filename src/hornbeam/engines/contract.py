@@ -30,10 +30,25 @@ Column = npt.NDArray[Any]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Counts:
-    """The true counts of one clause, one per example, and its total; false = total - true."""
+    """The true counts of one clause, one per example, and its total; false = total - true.
+
+    Where false counts are guarded, ``within`` is how many groundings each example's guard leaves the
+    clause, and false = within - true.
+    """
 
     true: Column
     total: int
+    within: Column | None = None
+
+    @property
+    def totals(self) -> int | Column:
+        """What true and false counts add up to: one number for all examples, or one for each."""
+        return self.total if self.within is None else self.within
+
+    def false_of(self, place: int) -> int:
+        """The false count of one example."""
+        total = self.total if self.within is None else int(self.within[place])
+        return total - int(self.true[place])
 
 
 @dataclass(frozen=True, slots=True)

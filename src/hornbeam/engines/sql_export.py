@@ -15,7 +15,7 @@ from typing import NamedTuple
 import sqlglot
 from sqlglot import exp
 
-from hornbeam.clauses import Clause, Comparison, format_clause, format_literal, variable_name
+from hornbeam.clauses import Clause, Comparison, format_clause, format_literal, variable_name, variables
 from hornbeam.engines.contract import INT64_MAX
 from hornbeam.engines.sql import (
     EVERYTHING,
@@ -40,7 +40,7 @@ from hornbeam.engines.sql_queries import (
     message_query,
     projection_query,
 )
-from hornbeam.engines.sql_readings import double, join_of, read, sums_query, weights_query
+from hornbeam.engines.sql_readings import double, join_of, read, share, sums_query, weights_query
 from hornbeam.engines.sql_user_facts import Names, Part, UserFacts
 from hornbeam.errors import OptionError, SchemaError, did_you_mean
 from hornbeam.schema import Schema
@@ -56,10 +56,12 @@ class Weighted(NamedTuple):
     weights: tuple[float, float, float]
     total: int | None
     feature: str = "count"
-    """what of the counts is weighted: ``count``, ``log`` for ln(1 + count), or ``at least N``"""
+    """what of the counts is weighted: ``count``, ``log`` for ln(1 + count), ``at least N`` or ``share``"""
     each: int | None = None
     """the variable whose constants have weights of their own, in place of ``weights``"""
     constants: tuple[tuple[str, float], ...] = ()
+    guard: Clause | None = None
+    """the clause whose groundings, times the total, are those that true and false counts add up to"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,8 +153,9 @@ class _Export:
     def text(self) -> str:
         """The whole query, each part after those that it reads."""
         timed = self._facts.timed()
-        counted = [weighted.clause for weighted in self._scoring.clauses if weighted.each is None]
-        plans = [formula(clause, self._scoring.schema, timed) for clause in counted]
+        counted = [weighted for weighted in self._scoring.clauses if weighted.each is None]
+        asked = [clause for each in counted for clause in (each.clause, each.guard) if clause is not None]
+        plans = [formula(clause, self._scoring.schema, timed) for clause in asked]
         tables = Tables(self._placed, self._guards, None, self._population)
         messages = list(self._messages(plans, tables))
         keys = [f"k{number}" for number in range(self._width)]
@@ -266,6 +269,9 @@ class _Export:
             return integer(weighted.total) if exact else exp.Literal.number(float(weighted.total))
         types = self._scoring.schema.variable_types(weighted.clause)
         free = weighted.clause.free_variables()
+        if weighted.guard is not None:
+            known = set(variables(weighted.clause.body[:-1]))
+            free = tuple(variable for variable in free if variable not in known)
         return product([double(self._population(Range(types[variable]))) for variable in free])
 
     # --- scores ----------------------------------------------------------------------------------
@@ -287,10 +293,13 @@ class _Export:
                 total = exp.Coalesce(this=own_column("total", alias), expressions=[real(0.0)])
                 columns = [exp.alias_(total, f"sum_{number + 1}")]
             else:
-                true = own_column(f"t{place}", "c")
-                false = exp.Sub(this=self._total(weighted), expression=true.copy())
-                columns = [exp.alias_(true, f"true_{number + 1}"), exp.alias_(false, f"false_{number + 1}")]
+                true, both = own_column(f"t{place}", "c"), self._total(weighted)
                 place += 1
+                if weighted.guard is not None:
+                    both = exp.Mul(this=both, expression=own_column(f"t{place}", "c"))
+                    place += 1
+                false = exp.Sub(this=both, expression=true.copy())
+                columns = [exp.alias_(true, f"true_{number + 1}"), exp.alias_(false, f"false_{number + 1}")]
             columns[0].add_comments([_comment(format_clause(weighted.clause))])
             named += columns
         select = exp.select(*named).from_(own_table(counts, "c"))
@@ -306,7 +315,10 @@ class _Export:
                 continue
             w0, w1, w2 = map(real, weighted.weights)
             true, false = (double(own_column(f"{name}_{number + 1}")) for name in ("true", "false"))
-            true, false = (read(count, weighted.feature) for count in (true, false))
+            if weighted.feature == "share":
+                true, false = share(true, false), real(0.0)
+            else:
+                true, false = (read(count, weighted.feature) for count in (true, false))
             part = exp.Add(
                 this=exp.Paren(this=exp.Add(this=w0, expression=exp.Mul(this=w1, expression=true))),
                 expression=exp.Mul(this=w2, expression=false),

@@ -28,6 +28,14 @@ def read(count: exp.Expr, reading: str) -> exp.Expr:
     return _logarithm(count) if reading == "log" else count
 
 
+def share(true: exp.Expr, false: exp.Expr) -> exp.Expr:
+    """The part of both counts that is true; 0 where there are none."""
+    both = exp.Add(this=true.copy(), expression=false)
+    some = exp.GT(this=both.copy(), expression=real(0.0))
+    part = exp.Div(this=true, expression=exp.Paren(this=both), typed=False, safe=False)
+    return exp.Case(ifs=[exp.If(this=some, true=part)], default=real(0.0))
+
+
 def _logarithm(count: exp.Expr) -> exp.Expr:
     """ln(1 + count); a count below 0, as other data than those of training may have, is read as 0."""
     least = exp.Case(

@@ -13,6 +13,7 @@ from hornbeam.engines.contract import Engine
 from hornbeam.explain import explain
 from hornbeam.keys import Names
 from hornbeam.model import Model
+from hornbeam.readings import SHARE
 from hornbeam.report.constants import strongest_constants
 from hornbeam.report.evidence import Evidence, evidence
 from hornbeam.report.measured import Measured
@@ -58,11 +59,13 @@ def _part_data(measured: Measured, number: int) -> dict[str, Any]:
         counts = shown.counts[number]
         data["body"] = body_pieces(part.clause.body)
         data["free"] = list(part.clause.free_variables())
-        if part.bound is not None and part.bound > 1:
+        if (part.bound is not None and part.bound > 1) or part.reading == SHARE:
             data["reading"] = part.reading
         data["true"] = packed(counts.true)
         # Totals go beyond what a browser's numbers hold.
         data["total"] = str(counts.total)
+        if counts.within is not None:
+            data["within"] = packed(counts.within)
     else:
         data["body"] = part.logic or [part.name]
     return data

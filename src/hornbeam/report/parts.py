@@ -22,7 +22,7 @@ from hornbeam.errors import ModelError, plural
 from hornbeam.markup import number_text, signed_text
 from hornbeam.model import Floats, Model, WeightedClause
 from hornbeam.model_json import LearnedModel
-from hornbeam.readings import COUNT, LOG, bound_of
+from hornbeam.readings import COUNT, LOG, SHARE, bound_of
 from hornbeam.sentences import Pieces, body_pieces, clause_pieces, literal_pieces, sentence
 
 CONSTANTS = 3
@@ -112,12 +112,18 @@ def _(model: Model) -> list[Part]:
 def _clause_part(number: int, weighted: WeightedClause, model: Model) -> Part:
     w0, w1, w2 = weighted.weights
     bound = bound_of(weighted.feature)
-    shape = {COUNT: ("true count", "false count"), LOG: ("ln(1 + true)", "ln(1 + false)")}
+    shape = {
+        COUNT: ("true count", "false count"),
+        LOG: ("ln(1 + true)", "ln(1 + false)"),
+        SHARE: ("share of the guard", "false count"),
+    }
     of_true, of_false = shape.get(weighted.feature, (f"true {weighted.feature}", f"false {weighted.feature}"))
     rises, each = weighted.rises(), weighted.each
     return Part(
         name=f"clause {number}",
-        saying=sentence(weighted.clause, model.schema, rises, at_least=bound, each=each),
+        saying=sentence(
+            weighted.clause, model.schema, rises, at_least=bound, each=each, share=weighted.feature == SHARE
+        ),
         logic=clause_pieces(weighted.clause),
         weights=(("bias", w0), (of_true, w1), (of_false, w2)) if each is None else (),
         note="",

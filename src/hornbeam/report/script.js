@@ -38,7 +38,7 @@
     const view = bytes === 1 ? raw : bytes === 2 ? new Uint16Array(raw.buffer) : new Uint32Array(raw.buffer);
     return { values, codes: view, at: (row) => values[view[row]] };
   };
-  const parts = data.parts.map((part) => ({ ...part, adds: unpack(part.adds), true: part.true ? unpack(part.true) : null }));
+  const parts = data.parts.map((part) => ({ ...part, adds: unpack(part.adds), true: part.true ? unpack(part.true) : null, within: part.within ? unpack(part.within) : null }));
   const size = data.label.length;
   const arity = data.names.length;
   const nameOf = (row) => `${data.target}(${data.names.map((column) => column[row]).join(", ")})`;
@@ -225,7 +225,7 @@
     const count = part.true.at(row);
     let counts;
     if (!part.free.length) counts = count ? "true" : "false";
-    else counts = `true ${grouped(count)}, false ${grouped(BigInt(part.total) - BigInt(count))}${part.reading ? ` (${part.reading})` : ""}`;
+    else counts = `true ${grouped(count)}, false ${grouped(BigInt(part.within ? part.within.at(row) : part.total) - BigInt(count))}${part.reading ? ` (${part.reading})` : ""}`;
     return [make("p", { class: "because" }, code), make("p", { class: "counts" }, `${part.name}: ${counts}`), groundings(number, row)];
   }
 

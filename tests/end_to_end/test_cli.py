@@ -72,15 +72,16 @@ def test_every_option_of_a_fit_is_in_the_model(world, tmp_path, run):
     options = (
         "--preset paper --steps 2 --l2 5 --max-literals 3 --beam-width 2 --stop best --prior base-rate "
         "--neg-pos-ratio 1.5 --seed 7 --negation --thresholds 5 --populations training --memory 1GB "
-        "--time 10m --feature log --refit --length-penalty 0.2 --look-ahead --per-constant"
+        "--time 10m --feature log --refit --length-penalty 0.2 --look-ahead --per-constant "
+        "--false-counts guarded --no-validate"
     )
     ran = run("fit", world, "--model", tmp_path / "m.json", *shlex.split(options))
     assert (ran.status, ran.err) == (0, "")
     assert load_model(tmp_path / "m.json").settings == {
         "n_steps": 2, "l2": 5.0, "max_literals": 3, "beam_width": 2, "stop": "best", "prior": "base-rate",
         "neg_pos_ratio": 1.5, "seed": 7, "negation": True, "populations": "training",
-        "n_thresholds": 5, "feature": "log", "refit": True, "length_penalty": 0.2,
-        "look_ahead": True, "per_constant": True,
+        "n_thresholds": 5, "false_counts": "guarded", "feature": "log", "refit": True, "length_penalty": 0.2,
+        "look_ahead": True, "per_constant": True, "validate": False,
     }  # fmt: skip
 
 
@@ -208,7 +209,7 @@ def test_count_inside_the_guard(tmp_path, run):
     rows = run("count", folder, body, "--false-counts", "guarded").rows()
     assert rows == [{"arg1": "ann", "true": "1", "false": "1"}, {"arg1": "bob", "true": "0", "false": "0"}]
     refused = run("count", folder, body, "--false-counts", "none")
-    assert refused.code == 2
+    assert refused.status == 2
     assert "--false-counts none is refused: it must be population or guarded." in refused.err
 
 

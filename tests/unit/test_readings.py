@@ -16,14 +16,14 @@ from hornbeam.errors import ModelError
 from hornbeam.generate import university
 from hornbeam.model_json import model_text, parse_model
 from hornbeam.options import fit_options
-from hornbeam.readings import COUNT, LOG, at_least, bound_of, in_units, is_reading, offered, read
+from hornbeam.readings import COUNT, LOG, SHARE, at_least, bound_of, in_units, is_reading, offered, read
 
 COUNTS = st.lists(st.integers(0, 40), min_size=2, max_size=30)
 
 
 def test_only_readings_are_readings() -> None:
-    assert all(map(is_reading, (COUNT, LOG, "at least 1", "at least 924")))
-    assert not any(map(is_reading, ("", "share", "at least 0", "at least -1", "at least 05", "at least  5")))
+    assert all(map(is_reading, (COUNT, LOG, SHARE, "at least 1", "at least 924")))
+    assert not any(map(is_reading, ("", "shares", "at least 0", "at least -1", "at least 05", "at least  5")))
     assert bound_of(LOG) is None
     assert bound_of(at_least(7)) == 7
 

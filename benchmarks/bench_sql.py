@@ -391,7 +391,8 @@ def _joins_table(lines: Sequence[dict[str, Any]]) -> str:
         "memory",
         "duckdb / memory",
     ]
-    return "CPU per count of all examples, facts and examples loaded before:\n\n" + table(header, rows)
+    said = "CPU per count of all examples; facts and examples loaded, and the query written, before:\n\n"
+    return said + table(header, rows)
 
 
 def _arguments() -> argparse.Namespace:

@@ -175,6 +175,17 @@ def test_an_engine_can_be_used_again_after_it_was_closed(world: Database) -> Non
     assert models[0] == models[1]
 
 
+def test_closing_waits_for_no_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    # It may happen while a thread starts: that holds a lock which waiting for another thread needs.
+    def never(thread: threading.Thread, timeout: float | None = None) -> None:
+        raise AssertionError("waited for a thread")
+
+    connection = DuckDBConnection(10**9)
+    assert connection.rows("SELECT 1") == [(1,)]
+    monkeypatch.setattr(threading.Thread, "join", never)
+    connection.close()
+
+
 def test_the_spill_folder_is_removed(tmp_path: Path) -> None:
     connection = DuckDBConnection(0, tmp_path)
     connection.rows("SELECT COUNT(*) FROM (SELECT DISTINCT hash(range) h, range FROM range(20000000))")

@@ -51,9 +51,8 @@ class DuckDBConnection(Connection):
             }
         )
         if loaded:
-            # Filters from joins and narrow columns pay where files are read or tables spill.
-            unused = "join_filter_pushdown,compressed_materialization"
-            self._duckdb.execute(f"SET disabled_optimizers = '{unused}'")
+            # To look for keys of a join while scanning spares reading files, but not tables of ours.
+            self._duckdb.execute("SET disabled_optimizers = 'join_filter_pushdown'")
         ((threads,),) = self._duckdb.execute("SELECT current_setting('threads')").fetchall()
         # Each thread has an array of its own, outside DuckDB's account of memory.
         self._room = memory // 16 // CELL // int(threads)

@@ -62,20 +62,24 @@ DATA_SETS: dict[str, Public | Drawn] = {
     "CiteSeer": Public("citeseer", "infield_ftitle", ("fold1",)),
 }
 
-_PLAIN = {"feature": "log", "per_constant": False}
+_BOUNDS = {"per_constant": False, "validate": False}
+_PLAIN = {**_BOUNDS, "feature": "log"}
 ROWS: dict[str, tuple[str, str | None, dict[str, Any]]] = {
     "paper": ("rlr", "paper", {}),
+    "paper, guarded false counts": ("rlr", "paper", {"false_counts": "guarded"}),
     "log counts": ("rlr", "default", {**_PLAIN, "refit": False}),
     "log counts, joint weights": ("rlr", "default", _PLAIN),
-    "... and bounds": ("rlr", "default", {"per_constant": False}),
-    "... and a weight per constant (default)": ("rlr", "default", {}),
-    "... and look-ahead": ("rlr", "default", {"look_ahead": True}),
+    "... and bounds": ("rlr", "default", _BOUNDS),
+    "... and a weight per constant": ("rlr", "default", {"validate": False}),
+    "... and examples held out choose (default)": ("rlr", "default", {}),
+    "default with shares inside guards": ("rlr", "default", {"false_counts": "guarded"}),
+    "default with look-ahead": ("rlr", "default", {"look_ahead": True}),
     "default in 8 steps": ("rlr", "default", {"n_steps": 8}),
     "rdn-boost": ("rdn-boost", None, {}),
     "mln-boost": ("mln-boost", None, {}),
     "agg-lr": ("agg-lr", None, {}),
 }
-DEFAULT = "... and a weight per constant (default)"
+DEFAULT = "... and examples held out choose (default)"
 WANTED = {
     "UW-CSE": (0.98, 0.43),
     "IMDB": (0.998, 0.99),

@@ -31,7 +31,17 @@ roles = { smokes = "flag", city = "category", age = "number" }
 key = false
 links = { who = "persons", whom = "persons" }
 """
-OPTIONS = ("--steps", "2", "--max-literals", "2", "--beam-width", "5", "--neg-pos-ratio", "all")
+OPTIONS = (
+    "--steps",
+    "2",
+    "--max-literals",
+    "2",
+    "--beam-width",
+    "5",
+    "--neg-pos-ratio",
+    "all",
+    "--no-validate",
+)
 EXAMPLES = 100_000
 FRIENDS = 20
 """Friendships per person."""

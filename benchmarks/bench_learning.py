@@ -275,9 +275,9 @@ def report(results: dict[str, Any]) -> str:
             table(header, rows),
             "",
             "Means over the folds; 10 steps, beam 10, up to 4 literals, two negatives for one positive "
-            "unless every example is used, options as given; behind a program's CPU is how many times ours that is. "
-            "*Validated* lets examples held out choose length, penalty and steps, as the default does. *As in the "
-            "paper* is the preset of that name, with the same steps, beam and negatives.",
+            "unless every example is used, options as given; behind a program's CPU is how many times ours "
+            "that is. *Validated* lets examples held out choose length, penalty and steps, as the default "
+            "does. *As in the paper* is the preset of that name, with the same steps, beam and negatives.",
             "",
             _growth(results["hornbeam"]),
             "",

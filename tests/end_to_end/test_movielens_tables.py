@@ -72,10 +72,12 @@ def test_one_command_learns_a_model(tmp_path, run):
 
 
 def test_gender_over_seeded_five_folds(database):
-    """With options chosen inside training data, see benchmarks/quality_tables.py."""
+    """The default predicts better yet, and takes longer: see benchmarks/quality_tables.py."""
     X, y = database.examples()
     scores = []
     for train, test in StratifiedKFold(5, shuffle=True, random_state=0).split(X, y):
-        fitted = hb.RLRClassifier(database=database, max_literals=2, l2=10.0).fit(X[train], y[train])
+        fitted = hb.RLRClassifier(database=database, max_literals=2, l2=10.0, validate=False).fit(
+            X[train], y[train]
+        )
         scores.append(evaluate(y[test], fitted.predict_proba(X[test])[:, 1]).auc_roc)
     assert np.mean(scores) >= 0.75

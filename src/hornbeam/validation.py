@@ -24,6 +24,8 @@ from hornbeam.sampling import part_numbers
 from hornbeam.steps import BoostOptions, Mask, Problem, init, joint_weights, step
 
 PARTS = 3
+SHORTEST = 2
+"""Bodies are not made shorter than this: one literal says nothing of relations."""
 LEAST_HELD_OUT = 20
 """Examples of each label that must be held out, together: fewer choose by chance."""
 ERRORS = 2.0
@@ -76,9 +78,10 @@ def validated(problem: Problem, parts: list[Part], pause: Pause) -> Chosen:
     options = problem.options
     assert isinstance(options, FitOptions)
     given = Chosen(options.max_literals, options.l2, options.n_steps)
+    shortest = max(min(SHORTEST, given.max_literals), given.max_literals - 1)
     paths = {
         length: [_path(problem, part, given._replace(max_literals=length), pause) for part in parts]
-        for length in range(max(1, given.max_literals - 1), given.max_literals + 1)
+        for length in range(shortest, given.max_literals + 1)
     }
 
     def at_end(length: int) -> float:

@@ -302,7 +302,10 @@ def _row(
         seconds(cpu),
         seconds(mean(line["wall"] for line in ours)),
         f"{max(line['peak'] for line in ours) / 1e6:.0f} MB",
-        *(seconds(mean(line["cpu"] for line in presets[way])) for way in ("validated", "paper")),
+        *(
+            seconds(mean(line["cpu"] for line in presets[way])) if way in presets else "-"
+            for way in ("validated", "paper")
+        ),
         *(_other(others.get(name), cpu) for name in systems),
         _target(case, cpu, others.get(MLN_BOOST)),
     ]

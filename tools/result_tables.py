@@ -269,6 +269,27 @@ def learners() -> str:
     return _table(["data", "learner", "AUC-ROC", "AUC-PR", "log-loss", "CPU of a fit"], rows, texts=2)
 
 
+def quality() -> str:
+    """Our learner with one idea after another, next to the others: held-out scores on all data."""
+    runs: dict[tuple[str, str], dict[str, list[Mapping[str, float]]]] = {}
+    for key, scores in _results("quality")["rows"].items():
+        data, row, fold, _ = key.split(" | ")
+        runs.setdefault((row, data), {}).setdefault(fold, []).append(scores)
+    names = list(dict.fromkeys(data for _, data in runs))
+    ways = list(dict.fromkeys(row for row, _ in runs))
+
+    def cell(row: str, data: str) -> str:
+        folds = runs.get((row, data))
+        if not folds:
+            return "-"
+        means = [
+            mean(mean(each[score] for each in of_fold) for of_fold in folds.values()) for score in _SCORES
+        ]
+        return " / ".join(f"{value:.3f}" for value in means)
+
+    return _table(["", *names], [[row, *(cell(row, data) for data in names)] for row in ways])
+
+
 def start_up() -> str:
     """What it costs to start at all."""
     found = _results("learning")["start_up"]
@@ -285,6 +306,7 @@ _TABLES: Mapping[str, Table] = {
     "spark at scale": spark_at_scale,
     "loading": loading,
     "learners": learners,
+    "quality": quality,
     "learning against jars": learning_against_jars,
     "quality against jars": quality_against_jars,
     "flattening": flattening,

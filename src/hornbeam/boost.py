@@ -106,16 +106,26 @@ def boosted(
     problem = _problem(engine, target, keys[kept], labels[kept], options, way)
     problem = replace(problem, offset=_offset(labels, labels[kept]))
     chosen: Chosen | None = None
+    undecided = way.validate
 
-    def start(pause: Pause) -> State:
-        nonlocal problem, chosen
-        parts = held_out(database, target, keys[kept], labels[kept], options.seed) if way.validate else []
+    def decide(pause: Pause) -> None:
+        nonlocal problem, chosen, undecided
+        parts = held_out(database, target, keys[kept], labels[kept], options.seed)
         if parts:
             chosen = validated(problem, parts, pause)
             problem = replace(problem, options=chosen.of(problem.options))
-        return init(problem) if saved is None else resumed(problem, saved, database)
+        undecided = False
+
+    def start(pause: Pause) -> State:
+        state = init(problem) if saved is None else resumed(problem, saved, database)
+        if undecided and state.ended is not None:
+            decide(pause)
+        return state
 
     def go_on(state: State, pause: Pause) -> tuple[State, Sequence[Step]]:
+        # Not at the start: whoever stops the fit while it decides keeps the steps of a checkpoint.
+        if undecided:
+            decide(pause)
         state, done = step(problem, state, pause)
         if saved is not None:
             saved.save(state.steps, state.skipped, state.ended)

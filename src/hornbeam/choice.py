@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hornbeam.clauses import Clause, canonical
-from hornbeam.engines.contract import LOG_UNIT, Column
+from hornbeam.engines.contract import INT64_MAX, LOG_UNIT, Column
 from hornbeam.engines.kept import EXACT_FLOAT
 from hornbeam.engines.vectors import Kept, narrowest
 from hornbeam.guards import guard_of, guarded_orders, share_orders
@@ -223,6 +223,8 @@ def best_guarded(
         for order in columns.with_guards(guarded_orders(clause) or (clause,)):
             new = total(order)
             within = columns[guard_of(order)].astype(object) * new if len(order.body) > 1 else new
+            if len(order.body) > 1 and np.max(within) > INT64_MAX:
+                continue  # no prediction could count them
             fitted = guarded_fit(true, within - true, slopes, l2)
             if best is None or fitted.gain > best[0]:
                 best = fitted.gain, Choice(order, COUNT, ClauseSums(new, 0, 0, 0), None, fitted)

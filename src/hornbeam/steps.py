@@ -161,7 +161,8 @@ def _add_clause(
     before, after = whole.error(), whole.error(fitted.gain)
     if after >= before:
         return state, None
-    weighted = WeightedClause(best.clause, fitted.weights, best.sums.total, best.feature, best.each)
+    total = problem.total(best.clause)
+    weighted = WeightedClause(best.clause, fitted.weights, total, best.feature, best.each)
     if problem.way.refit is None:
         scores = state.scores + contribution_of(problem, weighted)
     else:
@@ -209,7 +210,10 @@ def _chosen(problem: Problem, state: State, slopes: Integers, found: Found) -> C
         return best_guarded(clauses, problem.columns, problem.total, slopes, problem.way.guarded)
     if not problem.way.readings:
         best = found.best
-        return None if best is None else Choice(best.clause, problem.way.feature, best.sums)
+        if best is None:
+            return None
+        clause = with_guard(best.clause) if problem.columns.guarded else best.clause
+        return Choice(clause, problem.way.feature, best.sums)
     leaders = _first_of_each_length(found.leaders, problem.options.beam_width)
     earlier = [each.weighted for each in state.steps]
     clauses = [each.clause for each in leaders]
@@ -225,11 +229,9 @@ def _chosen(problem: Problem, state: State, slopes: Integers, found: Found) -> C
         problem.way.caution,
         problem.way.length_penalty,
     )
-    if choice is None:
-        return None
-    if problem.columns.guarded and choice.each is None and choice.feature != SHARE:
-        choice = choice._replace(clause=with_guard(choice.clause))
-    return choice._replace(sums=choice.sums._replace(total=problem.total(choice.clause)))
+    if problem.columns.guarded and choice is not None and choice.each is None and choice.feature != SHARE:
+        return choice._replace(clause=with_guard(choice.clause))
+    return choice
 
 
 def _first_of_each_length(leaders: list[Scored], width: int) -> list[Scored]:
@@ -259,7 +261,7 @@ def joint_weights(problem: Problem, rows: Floats, l2: float, start: Refitted | N
 def contribution_of(problem: Problem, weighted: WeightedClause) -> Floats:
     """What a clause adds to the log-odds of each example."""
     true, total = problem.columns[canonical(weighted.clause)], weighted.total
-    if problem.columns.guarded and len(weighted.clause.body) > 1:
+    if problem.columns.guarded and weighted.weighs_false and len(weighted.clause.body) > 1:
         return weighted.contribution(
             true, problem.columns[guard_of(weighted.clause)].astype(np.int64) * total
         )

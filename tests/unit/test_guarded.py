@@ -12,9 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hornbeam.boost import fit
+from hornbeam.choice import Columns, best_guarded
 from hornbeam.database import Database, build
+from hornbeam.engines.guarded import new_total
 from hornbeam.engines.memory import MemoryEngine
 from hornbeam.engines.naive import NaiveEngine
+from hornbeam.engines.parts import count_all
 from hornbeam.explain import explain
 from hornbeam.generate import smokers
 from hornbeam.model import Model, WeightedClause
@@ -96,6 +99,14 @@ def test_no_guard_is_counted_where_no_false_count_is_weighed(small: Database) ->
     plain = weighted(FRIENDS_SMOKE, (0.0, 1.0, 0.0), reading="log")
     model(plain).scores(Asked(small), small.examples_of("risk").keys)
     assert asked == [FRIENDS_SMOKE]
+
+
+def test_an_empty_body_has_no_guard(small: Database) -> None:
+    keys = small.examples_of("risk").keys
+    (counts,) = model(weighted("risk(A).", (0.0, 1.0, 1.0)), populations="database").counts(
+        MemoryEngine(small), keys
+    )
+    assert (counts.true.tolist(), counts.totals) == ([1, 1, 1, 1], 1)
 
 
 def test_a_file_keeps_them() -> None:
@@ -198,6 +209,37 @@ def test_scores_of_the_model_are_those_of_the_fit(options: FitOptions) -> None:
         )
     slow = fit(NaiveEngine(database), examples.keys, examples.labels, "cancer", options)
     assert model_text(slow.model) == model_text(fitted.model)
+
+
+@pytest.mark.parametrize("feature", ["count", "log", "best"])
+@pytest.mark.parametrize("refit", [False, True])
+def test_totals_are_those_of_the_last_literal(feature: str, refit: bool) -> None:
+    database = smokers(n_persons=60, seed=4)
+    examples, engine = database.examples_of("cancer"), MemoryEngine(database)
+    options = fit_options(
+        n_steps=3, max_literals=2, false_counts="guarded", feature=feature, refit=refit, stop="full"
+    )
+    found = fit(engine, examples.keys, examples.labels, "cancer", options).model
+    assert any(len(each.clause.body) > 1 for each in found.clauses)
+    assert [each.total for each in found.clauses] == [
+        new_total(engine, each.clause) for each in found.clauses
+    ]
+
+
+@pytest.mark.parametrize(("total", "chosen"), [(2**61, True), (2**62, False)])
+def test_groundings_beyond_what_can_be_counted_are_not_chosen(
+    small: Database, total: int, chosen: bool
+) -> None:
+    keys = small.examples_of("risk").keys
+    columns = Columns(
+        lambda clauses: [each.true for each in count_all(MemoryEngine(small), clauses, keys)],
+        countable=lambda clauses: clauses,
+    )
+    clause = parse_clause("risk(A) :- friends(A,B), friends(B,C).", SCHEMA)
+    slopes = np.array([1, -1, 1, -1]) << 28
+    # Somebody has three friends: three times 2**62 is no int64.
+    found = best_guarded([clause], columns, lambda _: total, slopes, 1.0)
+    assert (found is not None) == chosen
 
 
 def test_a_planted_share_is_found() -> None:

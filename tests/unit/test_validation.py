@@ -190,6 +190,17 @@ def test_a_fit_that_goes_on_ends_as_if_never_stopped(tmp_path: Path) -> None:
     assert model_text(again.model) == model_text(whole)
 
 
+def test_whoever_stops_the_choice_keeps_the_steps_done(tmp_path: Path) -> None:
+    database = world(200)
+    examples = database.examples_of("sick")
+    arguments = (MemoryEngine(database), examples.keys, examples.labels, "sick", OPTIONS)
+    done: list[object] = []
+    fit(*arguments, done.append, tmp_path, lambda: "enough" if len(done) == 2 else None)
+    again = fit(*arguments, checkpoint=tmp_path, should_stop=time_limit(0.0))
+    assert len(again.model.clauses) == 2
+    assert again.history.cut
+
+
 def test_a_limit_of_time_ends_the_choice_too() -> None:
     database = world(200)
     examples = database.examples_of("sick")

@@ -45,7 +45,7 @@ def new_total(engine: Engine, clause: Clause) -> int:
     """The product of the populations of the variables that the last literal alone has."""
     known = {*clause.head.args, *variables(clause.body[:-1])}
     types = engine.database.schema.variable_types(clause)
-    new = [variable for variable in literal_variables(clause.body[-1]) if variable not in known]
+    new = [v for literal in clause.body[-1:] for v in literal_variables(literal) if v not in known]
     return prod(len(engine.database.population(types[variable])) for variable in new)
 
 

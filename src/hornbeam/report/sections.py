@@ -241,11 +241,15 @@ def words() -> Markup:
             "how many ways there are to fill in a clause's free variables so that all of its body is true, "
             "the example being given.",
         ),
-        ("false count", "how many ways make it false: all combinations of constants less the true count."),
+        (
+            "false count",
+            "how many ways make it false: of all combinations of constants or, where false counts are "
+            "guarded, of those that make the body without its last condition (the guard) true.",
+        ),
         (
             "contribution",
             "what a part adds to the log-odds of an example: its bias, plus its weights times the counts, "
-            "their logarithms, or 1 and 0 for whether they reach a bound.",
+            "their logarithms, 1 and 0 for whether they reach a bound, or the share of the guard that holds.",
         ),
         (
             "AUC-PR",

@@ -112,6 +112,7 @@ def main() -> None:
     arguments = _arguments()
     results: dict[str, Any] = {} if arguments.again else measure.load("quality")
     results["machine"] = measure.machine(["hornbeam", "numpy", "scipy", "scikit-learn"])
+    results["order"] = {"rows": list(ROWS), "data": list(DATA_SETS)}
     rows: dict[str, Any] = results.setdefault("rows", {})
     for seed in range(arguments.seeds):
         for name in arguments.only:
@@ -125,6 +126,7 @@ def main() -> None:
                         rows[key] = _measured(part, DATA_SETS[name].target, row, seed)
                         measure.save("quality", results)
                 say(f"{name}, {row}, seed {seed}: {_means(rows, name, row)}")
+    measure.save("quality", results)
     measure.write_section("quality", report(results))
 
 

@@ -272,11 +272,11 @@ def learners() -> str:
 def quality() -> str:
     """Our learner with one idea after another, next to the others: held-out scores on all data."""
     runs: dict[tuple[str, str], dict[str, list[Mapping[str, float]]]] = {}
-    for key, scores in _results("quality")["rows"].items():
+    found = _results("quality")
+    for key, scores in found["rows"].items():
         data, row, fold, _ = key.split(" | ")
         runs.setdefault((row, data), {}).setdefault(fold, []).append(scores)
-    names = list(dict.fromkeys(data for _, data in runs))
-    ways = list(dict.fromkeys(row for row, _ in runs))
+    ways, names = found["order"]["rows"], found["order"]["data"]
 
     def cell(row: str, data: str) -> str:
         folds = runs.get((row, data))

@@ -78,3 +78,12 @@ def test_with_guarded_false_counts(engine: type[Engine], refit: bool) -> None:
     )
     expected = in_memory(world("smokers"), "cancer", options)
     assert learned(engine(world("smokers")), "cancer", options) == expected
+
+
+@others
+def test_with_all_that_the_default_does(engine: type[Engine]) -> None:
+    # Examples held out choose: seven fits in one, of which a short one must do for Spark.
+    options = fit_options(n_steps=2, max_literals=2 if engine.name == "spark" else 3, beam_width=5)
+    expected = in_memory(world("smokers"), "cancer", options)
+    assert learned(engine(world("smokers")), "cancer", options) == expected
+    assert '"chosen_max_literals"' in expected

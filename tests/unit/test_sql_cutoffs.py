@@ -23,6 +23,7 @@ from hornbeam.errors import OptionError
 from hornbeam.model import Model, WeightedClause
 from hornbeam.model_json import save_model
 from hornbeam.numeric import read_times
+from hornbeam.options import GUARDED, POPULATION
 from hornbeam.readings import COUNT, LOG
 from hornbeam.schema import DATE, NUMBER, Schema
 from hornbeam.syntax import parse_clause, parse_mode
@@ -87,7 +88,7 @@ def database(kind: str) -> Database:
     return build(SCHEMA, (), facts, examples, times=times, cutoffs={"churns": cutoffs})
 
 
-def model(kind: str) -> Model:
+def model(kind: str, false_counts: str = POPULATION) -> Model:
     clauses = [
         WeightedClause(
             clause := parse_clause(words, SCHEMA),
@@ -97,7 +98,7 @@ def model(kind: str) -> Model:
         )
         for number, words in enumerate(CLAUSES)
     ]
-    settings = {"populations": "database", "times": kind}
+    settings = {"populations": "database", "times": kind, "false_counts": false_counts}
     return Model("churns", SCHEMA, 0.4, tuple(clauses), settings)
 
 
@@ -124,10 +125,14 @@ def _literal(value: object) -> str:
     return "NULL" if value is None else f"'{value}'"
 
 
-@pytest.mark.parametrize("system", SYSTEMS)
+@pytest.mark.parametrize(
+    ("system", "false_counts"), [*((system, POPULATION) for system in SYSTEMS), ("duckdb", GUARDED)]
+)
 @pytest.mark.parametrize("kind", [NUMBER, DATE])
-def test_the_query_gives_the_models_probabilities_at_the_cut_offs(system: str, kind: str) -> None:
-    learned, data = model(kind), database(kind)
+def test_the_query_gives_the_models_probabilities_at_the_cut_offs(
+    system: str, false_counts: str, kind: str
+) -> None:
+    learned, data = model(kind, false_counts), database(kind)
     with opened(system) as run:
         make_tables(kind, system, run)
         rows = run(learned.sql(system, TABLES, ASKED))

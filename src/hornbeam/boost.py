@@ -7,7 +7,7 @@ other ways to fit.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -16,7 +16,6 @@ import numpy as np
 
 from hornbeam.checkpoint import Checkpoint, fingerprint, read_step
 from hornbeam.choice import Columns
-from hornbeam.clauses import Clause
 from hornbeam.database import Codes, Database
 from hornbeam.engines.contract import LOG_UNIT, Engine
 from hornbeam.engines.guarded import new_total
@@ -167,12 +166,8 @@ def _problem(
     session = engine.session(keys, logarithm=way.feature == LOG)
     found = families(engine, language, keys, labels, options.seed) if way.per_constant else ()
     guarded = options.settings().get("false_counts") == GUARDED
-
-    def countable(clauses: Sequence[Clause]) -> Collection[Clause]:
-        return session.sums(clauses).clauses
-
     total = partial(new_total, engine) if guarded else engine.total
-    columns = Columns(session.columns, found, engine.memory // 16, countable if guarded else None)
+    columns = Columns(session.columns, found, engine.memory // 16, session.sums if guarded else None)
     return Problem(session, memoised(language), language.empty(), labels, prior, options, way, columns, total)
 
 

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hornbeam.clauses import Clause, canonical
-from hornbeam.engines.contract import INT64_MAX, LOG_UNIT, Column
+from hornbeam.engines.contract import INT64_MAX, LOG_UNIT, Column, Skipped, Sums
 from hornbeam.engines.kept import EXACT_FLOAT
 from hornbeam.engines.vectors import Kept, narrowest
 from hornbeam.guards import guard_of, guarded_orders, share_orders
@@ -78,11 +78,13 @@ class Columns:
         count: Callable[[Sequence[Clause]], list[Column]],
         families: Iterable[Family] = (),
         budget: int = 2**28,
-        countable: Callable[[Sequence[Clause]], Collection[Clause]] | None = None,
+        guards: Callable[[Sequence[Clause]], Sums] | None = None,
     ) -> None:
-        """``countable`` tells which guards can be counted, where false counts are those inside guards."""
+        """``guards`` tells which guards can be counted, where false counts are those inside guards."""
         self._count = count
-        self._countable = countable
+        self._guards = guards
+        self.skipped: dict[Skipped, None] = {}
+        """guards that cannot be counted, in the order they were met"""
         self._kept = Kept(budget)
         self._read = Kept(budget)
         self.families = {(family.clause, family.variable): family for family in families}
@@ -106,15 +108,17 @@ class Columns:
     @property
     def guarded(self) -> bool:
         """Whether false counts are those inside guards."""
-        return self._countable is not None
+        return self._guards is not None
 
     def with_guards(self, orders: Iterable[Clause]) -> list[Clause]:
         """Those clauses whose guards can be counted, which are at hand then."""
-        if self._countable is None:
+        if self._guards is None:
             return []
         orders = list(orders)
-        known = set(self._countable(list(dict.fromkeys(map(guard_of, orders)))))
-        self.take(known)
+        found = self._guards(list(dict.fromkeys(map(guard_of, orders))))
+        self.skipped.update(dict.fromkeys(found.skipped))
+        known = set(found.clauses)
+        self.take(found.clauses)
         return [order for order in orders if guard_of(order) in known]
 
     def readings(self, clause: Clause) -> Read:

@@ -151,8 +151,9 @@ def _add_clause(
         () if problem.way.refit is None else _logged(state),
         _links_from(problem),
     )
-    state = state._replace(skipped=tuple(dict.fromkeys((*state.skipped, *found.skipped))))
     best = _chosen(problem, state, slopes, found)
+    skipped = dict.fromkeys((*state.skipped, *found.skipped, *problem.columns.skipped))
+    state = state._replace(skipped=tuple(skipped))
     if best is None:
         return state, None
     # Both are the nearest floats to exact numbers: what the rounding of gradients alone could

@@ -14,12 +14,13 @@ from hypothesis import strategies as st
 from hornbeam.boost import fit
 from hornbeam.choice import Columns, best_guarded
 from hornbeam.database import Database, build
+from hornbeam.engines.contract import Skipped, Sums
 from hornbeam.engines.guarded import new_total
 from hornbeam.engines.memory import MemoryEngine
 from hornbeam.engines.naive import NaiveEngine
-from hornbeam.engines.parts import count_all
 from hornbeam.explain import explain
 from hornbeam.generate import smokers
+from hornbeam.guards import guard_of
 from hornbeam.model import Model, WeightedClause
 from hornbeam.model_json import model_text, parse_model
 from hornbeam.modes import schema_of
@@ -231,15 +232,33 @@ def test_groundings_beyond_what_can_be_counted_are_not_chosen(
     small: Database, total: int, chosen: bool
 ) -> None:
     keys = small.examples_of("risk").keys
-    columns = Columns(
-        lambda clauses: [each.true for each in count_all(MemoryEngine(small), clauses, keys)],
-        countable=lambda clauses: clauses,
-    )
+    session = MemoryEngine(small).session(keys)
+    session.set_gradients(slopes := np.array([1, -1, 1, -1]) << 28)
+    columns = Columns(session.columns, guards=session.sums)
     clause = parse_clause("risk(A) :- friends(A,B), friends(B,C).", SCHEMA)
-    slopes = np.array([1, -1, 1, -1]) << 28
     # Somebody has three friends: three times 2**62 is no int64.
     found = best_guarded([clause], columns, lambda _: total, slopes, 1.0)
     assert (found is not None) == chosen
+
+
+def test_a_guard_that_cannot_be_counted_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    database = smokers(n_persons=40, seed=4)
+    examples, engine = database.examples_of("cancer"), MemoryEngine(database)
+    refused = Skipped(parse_clause("cancer(A) :- friends(A,B).", database.schema), "too large", 2, 1)
+
+    class Fewer(Columns):
+        def __init__(self, count, families, budget, guards):  # type: ignore[no-untyped-def]
+            super().__init__(count, families, budget, lambda clauses: without(guards(clauses)))
+
+    def without(sums: Sums) -> Sums:
+        known = [clause for clause in sums.clauses if clause != refused.clause]
+        return replace(sums, clauses=known, skipped=(refused,) if len(known) < len(sums.clauses) else ())
+
+    monkeypatch.setattr("hornbeam.boost.Columns", Fewer)
+    fitted = fit(engine, examples.keys, examples.labels, "cancer", OPTIONS["one by one"])
+    assert fitted.history.skipped == (refused,)
+    assert fitted.history.steps
+    assert refused.clause not in [guard_of(each.clause) for each in fitted.model.clauses]
 
 
 def test_a_planted_share_is_found() -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from hornbeam.checkpoint import Checkpoint, fingerprint, read_step
+from hornbeam.checkpoint import Checkpoint, Saved, fingerprint, read_step
 from hornbeam.choice import Columns
 from hornbeam.database import Codes, Database
 from hornbeam.engines.contract import LOG_UNIT, Engine
@@ -107,27 +107,37 @@ def boosted(
     chosen: Chosen | None = None
     undecided = way.validate
 
-    def decide(pause: Pause) -> None:
+    def take(choice: Chosen | None) -> None:
         nonlocal problem, chosen, undecided
+        chosen, undecided = choice, False
+        if choice is not None:
+            problem = replace(problem, options=choice.of(problem.options))
+
+    def decide(pause: Pause) -> None:
         parts = held_out(database, target, keys[kept], labels[kept], options.seed)
-        if parts:
-            chosen = validated(problem, parts, pause)
-            problem = replace(problem, options=chosen.of(problem.options))
-        undecided = False
+        take(validated(problem, parts, pause) if parts else None)
 
     def start(pause: Pause) -> State:
-        state = init(problem) if saved is None else resumed(problem, saved, database)
-        if undecided and state.ended is not None:
+        if saved is None:
+            return init(problem)
+        known = saved.load(database.schema)
+        if undecided and known.chosen:
+            take(Chosen.read(known.chosen))
+        if undecided and known.ended is not None:
             decide(pause)
-        return state
+        return resumed(problem, known)
+
+    def save(state: State) -> None:
+        if saved is not None:
+            saved.save(state.steps, state.skipped, state.ended, chosen or ())
 
     def go_on(state: State, pause: Pause) -> tuple[State, Sequence[Step]]:
         # Not at the start: whoever stops the fit while it decides keeps the steps of a checkpoint.
         if undecided:
             decide(pause)
+            save(state)
         state, done = step(problem, state, pause)
-        if saved is not None:
-            saved.save(state.steps, state.skipped, state.ended)
+        save(state)
         return state, done
 
     try:
@@ -137,9 +147,9 @@ def boosted(
     return _result(problem, state, target, database, options, chosen, reason)
 
 
-def resumed(problem: Problem, saved: Checkpoint[Step], database: Database) -> State:
+def resumed(problem: Problem, saved: Saved[Step]) -> State:
     """The state that a checkpoint keeps; scores are what its clauses give, added in order again."""
-    steps, skipped, ended = saved.load(database.schema)
+    steps, skipped, ended, _ = saved
     state = init(problem)._replace(steps=steps, skipped=skipped, ended=ended)
     if problem.way.refit is not None:
         for each in steps:

@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from hashlib import blake2b
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -34,6 +34,16 @@ Marks = Mapping[str, str]
 Done = TypeVar("Done", bound=Record)
 
 
+class Saved(NamedTuple, Generic[Done]):
+    """What a checkpoint holds: the steps done, the candidates skipped, and why the fit ended if it did."""
+
+    steps: tuple[Done, ...] = ()
+    skipped: tuple[Skipped, ...] = ()
+    ended: str | None = None
+    chosen: tuple[float, ...] = ()
+    """the options that examples held out chose, if they did"""
+
+
 class Checkpoint(Generic[Done]):
     """The saved state of one fit in a folder of its own; one of another fit is refused.
 
@@ -53,28 +63,32 @@ class Checkpoint(Generic[Done]):
             ) from None
         remove_leftovers(folder, FILE)
 
-    def save(self, steps: Sequence[Done], skipped: Sequence[Skipped], ended: str | None) -> None:
+    def save(
+        self,
+        steps: Sequence[Done],
+        skipped: Sequence[Skipped],
+        ended: str | None,
+        chosen: Sequence[float] = (),
+    ) -> None:
         """Replace the saved state, whole or not at all."""
         document = {
             "format": FORMAT,
             "marks": self.marks,
             "ended": ended or "",
+            "chosen": list(chosen),
             "steps": [step.as_dict() for step in steps],
             "skipped": [skipped_fields(each) for each in skipped],
         }
         write_file(self.folder / FILE, json.dumps(document, allow_nan=False) + "\n")
 
-    def load(self, schema: Schema) -> tuple[tuple[Done, ...], tuple[Skipped, ...], str | None]:
-        """The steps done, the candidates skipped, and why the fit ended if it did.
-
-        There are no steps where nothing was saved yet.
-        """
+    def load(self, schema: Schema) -> Saved[Done]:
+        """What was saved last; there are no steps where nothing was saved yet."""
         path = self.folder / FILE
         place = Place(str(path))
         try:
             document = json.loads(path.read_text(encoding="utf-8"))
         except FileNotFoundError:
-            return (), (), None
+            return Saved()
         except (OSError, ValueError):
             raise DataError("cannot be read as a checkpoint; remove it to start anew.", place) from None
         if not isinstance(document, dict) or document.get("format") != FORMAT:
@@ -83,7 +97,10 @@ class Checkpoint(Generic[Done]):
         fields = Fields(document, place)
         skipped = tuple(_read_skipped(each, schema) for each in fields.objects("skipped", "skipped clause"))
         steps = tuple(self.read(each, schema) for each in fields.objects("steps", "step"))
-        return steps, skipped, str(document.get("ended") or "") or None
+        chosen = fields.numbers("chosen") if fields.has("chosen") else ()
+        if len(chosen) not in (0, 3):
+            raise fields.wrong("chosen", "three numbers, or none", list(chosen))
+        return Saved(steps, skipped, str(document.get("ended") or "") or None, chosen)
 
     def _compare(self, marks: object) -> None:
         found = marks if isinstance(marks, dict) else {}

@@ -46,6 +46,12 @@ class Chosen(NamedTuple):
         assert isinstance(options, FitOptions)
         return replace(options, max_literals=self.max_literals, n_steps=self.n_steps)
 
+    @classmethod
+    def read(cls, values: Sequence[float]) -> Chosen:
+        """As a checkpoint keeps them, in this order."""
+        max_literals, l2, n_steps = values
+        return cls(int(max_literals), l2, int(n_steps))
+
     def settings(self) -> dict[str, object]:
         """As a model file keeps them, next to those given."""
         return {f"chosen_{name}": value for name, value in self._asdict().items()}

@@ -15,6 +15,7 @@ from hornbeam.database import Database, build
 from hornbeam.engines.contract import Engine
 from hornbeam.engines.memory import MemoryEngine
 from hornbeam.engines.naive import NaiveEngine
+from hornbeam.errors import ModelError
 from hornbeam.learning import Fit
 from hornbeam.loop import time_limit
 from hornbeam.model import Model
@@ -199,6 +200,31 @@ def test_whoever_stops_the_choice_keeps_the_steps_done(tmp_path: Path) -> None:
     again = fit(*arguments, checkpoint=tmp_path, should_stop=time_limit(0.0))
     assert len(again.model.clauses) == 2
     assert again.history.cut
+
+
+def test_what_was_chosen_is_not_chosen_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    database = world(400, seed=3)
+    examples = database.examples_of("sick")
+    arguments = (MemoryEngine(database), examples.keys, examples.labels, "sick", OPTIONS)
+    calls: list[object] = []
+
+    def choice(*_: object) -> Chosen:
+        calls.append(None)
+        return Chosen(1, 0.7, 3)
+
+    monkeypatch.setattr("hornbeam.boost.validated", choice)
+    whole = fit(*arguments).model
+    # Stopped in the search of the first step: what was chosen is saved before it.
+    fit(*arguments, checkpoint=tmp_path, should_stop=lambda: "enough" if len(calls) == 2 else None)
+    assert len(calls) == 2
+    for _ in ("to its end", "from its end"):
+        assert model_text(fit(*arguments, checkpoint=tmp_path).model) == model_text(whole)
+    assert len(calls) == 2
+    assert len(whole.clauses) == 3
+    (saved,) = tmp_path.iterdir()
+    saved.write_text(saved.read_text().replace('"chosen": [1, 0.7, 3]', '"chosen": [1, 0.7]'))
+    with pytest.raises(ModelError, match=r'"chosen" must be three numbers, or none, found \[1.0, 0.7\]'):
+        fit(*arguments, checkpoint=tmp_path)
 
 
 def test_a_limit_of_time_ends_the_choice_too() -> None:

@@ -250,7 +250,7 @@ def _values(problem: Problem, tree: Tree) -> Floats:
 
 def _resumed(problem: Problem, saved: Checkpoint[TreeStep], schema: Schema) -> State:
     """The state that a checkpoint keeps; scores are what its trees give, added in order again."""
-    steps, skipped, ended = saved.load(schema)
+    steps, skipped, ended, _ = saved.load(schema)
     state = init(problem)._replace(steps=steps, skipped=skipped, ended=ended)
     if ended is not None:
         return state

@@ -3,8 +3,8 @@
 The examples are held out in turn, in parts that share no constant with those learned from. Each part has
 one path of steps for bodies of the greatest length and one for bodies a literal shorter, a third as long as
 the fit itself; all paths share the counts of the whole. After some steps of a path the weights are fitted
-under every penalty, and the loss of the examples held out is taken. Bodies may be long where long ones
-predict better. The penalty and the steps stay as given unless others are better by more than chance.
+under every penalty, and the loss of the examples held out is taken. Length, penalty and steps stay as given
+unless others are better by more than chance.
 """
 
 from __future__ import annotations
@@ -28,8 +28,10 @@ SHORTEST = 2
 """Bodies are not made shorter than this: one literal says nothing of relations."""
 LEAST_HELD_OUT = 20
 """Examples of each label that must be held out, together: fewer choose by chance."""
-ERRORS = 2.0
-"""Standard errors by which another penalty, or fewer steps, must be better."""
+ERRORS_OF_LENGTH = 1.0
+"""Standard errors by which shorter bodies must be better."""
+ERRORS = 3.0
+"""Standard errors by which another penalty, or fewer steps, must be better: nine others are tried."""
 PENALTIES = (0.1, 0.3, 1.0, 3.0, 10.0)
 """What is tried, times the penalty given."""
 
@@ -90,11 +92,14 @@ def validated(problem: Problem, parts: list[Part], pause: Pause) -> Chosen:
         for length in range(shortest, given.max_literals + 1)
     }
 
-    def at_end(length: int) -> float:
-        return sum(float(path.loss(given.n_steps, given.l2).sum()) for path in paths[length])
-
-    best = given._replace(max_literals=min(paths, key=at_end))
-    return _better(_losses(paths[best.max_literals], best), best)
+    at_end = {
+        given._replace(max_literals=length): np.concatenate(
+            [path.loss(given.n_steps, given.l2) for path in some]
+        )
+        for length, some in paths.items()
+    }
+    best = _better(at_end, given, ERRORS_OF_LENGTH)
+    return _better(_losses(paths[best.max_literals], best), best, ERRORS)
 
 
 class Path(NamedTuple):
@@ -137,9 +142,9 @@ def _third(steps: int) -> int:
     return (steps + 2) // 3
 
 
-def _better(found: dict[Chosen, Floats], given: Chosen) -> Chosen:
+def _better(found: dict[Chosen, Floats], given: Chosen, errors: float) -> Chosen:
     """The choice of least loss, if it is below that of the given one by more than chance."""
     best = min(found, key=lambda choice: float(found[choice].sum()))
     gained = found[given] - found[best]
     chance = float(gained.std()) * len(gained) ** 0.5
-    return best if float(gained.sum()) > ERRORS * chance else given
+    return best if float(gained.sum()) > errors * chance else given

@@ -97,9 +97,9 @@ def test_a_few_examples_choose_nothing() -> None:
 
 
 def test_bodies_are_as_long_as_it_takes() -> None:
-    options = replace(OPTIONS, max_literals=3)
-    assert chosen_by(learned(world(400, seed=2), options))[0] == 2
-    assert chosen_by(learned(world(400, owning=True), options))[0] == 3
+    options = replace(OPTIONS, max_literals=3, n_steps=24)
+    assert chosen_by(learned(world(250), options))[0] == 2
+    assert chosen_by(learned(world(250, owning=True), options))[0] == 3
     assert chosen_by(learned(world(400), replace(OPTIONS, max_literals=1)))[0] == 1
 
 
@@ -125,8 +125,8 @@ def test_a_penalty_is_kept_unless_another_is_better_by_more_than_chance() -> Non
     base = rng.random(200)
     by_chance = {given: base, other: base - 0.01 + 0.2 * rng.standard_normal(200)}
     for_sure = {given: base, other: base - 0.1 + 0.2 * rng.standard_normal(200)}
-    assert validation._better(by_chance, given) == given
-    assert validation._better(for_sure, given) == other
+    assert validation._better(by_chance, given, 2.0) == given
+    assert validation._better(for_sure, given, 2.0) == other
 
 
 # --- what is not learned ------------------------------------------------------------------------

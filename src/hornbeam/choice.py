@@ -222,7 +222,8 @@ def best_guarded(
     ``total`` is that of the variables which the last literal of a clause brings.
     """
     best: tuple[Fraction, Choice] | None = None
-    for clause in clauses:
+    # Of equal gains the shorter clause, then the smaller text.
+    for clause in sorted(clauses, key=lambda clause: (len(clause.body), str(clause))):
         true = columns[clause].astype(object)
         for order in columns.with_guards(guarded_orders(clause) or (clause,)):
             new = total(order)

@@ -220,7 +220,8 @@ def guarded_fit(true: Column, false: Column, gradients: Integers, l2: float) -> 
     for place in range(3):
         rows[place][place] += Fraction(l2)
     solution = _solved(rows, right)
-    gain = sum((a * b for a, b in zip(solution, right, strict=True)), Fraction(0))
+    # As everywhere, the gain is in the error alone; the penalty is no part of it.
+    gain = sum((a * (b + Fraction(l2) * a) for a, b in zip(solution, right, strict=True)), Fraction(0))
     w0, w1, w2 = (round_weight(weight / 2**GRADIENT_BITS) for weight in solution)
     return Fitted(gain, (w0, w1, w2))
 

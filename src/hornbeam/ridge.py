@@ -211,7 +211,7 @@ def guarded_fit(true: Column, false: Column, gradients: Integers, l2: float) -> 
 
     >>> found = guarded_fit(np.array([0, 2]), np.array([1, 0]), np.array([-(2**30), 2**30]), 1.0)
     >>> [round(weight, 3) for weight in found.weights]
-    [0.154, 0.385, -0.615]
+    [-0.176, 0.471, -0.412]
     """
     columns = [np.ones(len(true), dtype=object), true.astype(object), false.astype(object)]
     slopes = gradients.astype(object)

@@ -182,7 +182,7 @@ def _measured(part: Part, target: str, row: str, seed: int) -> dict[str, float]:
     cpu = time.process_time() - start
     chances = predict(model, part.test, part.names).probabilities
     found = evaluate(part.truth, chances)
-    return {
+    scores = {
         "auc_roc": found.auc_roc,
         "auc_pr": found.auc_pr,
         "log_loss": found.log_loss,
@@ -190,6 +190,7 @@ def _measured(part: Part, target: str, row: str, seed: int) -> dict[str, float]:
         "parts": float(model.size_text.split()[0].replace(",", "")),
         "cpu": cpu,
     }
+    return {name: round(value, 5) for name, value in scores.items()}
 
 
 def _calibration(truth: Any, chances: Any, bins: int = 10) -> float:

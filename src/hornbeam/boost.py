@@ -31,6 +31,8 @@ from hornbeam.ridge import Ridge, Slope, round_weight
 from hornbeam.sampling import in_order, sampled
 from hornbeam.steps import (
     BoostOptions,
+    Bounds,
+    Chosen,
     Problem,
     State,
     Way,
@@ -40,7 +42,7 @@ from hornbeam.steps import (
     jointly,
     step,
 )
-from hornbeam.validation import Chosen, held_out, validated
+from hornbeam.validation import held_out, validated
 
 CAUTION = 5.0
 """A clause is chosen under so many times the penalty of its final weight: a rare one must earn its place."""
@@ -104,39 +106,20 @@ def boosted(
         kept = kept[in_order(database, target, keys[kept], labels[kept])]
     problem = _problem(engine, target, keys[kept], labels[kept], options, way)
     problem = replace(problem, offset=_offset(labels, labels[kept]))
-    chosen: Chosen | None = None
-    undecided = way.validate
+    parts = held_out(database, target, keys[kept], labels[kept], options.seed) if way.validate else []
 
-    def take(choice: Chosen | None) -> None:
-        nonlocal problem, chosen, undecided
-        chosen, undecided = choice, False
-        if choice is not None:
-            problem = replace(problem, options=choice.of(problem.options))
-
-    def decide(pause: Pause) -> None:
-        parts = held_out(database, target, keys[kept], labels[kept], options.seed)
-        take(validated(problem, parts, pause) if parts else None)
-
-    def start(pause: Pause) -> State:
-        if saved is None:
-            return init(problem)
-        known = saved.load(database.schema)
-        if undecided and known.chosen:
-            take(Chosen.read(known.chosen))
-        if undecided and known.ended is not None:
-            decide(pause)
-        return resumed(problem, known)
+    def start() -> State:
+        return init(problem) if saved is None else resumed(problem, saved.load(database.schema))
 
     def save(state: State) -> None:
         if saved is not None:
-            saved.save(state.steps, state.skipped, state.ended, chosen or ())
+            saved.save(state.steps, state.skipped, state.ended, state.chosen or ())
 
     def go_on(state: State, pause: Pause) -> tuple[State, Sequence[Step]]:
-        # Not at the start: whoever stops the fit while it decides keeps the steps of a checkpoint.
-        if undecided:
-            decide(pause)
+        if parts and state.chosen is None:
+            state = state._replace(chosen=validated(problem, parts, pause))
             save(state)
-        state, done = step(problem, state, pause)
+        state, done = step(problem.within(state.chosen), state, pause)
         save(state)
         return state, done
 
@@ -144,13 +127,15 @@ def boosted(
         state, reason = run(init(problem), start, go_on, on_step, should_stop)
     finally:
         problem.session.close()
-    return _result(problem, state, target, database, options, chosen, reason)
+    return _result(problem, state, target, database, options, reason)
 
 
 def resumed(problem: Problem, saved: Saved[Step]) -> State:
     """The state that a checkpoint keeps; scores are what its clauses give, added in order again."""
-    steps, skipped, ended, _ = saved
-    state = init(problem)._replace(steps=steps, skipped=skipped, ended=ended)
+    steps, skipped, ended, chosen = saved
+    state = init(problem)._replace(
+        steps=steps, skipped=skipped, ended=ended, chosen=Chosen.read(chosen) if chosen else None
+    )
     if problem.way.refit is not None:
         for each in steps:
             state = jointly(problem, state, each.weighted)
@@ -178,7 +163,8 @@ def _problem(
     guarded = options.settings().get("false_counts") == GUARDED
     total = partial(new_total, engine) if guarded else engine.total
     columns = Columns(session.columns, found, engine.memory // 16, session.sums if guarded else None)
-    return Problem(session, memoised(language), language.empty(), labels, prior, options, way, columns, total)
+    bounds = Bounds(options.max_literals, options.beam_width, options.stop, options.n_steps)
+    return Problem(session, memoised(language), language.empty(), labels, prior, bounds, way, columns, total)
 
 
 def _result(
@@ -187,14 +173,13 @@ def _result(
     target: str,
     database: Database,
     options: BoostOptions,
-    chosen: Chosen | None,
     reason: str | None,
 ) -> Fit[Model]:
     cut = reason is not None and state.ended is None
     ended = state.ended or reason or ALL_STEPS
     settings = options.settings() | dict(database.origin) | ({"cut": ended} if cut else {})
-    if chosen is not None:
-        settings |= chosen.settings()
+    if state.chosen is not None:
+        settings |= state.chosen.settings()
     clauses = tuple(each.weighted for each in state.steps)
     prior = problem.prior
     if problem.way.refit is not None and state.joint is None:
@@ -202,8 +187,8 @@ def _result(
     elif state.joint is not None:
         # The weights of all clauses, not those that each had in its step.
         joint = state.joint
-        if chosen is not None:
-            joint = joint_weights(problem, np.stack(state.features), chosen.l2)
+        if state.chosen is not None:
+            joint = joint_weights(problem, np.stack(state.features), state.chosen.l2)
         prior = round_weight(joint.intercept + problem.offset)
         clauses = tuple(
             _with_weight(problem, weighted, weight)

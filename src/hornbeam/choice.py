@@ -8,7 +8,6 @@ again in another reading: where its logarithm was added first, a bound may still
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
@@ -40,22 +39,14 @@ Floats = npt.NDArray[np.float64]
 LEAST_SAID = 1.0
 """What a reading must add to twice the log-likelihood, about: what one without meaning adds on average."""
 
-Said = tuple[Clause, str, int | None]
-"""A part of a model: a clause, a reading, and the variable whose constants have weights, if one has."""
 
-
-class Choice(NamedTuple):
-    """A clause, the reading of its counts that is weighted, and the sums of that.
-
-    ``each`` is the variable whose constants have weights of their own, where it is such a clause.
-    """
+class Said(NamedTuple):
+    """A part of a model: a clause, the reading of its counts that is weighted, and
+    the variable whose constants have weights of their own, where one has."""
 
     clause: Clause
     feature: str
-    sums: ClauseSums
     each: int | None = None
-    fitted: Fitted | None = None
-    """the fit, where it takes more than these sums"""
 
 
 class Read(NamedTuple):
@@ -182,7 +173,7 @@ def best_reading(
     spread: Floats,
     l2: float,
     length_penalty: float,
-) -> Choice | None:
+) -> tuple[Said, ClauseSums] | None:
     """The clause and reading that gain most among those that say more than chance would.
 
     ``slopes`` are the gradients as integers, ``spread`` is P(1-P) of each example. The penalty
@@ -192,8 +183,8 @@ def best_reading(
     whole = response(slopes)
     ranked: list[tuple[float, int, str, int, Said, ClauseSums]] = []
     for said, sums, extent in _measured(clauses, columns, _Gradients(slopes)):
-        clause, _, each = said
-        length = length_of(clause) + (each is not None)
+        clause = said.clause
+        length = length_of(clause) + (said.each is not None)
         gain = Slope(whole, l2 * extent, LOG_UNIT).gain(sums) * (1.0 - length_penalty) ** (length - 1)
         ranked.append((-gain, len(clause.body), str(clause), len(ranked), said, sums))
     ranked.sort()
@@ -205,8 +196,7 @@ def best_reading(
         if any(np.array_equal(values, other) for other in known):
             continue
         if _says(values, gradients, spread) >= LEAST_SAID:
-            clause, name, each = said
-            return Choice(clause, name, sums, each)
+            return said, sums
     return None
 
 
@@ -216,12 +206,12 @@ def best_guarded(
     total: Callable[[Clause], int],
     slopes: Integers,
     l2: float,
-) -> Choice | None:
+) -> tuple[Said, Fitted] | None:
     """The clause, and which of its literals is last, whose counts inside its guard fit best.
 
     ``total`` is that of the variables which the last literal of a clause brings.
     """
-    best: tuple[Fraction, Choice] | None = None
+    best: tuple[Said, Fitted] | None = None
     # Of equal gains the shorter clause, then the smaller text.
     for clause in sorted(clauses, key=lambda clause: (len(clause.body), str(clause))):
         true = columns[clause].astype(object)
@@ -231,9 +221,9 @@ def best_guarded(
             if len(order.body) > 1 and np.max(within) > INT64_MAX:
                 continue  # no prediction could count them
             fitted = guarded_fit(true, within - true, slopes, l2)
-            if best is None or fitted.gain > best[0]:
-                best = fitted.gain, Choice(order, COUNT, ClauseSums(new, 0, 0, 0), None, fitted)
-    return None if best is None else best[1]
+            if best is None or fitted.gain > best[1].gain:
+                best = Said(order, COUNT), fitted
+    return best
 
 
 def _measured(
@@ -242,19 +232,19 @@ def _measured(
     """Each reading of some clauses, and every clause with a weight for each constant: sums, and range."""
     columns.take(clauses)
     for order in columns.with_guards(order for clause in clauses for order in share_orders(clause)):
-        values = columns.units((order, SHARE, None))
+        values = columns.units(Said(order, SHARE))
         if values.min() < values.max():
-            yield (order, SHARE, None), *_of_values(values, gradients)
+            yield Said(order, SHARE), *_of_values(values, gradients)
     for clause in clauses:
         found = columns.readings(clause)
         if found.logarithms is not None:
-            yield (clause, LOG, None), *_of_values(found.logarithms, gradients)
+            yield Said(clause, LOG), *_of_values(found.logarithms, gradients)
         for bound, sums in zip(found.bounds, _of_bounds(found, gradients), strict=True):
-            yield (clause, at_least(bound), None), sums, 1.0
+            yield Said(clause, at_least(bound)), sums, 1.0
     for (clause, variable), family in columns.families.items():
         values = family.in_units()
         if values.min() < values.max():
-            yield (clause, LOG, variable), *_of_values(values, gradients)
+            yield Said(clause, LOG, variable), *_of_values(values, gradients)
 
 
 def _of_values(values: Integers, gradients: _Gradients) -> tuple[ClauseSums, float]:

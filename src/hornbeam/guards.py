@@ -32,6 +32,17 @@ def guard_of(clause: Clause) -> Clause:
     return canonical(Clause(clause.head, clause.body[:-1]))
 
 
+def new_variables(clause: Clause) -> tuple[int, ...]:
+    """The variables that the last literal alone has.
+
+    >>> from hornbeam.syntax import parse_clause
+    >>> new_variables(parse_clause("risk(A) :- friends(A,B), friends(B,C)."))
+    (2,)
+    """
+    known = {*clause.head.args, *variables(clause.body[:-1])}
+    return tuple(v for literal in clause.body[-1:] for v in literal_variables(literal) if v not in known)
+
+
 @lru_cache(maxsize=65536)
 def guarded_orders(clause: Clause) -> tuple[Clause, ...]:
     """The clause in each order whose guard is there, with every literal linked to the head.
@@ -55,19 +66,13 @@ def guarded_orders(clause: Clause) -> tuple[Clause, ...]:
 @lru_cache(maxsize=65536)
 def share_orders(clause: Clause) -> tuple[Clause, ...]:
     """Those orders whose last literal brings no variable: it holds for a share of what the guard leaves."""
-    return tuple(
-        order for order in guarded_orders(clause) if set(literal_variables(order.body[-1])) <= _listed(order)
-    )
+    return tuple(order for order in guarded_orders(clause) if not new_variables(order))
 
 
 def with_guard(clause: Clause) -> Clause:
     """The clause in an order that has a guard, where there is one, and tells shares, where that can be."""
     orders = share_orders(clause) or guarded_orders(clause)
     return orders[0] if orders else clause
-
-
-def _listed(clause: Clause) -> set[Term]:
-    return {*clause.head.args, *variables(clause.body[:-1])}
 
 
 def _is_linked(head: tuple[Term, ...], guard: tuple[Literal, ...]) -> bool:

@@ -32,7 +32,7 @@ Going = TypeVar("Going", bound=Progress)
 
 def run(
     nothing: Going,
-    start: Callable[[Pause], Going],
+    start: Callable[[], Going],
     step: Callable[[Going, Pause], tuple[Going, Sequence[Record]]],
     on_step: Callable[[Record], None] | None = None,
     should_stop: ShouldStop | None = None,
@@ -49,7 +49,7 @@ def run(
 
     state = nothing
     try:
-        state = start(pause)
+        state = start()
         while state.ended is None:
             state, done = step(state, pause)
             if on_step is not None:

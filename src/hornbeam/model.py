@@ -22,7 +22,7 @@ from hornbeam.engines.parts import count_all
 from hornbeam.errors import plural
 from hornbeam.guards import guard_of
 from hornbeam.markup import element, notebook_table, number_text, signed_text
-from hornbeam.options import GUARDED, POPULATION
+from hornbeam.options import GUARDED
 from hornbeam.readings import COUNT, SHARE, bound_of, read, shares
 from hornbeam.schema import Schema
 from hornbeam.sentences import sentence, text_of
@@ -178,14 +178,22 @@ class Model:
 
     def counts(self, engine: Engine, keys: Codes) -> list[Counts]:
         """True counts and the total that the model uses, for each of its clauses."""
-        clauses = [weighted.clause for weighted in self.clauses]
-        of_data = self.populations == "database"
-        if self.guarded:
-            return count_guarded(engine, clauses, keys, None if of_data else [w.total for w in self.clauses])
-        found = count_all(engine, clauses, keys)
-        if of_data:
+        return self._counts(self.clauses, self.guarded, engine, keys)
+
+    def _counts(
+        self, clauses: Sequence[WeightedClause], guarded: bool, engine: Engine, keys: Codes
+    ) -> list[Counts]:
+        """Counts of some clauses, with false counts inside their guards or in the population."""
+        if not clauses:
+            return []
+        bodies = [weighted.clause for weighted in clauses]
+        totals = None if self.populations == "database" else [weighted.total for weighted in clauses]
+        if guarded:
+            return count_guarded(engine, bodies, keys, totals)
+        found = count_all(engine, bodies, keys)
+        if totals is None:
             return found
-        return [Counts(counts.true, w.total) for w, counts in zip(self.clauses, found, strict=True)]
+        return [Counts(counts.true, total) for counts, total in zip(found, totals, strict=True)]
 
     def scores(self, engine: Engine, keys: Codes) -> Floats:
         """The log-odds of each example, clause by clause in model order."""
@@ -198,14 +206,11 @@ class Model:
         """What each clause adds to the log-odds of each example, in model order."""
         plain = [weighted for weighted in self.clauses if weighted.each is None]
         # Where no false count is weighed, no guard need be counted.
-        guarded = [weighted for weighted in plain if weighted.weighs_false] if self.guarded else []
-        others = [weighted for weighted in plain if weighted not in guarded]
-        unguarded = {**self.settings, "false_counts": POPULATION}
+        within = [weighted for weighted in plain if self.guarded and weighted.weighs_false]
+        others = [weighted for weighted in plain if weighted not in within]
         counted: dict[WeightedClause, Counts] = {}
-        for some, settings in ((guarded, self.settings), (others, unguarded)):
-            if some:
-                part = replace(self, clauses=tuple(some), settings=settings)
-                counted |= dict(zip(some, part.counts(engine, keys), strict=True))
+        for some, guarded in ((within, True), (others, False)):
+            counted |= dict(zip(some, self._counts(some, guarded, engine, keys), strict=True))
         for weighted in self.clauses:
             if weighted.each is None:
                 found = counted[weighted]

@@ -70,8 +70,6 @@ class Found:
     best: Scored | None = None
     leaders: list[Scored] = field(default_factory=list)
     """the first in rank of each length, the best among them"""
-    candidates: list[int] = field(default_factory=list)
-    """how many of each length were looked at"""
     counted: int = 0
     reused: int = 0
     skipped: list[Skipped] = field(default_factory=list)
@@ -108,7 +106,6 @@ def search(
         # comparison is added to the atom, and would take a place in the beam twice.
         early.update(clause for clause in candidates if len(clause.body) > length)
         sums = session.sums(candidates)
-        found.candidates.append(len(candidates))
         found.counted += sums.counted
         found.reused += len(candidates) - sums.counted
         found.skipped.extend(sums.skipped)

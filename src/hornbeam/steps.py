@@ -8,14 +8,14 @@ finds out what helps.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from hornbeam.choice import Choice, Columns, best_guarded, best_reading
+from hornbeam.choice import Columns, Said, best_guarded, best_reading
 from hornbeam.clauses import Clause, canonical
 from hornbeam.engines.contract import Session, Skipped
 from hornbeam.guards import guard_of, with_guard
@@ -25,7 +25,7 @@ from hornbeam.loop import Pause
 from hornbeam.model import Floats, WeightedClause, sigmoid
 from hornbeam.readings import COUNT, LOG, SHARE, in_units
 from hornbeam.refit import Refitted, refitted
-from hornbeam.ridge import Fitted, Integers, Response, response
+from hornbeam.ridge import ClauseSums, Fitted, Integers, Response, response
 from hornbeam.search import Fitting, Found, Refine, Scored, SearchOptions, length_of, search
 
 Mask = npt.NDArray[np.bool_]
@@ -73,6 +73,33 @@ class Way:
     """the ridge penalty of fits to true and false counts inside guards, where they are fitted so"""
 
 
+class Bounds(NamedTuple):
+    """How far a search goes, and how many steps there are."""
+
+    max_literals: int
+    beam_width: int
+    stop: str
+    n_steps: int
+
+
+class Chosen(NamedTuple):
+    """What examples held out chose: bounds of the search, and the penalty of the final weights."""
+
+    max_literals: int
+    l2: float
+    n_steps: int
+
+    @classmethod
+    def read(cls, values: Sequence[float]) -> Chosen:
+        """As a checkpoint keeps them, in this order."""
+        max_literals, l2, n_steps = values
+        return cls(int(max_literals), l2, int(n_steps))
+
+    def settings(self) -> dict[str, object]:
+        """As a model file keeps them, next to those given."""
+        return {f"chosen_{name}": value for name, value in self._asdict().items()}
+
+
 @dataclass(frozen=True, eq=False)
 class Problem:
     """What stays the same in all steps."""
@@ -82,7 +109,7 @@ class Problem:
     empty: Clause
     labels: Labels
     prior: float
-    options: BoostOptions
+    bounds: Bounds
     way: Way
     columns: Columns
     total: Callable[[Clause], int]
@@ -91,6 +118,13 @@ class Problem:
     """log-odds to add for the negatives that sampling left out, once all weights are fitted jointly"""
     inside: Mask | None = None
     """the examples to learn from, where it is not all of them; the others are scored along"""
+
+    def within(self, chosen: Chosen | None) -> Problem:
+        """The same within the bounds that were chosen, where some were."""
+        if chosen is None:
+            return self
+        bounds = self.bounds._replace(max_literals=chosen.max_literals, n_steps=chosen.n_steps)
+        return replace(self, bounds=bounds)
 
     def slopes(self, scores: Floats) -> Integers:
         """The gradients; 0 for examples that are not learned from."""
@@ -108,6 +142,7 @@ class State(NamedTuple):
     features: tuple[Floats, ...] = ()
     """what of each clause is weighted, where all weights are fitted jointly"""
     joint: Refitted | None = None
+    chosen: Chosen | None = None
 
 
 def init(problem: Problem) -> State:
@@ -130,7 +165,7 @@ def step(problem: Problem, state: State, pause: Pause) -> tuple[State, tuple[Ste
         if info is None:
             break
         done.append(info)
-    ended = NO_GAIN if not done else ALL_STEPS if number >= problem.options.n_steps else None
+    ended = NO_GAIN if not done else ALL_STEPS if number >= problem.bounds.n_steps else None
     return state._replace(ended=ended), tuple(done)
 
 
@@ -145,25 +180,25 @@ def _add_clause(
         problem.refine,
         problem.empty,
         fitting,
-        problem.options,
+        problem.bounds,
         pause,
         problem.way.length_penalty,
         () if problem.way.refit is None else _logged(state),
         _links_from(problem),
     )
-    best = _chosen(problem, state, slopes, found)
+    chosen = _chosen(problem, state, slopes, found, fitting)
     skipped = dict.fromkeys((*state.skipped, *found.skipped, *problem.columns.skipped))
     state = state._replace(skipped=tuple(skipped))
-    if best is None:
+    if chosen is None:
         return state, None
+    said, fitted = chosen
     # Both are the nearest floats to exact numbers: what the rounding of gradients alone could
     # explain is no gain.
-    fitted = best.fitted or Fitted(fitting.exact_gain(best.sums), fitting.weights(best.sums))
     before, after = whole.error(), whole.error(fitted.gain)
     if after >= before:
         return state, None
-    total = problem.total(best.clause)
-    weighted = WeightedClause(best.clause, fitted.weights, total, best.feature, best.each)
+    total = problem.total(said.clause)
+    weighted = WeightedClause(said.clause, fitted.weights, total, said.feature, said.each)
     if problem.way.refit is None:
         scores = state.scores + contribution_of(problem, weighted)
     else:
@@ -202,37 +237,46 @@ def _links_from(problem: Problem) -> int | None:
     return len(problem.labels) * int(in_units(once, LOG)[0] if problem.way.feature == LOG else 1)
 
 
-def _chosen(problem: Problem, state: State, slopes: Integers, found: Found) -> Choice | None:
-    """What a search found best, in the reading that gains most where that is to be chosen."""
+def _chosen(
+    problem: Problem, state: State, slopes: Integers, found: Found, fitting: Fitting
+) -> tuple[Said, Fitted] | None:
+    """What of the clauses that a search found is added, and its fit."""
     if problem.way.guarded is not None:
         clauses = [each.clause for each in found.leaders]
-        if problem.options.stop == "full" and clauses:
+        if problem.bounds.stop == "full" and clauses:
             clauses = [clause for clause in clauses if length_of(clause) == length_of(clauses[-1])]
         return best_guarded(clauses, problem.columns, problem.total, slopes, problem.way.guarded)
-    if not problem.way.readings:
-        best = found.best
-        if best is None:
-            return None
-        clause = with_guard(best.clause) if problem.columns.guarded else best.clause
-        return Choice(clause, problem.way.feature, best.sums)
-    leaders = _first_of_each_length(found.leaders, problem.options.beam_width)
+    if problem.way.readings:
+        best = _best_read(problem, state, slopes, found)
+    else:
+        best = found.best and (Said(found.best.clause, problem.way.feature), found.best.sums)
+    if best is None:
+        return None
+    said, sums = best
+    if problem.columns.guarded and said.each is None and said.feature != SHARE:
+        said = said._replace(clause=with_guard(said.clause))
+    return said, Fitted(fitting.exact_gain(sums), fitting.weights(sums))
+
+
+def _best_read(
+    problem: Problem, state: State, slopes: Integers, found: Found
+) -> tuple[Said, ClauseSums] | None:
+    """The best reading of what a search found, or of a clause that the model has."""
+    leaders = _first_of_each_length(found.leaders, problem.bounds.beam_width)
     earlier = [each.weighted for each in state.steps]
     clauses = [each.clause for each in leaders]
     clauses += [canonical(each.clause) for each in earlier if each.each is None]
     chances = sigmoid(state.scores)
     spread = chances * (1.0 - chances)
-    choice = best_reading(
+    return best_reading(
         list(dict.fromkeys(clauses)),
         problem.columns,
-        {(each.clause, each.feature, each.each) for each in earlier},
+        {Said(each.clause, each.feature, each.each) for each in earlier},
         slopes,
         spread if problem.inside is None else spread * problem.inside,
         problem.way.caution,
         problem.way.length_penalty,
     )
-    if problem.columns.guarded and choice is not None and choice.each is None and choice.feature != SHARE:
-        return choice._replace(clause=with_guard(choice.clause))
-    return choice
 
 
 def _first_of_each_length(leaders: list[Scored], width: int) -> list[Scored]:

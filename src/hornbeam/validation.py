@@ -19,9 +19,8 @@ from hornbeam.database import Codes, Database
 from hornbeam.learning import Labels, losses
 from hornbeam.loop import Pause
 from hornbeam.model import Floats
-from hornbeam.options import FitOptions
 from hornbeam.sampling import part_numbers
-from hornbeam.steps import BoostOptions, Mask, Problem, init, joint_weights, step
+from hornbeam.steps import Chosen, Mask, Problem, init, joint_weights, step
 
 PARTS = 3
 SHORTEST = 2
@@ -34,29 +33,6 @@ ERRORS = 3.0
 """Standard errors by which another penalty, or fewer steps, must be better: nine others are tried."""
 PENALTIES = (0.1, 0.3, 1.0, 3.0, 10.0)
 """What is tried, times the penalty given."""
-
-
-class Chosen(NamedTuple):
-    """The options that a fit takes in the end."""
-
-    max_literals: int
-    l2: float
-    n_steps: int
-
-    def of(self, options: BoostOptions) -> BoostOptions:
-        """The options with these bounds for the search."""
-        assert isinstance(options, FitOptions)
-        return replace(options, max_literals=self.max_literals, n_steps=self.n_steps)
-
-    @classmethod
-    def read(cls, values: Sequence[float]) -> Chosen:
-        """As a checkpoint keeps them, in this order."""
-        max_literals, l2, n_steps = values
-        return cls(int(max_literals), l2, int(n_steps))
-
-    def settings(self) -> dict[str, object]:
-        """As a model file keeps them, next to those given."""
-        return {f"chosen_{name}": value for name, value in self._asdict().items()}
 
 
 class Part(NamedTuple):
@@ -83,9 +59,8 @@ def held_out(database: Database, target: str, keys: Codes, labels: Labels, seed:
 
 def validated(problem: Problem, parts: list[Part], pause: Pause) -> Chosen:
     """The options that predict the parts held out best."""
-    options = problem.options
-    assert isinstance(options, FitOptions)
-    given = Chosen(options.max_literals, options.l2, options.n_steps)
+    assert problem.way.refit is not None
+    given = Chosen(problem.bounds.max_literals, problem.way.refit, problem.bounds.n_steps)
     shortest = max(min(SHORTEST, given.max_literals), given.max_literals - 1)
     paths = {
         length: [_path(problem, part, given._replace(max_literals=length), pause) for part in parts]
@@ -118,7 +93,7 @@ class Path(NamedTuple):
 
 def _path(problem: Problem, part: Part, given: Chosen, pause: Pause) -> Path:
     short = given._replace(n_steps=_third(given.n_steps))
-    problem = replace(problem, inside=part.inside, options=short.of(problem.options))
+    problem = replace(problem.within(short), inside=part.inside)
     state = init(problem)
     while state.ended is None:
         state, _ = step(problem, state, pause)

@@ -81,7 +81,8 @@ def test_the_reading_chosen_gains_most(table: list[list[int]], slopes: list[int]
     if found is None:
         assert not exact
         return
-    assert float(exact[found.clause, found.feature]) == pytest.approx(float(max(exact.values())), rel=1e-9)
+    said, _ = found
+    assert float(exact[said.clause, said.feature]) == pytest.approx(float(max(exact.values())), rel=1e-9)
 
 
 def test_a_model_with_bounds_is_kept_and_read_again() -> None:

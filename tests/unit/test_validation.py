@@ -23,8 +23,9 @@ from hornbeam.model_json import model_text
 from hornbeam.modes import schema_of
 from hornbeam.options import FitOptions, fit_options
 from hornbeam.refit import refitted
+from hornbeam.steps import Chosen
 from hornbeam.syntax import parse_mode
-from hornbeam.validation import Chosen, held_out
+from hornbeam.validation import held_out
 
 MODES = tuple(
     map(

@@ -134,7 +134,7 @@ def fit(
         state = _weighed(engine, keys[order], labels[order], target, options, pause)
         return state, state.steps
 
-    state, reason = run(nothing, lambda _: nothing, step, on_step, should_stop)
+    state, reason = run(nothing, lambda: nothing, step, on_step, should_stop)
     cut = reason is not None and state.ended is None
     ended = state.ended or reason or WEIGHED
     settings = options.settings() | dict(database.origin) | ({"cut": ended} if cut else {})

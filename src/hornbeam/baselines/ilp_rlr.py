@@ -167,7 +167,7 @@ def fit(
     problem = _problem(engine, language, keys[kept], labels[kept], options)
     nothing = State(problem.positive)
     state, reason = run(
-        nothing, lambda _: nothing, lambda state, pause: step(problem, state, pause), on_step, should_stop
+        nothing, lambda: nothing, lambda state, pause: step(problem, state, pause), on_step, should_stop
     )
     cut = reason is not None and state.ended is None
     ended = state.ended or reason or ALL_COVERED

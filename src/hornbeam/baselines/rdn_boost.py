@@ -170,7 +170,7 @@ def fit(
         )
     problem = _problem(engine, keys, labels, target, options)
 
-    def start(_: Pause) -> State:
+    def start() -> State:
         return init(problem) if saved is None else _resumed(problem, saved, database.schema)
 
     def go_on(state: State, pause: Pause) -> tuple[State, Sequence[TreeStep]]:

@@ -13,12 +13,12 @@ from math import prod
 
 import numpy as np
 
-from hornbeam.clauses import Clause, literal_variables, variables
+from hornbeam.clauses import Clause
 from hornbeam.database import Codes
 from hornbeam.engines.contract import INT64_MAX, Column, Counts, Engine
 from hornbeam.engines.parts import count_all
 from hornbeam.errors import LimitError
-from hornbeam.guards import guard_of
+from hornbeam.guards import guard_of, new_variables
 
 
 def count_guarded(
@@ -43,10 +43,8 @@ def count_guarded(
 
 def new_total(engine: Engine, clause: Clause) -> int:
     """The product of the populations of the variables that the last literal alone has."""
-    known = {*clause.head.args, *variables(clause.body[:-1])}
     types = engine.database.schema.variable_types(clause)
-    new = [v for literal in clause.body[-1:] for v in literal_variables(literal) if v not in known]
-    return prod(len(engine.database.population(types[variable])) for variable in new)
+    return prod(len(engine.database.population(types[variable])) for variable in new_variables(clause))
 
 
 def _times(true: Column, size: int, clause: Clause) -> Column:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import sqlglot
 from sqlglot import exp
 
-from hornbeam.clauses import Clause, Comparison, format_clause, format_literal, variable_name, variables
+from hornbeam.clauses import Clause, Comparison, format_clause, format_literal, variable_name
 from hornbeam.engines.contract import INT64_MAX
 from hornbeam.engines.sql import (
     EVERYTHING,
@@ -43,6 +43,7 @@ from hornbeam.engines.sql_queries import (
 from hornbeam.engines.sql_readings import double, join_of, read, share, sums_query, weights_query
 from hornbeam.engines.sql_user_facts import Names, Part, UserFacts
 from hornbeam.errors import OptionError, SchemaError, did_you_mean
+from hornbeam.guards import new_variables
 from hornbeam.schema import Schema
 
 LARGEST_SCORE = 700
@@ -268,10 +269,8 @@ class _Export:
             exact = weighted.total <= INT64_MAX
             return integer(weighted.total) if exact else exp.Literal.number(float(weighted.total))
         types = self._scoring.schema.variable_types(weighted.clause)
-        free = weighted.clause.free_variables()
-        if weighted.guard is not None:
-            known = set(variables(weighted.clause.body[:-1]))
-            free = tuple(variable for variable in free if variable not in known)
+        clause = weighted.clause
+        free = clause.free_variables() if weighted.guard is None else new_variables(clause)
         return product([double(self._population(Range(types[variable]))) for variable in free])
 
     # --- scores ----------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from hornbeam.checkpoint import Checkpoint, Saved, fingerprint, read_step
-from hornbeam.choice import Columns
+from hornbeam.columns import Columns
 from hornbeam.database import Codes, Database
 from hornbeam.engines.contract import LOG_UNIT, Engine
 from hornbeam.engines.guarded import new_total

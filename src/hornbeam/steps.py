@@ -15,8 +15,9 @@ from typing import NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from hornbeam.choice import Columns, Said, best_guarded, best_reading
+from hornbeam.choice import best_guarded, best_reading
 from hornbeam.clauses import Clause, canonical
+from hornbeam.columns import Columns, Said
 from hornbeam.engines.contract import Session, Skipped
 from hornbeam.guards import guard_of, with_guard
 from hornbeam.history import ALL_STEPS, NO_GAIN, Step

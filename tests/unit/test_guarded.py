@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hornbeam.boost import fit
-from hornbeam.choice import Columns, best_guarded
+from hornbeam.choice import best_guarded
+from hornbeam.columns import Columns
 from hornbeam.database import Database, build
 from hornbeam.engines.contract import Skipped, Sums
 from hornbeam.engines.guarded import new_total

@@ -8,8 +8,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from hornbeam.boost import fit
-from hornbeam.choice import Columns, best_reading
+from hornbeam.choice import best_reading
 from hornbeam.clauses import Atom, Clause
+from hornbeam.columns import Columns
 from hornbeam.engines.contract import LOG_UNIT
 from hornbeam.engines.memory import MemoryEngine
 from hornbeam.errors import ModelError

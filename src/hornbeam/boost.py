@@ -47,6 +47,9 @@ from hornbeam.validation import held_out, validated
 CAUTION = 5.0
 """A clause is chosen under so many times the penalty of its final weight: a rare one must earn its place."""
 
+CHOOSING = ", while examples held out chose options: without validate the steps begin at once"
+"""What is said of a fit that was stopped before its first step."""
+
 
 def fit(
     engine: Engine,
@@ -127,7 +130,11 @@ def boosted(
         state, reason = run(init(problem), start, go_on, on_step, should_stop)
     finally:
         problem.session.close()
-    return _result(problem, state, target, database, options, reason)
+    found = _result(problem, state, target, database, options, reason)
+    if found.history.cut and parts and state.chosen is None:
+        history = replace(found.history, ended=found.history.ended + CHOOSING)
+        return replace(found, history=history)
+    return found
 
 
 def resumed(problem: Problem, saved: Saved[Step]) -> State:

@@ -109,9 +109,13 @@ def test_a_checkpoint_is_taken_up_by_the_same_command(world, tmp_path, run):
 
 
 def test_a_time_limit_keeps_the_steps_and_says_so(world, tmp_path, run):
-    ran = run("fit", world, "--time", "0s", "--model", tmp_path / "m.json")
+    ran = run("fit", world, "--time", "0s", "--no-validate", "--model", tmp_path / "m.json")
     assert ran.status == 0
     assert ran.err == "note: the fit was cut (time limit); the model has the 0 steps done.\n"
+    assert load_model(tmp_path / "m.json").settings["cut"] == "time limit"
+    # Nobody should wonder what the time went into.
+    ran = run("fit", world, "--time", "0s", "--model", tmp_path / "m.json")
+    assert "(time limit, while examples held out chose options: without validate the steps" in ran.err
     assert load_model(tmp_path / "m.json").settings["cut"] == "time limit"
 
 

@@ -235,3 +235,4 @@ def test_a_limit_of_time_ends_the_choice_too() -> None:
     found = fit(MemoryEngine(database), examples.keys, examples.labels, "sick", OPTIONS, should_stop=stop)
     assert found.model.clauses == ()
     assert found.history.cut
+    assert found.history.ended.startswith("time limit, while examples held out chose options")

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from hornbeam.clauses import variable_name
+from hornbeam.errors import plural
 from hornbeam.markup import Child, Markup, element, number_text, signed_text
 from hornbeam.model import Model
 from hornbeam.readings import LOG
@@ -138,7 +139,7 @@ def clauses(measured: Measured) -> Markup:
         element("ol", rows[:_FOLDED], class_="clauses"),
         element(
             "details",
-            element("summary", f"{len(rows) - _FOLDED} weaker ones"),
+            element("summary", plural(len(rows) - _FOLDED, "weaker one")),
             element("ol", rows[_FOLDED:], class_="clauses"),
             class_="weaker",
         )
@@ -239,7 +240,9 @@ def _by_label(measured: Measured, order: Sequence[int]) -> Markup | None:
         "div",
         figure(drawn, "wide"),
         element(
-            "p", f"{more} weaker ones are left out of this plot; the list above has them all.", class_="quiet"
+            "p",
+            f"Left out here: {plural(more, 'weaker one')}; the list above has all.",
+            class_="quiet",
         )
         if more
         else None,

@@ -47,9 +47,6 @@ from hornbeam.validation import held_out, validated
 CAUTION = 5.0
 """A clause is chosen under so many times the penalty of its final weight: a rare one must earn its place."""
 
-CHOOSING = ", while examples held out chose options: without validate the steps begin at once"
-"""What is said of a fit that was stopped before its first step."""
-
 
 def fit(
     engine: Engine,
@@ -63,8 +60,9 @@ def fit(
 ) -> Fit[Model]:
     """Learn a model of the target from examples given as rows of codes and labels 0 or 1.
 
-    Ctrl-C and ``should_stop`` end the fit with the steps done so far and mark it as cut. With a
-    checkpoint folder the state is saved after every step, and the same call goes on from there.
+    Ctrl-C and ``should_stop`` end the fit with the steps done so far and mark it as cut. ``on_step``
+    hears of each step; before the first, under number 0, how far options are chosen. With a checkpoint
+    folder the state is saved after every step, and the same call goes on from there.
     """
     guarded = options.false_counts == GUARDED
     way = Way(
@@ -120,7 +118,7 @@ def boosted(
 
     def go_on(state: State, pause: Pause) -> tuple[State, Sequence[Step]]:
         if parts and state.chosen is None:
-            state = state._replace(chosen=validated(problem, parts, pause))
+            state = state._replace(chosen=validated(problem, parts, pause, on_step))
             save(state)
         state, done = step(problem.within(state.chosen), state, pause)
         save(state)
@@ -130,11 +128,7 @@ def boosted(
         state, reason = run(init(problem), start, go_on, on_step, should_stop)
     finally:
         problem.session.close()
-    found = _result(problem, state, target, database, options, reason)
-    if found.history.cut and parts and state.chosen is None:
-        history = replace(found.history, ended=found.history.ended + CHOOSING)
-        return replace(found, history=history)
-    return found
+    return _result(problem, state, target, database, options, reason, bool(parts))
 
 
 def resumed(problem: Problem, saved: Saved[Step]) -> State:
@@ -181,6 +175,7 @@ def _result(
     database: Database,
     options: BoostOptions,
     reason: str | None,
+    choosing: bool,
 ) -> Fit[Model]:
     cut = reason is not None and state.ended is None
     ended = state.ended or reason or ALL_STEPS
@@ -202,7 +197,8 @@ def _result(
             for weighted, weight in zip(clauses, joint.weights, strict=True)
         )
     model = Model(target, database.schema, prior, clauses, settings, problem.way.learner)
-    return Fit(model, History(state.steps, ended, cut, state.skipped))
+    choosing = choosing and cut and state.chosen is None
+    return Fit(model, History(state.steps, ended, cut, state.skipped, choosing))
 
 
 def _with_weight(problem: Problem, weighted: WeightedClause, weight: float) -> WeightedClause:

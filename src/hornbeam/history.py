@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Protocol
 
 from hornbeam.database import Notice
@@ -13,6 +13,8 @@ ALL_STEPS = "all steps done"
 NO_GAIN = "no clause lowers the error"
 INTERRUPTED = "interrupted"
 TIME_LIMIT = "time limit"
+CHOOSING = ", while examples held out chose options: without validate the steps begin at once"
+"""What is said of a fit that was stopped before its first step for that."""
 
 
 class Record(Protocol):
@@ -20,7 +22,7 @@ class Record(Protocol):
 
     @property
     def number(self) -> int:
-        """The step it belongs to, from 1."""
+        """The step it belongs to, from 1; 0 before the first, while options are chosen."""
         ...
 
     @property
@@ -36,6 +38,35 @@ class Record(Protocol):
     def as_dict(self) -> dict[str, object]:
         """As JSON values."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """How far options are chosen, before the first step: for whoever watches, no part of a history.
+
+    >>> Trial(2, 6, 3, 1200).title
+    'choosing options by examples held out: trial 2 of 6, 3 steps'
+    """
+
+    trial: int
+    trials: int
+    steps: int = 0
+    """steps of this trial that are done"""
+    candidates: int = 0
+    """those of the last of them"""
+
+    @property
+    def number(self) -> int:
+        return 0
+
+    @property
+    def title(self) -> str:
+        steps = f", {self.steps} step{'s' * (self.steps > 1)}" if self.steps else ""
+        return f"choosing options by examples held out: trial {self.trial} of {self.trials}{steps}"
+
+    def as_dict(self) -> dict[str, object]:
+        """As JSON values."""
+        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,13 +126,16 @@ class History:
     """whether it ended before its time: on request, or by a time limit"""
     skipped: tuple[Skipped, ...] = ()
     """every candidate that was skipped, once"""
+    choosing: bool = False
+    """whether it was cut while examples held out chose options, before its first step"""
 
     def notices(self) -> tuple[Notice, ...]:
         """What a fit's owner should hear once: that it was cut, learned nothing, or skipped clauses."""
         said = []
         if self.cut:
             done = self.steps[-1].number if self.steps else 0
-            said.append(f"the fit was cut ({self.ended}); the model has the {done} steps done.")
+            why = self.ended + CHOOSING * self.choosing
+            said.append(f"the fit was cut ({why}); the model has the {done} steps done.")
         elif not self.steps:
             said.append(f"{self.ended}: the model is its prior alone.")
         if self.skipped:

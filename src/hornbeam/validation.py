@@ -9,13 +9,14 @@ unless others are better by more than chance.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
 from hornbeam.database import Codes, Database
+from hornbeam.history import Trial
 from hornbeam.learning import Labels, losses
 from hornbeam.loop import Pause
 from hornbeam.model import Floats
@@ -57,15 +58,19 @@ def held_out(database: Database, target: str, keys: Codes, labels: Labels, seed:
     return parts if enough and all(len(set(labels[part.inside].tolist())) == 2 for part in parts) else []
 
 
-def validated(problem: Problem, parts: list[Part], pause: Pause) -> Chosen:
-    """The options that predict the parts held out best."""
+def validated(
+    problem: Problem, parts: list[Part], pause: Pause, on_trial: Callable[[Trial], None] | None = None
+) -> Chosen:
+    """The options that predict the parts held out best; ``on_trial`` hears how far that is."""
     assert problem.way.refit is not None
     given = Chosen(problem.bounds.max_literals, problem.way.refit, problem.bounds.n_steps)
     shortest = max(min(SHORTEST, given.max_literals), given.max_literals - 1)
-    paths = {
-        length: [_path(problem, part, given._replace(max_literals=length), pause) for part in parts]
-        for length in range(shortest, given.max_literals + 1)
-    }
+    lengths = range(shortest, given.max_literals + 1)
+    trials = [(given._replace(max_literals=length), part) for length in lengths for part in parts]
+    paths: dict[int, list[Path]] = {length: [] for length in lengths}
+    for number, (trying, part) in enumerate(trials, start=1):
+        trial = Trial(number, len(trials))
+        paths[trying.max_literals].append(_path(problem, part, trying, pause, trial, on_trial or _nobody))
 
     at_end = {
         given._replace(max_literals=length): np.concatenate(
@@ -91,13 +96,27 @@ class Path(NamedTuple):
         return losses(self.problem.labels[self.outside], scores)
 
 
-def _path(problem: Problem, part: Part, given: Chosen, pause: Pause) -> Path:
+def _path(
+    problem: Problem,
+    part: Part,
+    given: Chosen,
+    pause: Pause,
+    trial: Trial,
+    on_trial: Callable[[Trial], None],
+) -> Path:
     short = given._replace(n_steps=_third(given.n_steps))
     problem = replace(problem.within(short), inside=part.inside)
     state = init(problem)
+    on_trial(trial)
     while state.ended is None:
-        state, _ = step(problem, state, pause)
+        state, done = step(problem, state, pause)
+        for each in done:
+            on_trial(replace(trial, steps=each.number, candidates=each.candidates))
     return Path(problem, part.outside, np.array(state.features).reshape(-1, len(problem.labels)))
+
+
+def _nobody(_: Trial) -> None:
+    """Nobody watches."""
 
 
 def _losses(paths: Sequence[Path], given: Chosen) -> dict[Chosen, Floats]:

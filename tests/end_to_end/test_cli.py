@@ -433,6 +433,12 @@ def test_progress_is_shown_on_a_terminal_only(world, tmp_path):
     assert (piped.stdout, piped.stderr) == ("", "")
 
 
+def test_the_choice_of_options_is_shown_as_progress(world, tmp_path):
+    words = ("fit", world, "--max-literals", 2, "--time", "0s", "--model", tmp_path / "m.json")
+    _, screen = on_a_terminal(*words)
+    assert "choosing options by examples held out: trial 1 of 3" in screen
+
+
 def test_the_result_on_stdout_is_the_same_with_and_without_a_terminal(world):
     words = ("fit", world, "--steps", 2, "--max-literals", 2)
     out, _ = on_a_terminal(*words)

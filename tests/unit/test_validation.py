@@ -16,11 +16,13 @@ from hornbeam.engines.contract import Engine
 from hornbeam.engines.memory import MemoryEngine
 from hornbeam.engines.naive import NaiveEngine
 from hornbeam.errors import ModelError
+from hornbeam.history import INTERRUPTED, Record, Trial
 from hornbeam.learning import Fit
 from hornbeam.loop import time_limit
 from hornbeam.model import Model
 from hornbeam.model_json import model_text
 from hornbeam.modes import schema_of
+from hornbeam.one_vs_rest import fit_classes
 from hornbeam.options import FitOptions, fit_options
 from hornbeam.refit import refitted
 from hornbeam.steps import Chosen
@@ -180,9 +182,9 @@ def test_a_fit_that_goes_on_ends_as_if_never_stopped(tmp_path: Path) -> None:
     def stop_after_two() -> str | None:
         return "enough" if steps >= 2 else None
 
-    def seen(_: object) -> None:
+    def seen(record: Record) -> None:
         nonlocal steps
-        steps += 1
+        steps = record.number
 
     arguments = (MemoryEngine(database), examples.keys, examples.labels, "sick", OPTIONS)
     part = fit(*arguments, on_step=seen, checkpoint=tmp_path, should_stop=stop_after_two)
@@ -196,8 +198,8 @@ def test_whoever_stops_the_choice_keeps_the_steps_done(tmp_path: Path) -> None:
     database = world(200)
     examples = database.examples_of("sick")
     arguments = (MemoryEngine(database), examples.keys, examples.labels, "sick", OPTIONS)
-    done: list[object] = []
-    fit(*arguments, done.append, tmp_path, lambda: "enough" if len(done) == 2 else None)
+    done: list[Record] = []
+    fit(*arguments, done.append, tmp_path, lambda: "enough" if done and done[-1].number == 2 else None)
     again = fit(*arguments, checkpoint=tmp_path, should_stop=time_limit(0.0))
     assert len(again.model.clauses) == 2
     assert again.history.cut
@@ -235,4 +237,46 @@ def test_a_limit_of_time_ends_the_choice_too() -> None:
     found = fit(MemoryEngine(database), examples.keys, examples.labels, "sick", OPTIONS, should_stop=stop)
     assert found.model.clauses == ()
     assert found.history.cut
-    assert found.history.ended.startswith("time limit, while examples held out chose options")
+    assert found.history.ended == "time limit"
+    (notice,) = found.history.notices()
+    assert "(time limit, while examples held out chose options: without validate" in notice.message
+
+
+def test_whoever_watches_hears_how_far_options_are_chosen() -> None:
+    database = world(400)
+    examples = database.examples_of("sick")
+    heard: list[Record] = []
+    options = replace(OPTIONS, max_literals=3)
+    found = fit(MemoryEngine(database), examples.keys, examples.labels, "sick", options, on_step=heard.append)
+    trials = [record for record in heard if isinstance(record, Trial)]
+    assert heard == [*trials, *found.history.steps]
+    # Two lengths of bodies times three parts, each told of as it begins and after each of its steps.
+    assert list(dict.fromkeys((each.trial, each.trials) for each in trials)) == [(n, 6) for n in range(1, 7)]
+    for number in range(1, 7):
+        steps = [each.steps for each in trials if each.trial == number]
+        assert steps == list(range(len(steps)))
+    assert (trials[0].title, trials[0].candidates) == (
+        "choosing options by examples held out: trial 1 of 6",
+        0,
+    )
+    assert trials[1].title.endswith("trial 1 of 6, 1 step")
+    assert trials[1].candidates > 0
+    assert {each.number for each in trials} == {0}
+
+
+def test_ctrl_c_while_options_are_chosen_ends_the_fit_of_all_classes() -> None:
+    database = world(300)
+    examples = database.examples_of("sick")
+    heard: list[Record] = []
+
+    def interrupt(record: Record) -> None:
+        heard.append(record)
+        if len(heard) == 2:
+            raise KeyboardInterrupt
+
+    labels = np.arange(300) % 3
+    arguments = (MemoryEngine(database), examples.keys, labels, ("a", "b", "c"), "sick", OPTIONS)
+    found = fit_classes("rlr", *arguments, on_step=interrupt)
+    assert heard[2:] == [Trial(1, 3), Trial(1, 3)]
+    assert found.history.ended == INTERRUPTED
+    assert found.history.steps == ()

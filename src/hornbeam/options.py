@@ -114,9 +114,9 @@ class YesNo:
         return "True or False"
 
 
-def option(default: Any, bound: Bound) -> Any:
-    """A field of a class of options: its default, and what it allows."""
-    return field(default=default, metadata={"bound": bound})
+def option(default: Any, bound: Bound, needs: Mapping[str, object] = MappingProxyType({})) -> Any:
+    """A field of a class of options: its default, what it allows, and what else it does nothing without."""
+    return field(default=default, metadata={"bound": bound, "needs": needs})
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,9 +196,9 @@ class FitOptions(Options):
     """share of its gain that a clause loses for each literal after the first, against shorter ones"""
     look_ahead: bool = option(False, YesNo())
     """whether literals that only lead on to a new value are extended, whatever they gain themselves"""
-    per_constant: bool = option(False, YesNo())
+    per_constant: bool = option(False, YesNo(), {"feature": BEST, "refit": True})
     """whether a clause may have a weight for each constant of a variable (with feature best and refit)"""
-    validate: bool = option(False, YesNo())
+    validate: bool = option(False, YesNo(), {"refit": True})
     """whether examples held out choose l2, fewer steps and one literal less, where that helps (with refit)"""
 
 
@@ -244,12 +244,30 @@ PRESETS: Mapping[str, FitOptions] = MappingProxyType(
 def fit_options(preset: str = "default", **explicit: object) -> FitOptions:
     """The options of a preset, with the explicit ones in their place.
 
+    What a preset has and other options make idle stays idle; what is asked for and would be is refused.
+
     >>> fit_options("paper", n_steps=3).beam_width
     1
+    >>> fit_options("paper", validate=True)
+    Traceback (most recent call last):
+    hornbeam.errors.OptionError: validate=True is refused: it does nothing without refit.
     """
     if preset not in PRESETS:
         raise OptionError(f'no preset "{preset}". {did_you_mean(preset, PRESETS, "Presets")}')
     for name in explicit:
         if name not in FitOptions.names():
             raise OptionError(f'no option "{name}". {did_you_mean(name, FitOptions.names(), "Options")}')
-    return replace(PRESETS[preset], **explicit)  # type: ignore[arg-type]
+    options = replace(PRESETS[preset], **explicit)  # type: ignore[arg-type]
+    for each in fields(options):
+        needs = each.metadata["needs"].items()
+        lacking = [_said(name, value) for name, value in needs if getattr(options, name) != value]
+        if explicit.get(each.name) and lacking:
+            raise OptionError(
+                f"{each.name}=True is refused: it does nothing without {' and '.join(lacking)}."
+            )
+    return options
+
+
+def _said(name: str, value: object) -> str:
+    """An option and its value in words."""
+    return name if value is True else f"{name} {value}"

@@ -72,7 +72,7 @@ def test_every_option_of_a_fit_is_in_the_model(world, tmp_path, run):
     options = (
         "--preset paper --steps 2 --l2 5 --max-literals 3 --beam-width 2 --stop best --prior base-rate "
         "--neg-pos-ratio 1.5 --seed 7 --negation --thresholds 5 --populations training --memory 1GB "
-        "--time 10m --feature log --refit --length-penalty 0.2 --look-ahead --per-constant "
+        "--time 10m --feature best --refit --length-penalty 0.2 --look-ahead --per-constant "
         "--false-counts guarded --no-validate"
     )
     ran = run("fit", world, "--model", tmp_path / "m.json", *shlex.split(options))
@@ -80,7 +80,7 @@ def test_every_option_of_a_fit_is_in_the_model(world, tmp_path, run):
     assert load_model(tmp_path / "m.json").settings == {
         "n_steps": 2, "l2": 5.0, "max_literals": 3, "beam_width": 2, "stop": "best", "prior": "base-rate",
         "neg_pos_ratio": 1.5, "seed": 7, "negation": True, "populations": "training",
-        "n_thresholds": 5, "false_counts": "guarded", "feature": "log", "refit": True, "length_penalty": 0.2,
+        "n_thresholds": 5, "false_counts": "guarded", "feature": "best", "refit": True, "length_penalty": 0.2,
         "look_ahead": True, "per_constant": True, "validate": False,
     }  # fmt: skip
 
@@ -298,6 +298,7 @@ def test_the_version_is_printed(run):
         ("fit WORLD --l2 much", "Invalid value for '--l2': "),
         ("fit WORLD --steps 0", "--steps 0 is refused: it must be a whole number from 1 to"),
         ("fit WORLD --stop early", "--stop 'early' is refused: it must be 'best' or 'full'."),
+        ("fit WORLD --preset paper --validate", "--validate is refused: it does nothing without refit."),
         ("fit WORLD --prior high", "--prior 'high' is refused: it must be a finite number or 'base-rate'."),
         ("fit WORLD --neg-pos-ratio some", "--neg-pos-ratio 'some' is refused: it must be a finite number"),
         ("fit WORLD --engine dukcdb", 'no engine "dukcdb". Engines are: duckdb, memory, naive,'),

@@ -61,6 +61,32 @@ def test_an_explicit_option_wins_over_the_preset() -> None:
     assert fit_options("default", neg_pos_ratio=None).neg_pos_ratio is None
 
 
+@pytest.mark.parametrize(
+    ("preset", "explicit", "lacking"),
+    [
+        ("paper", {"validate": True}, "refit"),
+        ("default", {"validate": True, "refit": False}, "refit"),
+        ("default", {"per_constant": True, "refit": False}, "refit"),
+        ("default", {"per_constant": True, "feature": "log"}, "feature best"),
+        ("paper", {"per_constant": True}, "feature best and refit"),
+    ],
+)
+def test_what_is_asked_for_and_would_do_nothing_is_refused(
+    preset: str, explicit: dict[str, object], lacking: str
+) -> None:
+    with pytest.raises(OptionError) as error:
+        fit_options(preset, **explicit)
+    asked = next(iter(explicit))
+    assert str(error.value) == f"{asked}=True is refused: it does nothing without {lacking}."
+
+
+def test_what_a_preset_has_may_do_nothing() -> None:
+    assert fit_options(refit=False).validate
+    assert fit_options(feature="log", validate=False).per_constant
+    assert fit_options("paper", validate=False, per_constant=False) == PRESETS["paper"]
+    assert fit_options("paper", validate=True, refit=True).validate
+
+
 def test_the_paper_preset_is_the_published_algorithm() -> None:
     assert PRESETS["paper"].settings() == {
         "n_steps": 10,

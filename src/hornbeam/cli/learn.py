@@ -315,8 +315,8 @@ def _options(learner: str, preset: str | None, explicit: dict[str, object], chec
     except OptionError as error:
         name, equals, rest = str(error).partition("=")
         if equals and name in explicit:
-            # As it is typed: what is None elsewhere is "all" here.
-            rest = rest.replace("None", "'all'")
+            # As it is typed: what is None elsewhere is "all" here, and True goes without saying.
+            rest = rest.replace("None", "'all'").removeprefix("True ")
             raise OptionError(f"{_flag(name)} {rest}") from None
         raise
 

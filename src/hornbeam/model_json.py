@@ -15,14 +15,16 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-from hornbeam.clauses import Comparison
+from hornbeam.clauses import Clause, Comparison
 from hornbeam.database import Codes
 from hornbeam.engines.contract import Engine
 from hornbeam.errors import InputError, ModelError, OptionError, Place
 from hornbeam.files import write_file
+from hornbeam.guards import new_variables
 from hornbeam.json_fields import Fields
 from hornbeam.model import Floats, Model, WeightedClause
-from hornbeam.readings import COUNT, READINGS, is_reading
+from hornbeam.options import GUARDED
+from hornbeam.readings import COUNT, READINGS, SHARE, is_reading
 from hornbeam.schema import KINDS, Schema
 from hornbeam.syntax import parse_clause
 
@@ -277,6 +279,12 @@ def _read_clause(common: Common, fields: Fields) -> WeightedClause:
     feature = fields.text("feature") if fields.has("feature") else COUNT
     if not is_reading(feature):
         raise fields.wrong("feature", " or ".join(READINGS), feature)
+    if feature == SHARE and not _tells_shares(common, clause, fields):
+        needs = (
+            f'another reading, because a share needs false_counts "{GUARDED}" in the settings and '
+            "a body of two literals or more whose last has no variable of its own"
+        )
+        raise fields.wrong("feature", needs, feature)
     each: int | None = None
     constants: tuple[tuple[str, float], ...] = ()
     if fields.has("each"):
@@ -286,6 +294,12 @@ def _read_clause(common: Common, fields: Fields) -> WeightedClause:
             raise fields.wrong("each", "the number of a free variable that the clause does not compare", each)
     fields.close()
     return WeightedClause(clause, (weights[0], weights[1], weights[2]), total, feature, each, constants)
+
+
+def _tells_shares(common: Common, clause: Clause, fields: Fields) -> bool:
+    """Whether a clause has a guard, as a share is part of one; weights of constants are of counts only."""
+    guarded = common.settings.get("false_counts") == GUARDED and len(clause.body) > 1
+    return guarded and not new_variables(clause) and not fields.has("each")
 
 
 WEIGHTED_CLAUSES = ModelKind(_clause_fields, _read_clauses)

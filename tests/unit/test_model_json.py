@@ -138,6 +138,36 @@ def test_damage_is_one_sentence(tmp_path, text, sentence):
     assert "\n" not in message
 
 
+PAIR = "cancer(A) :- friends(A,B), cancer(B)."
+
+
+@pytest.mark.parametrize(
+    ("false_counts", "changes"),
+    [
+        ("population", {"clause": PAIR}),
+        ("guarded", {}),
+        ("guarded", {"clause": "cancer(A) :- friends(A,B), friends(B,C)."}),
+        ("guarded", {"clause": PAIR, "each": 1, "constants": {"ann": 1.0}}),
+    ],
+    ids=["of the population", "no guard", "a new variable", "of constants"],
+)
+def test_a_share_of_no_guard_is_refused(false_counts, changes):
+    text = damaged(clauses=clause(feature="share", **changes), settings={"false_counts": false_counts})
+    with pytest.raises(ModelError) as caught:
+        parse_model(text, "m.json")
+    assert str(caught.value) == (
+        'm.json: "feature" of clause 1 must be another reading, because a share needs false_counts '
+        '"guarded" in the settings and a body of two literals or more whose last has no variable of its own, '
+        "found 'share'."
+    )
+
+
+def test_a_share_of_a_guard_is_read():
+    text = damaged(clauses=clause(feature="share", clause=PAIR), settings={"false_counts": "guarded"})
+    (weighted,) = parse_model(text).clauses
+    assert weighted.feature == "share"
+
+
 def test_infinite_weights_in_any_spelling_are_refused():
     text = model_text(MODEL).replace("5e+300", "1e999")
     assert "1e999" in text

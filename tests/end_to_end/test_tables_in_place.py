@@ -235,9 +235,39 @@ def test_what_the_tables_are_is_inferred_in_place_as_it_is_when_they_are_loaded(
 
 REFUSALS = {
     "rows": (
-        {"a.csv": "who,what\n1,x\n1,x\n", "users.csv": "id,y\n1,0\n2,1\n"},
+        {"a.csv": "who,what\n1,x\n1,x\n2,y\n", "users.csv": "id,y\n1,0\n2,1\n"},
         '[a]\nlinks = { who = "users" }\n',
-        'the rows of table "a" have no key and repeat each other',
+        'the rows of table "a" have no key and repeat each other, and rows are not numbered in place: state '
+        "a key, or rows = false to take what is repeated once, or load the tables, with another engine.",
+    ),
+    "rows without links": (
+        {"a.csv": "x,y\n1,x\n2,x\n", "users.csv": "id,y\n1,0\n2,1\n"},
+        "[a]\nkey = false\nlinks = {}\n",
+        'the rows of table "a" have no key and no link to another table, and rows are not numbered in place: '
+        "state a key, links, or use = false to leave it out, or load the tables,",
+    ),
+    "rows with columns": (
+        {"a.csv": "who,what,size\n1,x,4\n2,y,5\n", "users.csv": "id,y\n1,0\n2,1\n"},
+        '[a]\nkey = false\nlinks = { who = "users" }\nrows = false\n',
+        'the rows of table "a" have no key, one link and 2 other columns, and rows are not numbered in '
+        "place: state a key, or load the tables,",
+    ),
+    "rows without columns": (
+        {"a.csv": "who,what\n1,x\n2,x\n", "users.csv": "id,y\n1,0\n2,1\n"},
+        '[a]\nkey = false\nlinks = { who = "users" }\n',
+        'the rows of table "a" have no key, one link and no other column that tells something, and rows',
+    ),
+    "rows with a number": (
+        {"a.csv": "who,size\n1,4.5\n2,5.5\n", "users.csv": "id,y\n1,0\n2,1\n"},
+        '[a]\nkey = false\nlinks = { who = "users" }\n',
+        'the rows of table "a" have no key, one link and a number, which may come again, and rows are not '
+        "numbered in place: state a key, or rows = false",
+    ),
+    "rows stated": (
+        {"a.csv": "who,what\n1,x\n2,y\n", "users.csv": "id,y\n1,0\n2,1\n"},
+        '[a]\nlinks = { who = "users" }\nrows = true\n',
+        'the rows of table "a" are stated to be things (rows = true) that have no key, and rows are not '
+        "numbered in place: state a key, or leave rows out, or load the tables,",
     ),
     "decimals": (
         {"a.csv": "id,y\n1.5,0\n2.5,1\n", "users.csv": "id,y\n1,0\n2,1\n"},

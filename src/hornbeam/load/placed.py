@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from hornbeam.database import Notice
-from hornbeam.errors import OptionError, SchemaError
+from hornbeam.errors import OptionError, SchemaError, plural
 from hornbeam.load.catalogue import Form, Plan
 from hornbeam.load.described import DescribedColumn, with_values
 from hornbeam.load.guess import is_flag
@@ -71,7 +71,7 @@ def read_placed(source: Source, options: TableOptions, reader: Reader) -> Placed
 
     relational = read_relational(source, options, described)
     for plan in relational.plans:
-        _check(plan)
+        _check(plan, stated.get(plan.name, Statement()))
     target = relational.target
     if target is None:
         raise OptionError("tables that stay in place need a target: name what is to be learned.")
@@ -108,12 +108,12 @@ def _kind(plan: Plan, name: str) -> str:
     return column.kind if isinstance(column, DescribedColumn) else ""
 
 
-def _check(plan: Plan) -> None:
+def _check(plan: Plan, statement: Statement) -> None:
     """Refuse what cannot stay in place."""
     if plan.form is Form.ROWS:
+        why, remedy = _nameless(plan, statement)
         raise SchemaError(
-            f'the rows of table "{plan.name}" have no key and repeat each other: they cannot be told apart '
-            f"in place: state a key, or rows = false to take what is repeated once, {_ELSE}."
+            f'the rows of table "{plan.name}" {why}, and rows are not numbered in place: {remedy}, {_ELSE}.'
         )
     wanted = {
         Role.FLAG: "0 and 1, or true and false",
@@ -137,6 +137,23 @@ def _check(plan: Plan) -> None:
                 f'column "{name}" of table "{plan.name}" is a {role.value} of numbers with decimals, which '
                 f"have no one text in place: make it text or whole numbers there, {_ELSE}."
             )
+
+
+def _nameless(plan: Plan, statement: Statement) -> tuple[str, str]:
+    """Why rows are things without a key (``catalogue`` decides it), and what can be stated against it."""
+    key, once = "state a key", "or rows = false to take what is repeated once"
+    if statement.rows:
+        return "are stated to be things (rows = true) that have no key", f"{key}, or leave rows out"
+    if not plan.links:
+        return "have no key and no link to another table", f"{key}, links, or use = false to leave it out"
+    others = plan.attributes()
+    if len(plan.links) == 1 and len(others) != 1:
+        told = plural(len(others), "other column") if others else "no other column that tells something"
+        return f"have no key, one link and {told}", key
+    if len(plan.links) == 1 and plan.roles[others[0].name] is not Role.CATEGORY:
+        role = plan.roles[others[0].name].value
+        return f"have no key, one link and a {role}, which may come again", f"{key}, {once}"
+    return "have no key and repeat each other", f"{key}, {once}"
 
 
 def _with_examples(relational: Relational, target: Target) -> Relational:

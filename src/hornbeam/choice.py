@@ -101,7 +101,7 @@ def best_guarded(
             new = total(order)
             within = columns[guard_of(order)].astype(object) * new if len(order.body) > 1 else new
             if len(order.body) > 1 and np.max(within) > INT64_MAX:
-                continue  # no prediction could count them
+                continue  # the scores of a step are made in int64
             fitted = guarded_fit(true, within - true, slopes, l2)
             if best is None or fitted.gain > best[1].gain:
                 best = Said(order, COUNT), fitted

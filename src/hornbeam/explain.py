@@ -58,7 +58,8 @@ class ClauseReason:
     clause: Clause
     weights: tuple[float, float, float]
     true: int
-    false: int
+    false: int | None
+    """None where it is too much to count and no weight asks for it"""
     contribution: float
     variables: tuple[str, ...]
     """the free variables, as the clause's text names them"""
@@ -90,7 +91,7 @@ class ClauseReason:
         many = f"{self.true:,}" if self.true else "no"
         said = f"{body} is true for {many} value{'s' * (self.true > 1)} of {', '.join(self.variables)}"
         if self.feature == SHARE:
-            return f"{said} of {self.true + self.false:,} without the last condition"
+            return f"{said} of {self.true + (self.false or 0):,} without the last condition"
         if bound_of(self.feature) is not None:
             said += f" ({self.feature})"
         if self.each is not None:

@@ -19,7 +19,7 @@ from hornbeam.database import Codes
 from hornbeam.engines.contract import Column, Counts, Engine
 from hornbeam.engines.guarded import count_guarded
 from hornbeam.engines.parts import count_all
-from hornbeam.errors import plural
+from hornbeam.errors import LimitError, plural
 from hornbeam.guards import guard_of
 from hornbeam.markup import element, notebook_table, number_text, signed_text
 from hornbeam.options import GUARDED
@@ -177,8 +177,26 @@ class Model:
         return tuple(sorted({atom.predicate for w in self.clauses for atom in atoms_of(w.clause.body)}))
 
     def counts(self, engine: Engine, keys: Codes) -> list[Counts]:
-        """True counts and the total that the model uses, for each of its clauses."""
-        return self._counts(self.clauses, self.guarded, engine, keys)
+        """True counts and the total that the model uses, for each of its clauses.
+
+        False counts are left out where a guard cannot be counted that no weight asks for.
+        """
+        try:
+            return self._counts(self.clauses, self.guarded, engine, keys)
+        except LimitError:
+            if not self.guarded:
+                raise
+        return [self._counts_of(weighted, engine, keys) for weighted in self.clauses]
+
+    def _counts_of(self, weighted: WeightedClause, engine: Engine, keys: Codes) -> Counts:
+        try:
+            (found,) = self._counts([weighted], True, engine, keys)
+        except LimitError:
+            if weighted.weighs_false:
+                raise
+            (found,) = self._counts([weighted], False, engine, keys)
+            return replace(found, false_known=False)
+        return found
 
     def _counts(
         self, clauses: Sequence[WeightedClause], guarded: bool, engine: Engine, keys: Codes

@@ -19,6 +19,7 @@ from hornbeam.engines.contract import Skipped, Sums
 from hornbeam.engines.guarded import new_total
 from hornbeam.engines.memory import MemoryEngine
 from hornbeam.engines.naive import NaiveEngine
+from hornbeam.errors import LimitError
 from hornbeam.explain import explain
 from hornbeam.generate import smokers
 from hornbeam.guards import guard_of
@@ -27,6 +28,8 @@ from hornbeam.model_json import model_text, parse_model
 from hornbeam.modes import schema_of
 from hornbeam.options import FitOptions, fit_options
 from hornbeam.readings import SHARE
+from hornbeam.report.examples_data import examples_data
+from hornbeam.report.measured import measure
 from hornbeam.ridge import GRADIENT_BITS, guarded_fit
 from hornbeam.schema import Schema
 from hornbeam.syntax import parse_clause, parse_mode
@@ -101,6 +104,47 @@ def test_no_guard_is_counted_where_no_false_count_is_weighed(small: Database) ->
     plain = weighted(FRIENDS_SMOKE, (0.0, 1.0, 0.0), reading="log")
     model(plain).scores(Asked(small), small.examples_of("risk").keys)
     assert asked == [FRIENDS_SMOKE]
+
+
+def test_false_counts_go_beyond_int64_and_are_exact(small: Database) -> None:
+    keys = small.examples_of("risk").keys
+    whole = model(weighted("risk(A) :- friends(A,B), friends(B,C).", (0.0, 1.0, 2.0**-62), total=2**62))
+    true = [3, 3, 1, 0]
+    (counts,) = whole.counts(MemoryEngine(small), keys)
+    assert counts.true.tolist() == true
+    assert [counts.false_of(place) for place in range(4)] == [
+        guard * 2**62 - each for guard, each in zip([3, 1, 2, 0], true, strict=True)
+    ]
+    assert whole.scores(MemoryEngine(small), keys).tolist() == [
+        -0.5 + 3 + 3,
+        -0.5 + 3 + 1,
+        -0.5 + 1 + 2,
+        -0.5,
+    ]
+    assert explain(whole, MemoryEngine(small), keys[0], ["ann"]).as_dict()["log_odds"] == 5.5
+
+
+def test_a_guard_too_large_to_count_is_left_out_where_no_weight_asks_for_it() -> None:
+    """What can be predicted can be explained and reported."""
+    many = [f"p{number}" for number in range(1000)]
+    facts = {"friends": [["ann"] * 1000 + ["bob"], [*many, "ann"]], "smokes": [["bob"]]}
+    database = build(SCHEMA, (), facts, {"risk": ([("ann",), ("bob",)], [0, 1])})
+    examples, engine = database.examples_of("risk"), MemoryEngine(database)
+    # 1,000 to the seventh are the groundings of ann's guard, and none of them is one of the clause.
+    body = ", ".join(f"friends(A,{name})" for name in "BCDEFGH")
+    text = f"risk(A) :- {body}, smokes(A)."
+    plain = model(weighted(FRIENDS_SMOKE, (0.0, 1.0, 0.0)), weighted(text, (0.0, 1.0, 0.0), reading="log"))
+    names = database.names_of("risk", examples.keys)[:, 0].tolist()
+    told = explain(plain, engine, examples.keys[names.index("ann")], ["ann"])
+    assert [reason.as_dict()["false"] for reason in told.reasons] == [1000, None]
+    parts = examples_data(measure(plain, engine, examples), engine)["parts"]
+    assert ["within" in part for part in parts] == [True, False]
+    assert ["total" in part for part in parts] == [False, False]
+    # Where it is weighed, neither is possible.
+    weighing = model(weighted(text, (0.0, 1.0, 1.0)))
+    for ask in (weighing.scores, weighing.counts):
+        with pytest.raises(LimitError, match="cannot be counted: its true count may exceed int64"):
+            ask(engine, examples.keys)
 
 
 def test_an_empty_body_has_no_guard(small: Database) -> None:

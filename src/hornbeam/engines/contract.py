@@ -39,14 +39,18 @@ class Counts:
     true: Column
     total: int
     within: Column | None = None
+    false_known: bool = True
+    """whether false counts are known: a guard may be too much to count where no false count is weighed"""
 
     @property
     def totals(self) -> int | Column:
         """What true and false counts add up to: one number for all examples, or one for each."""
         return self.total if self.within is None else self.within
 
-    def false_of(self, place: int) -> int:
-        """The false count of one example."""
+    def false_of(self, place: int) -> int | None:
+        """The false count of one example, where it is known."""
+        if not self.false_known:
+            return None
         total = self.total if self.within is None else int(self.within[place])
         return total - int(self.true[place])
 

@@ -17,7 +17,6 @@ from hornbeam.clauses import Clause
 from hornbeam.database import Codes
 from hornbeam.engines.contract import INT64_MAX, Column, Counts, Engine
 from hornbeam.engines.parts import count_all
-from hornbeam.errors import LimitError
 from hornbeam.guards import guard_of, new_variables
 
 
@@ -36,7 +35,7 @@ def count_guarded(
     for clause, size in zip(clauses, sizes, strict=True):
         counts = found[clause]
         if len(clause.body) > 1:
-            counts = replace(counts, within=_times(found[guard_of(clause)].true, size, clause))
+            counts = replace(counts, within=_times(found[guard_of(clause)].true, size))
         counted.append(replace(counts, total=size))
     return counted
 
@@ -47,8 +46,8 @@ def new_total(engine: Engine, clause: Clause) -> int:
     return prod(len(engine.database.population(types[variable])) for variable in new_variables(clause))
 
 
-def _times(true: Column, size: int, clause: Clause) -> Column:
-    if int(true.max(initial=0)) * size > INT64_MAX:
-        raise LimitError(f"the groundings of {clause} whose guard is true are too many to be counted.")
-    within: Column = true.astype(np.int64) * size
+def _times(true: Column, size: int) -> Column:
+    """Exact products: Python's integers where int64 is too narrow."""
+    fits = int(true.max(initial=0)) * size <= INT64_MAX
+    within: Column = true.astype(np.int64 if fits else object) * size
     return within

@@ -63,9 +63,11 @@ def _part_data(measured: Measured, number: int) -> dict[str, Any]:
             data["reading"] = part.reading
         data["true"] = packed(counts.true)
         # Totals go beyond what a browser's numbers hold.
-        data["total"] = str(counts.total)
         if counts.within is not None:
-            data["within"] = packed(counts.within)
+            within = packed(counts.within)
+            data["within"] = within | {"values": list(map(str, within["values"]))}
+        elif counts.false_known:
+            data["total"] = str(counts.total)
     else:
         data["body"] = part.logic or [part.name]
     return data

@@ -223,9 +223,10 @@
     }
     const code = make("code", {}, pieces(part.body, row));
     const count = part.true.at(row);
+    const all = part.within ? part.within.at(row) : part.total;
     let counts;
     if (!part.free.length) counts = count ? "true" : "false";
-    else counts = `true ${grouped(count)}, false ${grouped(BigInt(part.within ? part.within.at(row) : part.total) - BigInt(count))}${part.reading ? ` (${part.reading})` : ""}`;
+    else counts = `true ${grouped(count)}${all === undefined ? "" : `, false ${grouped(BigInt(all) - BigInt(count))}`}${part.reading ? ` (${part.reading})` : ""}`;
     return [make("p", { class: "because" }, code), make("p", { class: "counts" }, `${part.name}: ${counts}`), groundings(number, row)];
   }
 

@@ -50,6 +50,7 @@ def load_for(
     (without one they are temporary tables); ``master`` is that of Spark. Closing the database removes
     what was made and closes its connection; the end of the program does so, too.
     """
+    engine_module(engine)  # refused before anything is loaded
     if isinstance(source, str) and source.startswith(CATALOGUE) and engine != "spark":
         raise OptionError(
             f'"{source}" is a schema of Spark, which Spark alone can read; name the engine spark '

@@ -163,12 +163,13 @@ class Parser:
         """Whether the present token stands on a later line than the given one."""
         return "\n" in self.text.text[token.offset : self.token.offset]
 
-    def end(self) -> None:
-        """An optional full stop, then nothing."""
+    def end(self, instead: str = "") -> None:
+        """An optional full stop, then nothing; ``instead`` is what might have gone on before the stop."""
         if self.token.kind == "stop":
             self.next()
+            instead = ""
         if self.token.kind != "end":
-            raise self.fail("the end of the text")
+            raise self.fail(f'"{instead}" or the end of the text' if instead else "the end of the text")
 
 
 def constant(token: Token, text: Text) -> str:
@@ -250,8 +251,10 @@ def parse_clause(text: str, schema: Schema | None = None, source: str = "clause"
             parser.text.place(head_token.offset),
         )
     body: list[Literal] = []
+    instead = ":-"
     if parser.token.kind == "arrow":
         parser.next()
+        instead = ""
         if parser.token.kind == "word" and parser.token.value == "true":
             parser.next()
         else:
@@ -259,7 +262,7 @@ def parse_clause(text: str, schema: Schema | None = None, source: str = "clause"
             while parser.at(","):
                 parser.next()
                 body.append(reader.literal())
-    parser.end()
+    parser.end("," if body else instead)
     reader.check_comparisons()
     return Clause(head, tuple(body))
 

@@ -166,6 +166,17 @@ def test_empty_tables(hornbeam, tmp_path):
     )
 
 
+def test_a_model_of_tables_asked_about_facts(hornbeam, tmp_path):
+    write(tmp_path / "shop", SHOP)
+    assert hornbeam("fit", "shop", "--target", "users.vip", "--model", "m.json", *QUICK)[0] == 0
+    write(
+        tmp_path / "town", {"facts.txt": "smokes(ann).", "pos.txt": "cancer(ann).", "neg.txt": "cancer(bob)."}
+    )
+    for verb, *more in (["predict"], ["explain", "--example", "vip(1)"]):
+        message = refused(hornbeam, verb, "town", "--model", "m.json", *more)
+        assert message.startswith("the model does not fit these data: they have none of its predicates")
+
+
 def test_a_folder_without_anything(hornbeam, tmp_path):
     (tmp_path / "shop").mkdir()
     for more in ([], ["--target", "users.vip"]):
@@ -279,6 +290,12 @@ def test_a_database_without_a_table(hornbeam, tmp_path):
             "new name "
             "with its arguments such as churned(movies). Tables are: movies, ratings, users. Did you mean "
             '"users"?',
+        ),
+        ("VIP", 'no target "VIP": a column is named with its table, as users.vip.'),
+        ("genre=drama", 'no target "genre=drama": a column is named with its table, as movies.genre.'),
+        (
+            "user_id",
+            'no target "user_id": a column is named with its table, as ratings.user_id or users.user_id.',
         ),
         (
             "users.age",

@@ -74,7 +74,7 @@ def count(
     from hornbeam.database import Notice
     from hornbeam.engines.guarded import count_guarded
     from hornbeam.engines.parts import count_all
-    from hornbeam.engines.registry import open_engine
+    from hornbeam.engines.registry import engine_module, open_engine
     from hornbeam.load import load
     from hornbeam.syntax import parse_clause
 
@@ -84,6 +84,7 @@ def count(
         raise OptionError(
             f"--false-counts {false_counts} is refused: it must be {' or '.join(FALSE_COUNTS)}."
         )
+    engine_module(engine)  # refused before anything is loaded
     database = load(
         data,
         split,

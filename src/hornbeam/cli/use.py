@@ -160,12 +160,13 @@ def explain(
     from hornbeam.cli.tables import on_terminal, print_explanation
     from hornbeam.errors import OptionError
     from hornbeam.explain import explain as reasons
+    from hornbeam.load.layout import holds_facts
     from hornbeam.model_json import load_model
     from hornbeam.one_vs_rest import ClassModel
 
     learned = load_model(model)
     tables = {"schema": schema, "dangling": dangling}
-    if "tables" in learned.settings:
+    if "tables" in learned.settings and not holds_facts(Path(data), schema is not None):
         tables["negatives"] = "none"
     counting, _ = _opened(learned, data, split, engine, memory, tables)
     key, name = _example(learned, counting.database, example, cutoff)
@@ -216,12 +217,13 @@ def _opened(
     loaded: Callable[..., Database] | None = None,
 ) -> tuple[Engine, Database]:
     """An engine on the data as the model sees them, and the data as they are."""
-    from hornbeam.engines.registry import open_engine
+    from hornbeam.engines.registry import engine_module, open_engine
     from hornbeam.errors import SchemaError
     from hornbeam.load import load
     from hornbeam.load.folder import MODES_INFERRED
     from hornbeam.predict import data_for
 
+    engine_module(engine)  # refused before anything is loaded
     budget = read_size(memory)
     origin = learned.settings if "tables" in learned.settings else None
     # Tables know the target as it was named; facts know it as the model does.
@@ -255,14 +257,19 @@ def _example(
     """The codes and names of an example written as an atom of the model's target, at a cut-off if any."""
     import numpy as np
 
-    from hornbeam.errors import DataError
+    from hornbeam.errors import DataError, OptionError
     from hornbeam.predict import codes_for
     from hornbeam.syntax import parse_fact
 
+    types = learned.schema.types_of(learned.target)
+    if "(" not in text:
+        raise OptionError(
+            f"--example {text} is refused: it must be an atom of what the model is of, "
+            f"{learned.target}({','.join(types)})."
+        )
     atom = parse_fact(text, "--example")
     if atom.predicate != learned.target:
         raise DataError(f'the example is of "{atom.predicate}", but the model is of "{learned.target}".')
-    types = learned.schema.types_of(learned.target)
     if len(atom.args) != len(types):
         raise DataError(
             f'the example has {len(atom.args)} arguments, but "{learned.target}" takes {len(types)}: '

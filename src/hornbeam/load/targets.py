@@ -96,6 +96,10 @@ def find_target(text: str, plans: Sequence[Plan]) -> Target:
             raise SchemaError(
                 f'table "{plan.name}" has no column "{word}". {did_you_mean(word, columns, "Columns")}'
             )
+    word = text.partition("=")[0].lower()
+    named = [f"{plan.name}.{name}" for plan in plans for name in plan.table.columns if name.lower() == word]
+    if named:
+        raise SchemaError(f'no target "{text}": a column is named with its table, as {" or ".join(named)}.')
     raise SchemaError(
         f'no target "{text}": give a column (table.column or table.column=value), a link table, or a new '
         f"name with its arguments such as churned({names[0] if names else 'users'}). "

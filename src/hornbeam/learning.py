@@ -56,9 +56,15 @@ def language_for(
     thresholds = database.thresholds(target, n_thresholds, until)
     language = Language(head, database.schema, database.modes, database.constants, negation, thresholds)
     if next(additions(language.empty(), language), None) is None:
+        types = " or ".join(dict.fromkeys(database.schema.types_of(target)))
+        if "tables" in database.origin:
+            raise SchemaError(
+                f"no literal can be added to {format_literal(head)}: no other column tells something of "
+                f"{types}, and no table links to it; hornbeam inspect shows what tables are taken for."
+            )
         raise SchemaError(
             f"no literal can be added to {format_literal(head)}; give a mode with a + argument of type "
-            f"{' or '.join(dict.fromkeys(database.schema.types_of(target)))} for a predicate that has facts."
+            f"{types} for a predicate that has facts."
         )
     return language
 

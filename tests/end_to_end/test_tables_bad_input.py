@@ -166,6 +166,15 @@ def test_empty_tables(hornbeam, tmp_path):
     )
 
 
+@pytest.mark.parametrize("engine", ["memory", "duckdb"])
+def test_tables_that_say_nothing_of_the_target(hornbeam, tmp_path, engine):
+    write(tmp_path / "shop", {"users.csv": "user_id,vip\n1,true\n2,false\n", "movies.csv": MOVIES})
+    assert refused(hornbeam, "fit", "shop", "--target", "users.vip", "--engine", engine) == (
+        "no literal can be added to vip(A): no other column tells something of users, and no table links to "
+        "it; hornbeam inspect shows what tables are taken for."
+    )
+
+
 def test_a_model_of_tables_asked_about_facts(hornbeam, tmp_path):
     write(tmp_path / "shop", SHOP)
     assert hornbeam("fit", "shop", "--target", "users.vip", "--model", "m.json", *QUICK)[0] == 0
@@ -313,8 +322,8 @@ def test_a_database_without_a_table(hornbeam, tmp_path):
         ),
         (
             "movies",
-            'no example of "movies" has a label; name a column that has them, or give them by --examples '
-            "FILE.",
+            'no example of "movies" has a label; name a column that has them, or give them in a column '
+            '"label" of --examples FILE.',
         ),
         ("churned(user)", 'no table "user". Tables are: movies, ratings, users. Did you mean "users"?'),
         (
@@ -334,7 +343,11 @@ def test_targets_that_cannot_be_learned(hornbeam, tmp_path, target, message):
 @pytest.mark.parametrize(
     ("negatives", "target", "message"),
     [
-        ("few", "ratings", 'negatives "few" are refused: they must be "all" or "ratio R" with R above 0.'),
+        (
+            "few",
+            "ratings",
+            'negatives "few" are refused: they must be "all", or a number above 0: so many for each link.',
+        ),
         (
             "all",
             "users.vip",

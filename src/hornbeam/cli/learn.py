@@ -252,8 +252,8 @@ def fit(
     found = database.examples_of(name).labelled()
     if not len(found):
         raise DataError(
-            f'no example of "{target or name}" has a label; name a column that has them, or give them by '
-            "--examples FILE."
+            f'no example of "{target or name}" has a label; name a column that has them, or give them '
+            'in a column "label" of --examples FILE.'
         )
     counting = open_engine(engine, database, budget, scratch=scratch, master=master)
     fitted: Fit[LearnedModel] | ClassFit

@@ -254,7 +254,9 @@ def read_negatives(text: str) -> str | float:
     except ValueError:
         ratio = 0.0
     if not 0 < ratio < np.inf:
-        raise OptionError(f'negatives "{text}" are refused: they must be "all" or "ratio R" with R above 0.')
+        raise OptionError(
+            f'negatives "{text}" are refused: they must be "all", or a number above 0: so many for each link.'
+        )
     return ratio
 
 
@@ -298,7 +300,7 @@ def _wanted(target: Target, negatives: str | float | None, total: int, positives
     if negatives is None and total > MANY_PAIRS:
         raise OptionError(
             f'"{target.text}" links {positives:,} of {total:,} pairs: say which others are negatives by '
-            'negatives "all" or "ratio R" (R for each that is linked).'
+            'negatives (--negatives): "all", or a number, so many for each link.'
         )
     if negatives is not None and negatives != "all":
         ratio = read_negatives(negatives) if isinstance(negatives, str) else negatives
@@ -306,7 +308,7 @@ def _wanted(target: Target, negatives: str | float | None, total: int, positives
     if wanted + positives > MOST_PAIRS:
         raise OptionError(
             f'"{target.text}" would have {wanted + positives:,} examples, more than {MOST_PAIRS:,}; '
-            'ask for fewer negatives by "ratio R".'
+            "ask for fewer negatives, so many for each link, by a number."
         )
     return wanted
 

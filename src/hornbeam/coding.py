@@ -137,3 +137,12 @@ def _row_numbers(columns: Sequence[Codes], sizes: Sequence[int]) -> npt.NDArray[
         return row_keys(columns, sizes)
     _, numbers = np.unique(np.stack(columns, axis=1), axis=0, return_inverse=True)
     return numbers.ravel().astype(np.int64)
+
+
+def mixed(values: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+    """A one-to-one function of 64 bits that leaves nothing of their order."""
+    values = values ^ (values >> np.uint64(32))
+    values = values * np.uint64(0xD6E8FEB86659FD93)
+    values = values ^ (values >> np.uint64(32))
+    values = values * np.uint64(0xD6E8FEB86659FD93)
+    return values ^ (values >> np.uint64(32))

@@ -8,7 +8,6 @@ its entries, whatever the number of threads.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -25,17 +24,23 @@ CLOSE = 1e-4
 
 
 def logistic_weights(
-    features: Matrix, labels: npt.NDArray[Any], l2: float, start: Floats | None = None
+    features: Matrix, positives: Floats, negatives: Floats, l2: float, start: Floats | None = None
 ) -> Floats:
     """The weights that minimise the sum of log-losses plus ``l2/2 * |w|^2``; last, the intercept.
 
-    Features have a row per example and a column per weight; ``start`` is where to begin.
+    Features have a row per example, or for some positives and negatives that are alike, and a column per
+    weight; ``start`` is where to begin.
     The intercept is hardly penalised; where one label is missing the little keeps it finite.
     """
     columns = features.shape[1]
     penalty = np.full(columns + 1, l2)
     penalty[columns] = 1e-3
-    weights = np.zeros(columns + 1) if start is None else start.copy()
+    sizes = positives + negatives
+    if start is None:
+        weights = np.zeros(columns + 1)
+        weights[columns] = np.log((positives.sum() + 0.5) / (negatives.sum() + 0.5))
+    else:
+        weights = start.copy()
 
     def scores_of(vector: Floats) -> Floats:
         scores: Floats = features @ vector[:columns] + vector[columns]
@@ -45,18 +50,18 @@ def logistic_weights(
         return np.append(features.transposed_times(values), values.sum())
 
     def loss_of(vector: Floats, scores: Floats) -> float:
-        losses = np.logaddexp(0.0, np.where(labels == 1, -scores, scores))
+        losses = positives * np.logaddexp(0.0, -scores) + negatives * np.logaddexp(0.0, scores)
         return float(losses.sum() + 0.5 * (penalty * vector * vector).sum())
 
-    first = float(np.linalg.norm(back(labels - 0.5)))
+    first = float(np.linalg.norm(back(positives - 0.5 * sizes)))
     scores = scores_of(weights)
     loss = loss_of(weights, scores)
     for _ in range(MOST_ROUNDS):
         chances = sigmoid(scores)
-        slope = back(labels - chances) - penalty * weights
+        slope = back(positives - sizes * chances) - penalty * weights
         if float(np.linalg.norm(slope)) <= CLOSE * first:
             break
-        spread = np.maximum(chances * (1.0 - chances), 1e-10)
+        spread = sizes * np.maximum(chances * (1.0 - chances), 1e-10)
 
         def curved(vector: Floats, spread: Floats = spread) -> Floats:
             return back(spread * scores_of(vector)) + penalty * vector

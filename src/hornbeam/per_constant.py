@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hornbeam.clauses import Atom, Clause, literal_variables, with_constant
+from hornbeam.clauses import Atom, Clause, Literal, literal_variables, with_constant
 from hornbeam.database import Codes, Database
 from hornbeam.engines.contract import LOG_UNIT, Counts, Engine
 from hornbeam.engines.sparse import Matrix, by_row
@@ -29,7 +29,7 @@ Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
 LONGEST = 2
-"""Literals in such a clause, at most; one where examples are pairs, as clauses say what the two share."""
+"""Literals to the variable, at most; one where examples are pairs, as clauses say what the two share."""
 LEAST_FACTS = 5
 """A constant has a weight of its own if it is in at least so many facts."""
 LEAST_REACHED = 5
@@ -91,32 +91,65 @@ def _through(clause: Clause, sizes: dict[tuple[Clause, int], int]) -> int:
 
 
 def _clauses(language: Language) -> Iterator[tuple[Clause, int]]:
-    """Chains of atoms from the head to a new variable of another type, which alone can be weighed."""
-    heads = set(language.schema.types_of(language.head.predicate))
+    """Chains of atoms from the head to a new variable of another type, which alone can be weighed.
+
+    Where examples are pairs a chain is one atom about one of the two, alone and with an atom about the
+    other: ``advisedby(A,B) :- professor(B), inphase(A,C).``
+    """
+    pairs = len(language.head.args) > 1
     grown, seen = [language.empty()], set()
-    for _ in range(LONGEST if len(language.head.args) == 1 else 1):
+    for _ in range(1 if pairs else LONGEST):
         longer = []
         for clause in grown:
-            known = set(clause.head.args) | {v for each in clause.body for v in literal_variables(each)}
-            newest = set(clause.free_variables()) or known
-            for literal, *more in additions(clause, language):
-                if more or not isinstance(literal, Atom) or any(isinstance(t, str) for t in literal.args):
-                    continue
-                variables = set(literal_variables(literal))
-                if not variables & newest or variables <= known:
-                    continue
-                found = Clause(clause.head, (*clause.body, literal))
-                types = language.schema.variable_types(found)
+            for found, variables in _extended(clause, language):
                 longer.append(found)
-                for variable in sorted(variables - known):
-                    if types[variable] in heads or types[variable] in language.schema.numeric:
-                        continue
-                    # A mark in the variable's place tells clauses apart that are alike but for their names.
-                    marked = with_constant(found, variable, "\0")
-                    if marked not in seen:
-                        seen.add(marked)
-                        yield found, variable
+                conditions = _of_others(found.body[-1], language) if pairs else ()
+                for variable in variables:
+                    for body in (found.body, *((condition, *found.body) for condition in conditions)):
+                        whole = Clause(found.head, body)
+                        # A mark in the variable's place tells clauses apart that are alike but for names.
+                        marked = with_constant(whole, variable, "\0")
+                        if marked not in seen:
+                            seen.add(marked)
+                            yield whole, variable
         grown = longer
+
+
+def _extended(clause: Clause, language: Language) -> Iterator[tuple[Clause, list[int]]]:
+    """The clause with one more atom that goes on from it, and the new variables that can be weighed."""
+    schema = language.schema
+    never = set(schema.types_of(language.head.predicate)) | set(schema.numeric)
+    known = set(schema.variable_types(clause))
+    newest = set(clause.free_variables()) or known
+    for literal, *more in additions(clause, language):
+        atom = _opened(literal, max(known) + 1) if isinstance(literal, Atom) and not more else None
+        if atom is None or not newest & set(atom.args) or known.issuperset(atom.args):
+            continue
+        found = Clause(clause.head, (*clause.body, atom))
+        types = schema.variable_types(found)
+        new = sorted(set(literal_variables(atom)) - known)
+        yield found, [variable for variable in new if types[variable] not in never]
+
+
+def _opened(atom: Atom, first_new: int) -> Atom | None:
+    """The atom with a variable where modes ask for a constant: each has a weight. None if for several."""
+    if sum(isinstance(term, str) for term in atom.args) > 1:
+        return None
+    fresh = max(first_new, *(variable + 1 for variable in literal_variables(atom)))
+    return Atom(atom.predicate, tuple(fresh if isinstance(term, str) else term for term in atom.args))
+
+
+def _of_others(literal: Literal, language: Language) -> list[Atom]:
+    """The atoms of head variables that are not in a literal: no constants, no variable twice."""
+    others = set(language.head.args) - set(literal_variables(literal))
+    return [
+        atom
+        for atom, *more in additions(language.empty(), language)
+        if isinstance(atom, Atom)
+        and not more
+        and others.issuperset(atom.args)
+        and len(set(atom.args)) == len(atom.args)
+    ]
 
 
 def _constants(database: Database, clause: Clause, variable: int) -> Sequence[str]:
@@ -176,20 +209,19 @@ def _parts(database: Database, target: str, keys: Codes, seed: int) -> list[Part
 def _fitted(features: Matrix, labels: npt.NDArray[Any], parts: Sequence[Part]) -> tuple[Floats, Floats]:
     """The sums for examples from weights fitted without them, and the weights from all examples.
 
-    The penalty is the one whose weights predict the examples that they have not seen best.
+    The penalty is the one whose weights predict the examples that they have not seen best. Examples
+    that reach the same constants equally often are fitted as one, for as many as they are.
     """
-    best: tuple[float, float, Floats] | None = None
+    rows, which = features.distinct()
+    parts = [part for part in parts if part[1].any()]
+    sizes = [_sizes(which[inside], labels[inside], rows.shape[0]) for inside, _ in parts]
     starts: list[Floats | None] = [None] * len(parts)
+    best: tuple[float, float, Floats] | None = None
     for l2 in PENALTIES:
         crossed, scores = np.zeros(len(labels)), np.zeros(len(labels))
-        for number, (inside, outside) in enumerate(parts):
-            if not outside.any():
-                continue
-            weights = logistic_weights(
-                features.take(np.flatnonzero(inside)), labels[inside], l2, starts[number]
-            )
-            starts[number] = weights
-            crossed[outside] = features.take(np.flatnonzero(outside)) @ weights[:-1]
+        for number, (_, outside) in enumerate(parts):
+            weights = starts[number] = logistic_weights(rows, *sizes[number], l2, starts[number])
+            crossed[outside] = (rows @ weights[:-1])[which[outside]]
             scores[outside] = crossed[outside] + weights[-1]
         loss = float(np.logaddexp(0.0, np.where(labels == 1, -scores, scores)).sum())
         if best is None or loss < best[0]:
@@ -197,4 +229,10 @@ def _fitted(features: Matrix, labels: npt.NDArray[Any], parts: Sequence[Part]) -
         else:
             break
     assert best is not None
-    return best[2], logistic_weights(features, labels, best[1])[:-1]
+    return best[2], logistic_weights(rows, *_sizes(which, labels, rows.shape[0]), best[1])[:-1]
+
+
+def _sizes(which: Integers, labels: npt.NDArray[Any], rows: int) -> tuple[Floats, Floats]:
+    """How many positives, and how many negatives, each distinct row stands for."""
+    found = np.bincount(which[labels == 1], minlength=rows), np.bincount(which[labels != 1], minlength=rows)
+    return found[0].astype(np.float64), found[1].astype(np.float64)

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hornbeam.clauses import format_constant, format_name
+from hornbeam.coding import mixed
 from hornbeam.database import UNKNOWN, Codes, Database
 from hornbeam.numeric import time_text
 
@@ -53,21 +54,12 @@ def redrawn(
     for draw in range(draws):
         # One hash of the text serves all draws: another odd factor puts it in another order.
         factor = np.uint64(2 * int.from_bytes(blake2b(f"{draw}".encode(), digest_size=8).digest()) + 1 & _ALL)
-        order = np.lexsort((second, _mixed(first * factor)))
+        order = np.lexsort((second, mixed(first * factor)))
         found.append(_with_positives(labels, negatives[order[:wanted]]))
     return found
 
 
 _ALL = 2**64 - 1
-
-
-def _mixed(values: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
-    """A one-to-one function of 64 bits that leaves nothing of their order."""
-    values = values ^ (values >> np.uint64(32))
-    values = values * np.uint64(0xD6E8FEB86659FD93)
-    values = values ^ (values >> np.uint64(32))
-    values = values * np.uint64(0xD6E8FEB86659FD93)
-    return values ^ (values >> np.uint64(32))
 
 
 def _wanted(positives: int, negatives: int, neg_pos_ratio: float | None) -> int:

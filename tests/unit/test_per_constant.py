@@ -63,14 +63,14 @@ def test_weights_are_those_of_logistic_regression(l2: float) -> None:
     rng = np.random.default_rng(0)
     features = rng.poisson(0.4, size=(200, 30)).astype(float)
     labels = (rng.random(200) < 0.3 + 0.3 * (features[:, 0] > 0)).astype(np.int8)
-    found = logistic_weights(sparse(features), labels, l2)
+    found = logistic_weights(sparse(features), labels, 1 - labels, l2)
     right = LogisticRegression(C=1 / l2, tol=1e-10, max_iter=10_000).fit(features, labels)
     assert found[:-1] == pytest.approx(right.coef_[0], abs=5e-3)
     assert found[-1] == pytest.approx(right.intercept_[0], abs=2e-2)
 
 
 def test_weights_stay_finite_with_one_label_only() -> None:
-    assert np.isfinite(logistic_weights(sparse(np.eye(4)), np.ones(4), 1.0)).all()
+    assert np.isfinite(logistic_weights(sparse(np.eye(4)), np.ones(4), np.zeros(4), 1.0)).all()
 
 
 def test_each_film_gets_a_weight_and_the_model_is_better_for_it(world: Database) -> None:
@@ -205,3 +205,47 @@ def test_a_line_shows_the_strongest(world: Database) -> None:
     (name, weight), *_ = first.strongest(1)
     assert str(first).startswith(f"[B: {weight:+.3g} {name}, ")
     assert str(first).endswith(", and 19 more] log : likes(A) :- rated(A,B).")
+
+
+PAIR_MODES = tuple(
+    map(parse_mode, ("advised(+person,+person).", "professor(+person).", "phase(+person,#stage)."))
+)
+
+
+@pytest.fixture(scope="module")
+def pairs() -> Database:
+    """Professors advise students by the stage these are at; what else is with whom says nothing."""
+    rng = np.random.default_rng(3)
+    chance = {f"year{number}": number / 8 for number in range(8)}
+    students = [f"s{number:02}" for number in range(64)]
+    stage = {student: list(chance)[number % 8] for number, student in enumerate(students)}
+    professors, others = [[f"{mark}{number}" for number in range(8)] for mark in "pq"]
+    keys = [(student, other) for student in students for other in (*professors, *others)]
+    labels = [int(b in professors and rng.random() < chance[stage[a]]) for a, b in keys]
+    facts = {"professor": [professors], "phase": [students, [stage[each] for each in students]]}
+    return build(schema_of(PAIR_MODES), PAIR_MODES, facts, {"advised": (keys, labels)})
+
+
+def test_a_pair_has_weights_for_the_constants_of_one_if_the_other_fits(pairs: Database) -> None:
+    examples = pairs.examples_of("advised")
+    options = fit_options(n_steps=3, max_literals=2)
+    engines = [each(pairs) for each in (MemoryEngine, NaiveEngine, DuckDBEngine)]
+    models = [fit(each, examples.keys, examples.labels, "advised", options).model for each in engines]
+    assert len({model_text(model) for model in models}) == 1
+    (first,) = (each for each in models[0].clauses if each.each is not None)
+    assert str(first.clause) == "advised(A,B) :- professor(B), phase(A,C)."
+    assert [weight for _, weight in first.constants] == sorted(weight for _, weight in first.constants)
+    assert parse_model(model_text(models[0])) == models[0]
+    for row in (0, 100):
+        key = examples.keys[row]
+        found = explain(models[0], engines[0], key, pairs.names_of("advised", key.reshape(1, -1))[0])
+        total = found.prior + sum(each.contribution for each in found.reasons)
+        assert total == pytest.approx(models[0].scores(engines[1], key.reshape(1, -1))[0], abs=1e-12)
+
+
+def test_a_row_that_comes_again_is_fitted_once() -> None:
+    rng = np.random.default_rng(2)
+    full = rng.integers(0, 3, size=(300, 4)).astype(float)
+    rows, which = sparse(full).distinct()
+    assert rows.shape == (len(np.unique(full, axis=0)), 4)
+    assert np.array_equal(rows.full(np.float64)[which], full)

@@ -270,7 +270,7 @@ def learners() -> str:
 
 
 def quality() -> str:
-    """Our learner with one idea after another, next to the others: held-out scores on all data."""
+    """Our learner with and without single ideas, next to the others: held-out scores on all data."""
     runs: dict[tuple[str, str], dict[str, list[Mapping[str, float]]]] = {}
     found = _results("quality")
     for key, scores in found["rows"].items():

@@ -25,6 +25,7 @@ from hornbeam.loop import Pause, ShouldStop, run
 from hornbeam.model import Model, WeightedClause
 from hornbeam.options import BASE_RATE, BEST, GUARDED, PRESETS, FitOptions
 from hornbeam.per_constant import families
+from hornbeam.prune import strongest
 from hornbeam.readings import COUNT, LOG
 from hornbeam.refine import memoised
 from hornbeam.ridge import Ridge, Slope, round_weight
@@ -78,6 +79,7 @@ def fit(
         look_ahead=options.look_ahead,
         per_constant=options.per_constant and options.feature == BEST and options.refit,
         validate=options.validate and options.refit,
+        max_clauses=options.max_clauses,
         guarded=options.l2 if guarded and options.feature == COUNT and not options.refit else None,
     )
     return boosted(engine, keys, labels, target, options, way, on_step, checkpoint, should_stop)
@@ -186,11 +188,17 @@ def _result(
     prior = problem.prior
     if problem.way.refit is not None and state.joint is None:
         prior = round_weight(prior_of(problem.labels, BASE_RATE) + problem.offset)
-    elif state.joint is not None:
+    elif state.joint is not None and problem.way.refit is not None:
         # The weights of all clauses, not those that each had in its step.
-        joint = state.joint
-        if state.chosen is not None:
-            joint = joint_weights(problem, np.stack(state.features), state.chosen.l2)
+        joint, features = state.joint, np.stack(state.features)
+        l2 = problem.way.refit if state.chosen is None else state.chosen.l2
+        most = problem.way.max_clauses
+        if most is not None and most < len(clauses):
+            kept = strongest(features, problem.labels, l2, most)
+            clauses, features = tuple(clauses[place] for place in kept), features[kept]
+            joint = joint_weights(problem, features, l2)
+        elif state.chosen is not None:
+            joint = joint_weights(problem, features, l2)
         prior = round_weight(joint.intercept + problem.offset)
         clauses = tuple(
             _with_weight(problem, weighted, weight)

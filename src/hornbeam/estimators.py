@@ -58,6 +58,7 @@ class RLRClassifier(RelationalClassifier):
         look_ahead: Any = PRESET,
         per_constant: Any = PRESET,
         validate: Any = PRESET,
+        max_clauses: Any = PRESET,
         unknown: str = "warn",
         engine: str = "memory",
         memory: int = DEFAULT_MEMORY,

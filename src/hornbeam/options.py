@@ -39,16 +39,19 @@ class Whole:
 
     least: int
     most: int
+    words: tuple[None, ...] = ()
 
-    def take(self, value: object) -> int:
+    def take(self, value: object) -> int | None:
         if isinstance(value, Integral) and not isinstance(value, bool):
             number = int(value)
             if self.least <= number <= self.most:
                 return number
+        elif value is None and value in self.words:
+            return None
         raise ValueError
 
     def __str__(self) -> str:
-        return f"a whole number from {self.least} to {self.most}"
+        return f"a whole number from {self.least} to {self.most}" + " or None" * len(self.words)
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +155,7 @@ RATIO = Number(above=0.0, words=(None,))
 SEED = Whole(0, 2**63 - 1)
 POPULATIONS = OneOf(("database", "training"))
 THRESHOLDS = Whole(0, 10_000)
+CLAUSES = Whole(1, 1_000_000, words=(None,))
 """What the options allow that several learners have."""
 
 
@@ -200,6 +204,8 @@ class FitOptions(Options):
     """whether a clause may have a weight for each constant of a variable (with feature best and refit)"""
     validate: bool = option(False, YesNo(), {"refit": True})
     """whether examples held out choose l2, fewer steps and one literal less, where that helps (with refit)"""
+    max_clauses: int | None = option(None, CLAUSES, {"refit": True})
+    """clauses in the model: those of all steps that say most together (with refit); ``None`` keeps all"""
 
 
 PRESETS: Mapping[str, FitOptions] = MappingProxyType(
@@ -263,7 +269,8 @@ def fit_options(preset: str = "default", **explicit: object) -> FitOptions:
         lacking = [_said(name, value) for name, value in needs if getattr(options, name) != value]
         if explicit.get(each.name) and lacking:
             raise OptionError(
-                f"{each.name}=True is refused: it does nothing without {' and '.join(lacking)}."
+                f"{each.name}={explicit[each.name]!r} is refused: it does nothing without "
+                f"{' and '.join(lacking)}."
             )
     return options
 

@@ -36,6 +36,10 @@ class Refitted(NamedTuple):
     intercept: float
     weights: tuple[float, ...]
 
+    def without(self, place: int) -> Refitted:
+        """The same but for one weight."""
+        return self._replace(weights=self.weights[:place] + self.weights[place + 1 :])
+
     def scores(self, features: Floats) -> Floats:
         """The log-odds of each example; features are rows, examples columns."""
         scores = np.full(features.shape[1], self.intercept)
@@ -87,6 +91,15 @@ def refitted(
     slopes = tuple(map(round_weight, weights[1:].tolist()))
     intercept = float(weights[0]) - sum(w * m for w, m in zip(slopes, means.tolist(), strict=True))
     return Refitted(round_weight(intercept), slopes)
+
+
+def spreads(features: Floats, fitted: Refitted, l2: float) -> Floats:
+    """The variance of each weight, about: what the curve of the penalised loss leaves to it."""
+    rows = np.vstack([np.ones(features.shape[1]), features - features.mean(axis=1)[:, None]])
+    chances = sigmoid(fitted.scores(features))
+    curve = _products(rows, np.maximum(chances * (1.0 - chances), 1e-12))
+    found: Floats = np.diag(np.linalg.inv(curve + np.diag([0.0, *[l2] * len(features)])))[1:]
+    return found
 
 
 def _products(rows: Floats, spread: Floats) -> Floats:

@@ -70,6 +70,7 @@ class Way:
     look_ahead: bool = False
     per_constant: bool = False
     validate: bool = False
+    max_clauses: int | None = None
     guarded: float | None = None
     """the ridge penalty of fits to true and false counts inside guards, where they are fitted so"""
 

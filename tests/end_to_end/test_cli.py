@@ -73,7 +73,7 @@ def test_every_option_of_a_fit_is_in_the_model(world, tmp_path, run):
         "--preset paper --steps 2 --l2 5 --max-literals 3 --beam-width 2 --stop best --prior base-rate "
         "--neg-pos-ratio 1.5 --seed 7 --negation --thresholds 5 --populations training --memory 1GB "
         "--time 10m --feature best --refit --length-penalty 0.2 --look-ahead --per-constant "
-        "--false-counts guarded --no-validate"
+        "--false-counts guarded --no-validate --max-clauses 1"
     )
     ran = run("fit", world, "--model", tmp_path / "m.json", *shlex.split(options))
     assert (ran.status, ran.err) == (0, "")
@@ -81,7 +81,7 @@ def test_every_option_of_a_fit_is_in_the_model(world, tmp_path, run):
         "n_steps": 2, "l2": 5.0, "max_literals": 3, "beam_width": 2, "stop": "best", "prior": "base-rate",
         "neg_pos_ratio": 1.5, "seed": 7, "negation": True, "populations": "training",
         "n_thresholds": 5, "false_counts": "guarded", "feature": "best", "refit": True, "length_penalty": 0.2,
-        "look_ahead": True, "per_constant": True, "validate": False,
+        "look_ahead": True, "per_constant": True, "validate": False, "max_clauses": 1,
     }  # fmt: skip
 
 

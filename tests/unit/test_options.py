@@ -107,6 +107,7 @@ def test_the_paper_preset_is_the_published_algorithm() -> None:
         "look_ahead": False,
         "per_constant": False,
         "validate": False,
+        "max_clauses": None,
     }
 
 

@@ -121,6 +121,10 @@ def fit(
         bool | None,
         typer.Option("--validate/--no-validate", help="Let examples held out choose length, l2 and steps."),
     ] = None,
+    max_clauses: Annotated[
+        int | None,
+        typer.Option("--max-clauses", help="Clauses in the model, at most: those that say most."),
+    ] = None,
     clauses_per_step: Annotated[
         int | None, typer.Option("--clauses-per-step", help="Clauses that a step adds (mln-boost).")
     ] = None,
@@ -211,6 +215,7 @@ def fit(
         "look_ahead": look_ahead,
         "per_constant": per_constant,
         "validate": validate,
+        "max_clauses": max_clauses,
         "clauses_per_step": clauses_per_step,
         "max_depth": max_depth,
         "max_leaves": max_leaves,

@@ -7,7 +7,8 @@ Folds are the public ones where there are some, else seeded and stratified (Movi
 standard deviation over the folds. Seeds draw the negatives that are learned from, and the folds of data
 without public ones. Every learner has its default options. Rows "paper with" add one idea alone to the
 published algorithm, rows "default without" take one alone away (weights per constant need joint weights and
-bounds, and go with them; so do examples held out with joint weights). Results are kept in results/quality.json after each fit: a run that was stopped goes on.
+bounds, and go with them; so do examples held out with joint weights). Results are kept in
+results/quality.json after each fit: a run that was stopped goes on.
 Figures of the jars and of those who flatten tables were measured on the same data, elsewhere.
 """
 

@@ -78,5 +78,5 @@ def test_room_for_all_changes_nothing() -> None:
 def test_without_joint_weights_it_is_refused() -> None:
     with pytest.raises(OptionError, match="max_clauses=8 is refused: it does nothing without refit"):
         fit_options("paper", max_clauses=8)
-    with pytest.raises(OptionError, match="max_clauses=0 is refused: .* from 1 to 1000000 or None"):
+    with pytest.raises(OptionError, match=r"max_clauses=0 is refused: .* from 1 to 1000000 or None"):
         fit_options(max_clauses=0)

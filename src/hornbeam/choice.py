@@ -124,7 +124,7 @@ def _measured(
         for bound, sums in zip(found.bounds, _of_bounds(found, gradients), strict=True):
             yield Said(clause, at_least(bound)), sums, 1.0
     for (clause, variable), family in columns.families.items():
-        values = family.in_units()
+        values = family.units
         if values.min() < values.max():
             yield Said(clause, LOG, variable), *_of_values(values, gradients)
 

@@ -118,6 +118,6 @@ class Columns:
         """What a part of a model weighs, in whole units."""
         clause, name, each = said
         if each is not None:
-            return self.families[clause, each].in_units()
+            return self.families[clause, each].units
         counts = self[canonical(clause)]
         return shares_in_units(counts, self[guard_of(clause)]) if name == SHARE else in_units(counts, name)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import product
 from typing import Any
 
@@ -55,7 +56,8 @@ class Family:
     crossed: Floats
     """for each example the sum of its constants' weights, as fitted without it"""
 
-    def in_units(self) -> Integers:
+    @cached_property
+    def units(self) -> Integers:
         """The sums as whole numbers, LOG_UNIT of them to one."""
         return np.rint(self.crossed * LOG_UNIT).astype(np.int64)
 

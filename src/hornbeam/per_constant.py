@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hornbeam.clauses import Atom, Clause, Literal, literal_variables, with_constant
+from hornbeam.clauses import Atom, Clause, Literal, Term, literal_variables, with_constant
 from hornbeam.database import Codes, Database
 from hornbeam.engines.contract import LOG_UNIT, Counts, Engine
 from hornbeam.engines.sparse import Matrix, by_row
@@ -123,8 +123,10 @@ def _extended(clause: Clause, language: Language) -> Iterator[tuple[Clause, list
     never = set(schema.types_of(language.head.predicate)) | set(schema.numeric)
     known = set(schema.variable_types(clause))
     newest = set(clause.free_variables()) or known
-    for literal, *more in additions(clause, language):
-        atom = _opened(literal, max(known) + 1) if isinstance(literal, Atom) and not more else None
+    atoms = (
+        literal for literal, *more in additions(clause, language) if isinstance(literal, Atom) and not more
+    )
+    for atom in dict.fromkeys(_opened(atom, max(known) + 1) for atom in atoms):
         if atom is None or not newest & set(atom.args) or known.issuperset(atom.args):
             continue
         found = Clause(clause.head, (*clause.body, atom))
@@ -134,11 +136,25 @@ def _extended(clause: Clause, language: Language) -> Iterator[tuple[Clause, list
 
 
 def _opened(atom: Atom, first_new: int) -> Atom | None:
-    """The atom with a variable where modes ask for a constant: each has a weight. None if for several."""
+    """The atom with a variable where modes ask for a constant: each has a weight. None if for several.
+
+    New variables are numbered as they come, which is how they are numbered where the text is read again.
+
+    >>> _opened(Atom("rated", (0, "good", 1)), 1)
+    Atom(predicate='rated', args=(0, 1, 2))
+    """
     if sum(isinstance(term, str) for term in atom.args) > 1:
         return None
-    fresh = max(first_new, *(variable + 1 for variable in literal_variables(atom)))
-    return Atom(atom.predicate, tuple(fresh if isinstance(term, str) else term for term in atom.args))
+    names: dict[Term, int] = {}
+    return Atom(
+        atom.predicate,
+        tuple(
+            term
+            if isinstance(term, int) and term < first_new
+            else names.setdefault(term, first_new + len(names))
+            for term in atom.args
+        ),
+    )
 
 
 def _of_others(literal: Literal, language: Language) -> list[Atom]:

@@ -249,3 +249,41 @@ def test_a_row_that_comes_again_is_fitted_once() -> None:
     rows, which = sparse(full).distinct()
     assert rows.shape == (len(np.unique(full, axis=0)), 4)
     assert np.array_equal(rows.full(np.float64)[which], full)
+
+
+def rating_world(modes: tuple[str, ...]) -> Database:
+    """Persons rate films as good or bad, and like something by which films they are."""
+    rng = np.random.default_rng(0)
+    known = tuple(map(parse_mode, ("likes(+person).", *modes)))
+    persons = [f"p{number:03}" for number in range(150)]
+    taste = dict(zip(FILMS[:12], rng.normal(0, 1.5, 12), strict=True))
+    rated = [(p, mark, f) for p in persons for f in rng.choice(FILMS[:12], 4) for mark in ("good", "bad")]
+    score = {person: sum(taste[f] for p, _, f in rated if p == person) for person in persons}
+    labels = [int(rng.random() < 1 / (1 + np.exp(-score[person]))) for person in persons]
+    facts = {"rated": [list(column) for column in zip(*rated, strict=True)]}
+    if "day" in schema_of(known).predicates:
+        facts["day"] = [["sunny", "wet"]]
+    return build(schema_of(known), known, facts, {"likes": ([(person,) for person in persons], labels)})
+
+
+def test_variables_are_numbered_as_they_are_read_again_wherever_modes_ask_for_constants(
+    tmp_path: Path,
+) -> None:
+    world = rating_world(("rated(+person,#mark,-film).",))
+    examples = world.examples_of("likes")
+    options = fit_options(n_steps=3, max_literals=2, validate=False)
+    models = [
+        fit(MemoryEngine(world), examples.keys, examples.labels, "likes", options, checkpoint=tmp_path).model
+        for _ in ("from the start", "from what the first has left")
+    ]
+    first = models[0].clauses[0]
+    assert (str(first.clause), first.each) == ("likes(A) :- rated(A,B,C).", 2)
+    assert {name for name, _ in first.constants} == set(FILMS[:12])
+    assert parse_model(model_text(models[0])) == models[0] == models[1]
+
+
+def test_modes_of_constants_alone_or_of_several_have_no_weights_for_each() -> None:
+    world = rating_world(("rated(+person,#mark,#film).", "day(#weather)."))
+    examples = world.examples_of("likes")
+    language = language_for(world, "likes", False, 0)
+    assert list(families(MemoryEngine(world), language, examples.keys, examples.labels, 0)) == []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -24,6 +24,20 @@ class Coded:
 
     def __len__(self) -> int:
         return len(self.codes)
+
+
+def without_facts(keys: Sequence[Coded], unknown: Sequence[Collection[str]]) -> list[Notice]:
+    """What to say of examples whose keys are unknown, given which names of each column are."""
+    strange = np.zeros(len(keys[0]), dtype=bool)
+    for column, names in zip(keys, unknown, strict=True):
+        if names:
+            strange |= np.array([name in names for name in column.names], dtype=bool)[column.codes]
+    if not strange.any():
+        return []
+    first = int(strange.argmax())
+    named = ", ".join(column.names[column.codes[first]] for column in keys)
+    number = plural(int(strange.sum()), "example")
+    return [Notice(f"{number} with a key that no table has (first: {named}): without any fact.")]
 
 
 NameRows = Sequence[Sequence[str]]

@@ -6,6 +6,7 @@ said; data that have nothing of what the model asks for, or mean something else 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -48,6 +49,7 @@ def predict(
 
 def data_for(model: LearnedModel, database: Database) -> tuple[Database, tuple[Notice, ...]]:
     """The database under the model's schema, and one notice about predicates it has no facts of."""
+    _check_arguments(model, database)
     try:
         seen = under(database, model.schema)
     except SchemaError as error:
@@ -63,6 +65,36 @@ def data_for(model: LearnedModel, database: Database) -> tuple[Database, tuple[N
         return seen, ()
     said = f"the data have no facts of {_listed(empty)}, which the model uses; counted as empty."
     return seen, (Notice(said),)
+
+
+def _check_arguments(model: LearnedModel, database: Database) -> None:
+    """Refuse tables whose links are in another order than in the model, which would take one for another."""
+    given, known = _arguments(database.origin), _arguments(model.settings)
+    pairs = [(f'table "{table}" links', given[table], known[table]) for table in given.keys() & known.keys()]
+    if "tables" in database.origin:
+        # Models of old do not say the order; types tell it where they differ.
+        for name in database.schema.predicates.keys() & model.schema.predicates.keys():
+            own, wanted = list(database.schema.types_of(name)), list(model.schema.types_of(name))
+            if own != wanted and database.has_facts(name):
+                pairs.append((f"{name} takes", own, wanted))
+    for what, own, wanted in sorted(pairs):
+        if own != wanted and sorted(own) == sorted(wanted):
+            raise ModelError(
+                f"the model does not fit these data: {what} {','.join(own)} in the data, but "
+                f"{','.join(wanted)} in the model; state their order by arguments, or load them with "
+                "origin=model.settings."
+            )
+
+
+def _arguments(settings: Mapping[str, object]) -> dict[str, list[str]]:
+    """The links of tables in the order of arguments, where somebody stated it: a model file is anybody's."""
+    tables = settings.get("tables")
+    found = {}
+    for name, stated in tables.items() if isinstance(tables, Mapping) else ():
+        order = stated.get("arguments") if isinstance(stated, Mapping) else None
+        if isinstance(order, list):
+            found[str(name)] = list(map(str, order))
+    return found
 
 
 def codes_for(

@@ -230,6 +230,36 @@ def test_what_the_tables_are_is_inferred_in_place_as_it_is_when_they_are_loaded(
     assert "keys and links were inferred" in results[0][2]
 
 
+@pytest.mark.parametrize("lacking", ["users.premium", "movies.genre", "movies", "ratings", "users"])
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_tables_that_lack_what_a_model_knows_are_predicted_as_if_they_were_loaded(
+    folder: Path, run: Run, tmp_path: Path, kind: str, lacking: str
+) -> None:
+    model = tmp_path / "m.json"
+    assert run("fit", folder / "csv", "--target", "users.premium", "--model", model, *SHORT)[0] == 0
+    data = tmp_path / "data"
+    data.mkdir()
+    table, _, column = lacking.partition(".")
+    with duckdb.connect() as own:
+        for name in TYPES:
+            if name != table or column:
+                left_out = f"* EXCLUDE {column}" if name == table else "*"
+                source, place = folder / "parquet" / f"{name}.parquet", data / f"{name}.{kind}"
+                own.execute(f"COPY (SELECT {left_out} FROM '{source}') TO '{place}'")
+    (data / "schema.toml").write_text(
+        "".join(
+            f"[{part}" for part in SCHEMA.split("[")[1:] if (data / f"{part.split(']')[0]}.{kind}").exists()
+        )
+    )
+    for more in ((), ("--dangling", "keep"), ("--examples", folder / "asked.csv", "--dangling", "keep")):
+        loaded, placed = (
+            run("predict", data, "--model", model, "--engine", engine, *more)
+            for engine in ("memory", "duckdb")
+        )
+        assert placed == loaded
+        assert "which the model knows" in placed[2] or "--dangling" in placed[2]
+
+
 # --- what is refused -------------------------------------------------------------------------
 
 

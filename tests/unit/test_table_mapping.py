@@ -8,6 +8,9 @@ import pytest
 
 import hornbeam as hb
 from folders import facts_of
+from hornbeam.errors import ModelError, SchemaError
+from hornbeam.model import Model
+from hornbeam.predict import data_for
 
 USERS = {
     "user_id": [1, 2, 3],
@@ -50,6 +53,58 @@ def test_each_table_gives_its_facts_and_what_is_missing_gives_none():
             *("good(1,b)", "good(2,a)"),
         ]
     )
+
+
+def test_the_order_of_links_is_that_of_columns_unless_it_is_stated():
+    turned = hb.load(frames(), schema={"ratings": {"arguments": ["movie_id", "user_id"]}})
+    assert turned.schema.types_of("stars") == ("movies", "users", "stars_value")
+    assert [text for text in texts(turned) if "ratings" in text] == [
+        *("ratings(a,1)", "ratings(a,2)", "ratings(b,1)"),
+    ]
+    with pytest.raises(
+        SchemaError, match=r'^\[ratings\] arguments: column "stars" is no link; leave it out.$'
+    ):
+        hb.load(frames(), schema={"ratings": {"arguments": ["stars"]}})
+
+
+def test_a_model_knows_links_by_name_whatever_the_order_of_columns():
+    persons = {"id": list(range(8)), "ill": [True, False] * 4}
+    # Who is ill knows somebody; the others are known.
+    knows = {"who": [0, 2, 4, 6], "whom": [1, 3, 5, 7]}
+    tables = frames({"persons": persons, "knows": knows})
+    other = tables | {"knows": tables["knows"].select("whom", "who")}
+    schema = {
+        "persons": {"key": "id"},
+        "knows": {"links": {"who": "persons", "whom": "persons"}, "key": False},
+    }
+    database = hb.load(tables, target="persons.ill", schema=schema)
+    X, y = database.examples()
+    fitted = hb.RLRClassifier(database=database, n_steps=1, max_literals=2).fit(X, y)
+    assert "knows(A,B)" in str(fitted.model_)
+    settings = fitted.model_.settings
+    expected = fitted.predict_proba(X)
+    assert fitted.predict_proba(X, database=hb.load(other, origin=settings)).tolist() == expected.tolist()
+    with pytest.raises(
+        ModelError, match=r'table "knows" links whom,who in the data, but who,whom in the model; state'
+    ):
+        fitted.predict_proba(X, database=hb.load(other, target="persons.ill", schema=schema))
+
+
+def test_links_that_a_model_file_of_old_turns_round_are_refused():
+    database = hb.load(frames(), target="users.premium")
+    turned = hb.load(
+        frames(), target="users.premium", schema={"ratings": {"arguments": ["movie_id", "user_id"]}}
+    )
+    tables = {
+        name: {k: v for k, v in stated.items() if k != "arguments"}
+        for name, stated in database.origin["tables"].items()
+    }
+    of_old = Model("premium", database.schema, 0.0, (), dict(database.origin) | {"tables": tables})
+    assert data_for(of_old, database)[0].schema == database.schema
+    with pytest.raises(
+        ModelError, match=r"good takes movies,users in the data, but users,movies in the model"
+    ):
+        data_for(of_old, turned)
 
 
 def test_types_populations_and_numeric_types():

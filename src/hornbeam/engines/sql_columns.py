@@ -83,6 +83,11 @@ class TableQuestions:
         (number,) = self._run(exp.select(exp.Count(this=exp.Star())).from_(found.subquery("r")))[0]
         return int(number), [value for (value,) in self._run(found.order_by("v").limit(_SHOWN))]
 
+    def first(self, name: str) -> list[object]:
+        """The first values of a column, in their order."""
+        found = exp.select(own_column("v", "c")).from_(self._grouped(name, "c")).where(self._known("c"))
+        return [value for (value,) in self._run(found.order_by("v").limit(_SHOWN))]
+
     def lost(self, name: str, other: TableQuestions, key: str) -> tuple[int, int, list[object]]:
         """Of values that are no keys of another table: how many, in how many rows, and the first."""
         keys = exp.select(exp.alias_(other._value(key), "k")).distinct().from_(other._item())

@@ -12,6 +12,7 @@ import numpy as np
 from sqlglot import exp
 
 from hornbeam.clauses import Value
+from hornbeam.coding import without_facts
 from hornbeam.database import (
     UNKNOWN,
     Coded,
@@ -204,7 +205,7 @@ def placed_database(
         ]
         of_arguments = [populations[type_name] for type_name in types]
         found, more = _merged(examples, codes, of_arguments)
-        said += more
+        said += [*without_facts(examples.keys, [strange[type_name] for type_name in types]), *more]
         if found.cutoffs is not None and times:
             cutoffs = source.cutoff_codes(found.cutoffs.tolist())
             found = replace(found, keys=np.column_stack([found.keys, cutoffs]))

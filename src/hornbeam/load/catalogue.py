@@ -42,7 +42,7 @@ class Plan:
     form: Form
     key: str | None
     links: Mapping[str, str]
-    """table by column, in the order of the columns"""
+    """table by column, in the order of the arguments that they are"""
     roles: Mapping[str, Role]
     time: str | None
     guessed: tuple[str, ...] = ()
@@ -181,7 +181,7 @@ def _links(
     has_catalogue: bool,
     notices: list[Notice],
 ) -> tuple[dict[str, str], bool]:
-    """Links by column, in the order of the columns, and whether they are guesses."""
+    """Links by column, in the order stated or else of the columns, and whether they are guesses."""
     if statement.links is not None:
         for column, other in statement.links.items():
             if other not in keys:
@@ -189,12 +189,13 @@ def _links(
                     f'[{table.name}] links: "{column}" leads to "{other}", which has no key; '
                     f'state one, such as key = "{next(iter(tables[other].columns), "id")}".'
                 )
-        return _ordered(table, statement.links), False
+        return _ordered(table, statement.links, statement.arguments), False
     if has_catalogue:
-        return _ordered(table, _declared(table, keys, notices)), False
+        return _ordered(table, _declared(table, keys, notices), statement.arguments), False
     left_out = {statement.time, *statement.roles}
     guesses = guess_links(table, tables, keys)
-    return _ordered(table, {name: other for name, other in guesses.items() if name not in left_out}), True
+    links = {name: other for name, other in guesses.items() if name not in left_out}
+    return _ordered(table, links, statement.arguments), True
 
 
 def _declared(table: Table, keys: Mapping[str, str], notices: list[Notice]) -> dict[str, str]:
@@ -213,8 +214,11 @@ def _declared(table: Table, keys: Mapping[str, str], notices: list[Notice]) -> d
     return links
 
 
-def _ordered(table: Table, links: Mapping[str, str]) -> dict[str, str]:
-    return {name: links[name] for name in table.columns if name in links}
+def _ordered(table: Table, links: Mapping[str, str], arguments: Sequence[str]) -> dict[str, str]:
+    for name in arguments:
+        if name not in links:
+            raise SchemaError(f'[{table.name}] arguments: column "{name}" is no link; leave it out.')
+    return {name: links[name] for name in dict.fromkeys([*arguments, *table.columns]) if name in links}
 
 
 def _joined(

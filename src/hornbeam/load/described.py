@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeGuard
 
 import numpy as np
 
@@ -54,6 +54,7 @@ class Asked(Protocol):
     def size(self) -> int: ...
     def counts(self, name: str, /) -> Counted: ...
     def repeated(self, name: str, /) -> tuple[int, list[object]]: ...
+    def first(self, name: str, /) -> list[object]: ...
     def lost(self, name: str, other: Any, key: str, /) -> tuple[int, int, list[object]]: ...
     def rows_differ(self, names: Sequence[str], /) -> bool: ...
     def fetch(self, names: Sequence[str], /) -> list[tuple[Any, ...]]: ...
@@ -100,14 +101,18 @@ class DescribedColumn(Column):
         return number, list(map(key_text, first))
 
     def lost(self, key: Column) -> tuple[int, int, list[str]]:
-        assert isinstance(key, DescribedColumn)
-        if self.domain is not key.domain:
-            return self.n_values, 0, []
-        number, rows, first = self.asked.lost(self.name, key.asked, key.name)
+        if self._compares_with(key):
+            number, rows, first = self.asked.lost(self.name, key.asked, key.name)
+        else:
+            number, rows, first = self.n_values, self.size - self.n_missing, self.asked.first(self.name)
         return number, rows, list(map(key_text, first))
 
     def n_shared(self, key: Column) -> int:
-        return self.n_values - self.lost(key)[0]
+        return self.n_values - self.lost(key)[0] if self._compares_with(key) else 0
+
+    def _compares_with(self, key: Column) -> TypeGuard[DescribedColumn]:
+        """Whether the other column is in a database, too (a model may know of ones that are nowhere)."""
+        return isinstance(key, DescribedColumn) and self.domain is key.domain
 
     def only(self, key: Column) -> Column:
         raise OptionError(
@@ -147,11 +152,11 @@ def described_table(
 
 
 def with_values(table: Table, names: Collection[str]) -> Table:
-    """The table with the values of some columns."""
-    wanted = [name for name in table.columns if name in names]
-    first = table.columns[wanted[0]] if wanted else None
-    if not isinstance(first, DescribedColumn):
+    """The table with the values of some columns, those that are there."""
+    there = {name: each for name, each in table.columns.items() if isinstance(each, DescribedColumn)}
+    wanted = [name for name in there if name in names]
+    if not wanted:
         return table
-    rows = first.asked.fetch(wanted)
+    rows = there[wanted[0]].asked.fetch(wanted)
     read = {name: value_column(name, [row[place] for row in rows])[0] for place, name in enumerate(wanted)}
     return replace(table, columns={**table.columns, **read})

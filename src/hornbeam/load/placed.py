@@ -71,7 +71,7 @@ def read_placed(source: Source, options: TableOptions, reader: Reader) -> Placed
 
     relational = read_relational(source, options, described)
     for plan in relational.plans:
-        _check(plan, stated.get(plan.name, Statement()))
+        _check(plan, stated.get(plan.name, Statement()), options.origin is not None)
     target = relational.target
     if target is None:
         raise OptionError("tables that stay in place need a target: name what is to be learned.")
@@ -82,14 +82,20 @@ def read_placed(source: Source, options: TableOptions, reader: Reader) -> Placed
     repeats = {name for name, statement in stated.items() if statement.rows is False}
     things: dict[str, list[PlacedPredicate]] = {}
     for plan in relational.plans:
-        if plan.form is not Form.LINK and plan.key is not None and plan.key not in plan.links:
+        if plan.form is Form.LINK or plan.key is None or plan.key in plan.links:
+            continue
+        if _is_there(plan, plan.key):
             type_name = relational.mapping.types[plan.name]
             things.setdefault(type_name, []).append(
                 PlacedPredicate("", plan.name, (plan.key,), None, None, (), True)
             )
     return Placed(
         logic,
-        tuple(_placed(each, plans[each.table], each.table not in repeats) for each in logic.predicates),
+        tuple(
+            _placed(each, plans[each.table], each.table not in repeats)
+            for each in logic.predicates
+            if _is_there(plans[each.table], *each.columns, each.flag)
+        ),
         things,
         given,
         (*relational.notices, *notices),
@@ -103,13 +109,29 @@ def _placed(predicate: MappedPredicate, plan: Plan, distinct: bool) -> PlacedPre
     return PlacedPredicate(predicate.name, plan.name, columns, predicate.flag, plan.time, texts, distinct)
 
 
+def _is_there(plan: Plan, *names: str | None) -> bool:
+    """Whether a table has these columns; a model may know of some that it lacks, which give no facts."""
+    columns = [plan.table.columns[name] for name in names if name is not None]
+    return all(isinstance(column, DescribedColumn) for column in columns)
+
+
 def _kind(plan: Plan, name: str) -> str:
     column = plan.table.columns[name]
     return column.kind if isinstance(column, DescribedColumn) else ""
 
 
-def _check(plan: Plan, statement: Statement) -> None:
+def _check(plan: Plan, statement: Statement, of_model: bool) -> None:
     """Refuse what cannot stay in place."""
+    if of_model and plan.form is Form.ROWS:
+        raise SchemaError(
+            f'the rows of table "{plan.name}" have no key and were numbered for the model, and rows are not '
+            "numbered in place: load the tables, with another engine."
+        )
+    if of_model and plan.table.size and not _is_there(plan, plan.time):
+        raise SchemaError(
+            f'table "{plan.name}" lacks "{plan.time}", the time of its rows that the model knows: add it, '
+            f"{_ELSE}."
+        )
     if plan.form is Form.ROWS:
         why, remedy = _nameless(plan, statement)
         raise SchemaError(
@@ -121,6 +143,8 @@ def _check(plan: Plan, statement: Statement) -> None:
         Role.DATE: "dates",
     }
     for name, role in plan.roles.items():
+        if not _is_there(plan, name):
+            continue
         column = plan.table.columns[name]
         fits = {
             Role.FLAG: is_flag(column),

@@ -8,8 +8,9 @@ from typing import Any, cast
 
 import numpy as np
 
+from hornbeam.coding import without_facts
 from hornbeam.database import Database, Notice, build
-from hornbeam.errors import DataError, ModelError, OptionError, Place, SchemaError, plural
+from hornbeam.errors import DataError, ModelError, OptionError, Place, SchemaError
 from hornbeam.load.catalogue import Form, Plan, plans
 from hornbeam.load.examples_file import CUTOFF, given_examples, read_examples
 from hornbeam.load.infer import target_mode
@@ -76,7 +77,7 @@ def read_relational(source: Source, options: TableOptions, reader: Reader = read
     tables = reader(source, stated)
     notices = [notice for table in tables for notice in table.notices]
     if learned:
-        tables, more = _completed(tables, learned)
+        tables, more = _completed(tables, learned, (options.origin or {}).get("times") == DATE)
         notices += more
     else:
         check_statements(stated, {table.name: table.columns for table in tables}, place)
@@ -138,14 +139,20 @@ def load_tables(source: Source, options: TableOptions) -> Database:
     if relational.target is not None:
         given, more = given_in(relational, relational.target, facts, options)
         notices += more
-        if given is not None and options.examples is not None:
-            notices += _strange_keys(relational, relational.target, facts, given)
     elif options.examples is not None:
         raise OptionError(
             "examples need a target: name the column or the predicate that they are examples of."
         )
     columns = {each.name: facts.columns(each) for each in logic.predicates}
     head = logic.head
+    if given is not None and head is not None and options.examples is not None:
+        names = [
+            (type_name, coded.names)
+            for each in logic.predicates
+            for type_name, coded in zip(each.types, columns[each.name][0], strict=True)
+        ]
+        populations = _populations(relational, facts)
+        notices += _strange_keys(logic.schema.types_of(head), given, [*populations.items(), *names])
     database = build(
         logic.schema,
         logic.modes,
@@ -234,25 +241,17 @@ def _check_cutoffs(table: Table, found: Sequence[Plan]) -> None:
         )
 
 
-def _strange_keys(relational: Relational, target: Target, facts: Facts, given: GivenExamples) -> list[Notice]:
-    """What to say of examples whose keys no table has."""
-    populations = _populations(relational, facts)
-    strange = np.zeros(len(given.labels), dtype=bool)
-    types = head_types(target, relational.plans, relational.mapping)
+def _strange_keys(
+    types: Sequence[str], given: GivenExamples, known: Sequence[tuple[str, Sequence[str]]]
+) -> list[Notice]:
+    """What to say of examples whose keys no table has; the names known are given with their types."""
+    unknown = []
     for type_name, column in zip(types, given.keys, strict=True):
-        known = set(populations[type_name])
-        unknown = np.array([name not in known for name in column.names], dtype=bool)
-        strange |= unknown[column.codes] if len(unknown) else False
-    if not strange.any():
-        return []
-    first = int(strange.argmax())
-    names = ", ".join(column.names[column.codes[first]] for column in given.keys)
-    number = int(strange.sum())
-    return [
-        Notice(
-            f"{plural(number, 'example')} with a key that no table has (first: {names}): without any fact."
-        )
-    ]
+        unknown.append(set(column.names))
+        for own, names in known:
+            if own == type_name and unknown[-1]:
+                unknown[-1].difference_update(names)
+    return without_facts(given.keys, unknown)
 
 
 def _to_build(given: GivenExamples) -> tuple[Any, Any]:
@@ -301,6 +300,9 @@ def as_stated(plan: Plan) -> dict[str, object]:
         "key": plan.key if plan.key is not None else False,
         "links": dict(plan.links),
     }
+    if plan.form is Form.LINK and len(plan.links) > 1:
+        # A model must know which is which, whatever the order of columns in other data.
+        stated["arguments"] = list(plan.links)
     if plan.time is not None:
         stated["time"] = plan.time
     stated |= {"roles": roles} if roles else {}
@@ -310,8 +312,13 @@ def as_stated(plan: Plan) -> dict[str, object]:
     return stated
 
 
-def _completed(tables: Sequence[Table], learned: Mapping[str, Statement]) -> tuple[list[Table], list[Notice]]:
-    """Tables and columns that a model knows and the data lack are there, but empty; others are left out."""
+def _completed(
+    tables: Sequence[Table], learned: Mapping[str, Statement], dates: bool
+) -> tuple[list[Table], list[Notice]]:
+    """Tables and columns that a model knows and the data lack are there, but empty; others are left out.
+
+    ``dates`` says what the times of its tables were.
+    """
     given = {table.name: table for table in tables}
     missing = [name for name in learned if name not in given]
     if len(missing) == len(learned):
@@ -338,7 +345,8 @@ def _completed(tables: Sequence[Table], learned: Mapping[str, Statement]) -> tup
         columns = dict(table.columns)
         for column in lacking:
             codes = np.full(table.size, -1, dtype=np.int32)
-            columns[column] = Column(column, Domain.TEXT, np.empty(0, dtype=object), codes)
+            times = (Domain.MOMENT if dates else Domain.NUMBER) if column == statement.time else None
+            columns[column] = Column(column, times or Domain.TEXT, np.empty(0, dtype=object), codes)
         kept = {column: value for column, value in columns.items() if column in wanted}
         found.append(replace(table, columns=kept))
     return found, notices

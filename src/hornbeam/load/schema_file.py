@@ -11,6 +11,7 @@ catalogue or is inferred::
     missing = ["n/a"]                                    # words that stand for no value
     key = "rating_id"                                    # false: no column is a key
     links = { user_id = "users", movie_id = "movies" }   # columns that name keys of other tables
+    arguments = ["user_id", "movie_id"]                  # the order of links, where rows are links
     time = "at"                                          # when a row came to be
     roles = { rating = "category" }                      # flag category number date unused
     unused = ["comment"]
@@ -34,7 +35,7 @@ from hornbeam.load.files import read_text
 FILE_NAME = "schema.toml"
 _SETTINGS = (
     *("file", "separator", "encoding", "columns", "missing", "dates"),
-    *("key", "links", "time", "roles", "unused", "rows", "use"),
+    *("key", "links", "arguments", "time", "roles", "unused", "rows", "use"),
 )
 
 
@@ -68,6 +69,8 @@ class Statement:
     """the column; empty text for none"""
     links: Mapping[str, str] | None = None
     """table by column"""
+    arguments: tuple[str, ...] = ()
+    """columns that are links, in the order of arguments; without it links are in the order of columns"""
     time: str | None = None
     roles: Mapping[str, Role] = field(default_factory=dict)
     dates: Mapping[str, str] = field(default_factory=dict)
@@ -163,6 +166,7 @@ class _Reader:
             form=form,
             key=key,
             links=links,
+            arguments=self._texts("arguments"),
             time=self._text("time"),
             roles=roles,
             dates=self._mapping("dates"),
@@ -223,7 +227,7 @@ def check_statements(stated: Statements, tables: Mapping[str, Collection[str]], 
         if table not in tables:
             raise SchemaError(f'no table "{table}". {did_you_mean(table, tables, "Tables")}', place)
         columns = tables[table]
-        named = [*statement.roles, *statement.dates, *(statement.links or ())]
+        named = [*statement.roles, *statement.dates, *(statement.links or ()), *statement.arguments]
         for column in [*named, *filter(None, (statement.key, statement.time))]:
             if column not in columns and statement.roles.get(column) is not Role.UNUSED:
                 hint = did_you_mean(column, columns, "Columns")

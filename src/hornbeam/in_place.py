@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from hornbeam.database import Database
 from hornbeam.engines.contract import DEFAULT_MEMORY
 from hornbeam.engines.registry import engine_module
-from hornbeam.errors import OptionError
+from hornbeam.errors import EngineError, OptionError
 from hornbeam.load import load
 from hornbeam.load.layout import DEFAULT_SPLIT
 from hornbeam.schema import NUMBER
@@ -164,10 +164,7 @@ def _places(
         connection.attach(path, "data")
         return {name: table._replace(path=("data", *table.path)) for name, table in catalogue.items()}
     files = table_files(path, stated) if path.is_dir() else {path.stem: path}
-    return {
-        name: Catalogued(_file(engine, connection, name, file.absolute(), stated))
-        for name, file in files.items()
-    }
+    return {name: Catalogued(_file(engine, connection, name, file, stated)) for name, file in files.items()}
 
 
 def _file(
@@ -178,10 +175,11 @@ def _file(
     if engine == "spark":
         if not parquet:
             raise OptionError(f'Spark counts Parquet files in place, and "{path.name}" is none: convert it.')
-        return ("parquet", str(path))
+        return ("parquet", str(path.absolute()))
     if parquet:
-        return (str(connection.view_parquet(path)),)
+        return (str(connection.view_parquet(path.absolute())),)
     from hornbeam.engines.duckdb_text import DelimitedFile
+    from hornbeam.load.delimited import explained, shape_of
     from hornbeam.load.schema_file import Statement
 
     form = stated.get(name, Statement()).form
@@ -190,7 +188,17 @@ def _file(
             f'DuckDB counts UTF-8 text in place, and table "{name}" is {form.encoding}: convert the file, or '
             "load the tables, with another engine."
         )
-    return (str(connection.view_text(DelimitedFile(path, form.separator, form.columns, form.missing))),)
+    names, separator = shape_of(path, form)
+    try:
+        return (
+            str(
+                connection.view_text(
+                    DelimitedFile(path.absolute(), separator, names, not form.columns, form.missing)
+                )
+            ),
+        )
+    except EngineError as error:
+        raise explained(path, form, separator, len(names), error) from None
 
 
 # --- the database ----------------------------------------------------------------------------

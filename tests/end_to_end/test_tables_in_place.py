@@ -260,6 +260,29 @@ def test_tables_that_lack_what_a_model_knows_are_predicted_as_if_they_were_loade
         assert "which the model knows" in placed[2] or "--dangling" in placed[2]
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"",
+        b"id,y,y\n1,0,0\n2,1,1\n",
+        b"id,y,\n1,0,\n2,1,\n",
+        b"id,y\n1,0\n2\n",
+        b'id,y\n1,0\n2,"1\n',
+        b'id,y\n1,0\n2,"1"1\n',
+        b"id,y\n1,0\n2,\xff\n",
+        b"\xef\xbb\xbfid;y;z\r\n1;0;a\r\n2;1;b\r\n",
+        b'"id","y","a b"\n1,0,"x,\ny"\n2,1,"say ""hi"""\n',
+    ],
+)
+def test_text_is_read_in_place_as_it_is_when_it_is_loaded(run: Run, tmp_path: Path, text: bytes) -> None:
+    (tmp_path / "users.csv").write_bytes(text)
+    loaded, placed = (
+        run("fit", tmp_path, "--target", "users.y", "--engine", engine, *SHORTER)
+        for engine in ("memory", "duckdb")
+    )
+    assert placed == loaded
+
+
 # --- what is refused -------------------------------------------------------------------------
 
 

@@ -61,21 +61,12 @@ def read_delimited(name: str, path: Path, form: TextForm, unused: Collection[str
     """A text file as a table, its columns in their order."""
     import duckdb
 
-    header, separator = _header(path, form)
-    names = form.columns or header
-    if not form.columns:
-        _check_header(path, header)
-    elif len(header) != len(names):
-        raise DataError(
-            f"the file has {plural(len(header), 'column')}, but the schema names {len(names)} "
-            f"({', '.join(names)}); make them agree.",
-            Place(str(path), 1),
-        )
+    names, separator = shape_of(path, form)
     with _as_utf8(path, form.encoding) as readable, connection() as made:
         try:
             copy_rows(made, readable, separator, len(names), not form.columns, form.missing)
         except duckdb.Error as error:
-            raise _explained(path, form, separator, len(names), error) from None
+            raise explained(path, form, separator, len(names), error) from None
         size: int = made.execute("SELECT count(*) FROM rows").fetchall()[0][0]
         columns, notices = columns_of_rows(made, names, unused)
     return Table(name, columns, size, notices=tuple(_of_table(name, notice) for notice in notices))
@@ -173,6 +164,20 @@ def _of_table(name: str, notice: Notice) -> Notice:
 # --- the header ------------------------------------------------------------------------------
 
 
+def shape_of(path: Path, form: TextForm) -> tuple[tuple[str, ...], str]:
+    """The names of a file's columns, those stated or those in its first row, and the separator."""
+    header, separator = _header(path, form)
+    if not form.columns:
+        _check_header(path, header)
+    elif len(header) != len(form.columns):
+        raise DataError(
+            f"the file has {plural(len(header), 'column')}, but the schema names {len(form.columns)} "
+            f"({', '.join(form.columns)}); make them agree.",
+            Place(str(path), 1),
+        )
+    return form.columns or tuple(header), separator
+
+
 def _header(path: Path, form: TextForm) -> tuple[list[str], str]:
     """The values of the first row, and the separator: the stated one, or what the row has most of."""
     with _opened(path, form.encoding) as file:
@@ -264,7 +269,7 @@ def _as_utf8(path: Path, encoding: str) -> Iterator[Path]:
         yield copy
 
 
-def _explained(path: Path, form: TextForm, separator: str, width: int, error: Exception) -> DataError:
+def explained(path: Path, form: TextForm, separator: str, width: int, error: Exception) -> DataError:
     """Where and why a file could not be read: the row is looked for by a careful reader."""
     place = _not_utf8(path) if codecs.lookup(form.encoding).name == "utf-8" else None
     if place is not None:

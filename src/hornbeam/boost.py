@@ -120,7 +120,8 @@ def boosted(
 
     def go_on(state: State, pause: Pause) -> tuple[State, Sequence[Step]]:
         if parts and state.chosen is None:
-            state = state._replace(chosen=validated(problem, parts, pause, on_step))
+            chosen = validated(problem, parts, pause, on_step)
+            state = state._replace(chosen=chosen, skipped=tuple(problem.columns.skipped))
             save(state)
         state, done = step(problem.within(state.chosen), state, pause)
         save(state)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -46,7 +47,7 @@ class Columns:
     def __init__(
         self,
         count: Callable[[Sequence[Clause]], list[Column]],
-        families: Iterable[Family] = (),
+        families: Iterable[Family | Skipped] = (),
         budget: int = 2**28,
         guards: Callable[[Sequence[Clause]], Sums] | None = None,
     ) -> None:
@@ -54,10 +55,21 @@ class Columns:
         self._count = count
         self._guards = guards
         self.skipped: dict[Skipped, None] = {}
-        """guards that cannot be counted, in the order they were met"""
+        """clauses that cannot be counted, in the order they were met"""
         self._kept = Kept(budget)
         self._read = Kept(budget)
-        self.families = {(family.clause, family.variable): family for family in families}
+        self._families = families
+
+    @cached_property
+    def families(self) -> dict[tuple[Clause, int], Family]:
+        """Clauses with a weight for each constant of a variable, fitted when they are first asked for."""
+        found = {}
+        for family in self._families:
+            if isinstance(family, Skipped):
+                self.skipped[family] = None
+            else:
+                found[family.clause, family.variable] = family
+        return found
 
     def take(self, clauses: Iterable[Clause]) -> None:
         """Count together what is not at hand."""

@@ -13,14 +13,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from hornbeam.clauses import Atom, Clause, Literal, Term, literal_variables, with_constant
 from hornbeam.database import Codes, Database
-from hornbeam.engines.contract import LOG_UNIT, Counts, Engine
+from hornbeam.engines.contract import LOG_UNIT, Engine, Skipped
 from hornbeam.engines.sparse import Matrix, by_row
 from hornbeam.logistic import logistic_weights
 from hornbeam.refine import Language, additions
@@ -64,8 +64,8 @@ class Family:
 
 def families(
     engine: Engine, language: Language, keys: Codes, labels: npt.NDArray[Any], seed: int
-) -> Iterator[Family]:
-    """All clauses that can have a weight for each constant, fitted."""
+) -> Iterator[Family | Skipped]:
+    """All clauses that can have a weight for each constant, fitted; or what of one cannot be counted."""
     parts = _parts(engine.database, language.head.predicate, keys, seed)
     sizes: dict[tuple[Clause, int], int] = {}
     for clause, variable in _clauses(language):
@@ -73,11 +73,12 @@ def families(
         sizes[clause, variable] = len(names)
         if not 2 <= len(names) < _through(clause, sizes):
             continue
-        names, features = _features(engine, clause, variable, names, keys)
-        if features is None:
-            continue
-        crossed, weights = _fitted(features, labels, parts)
-        yield Family(clause, variable, tuple(zip(names, weights.tolist(), strict=True)), crossed)
+        features = _features(engine, clause, variable, names, keys)
+        if isinstance(features, Skipped):
+            yield features
+        elif len(features.names) > 1:
+            crossed, weights = _fitted(features.matrix(), labels, parts)
+            yield Family(clause, variable, tuple(zip(features.names, weights.tolist(), strict=True)), crossed)
 
 
 def _through(clause: Clause, sizes: dict[tuple[Clause, int], int]) -> int:
@@ -180,39 +181,47 @@ def _constants(database: Database, clause: Clause, variable: int) -> Sequence[st
     return names if len(names) <= MOST_CONSTANTS else ()
 
 
+class _Reached(NamedTuple):
+    """Constants that enough examples reach, in sorted order, and which examples, with ln(1 + count)."""
+
+    names: list[str]
+    examples: list[Codes]
+    logarithms: list[Floats]
+    number: int
+    """of all examples"""
+
+    def matrix(self) -> Matrix:
+        """A row per example, a column per constant."""
+        columns = [np.full(len(some), place, dtype=np.int32) for place, some in enumerate(self.examples)]
+        places = np.concatenate(self.examples), np.concatenate(columns)
+        return by_row(*places, np.concatenate(self.logarithms), (self.number, len(self.names)))
+
+
 def _features(
     engine: Engine, clause: Clause, variable: int, names: Sequence[str], keys: Codes
-) -> tuple[list[str], Matrix | None]:
-    """ln(1 + count) of each constant that enough examples reach: their names, and a sparse matrix.
-
-    None where fewer than two are reached, or one cannot be counted.
-    """
-    kept: list[str] = []
-    rows, columns, values = [], [], []
+) -> _Reached | Skipped:
+    """What each constant is weighed by; or the first that cannot be counted."""
+    found = _Reached([], [], [], len(keys))
     for at in range(0, len(names), AT_A_TIME):
         part = names[at : at + AT_A_TIME]
         counted = engine.count([with_constant(clause, variable, name) for name in part], keys)
         for name, counts in zip(part, counted, strict=True):
-            if not isinstance(counts, Counts):
-                return [], None
+            if isinstance(counts, Skipped):
+                return counts
             reached = np.flatnonzero(counts.true)
             if len(reached) >= LEAST_REACHED:
-                columns.append(np.full(len(reached), len(kept), dtype=np.int32))
-                kept.append(name)
-                rows.append(reached.astype(np.int32))
-                values.append(np.log1p(counts.true[reached].astype(np.float64)))
-    if len(kept) < 2:
-        return [], None
-    places = np.concatenate(rows), np.concatenate(columns)
-    return kept, by_row(*places, np.concatenate(values), (len(keys), len(kept)))
+                found.names.append(name)
+                found.examples.append(reached.astype(np.int32))
+                found.logarithms.append(np.log1p(counts.true[reached].astype(np.float64)))
+    return found
 
 
 Part = tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]
-"""Examples to fit, and examples to predict that share nothing with them."""
+"""Examples to fit, and examples to predict that have no constant in the same place as these."""
 
 
 def _parts(database: Database, target: str, keys: Codes, seed: int) -> list[Part]:
-    """Examples in parts by what they are about: no constant of the one is in the others' keys."""
+    """Examples in parts by the constants of their keys, place by place."""
     number = FOLDS if database.schema.arity(target) == 1 else FOLDS_OF_PAIRS
     columns = part_numbers(database, target, keys, number, str(seed))
     return [

@@ -188,9 +188,9 @@ def _add_clause(
         () if problem.way.refit is None else _logged(state),
         _links_from(problem),
     )
+    problem.columns.skipped.update(dict.fromkeys(found.skipped))
     chosen = _chosen(problem, state, slopes, found, fitting)
-    skipped = dict.fromkeys((*state.skipped, *found.skipped, *problem.columns.skipped))
-    state = state._replace(skipped=tuple(skipped))
+    state = state._replace(skipped=tuple(dict.fromkeys((*state.skipped, *problem.columns.skipped))))
     if chosen is None:
         return state, None
     said, fitted = chosen

@@ -1,5 +1,6 @@
 """Clauses with a weight for each constant: fitted, chosen, counted, kept, explained, written as SQL."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import duckdb
@@ -8,7 +9,9 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from hornbeam.boost import fit
-from hornbeam.database import Database, build
+from hornbeam.clauses import Clause
+from hornbeam.database import Codes, Database, build
+from hornbeam.engines.contract import Counts, Skipped
 from hornbeam.engines.duckdb import DuckDBEngine
 from hornbeam.engines.memory import MemoryEngine
 from hornbeam.engines.naive import NaiveEngine
@@ -16,6 +19,7 @@ from hornbeam.engines.sparse import Matrix, by_row
 from hornbeam.errors import ModelError
 from hornbeam.evaluate import evaluate
 from hornbeam.explain import explain
+from hornbeam.history import INTERRUPTED
 from hornbeam.learning import Fit, language_for
 from hornbeam.logistic import logistic_weights
 from hornbeam.model import Model
@@ -287,3 +291,31 @@ def test_modes_of_constants_alone_or_of_several_have_no_weights_for_each() -> No
     examples = world.examples_of("likes")
     language = language_for(world, "likes", False, 0)
     assert list(families(MemoryEngine(world), language, examples.keys, examples.labels, 0)) == []
+
+
+class Refusing(MemoryEngine):
+    """Cannot count what speaks of one film."""
+
+    def count(self, clauses: Sequence[Clause], keys: Codes) -> list[Counts | Skipped]:
+        return [
+            Skipped(clause, "too large", 2, 1) if FILMS[3] in str(clause) else counts
+            for clause, counts in zip(clauses, super().count(clauses, keys), strict=True)
+        ]
+
+
+def test_what_cannot_be_counted_has_no_weights_and_is_recorded(world: Database) -> None:
+    found = fitted(world, Refusing, validate=False)
+    weighed = [str(each.clause) for each in found.model.clauses if each.each is not None]
+    assert "likes(A) :- rated(A,B)." not in weighed
+    assert [str(each.clause) for each in found.history.skipped] == [f"likes(A) :- rated(A,{FILMS[3]})."]
+
+
+def test_ctrl_c_while_constants_are_weighed_ends_the_fit(world: Database) -> None:
+    class Interrupted(MemoryEngine):
+        def count(self, clauses: Sequence[Clause], keys: Codes) -> list[Counts | Skipped]:
+            if FILMS[3] in str(clauses):
+                raise KeyboardInterrupt
+            return super().count(clauses, keys)
+
+    found = fitted(world, Interrupted, validate=False)
+    assert (found.history.cut, found.history.ended, found.model.clauses) == (True, INTERRUPTED, ())

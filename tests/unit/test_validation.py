@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
@@ -11,8 +12,9 @@ import pytest
 
 from hornbeam import validation
 from hornbeam.boost import fit
-from hornbeam.database import Database, build
-from hornbeam.engines.contract import Engine
+from hornbeam.clauses import Clause
+from hornbeam.database import Codes, Database, build
+from hornbeam.engines.contract import Counts, Engine, Skipped
 from hornbeam.engines.memory import MemoryEngine
 from hornbeam.engines.naive import NaiveEngine
 from hornbeam.errors import ModelError
@@ -130,6 +132,25 @@ def test_a_penalty_is_kept_unless_another_is_better_by_more_than_chance() -> Non
     for_sure = {given: base, other: base - 0.1 + 0.2 * rng.standard_normal(200)}
     assert validation._better(by_chance, given, 2.0) == given
     assert validation._better(for_sure, given, 2.0) == other
+
+
+def test_what_could_not_be_counted_meanwhile_is_recorded() -> None:
+    class OfTwoLiterals(MemoryEngine):
+        """Cannot count longer bodies."""
+
+        alike = Engine.alike
+
+        def count(self, clauses: Sequence[Clause], keys: Codes) -> list[Counts | Skipped]:
+            return [
+                Skipped(clause, "too large", 2, 1) if len(clause.body) > 2 else counts
+                for clause, counts in zip(clauses, super().count(clauses, keys), strict=True)
+            ]
+
+    database, options = world(250), replace(OPTIONS, max_literals=3, per_constant=False)
+    chosen = learned(database, options, OfTwoLiterals)
+    assert chosen_by(chosen) == (options.max_literals, options.l2, options.n_steps)
+    alone = learned(database, replace(options, validate=False), OfTwoLiterals)
+    assert set(chosen.history.skipped) > set(alone.history.skipped) > set()
 
 
 # --- what is not learned ------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from hornbeam.learning import Labels
 from hornbeam.refit import Floats, refitted, spreads
+from hornbeam.ridge import round_weight
 
 
 def strongest(features: Floats, labels: Labels, l2: float, number: int) -> list[int]:
@@ -18,8 +19,9 @@ def strongest(features: Floats, labels: Labels, l2: float, number: int) -> list[
     while len(kept) > number:
         rows = features[kept]
         fitted = refitted(rows, labels, l2, fitted)
-        said = [w * w / spread for w, spread in zip(fitted.weights, spreads(rows, fitted, l2), strict=True)]
-        # Of equals the later one leaves.
+        known = zip(fitted.weights, spreads(rows, fitted, l2), strict=True)
+        # Of equals the later one leaves; the last digits of an inverse do not tell them apart.
+        said = [round_weight(weight * weight / float(spread)) for weight, spread in known]
         least = min(range(len(kept)), key=lambda place: (said[place], -place))
         del kept[least]
         fitted = fitted.without(least)

@@ -1,6 +1,7 @@
 """Clauses with a weight for each constant: fitted, chosen, counted, kept, explained, written as SQL."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import duckdb
@@ -8,6 +9,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
+from hornbeam import per_constant
 from hornbeam.boost import fit
 from hornbeam.clauses import Clause
 from hornbeam.database import Codes, Database, build
@@ -20,14 +22,15 @@ from hornbeam.errors import ModelError
 from hornbeam.evaluate import evaluate
 from hornbeam.explain import explain
 from hornbeam.history import INTERRUPTED
-from hornbeam.learning import Fit, language_for
+from hornbeam.learning import Fit, language_for, log_loss
 from hornbeam.logistic import logistic_weights
 from hornbeam.model import Model
 from hornbeam.model_json import model_text, parse_model
 from hornbeam.modes import schema_of
 from hornbeam.options import fit_options
-from hornbeam.per_constant import families
-from hornbeam.syntax import parse_mode
+from hornbeam.per_constant import Family, families
+from hornbeam.schema import NUMBER
+from hornbeam.syntax import parse_clause, parse_mode
 
 MODES = tuple(map(parse_mode, ("likes(+person).", "rated(+person,-film).", "genre(+film,-kind).")))
 FILMS = [f"f{number:02}" for number in range(24)]
@@ -319,3 +322,105 @@ def test_ctrl_c_while_constants_are_weighed_ends_the_fit(world: Database) -> Non
 
     found = fitted(world, Interrupted, validate=False)
     assert (found.history.cut, found.history.ended, found.model.clauses) == (True, INTERRUPTED, ())
+
+
+def found_families(database: Database, target: str) -> dict[str, Family]:
+    """By what is weighed and the clause: ``B of likes(A) :- rated(A,B).``"""
+    examples = database.examples_of(target)
+    language = language_for(database, target, False, 4)
+    found = families(MemoryEngine(database), language, examples.keys, examples.labels, 0)
+    return {f"{'ABCDE'[each.variable]} of {each.clause}": each for each in found if isinstance(each, Family)}
+
+
+def test_which_clauses_and_constants_have_weights() -> None:
+    films = FILMS[:12]
+    persons = [f"p{number:02}" for number in range(60)]
+    rated = [(person, films[number % 12]) for number, person in enumerate(persons)]
+    # Four examples reach this film, and this kind is that of one film: both are too few.
+    rated += [(person, "few") for person in (*persons[:4], "guest")]
+    kinds = ["odd", *["k0"] * 5, *["k1"] * 6]
+    facts = {
+        "rated": [list(column) for column in zip(*rated, strict=True)],
+        "genre": [films, kinds],
+        # As many studios as films say nothing that films do not.
+        "made": [films * 6, [f"s{(number + at) % 13}" for at in range(6) for number in range(12)]],
+        # Neither other persons nor numbers are weighed one by one.
+        "knows": [persons * 2, ["p00"] * 60 + ["p01"] * 60],
+        "paid": [persons, [str(number % 3) for number in range(60)]],
+    }
+    modes = ("likes(+person).", "rated(+person,-film).", "genre(+film,-kind).", "made(+film,-studio).")
+    known = tuple(map(parse_mode, (*modes, "knows(+person,-person).", "paid(+person,-sum).")))
+    schema = replace(schema_of(known), numeric={"sum": NUMBER})
+    labels = [number % 2 for number in range(60)]
+    world = build(schema, known, facts, {"likes": ([(person,) for person in persons], labels)})
+    found = found_families(world, "likes")
+    assert {text: [name for name, _ in family.weights] for text, family in found.items()} == {
+        "B of likes(A) :- rated(A,B).": films,
+        "C of likes(A) :- rated(A,B), genre(B,C).": ["k0", "k1"],
+        "C of likes(A) :- knows(A,B), rated(B,C).": ["f00", "f01", "few"],
+    }
+
+
+def test_which_clauses_about_pairs_have_weights() -> None:
+    people = [f"p{number:02}" for number in range(20)]
+    stages = [f"year{number % 4}" for number in range(20)]
+    facts = {
+        "professor": [people[:10]],
+        "phase": [people, stages],
+        "met": [people, people],
+        "part": [["year0", "year1", "year2", "year3"] * 5, [f"term{number % 2}" for number in range(20)]],
+    }
+    modes = ("phase(+person,#stage).", "met(+person,+person).", "part(+stage,-term).", "professor(+person).")
+    known = tuple(map(parse_mode, ("advised(+person,+person).", *modes)))
+    keys = [(a, b) for a in people for b in people]
+    labels = [number % 2 for number in range(400)]
+    world = build(schema_of(known), known, facts, {"advised": (keys, labels)})
+    assert set(found_families(world, "advised")) == {
+        f"C of advised(A,B) :- {condition}phase({one},C)."
+        for one, other in ("AB", "BA")
+        for condition in ("", f"professor({other}), ")
+    }
+
+
+@pytest.mark.parametrize("target", ["likes", "advised"])
+def test_examples_have_sums_that_others_gave(
+    world: Database, pairs: Database, target: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hornbeam.per_constant.PENALTIES", (10.0,))
+    database = world if target == "likes" else pairs
+    examples = database.examples_of(target)
+    language = language_for(database, target, False, 0)
+
+    def sums(labels: np.ndarray) -> np.ndarray:
+        found = families(MemoryEngine(database), language, examples.keys, labels, 0)
+        return np.array([each.crossed for each in found if isinstance(each, Family)])
+
+    before = sums(examples.labels)
+    for row in (0, 70):
+        # Whatever labels examples have that share a constant with this one, in the same place.
+        near = (examples.keys == examples.keys[row]).any(axis=1)
+        after = sums(np.where(near, 1 - examples.labels, examples.labels))
+        assert np.array_equal(after[:, row], before[:, row])
+        assert not np.array_equal(after, before)
+
+
+def test_the_penalty_predicts_what_the_weights_have_not_seen(world: Database) -> None:
+    examples = world.examples_of("likes")
+    labels = examples.labels
+    found = found_families(world, "likes")["B of likes(A) :- rated(A,B)."]
+    clauses = [parse_clause(f"likes(A) :- rated(A,{film}).", world.schema) for film in FILMS]
+    features = np.log1p(
+        [counts.true.astype(float) for counts in MemoryEngine(world).count(clauses, examples.keys)]
+    ).T
+    losses, sums = {}, {}
+    for l2 in (30.0, 10.0, 3.0):
+        scores, sums[l2] = np.zeros(len(labels)), np.zeros(len(labels))
+        for inside, outside in per_constant._parts(world, "likes", examples.keys, 0):
+            right = LogisticRegression(C=1 / l2, tol=1e-10).fit(features[inside], labels[inside])
+            sums[l2][outside] = features[outside] @ right.coef_[0]
+            scores[outside] = sums[l2][outside] + right.intercept_[0]
+        losses[l2] = log_loss(labels, scores)
+    assert losses[30.0] > losses[10.0] > losses[3.0]
+    assert found.crossed == pytest.approx(sums[3.0], abs=1e-2)
+    right = LogisticRegression(C=1 / 3.0, tol=1e-10).fit(features, labels)
+    assert [weight for _, weight in found.weights] == pytest.approx(right.coef_[0], abs=1e-2)

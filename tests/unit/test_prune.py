@@ -29,6 +29,22 @@ def test_what_the_others_say_already_leaves_although_it_came_first() -> None:
     assert strongest(features, labels, 1.0, 3) == [0, 1, 2]
 
 
+def test_a_weight_is_judged_by_how_well_it_is_known() -> None:
+    rng = np.random.default_rng(1)
+    small, large = rng.normal(size=800) / 10, rng.normal(size=800)
+    labels = (rng.random(800) < 1 / (1 + np.exp(-(5 * small + large)))).astype(np.int8)
+    features = np.stack([small, large])
+    known = refitted(features, labels, 0.1)
+    assert known.weights[0] > known.weights[1]
+    assert strongest(features, labels, 0.1, 1) == [1]
+
+
+def test_of_equals_the_later_leaves() -> None:
+    feature = np.array([0.0, 1.0, 0.0, 1.0, 2.0])
+    labels = np.array([0, 1, 0, 0, 1], dtype=np.int8)
+    assert strongest(np.stack([feature, feature, feature]), labels, 1.0, 1) == [0]
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_few_lose_to_the_best_few_of_all(seed: int) -> None:
     rng = np.random.default_rng(seed)

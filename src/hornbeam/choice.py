@@ -59,8 +59,8 @@ def best_reading(
     """The clause and reading that gain most among those that say more than chance would.
 
     ``slopes`` are the gradients as integers, ``spread`` is P(1-P) of each example. The penalty
-    grows with the range of a reading: a logarithm has no merit in being large. A
-    weight for each constant counts as one more literal: what a few words say is better said by them.
+    grows with the range of a reading: a logarithm has little merit in being large. A weight for each
+    constant counts as one more literal: what a few words say is better said by them.
     """
     whole = response(slopes)
     ranked: list[tuple[float, int, str, int, Said, ClauseSums]] = []

@@ -10,13 +10,14 @@ from hypothesis import strategies as st
 from hornbeam.boost import fit
 from hornbeam.choice import best_reading
 from hornbeam.clauses import Atom, Clause
-from hornbeam.columns import Columns
+from hornbeam.columns import Columns, Said
 from hornbeam.engines.contract import LOG_UNIT
 from hornbeam.engines.memory import MemoryEngine
 from hornbeam.errors import ModelError
 from hornbeam.generate import university
 from hornbeam.model_json import model_text, parse_model
 from hornbeam.options import fit_options
+from hornbeam.per_constant import Family
 from hornbeam.readings import COUNT, LOG, SHARE, at_least, bound_of, in_units, is_reading, offered, read
 
 COUNTS = st.lists(st.integers(0, 40), min_size=2, max_size=30)
@@ -84,6 +85,41 @@ def test_the_reading_chosen_gains_most(table: list[list[int]], slopes: list[int]
         return
     said, _ = found
     assert float(exact[said.clause, said.feature]) == pytest.approx(float(max(exact.values())), rel=1e-9)
+
+
+HEAD = Atom("h", (0,))
+BETTER, WORSE = np.array([1, 1, 1, 1, 0, 0, 0, 0]), np.array([1, 1, 1, 0, 0, 0, 0, 1])
+"""Of the gradients below these explain 3.28 and 2.72, squared as 1 to 0.69."""
+SLOPES = np.array([1.0, 1.0, 1.0, 0.28, -1.0, -1.0, -1.0, -0.28]) * 2**30
+
+
+def chosen(
+    counts: dict[str, np.ndarray], weighed: np.ndarray | None, taken: tuple[Said, ...], penalty: float
+) -> Said | None:
+    """The best of some predicates of an example, and of one with a weight for each constant."""
+    columns = {Clause(HEAD, (Atom(name, (0,)),)): column for name, column in counts.items()}
+    family = [] if weighed is None else [Family(Clause(HEAD, (Atom("of", (0, 1)),)), 1, (), weighed)]
+    read = Columns(lambda clauses: [columns[clause] for clause in clauses], family)
+    slopes = SLOPES.astype(np.int64)
+    found = best_reading(list(columns), read, taken, slopes, np.full(8, 0.25), 2.0, penalty)
+    return None if found is None else found[0]
+
+
+def test_a_weight_for_each_constant_counts_as_one_more_literal() -> None:
+    weighed = BETTER.astype(float)
+    assert chosen({"p": WORSE}, weighed, (), 0.0) == Said(Clause(HEAD, (Atom("of", (0, 1)),)), LOG, 1)
+    assert chosen({"p": WORSE}, weighed, (), 0.4) == Said(Clause(HEAD, (Atom("p", (0,)),)), "at least 1")
+
+
+def test_what_is_large_is_penalised_more() -> None:
+    # Twice the range: 0.69 * 4 / (4 * 2 + 2 * 2) < 1 / (2 + 2), but 0.69 * 4 / (4 * 2 + 2) is more.
+    assert chosen({"p": BETTER}, 2.0 * WORSE, (), 0.0) == Said(Clause(HEAD, (Atom("p", (0,)),)), "at least 1")
+
+
+def test_what_a_part_of_the_model_says_is_not_said_again() -> None:
+    taken = Said(Clause(HEAD, (Atom("p", (0,)),)), "at least 1")
+    again = chosen({"p": BETTER, "q": BETTER, "r": WORSE}, BETTER.astype(float), (taken,), 0.0)
+    assert again == Said(Clause(HEAD, (Atom("r", (0,)),)), "at least 1")
 
 
 def test_a_model_with_bounds_is_kept_and_read_again() -> None:

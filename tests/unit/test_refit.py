@@ -16,7 +16,7 @@ from hornbeam.engines.naive import NaiveEngine
 from hornbeam.model import Model, WeightedClause
 from hornbeam.model_json import model_text, parse_model
 from hornbeam.options import FitOptions, fit_options
-from hornbeam.refit import refitted
+from hornbeam.refit import refitted, spreads
 from hornbeam.ridge import ClauseSums, Slope, response
 from hornbeam.schema import Schema
 from hornbeam.syntax import parse_clause
@@ -178,3 +178,14 @@ def test_the_order_of_examples_is_no_part_of_it() -> None:
         )
         texts.append(model_text(found.model))
     assert texts[0] == texts[1] == texts[2]
+
+
+def test_spreads_are_those_of_the_penalised_loss() -> None:
+    rng = np.random.default_rng(3)
+    features = rng.normal(2.0, 1.0, size=(4, 300))
+    labels = (rng.random(300) < 1 / (1 + np.exp(2.0 - features[0]))).astype(np.int8)
+    fitted = refitted(features, labels, 5.0)
+    chances = 1 / (1 + np.exp(-fitted.scores(features)))
+    rows = np.vstack([np.ones(300), features])  # not centred: that moves the intercept's alone
+    curve = rows * (chances * (1 - chances)) @ rows.T + np.diag([0.0, 5.0, 5.0, 5.0, 5.0])
+    assert spreads(features, fitted, 5.0) == pytest.approx(np.diag(np.linalg.inv(curve))[1:], rel=1e-9)

@@ -98,6 +98,29 @@ def test_a_few_examples_choose_nothing() -> None:
     assert not [name for name in fitted.model.settings if name.startswith("chosen")]
 
 
+def test_each_part_leaves_both_labels_to_learn_from() -> None:
+    modes = tuple(map(parse_mode, ("likes(+person,+person).", "knows(+person,-person).")))
+    names = [f"p{number}" for number in range(60)]
+    pairs = list(product(names, names))
+    part = {name: int(number) for name, number in zip(names, _parts_of(names), strict=True)}
+    # All who like somebody are in one part with them: held out, nobody is left to learn that from.
+    labels = [int(part[a] == part[b] == 0) for a, b in pairs]
+    database = build(schema_of(modes), modes, {"knows": [names, names]}, {"likes": (pairs, labels)})
+    examples = database.examples_of("likes")
+    assert held_out(database, "likes", examples.keys, examples.labels, 0) == []
+
+
+def _parts_of(names: list[str]) -> np.ndarray:
+    modes = (parse_mode("likes(+person)."),)
+    labels = [number % 2 for number in range(len(names))]
+    alone = build(schema_of(modes), modes, {}, {"likes": ([(name,) for name in names], labels)})
+    examples = alone.examples_of("likes")
+    parts = held_out(alone, "likes", examples.keys, examples.labels, 0)
+    numbers = np.argmax([part.outside for part in parts], axis=0)
+    by_name = dict(zip(alone.names_of("likes", examples.keys)[:, 0], numbers, strict=True))
+    return np.array([by_name[name] for name in names])
+
+
 # --- what is chosen -----------------------------------------------------------------------------
 
 
@@ -153,6 +176,31 @@ def test_what_could_not_be_counted_meanwhile_is_recorded() -> None:
     assert set(chosen.history.skipped) > set(alone.history.skipped) > set()
 
 
+def test_penalties_and_a_sixth_of_the_steps_are_tried_on_a_third_of_them() -> None:
+    given = Chosen(2, 2.0, 30)
+    asked: list[tuple[int, float]] = []
+
+    class Watched:
+        def loss(self, number: int, l2: float) -> np.ndarray:
+            asked.append((number, l2))
+            return np.array([l2, float(number)])
+
+    found = validation._losses([Watched(), Watched()], given)  # type: ignore[list-item]
+    assert list(found) == [Chosen(2, l2, steps) for steps in (30, 5) for l2 in (0.2, 0.6, 2.0, 6.0, 20.0)]
+    for choice, losses in found.items():
+        assert losses.tolist() == [choice.l2, 10.0 if choice.n_steps == 30 else 5.0] * 2
+    assert len(asked) == 20
+
+
+def test_trials_are_a_third_as_long_as_the_fit() -> None:
+    database = world(300)
+    examples = database.examples_of("sick")
+    heard: list[Record] = []
+    options = replace(OPTIONS, n_steps=7, per_constant=False)
+    fit(MemoryEngine(database), examples.keys, examples.labels, "sick", options, on_step=heard.append)
+    assert max(each.steps for each in heard if isinstance(each, Trial)) == 3
+
+
 # --- what is not learned ------------------------------------------------------------------------
 
 
@@ -187,11 +235,11 @@ def test_labels_held_out_do_not_change_what_is_learned(monkeypatch: pytest.Monke
 
 
 def test_engines_choose_the_same() -> None:
-    database = world(120)
+    database = world(70)
     options = replace(OPTIONS, n_steps=3)
-    assert model_text(learned(database, options).model) == model_text(
-        learned(database, options, NaiveEngine).model
-    )
+    found = learned(database, options)
+    assert chosen_by(found)
+    assert model_text(found.model) == model_text(learned(database, options, NaiveEngine).model)
 
 
 def test_a_fit_that_goes_on_ends_as_if_never_stopped(tmp_path: Path) -> None:

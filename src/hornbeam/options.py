@@ -183,7 +183,7 @@ class FitOptions(Options):
     neg_pos_ratio: float | None = option(20.0, RATIO)
     """training negatives kept per positive; ``None`` keeps all"""
     seed: int = option(0, SEED)
-    """chooses which negatives are kept"""
+    """chooses which negatives are kept, and which examples are held out together"""
     negation: bool = option(False, YesNo())
     """whether bodies may hold negated literals"""
     populations: str = option("training", POPULATIONS)

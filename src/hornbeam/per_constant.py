@@ -100,7 +100,7 @@ def _clauses(language: Language) -> Iterator[tuple[Clause, int]]:
     other: ``advisedby(A,B) :- professor(B), inphase(A,C).``
     """
     pairs = len(language.head.args) > 1
-    grown, seen = [language.empty()], set()
+    grown = [language.empty()]
     for _ in range(1 if pairs else LONGEST):
         longer = []
         for clause in grown:
@@ -108,13 +108,9 @@ def _clauses(language: Language) -> Iterator[tuple[Clause, int]]:
                 longer.append(found)
                 conditions = _of_others(found.body[-1], language) if pairs else ()
                 for variable in variables:
-                    for body in (found.body, *((condition, *found.body) for condition in conditions)):
-                        whole = Clause(found.head, body)
-                        # A mark in the variable's place tells clauses apart that are alike but for names.
-                        marked = with_constant(whole, variable, "\0")
-                        if marked not in seen:
-                            seen.add(marked)
-                            yield whole, variable
+                    yield found, variable
+                    for condition in conditions:
+                        yield Clause(found.head, (condition, *found.body)), variable
         grown = longer
 
 

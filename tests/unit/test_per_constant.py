@@ -385,6 +385,13 @@ def test_which_clauses_about_pairs_have_weights() -> None:
     }
 
 
+def test_too_many_constants_have_no_weights(world: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    films, kinds = "B of likes(A) :- rated(A,B).", "C of likes(A) :- rated(A,B), genre(B,C)."
+    for most, expected in ((24, [films, kinds]), (23, [kinds])):
+        monkeypatch.setattr("hornbeam.per_constant.MOST_CONSTANTS", most)
+        assert list(found_families(world, "likes")) == expected
+
+
 @pytest.mark.parametrize("target", ["likes", "advised"])
 def test_examples_have_sums_that_others_gave(
     world: Database, pairs: Database, target: str, monkeypatch: pytest.MonkeyPatch

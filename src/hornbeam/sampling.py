@@ -114,7 +114,9 @@ def part_numbers(
     """
     columns = []
     for names, places in key_names(database, target, keys):
-        parts = np.array([crc32(f"{salt} {name}".encode()) % number for name in names])
+        # A name may hold half of a pair of surrogates.
+        texts = [f"{salt} {name}".encode("utf-8", "surrogatepass") for name in names]
+        parts = np.array([crc32(text) % number for text in texts])
         columns.append(parts[places])
     return columns
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from hornbeam.database import Database, build
-from hornbeam.sampling import atom_texts, sampled
+from hornbeam.sampling import atom_texts, part_numbers, sampled
 from hornbeam.schema import Schema
 
 NAMES = [f"p{number}" for number in range(40)] + ["Upper Case", "it's"]
@@ -60,3 +60,16 @@ def test_an_unknown_key_has_a_text_too() -> None:
     world = build(Schema({"likes": ("person", "person")}), (), {"likes": [["ann"], ["Bob"]]})
     keys = np.array([[0, 1], [-1, 0], [1, -1]], dtype=np.int32)
     assert atom_texts(world, "likes", keys) == ["likes(ann,'Bob')", "likes(_,ann)", "likes('Bob',_)"]
+
+
+def test_a_constant_is_in_one_part_wherever_it_stands_and_whatever_its_name() -> None:
+    names = [*NAMES, "\ud800", "ä"]
+    rows = [(one, other) for one in names for other in names]
+    labels = [int(one < other) for one, other in rows]
+    world = build(Schema({"likes": ("person", "person")}), (), {}, {"likes": (rows, labels)})
+    keys = world.examples_of("likes").keys
+    first, second = part_numbers(world, "likes", keys, 3, "0")
+    by_code = dict(zip(keys[:, 0].tolist(), first.tolist(), strict=True))
+    assert set(by_code.values()) == {0, 1, 2}
+    assert [by_code[code] for code in keys[:, 0].tolist()] == first.tolist()
+    assert [by_code[code] for code in keys[:, 1].tolist()] == second.tolist()

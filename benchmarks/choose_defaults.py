@@ -47,6 +47,12 @@ VARIATIONS = [
     "beam_width=10,30",
     "max_literals=2,3,4",
     "length_penalty=0,0.1,0.2",
+    "feature=log",
+    "refit=False",
+    "per_constant=False",
+    "validate=False",
+    "look_ahead=True",
+    "false_counts=guarded",
 ]
 SCORES = ("auc_roc", "auc_pr", "log_loss_training_totals", "log_loss_database_totals")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import stat
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
@@ -19,6 +20,7 @@ from hornbeam.engines.registry import open_engine
 from hornbeam.generate import smokers
 from hornbeam.model_json import model_text
 from hornbeam.options import fit_options
+from hornbeam.syntax import parse_clause
 
 AT_ONCE = 4
 SIZES = [1, 2, 3, 1]
@@ -53,6 +55,43 @@ def test_fits_in_processes_are_as_alone(way: str) -> None:
     with ProcessPoolExecutor(2, multiprocessing.get_context(way)) as executor:
         found = at_once(executor, database, "memory")
     assert found == [learned(database, "memory", literals) for literals in SIZES]
+
+
+@pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
+def test_a_forked_process_leaves_the_engine_of_its_parent_alone() -> None:
+    database = smokers(n_persons=120, seed=3)
+    clause = parse_clause("cancer(A) :- friends(A,B), smokes(B).")
+    keys = database.examples_of("cancer").keys
+    engine = open_engine("duckdb", database)
+    (before,) = engine.count([clause], keys)
+
+    def child() -> None:
+        (found,) = engine.count([clause], keys)
+        assert np.array_equal(found.true, before.true)
+        engine.close()
+        gc.collect()
+
+    process = multiprocessing.get_context("fork").Process(target=child)
+    process.start()
+    process.join(60)
+    assert process.exitcode == 0
+    (after,) = engine.count([clause], keys)
+    assert np.array_equal(after.true, before.true)
+
+
+@pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
+def test_a_forked_process_forgets_what_its_parent_left_open() -> None:
+    left = [open_engine("duckdb", smokers(n_persons=20, seed=3))]
+    left[0].count([parse_clause("cancer(A) :- smokes(A).")], left[0].database.examples_of("cancer").keys)
+
+    def child() -> None:
+        left.clear()
+        gc.collect()
+
+    process = multiprocessing.get_context("fork").Process(target=child)
+    process.start()
+    process.join(60)
+    assert process.exitcode == 0
 
 
 def test_estimators_in_threads_share_a_database() -> None:

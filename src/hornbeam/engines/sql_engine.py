@@ -163,11 +163,18 @@ class SqlEngine(Engine):
             return SqlSession(
                 placed.connection, placed, placed, keys, self.total, self.memory, logarithm, self._texts
             )
+        if self._connection is not None and self._connection.inherited:
+            self.close()
         if self._connection is None or self._source is None:
             self._connection = self._connect()
-            self._finalizer = weakref.finalize(self, self._connection.close)
+            self._finalizer = weakref.finalize(self, _close, self._connection)
             self._source = LoadedSource(self.database, self._connection)
         loaded = self._source
         return SqlSession(
             self._connection, loaded, loaded, keys, self.total, self.memory, logarithm, self._texts
         )
+
+
+def _close(connection: Connection) -> None:
+    if not connection.inherited:
+        connection.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import uuid
 from abc import ABC, abstractmethod
 from collections import OrderedDict
@@ -9,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Protocol
+from weakref import WeakSet
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +30,14 @@ CELL = 8
 Values = npt.NDArray[Any]
 
 
+_connections: WeakSet[Connection] = WeakSet()
+_inherited: list[Connection] = []
+"""What a forked process found: not even to be forgotten, which would close what is another's."""
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=lambda: _inherited.extend(_connections))
+
+
 class Connection(ABC):
     """Runs SQL somewhere. Tables that it makes are temporary and have names of our own."""
 
@@ -36,6 +46,13 @@ class Connection(ABC):
     def __init__(self) -> None:
         self._prefix = f"hornbeam_{uuid.uuid4().hex[:12]}"
         self._names = 0
+        self._process = os.getpid()
+        _connections.add(self)
+
+    @property
+    def inherited(self) -> bool:
+        """Whether it belongs to a process that this one was forked from: then it is not for use here."""
+        return self._process != os.getpid()
 
     def new_name(self) -> str:
         """A name that no other table has, of this connection, of another one, or of the user."""

@@ -7,6 +7,7 @@ its entries, whatever the number of threads.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -47,19 +48,22 @@ def logistic_weights(
         return scores
 
     def back(values: Floats) -> Floats:
-        return np.append(features.transposed_times(values), values.sum())
+        found = np.empty(columns + 1)
+        found[:columns] = features.transposed_times(values)
+        found[columns] = values.sum()
+        return found
 
     def loss_of(vector: Floats, scores: Floats) -> float:
         losses = positives * np.logaddexp(0.0, -scores) + negatives * np.logaddexp(0.0, scores)
         return float(losses.sum() + 0.5 * (penalty * vector * vector).sum())
 
-    first = float(np.linalg.norm(back(positives - 0.5 * sizes)))
+    first = _length(back(positives - 0.5 * sizes))
     scores = scores_of(weights)
     loss = loss_of(weights, scores)
     for _ in range(MOST_ROUNDS):
         chances = sigmoid(scores)
         slope = back(positives - sizes * chances) - penalty * weights
-        if float(np.linalg.norm(slope)) <= CLOSE * first:
+        if _length(slope) <= CLOSE * first:
             break
         spread = sizes * np.maximum(chances * (1.0 - chances), 1e-10)
 
@@ -79,6 +83,10 @@ def logistic_weights(
             break
         weights, scores, loss = moved, found_scores, found
     return weights
+
+
+def _length(vector: Floats) -> float:
+    return math.sqrt(vector.dot(vector))
 
 
 def _solved(product: Callable[[Floats], Floats], right: Floats) -> Floats:

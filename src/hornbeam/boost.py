@@ -185,29 +185,31 @@ def _result(
     settings = options.settings() | dict(database.origin) | ({"cut": ended} if cut else {})
     if state.chosen is not None:
         settings |= state.chosen.settings()
-    clauses = tuple(each.weighted for each in state.steps)
-    prior = problem.prior
-    if problem.way.refit is not None and state.joint is None:
-        prior = round_weight(prior_of(problem.labels, BASE_RATE) + problem.offset)
-    elif state.joint is not None and problem.way.refit is not None:
-        # The weights of all clauses, not those that each had in its step.
-        joint, features = state.joint, np.stack(state.features)
-        l2 = problem.way.refit if state.chosen is None else state.chosen.l2
-        most = problem.way.max_clauses
-        if most is not None and most < len(clauses):
-            kept = strongest(features, problem.labels, l2, most)
-            clauses, features = tuple(clauses[place] for place in kept), features[kept]
-            joint = joint_weights(problem, features, l2)
-        elif state.chosen is not None:
-            joint = joint_weights(problem, features, l2)
-        prior = round_weight(joint.intercept + problem.offset)
-        clauses = tuple(
-            _with_weight(problem, weighted, weight)
-            for weighted, weight in zip(clauses, joint.weights, strict=True)
-        )
+    prior, clauses = _weighed(problem, state)
     model = Model(target, database.schema, prior, clauses, settings, problem.way.learner)
     choosing = choosing and cut and state.chosen is None
     return Fit(model, History(state.steps, ended, cut, state.skipped, choosing))
+
+
+def _weighed(problem: Problem, state: State) -> tuple[float, tuple[WeightedClause, ...]]:
+    """The prior and the clauses of the model; weights are joint, where they are, not those of each step."""
+    clauses = tuple(each.weighted for each in state.steps)
+    way = problem.way
+    if way.refit is None:
+        return problem.prior, clauses
+    if state.joint is None:
+        return round_weight(prior_of(problem.labels, BASE_RATE) + problem.offset), clauses
+    joint, features = state.joint, np.stack(state.features)
+    l2 = way.refit if state.chosen is None else state.chosen.l2
+    most = len(clauses) if way.max_clauses is None else way.max_clauses
+    kept = strongest(features, problem.labels, l2, most)
+    if state.chosen is not None or len(kept) < len(clauses):
+        joint = joint_weights(problem, features[kept], l2)
+    weighed = [
+        _with_weight(problem, clauses[place], weight)
+        for place, weight in zip(kept, joint.weights, strict=True)
+    ]
+    return round_weight(joint.intercept + problem.offset), tuple(weighed)
 
 
 def _with_weight(problem: Problem, weighted: WeightedClause, weight: float) -> WeightedClause:

@@ -24,7 +24,7 @@ from hornbeam.engines.contract import LOG_UNIT, Engine, Skipped
 from hornbeam.engines.sparse import Matrix, by_row
 from hornbeam.logistic import logistic_weights
 from hornbeam.refine import Language, additions
-from hornbeam.sampling import part_numbers
+from hornbeam.sampling import Part, part_numbers, part_of
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -212,21 +212,11 @@ def _features(
     return found
 
 
-Part = tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]
-"""Examples to fit, and examples to predict that have no constant in the same place as these."""
-
-
 def _parts(database: Database, target: str, keys: Codes, seed: int) -> list[Part]:
     """Examples in parts by the constants of their keys, place by place."""
     number = FOLDS if database.schema.arity(target) == 1 else FOLDS_OF_PAIRS
     columns = part_numbers(database, target, keys, number, str(seed))
-    return [
-        (
-            np.all([mine != one for mine, one in zip(columns, chosen, strict=True)], axis=0),
-            np.all([mine == one for mine, one in zip(columns, chosen, strict=True)], axis=0),
-        )
-        for chosen in product(range(number), repeat=len(columns))
-    ]
+    return [part_of(columns, numbers) for numbers in product(range(number), repeat=len(columns))]
 
 
 def _fitted(features: Matrix, labels: npt.NDArray[Any], parts: Sequence[Part]) -> tuple[Floats, Floats]:
@@ -236,8 +226,8 @@ def _fitted(features: Matrix, labels: npt.NDArray[Any], parts: Sequence[Part]) -
     that reach the same constants equally often are fitted as one, for as many as they are.
     """
     rows, which = features.distinct()
-    parts = [part for part in parts if part[1].any()]
-    sizes = [_sizes(which[inside], labels[inside], rows.shape[0]) for inside, _ in parts]
+    parts = [part for part in parts if part.outside.any()]
+    sizes = [_sizes(which[part.inside], labels[part.inside], rows.shape[0]) for part in parts]
     starts: list[Floats | None] = [None] * len(parts)
     best: tuple[float, float, Floats] | None = None
     for l2 in PENALTIES:

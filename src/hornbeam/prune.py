@@ -13,7 +13,7 @@ from hornbeam.ridge import round_weight
 
 
 def strongest(features: Floats, labels: Labels, l2: float, number: int) -> list[int]:
-    """Which features to keep, rising, so many of them; features are rows, examples columns."""
+    """Which features to keep, rising, so many of them at most; features are rows, examples columns."""
     kept = list(range(len(features)))
     fitted = None
     while len(kept) > number:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from hashlib import blake2b
+from typing import NamedTuple
 from zlib import crc32
 
 import numpy as np
@@ -121,6 +122,22 @@ def part_numbers(
     return columns
 
 
+class Part(NamedTuple):
+    """Examples to learn from, and examples held out that have no constant in the same place as those."""
+
+    inside: npt.NDArray[np.bool_]
+    outside: npt.NDArray[np.bool_]
+
+
+def part_of(columns: Sequence[npt.NDArray[np.int64]], numbers: Sequence[int]) -> Part:
+    """The examples held out are those whose constants are in these parts, a number for each argument."""
+    pairs = list(zip(columns, numbers, strict=True))
+    return Part(
+        np.all([column != number for column, number in pairs], axis=0),
+        np.all([column == number for column, number in pairs], axis=0),
+    )
+
+
 def _hashes(
     database: Database, target: str, keys: Codes, seed: int
 ) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64]]:
@@ -135,7 +152,7 @@ def _hashes(
         ]
     for text in texts:
         each = start.copy()
-        each.update(text.encode())
+        each.update(text.encode("utf-8", "surrogatepass"))
         digests.append(each.digest())
     first, second = np.frombuffer(b"".join(digests), dtype=">u8").astype(np.uint64).reshape(-1, 2).T
     return first, second

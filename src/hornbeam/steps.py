@@ -71,6 +71,7 @@ class Way:
     per_constant: bool = False
     validate: bool = False
     max_clauses: int | None = None
+    """clauses that are kept in the end, where not all of them are"""
     guarded: float | None = None
     """the ridge penalty of fits to true and false counts inside guards, where they are fitted so"""
 

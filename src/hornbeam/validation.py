@@ -20,7 +20,7 @@ from hornbeam.history import Trial
 from hornbeam.learning import Labels, losses
 from hornbeam.loop import Pause
 from hornbeam.model import Floats
-from hornbeam.sampling import part_numbers
+from hornbeam.sampling import Part, part_numbers, part_of
 from hornbeam.steps import Chosen, Mask, Problem, init, joint_weights, step
 
 PARTS = 3
@@ -36,23 +36,10 @@ PENALTIES = (0.1, 0.3, 1.0, 3.0, 10.0)
 """What is tried, times the penalty given."""
 
 
-class Part(NamedTuple):
-    """Examples to learn from, and examples held out that share no constant with them."""
-
-    inside: Mask
-    outside: Mask
-
-
 def held_out(database: Database, target: str, keys: Codes, labels: Labels, seed: int) -> list[Part]:
     """The parts, where there are enough examples of both labels in them."""
     columns = part_numbers(database, target, keys, PARTS, f"held out {seed}")
-    parts = [
-        Part(
-            np.all([column != number for column in columns], axis=0),
-            np.all([column == number for column in columns], axis=0),
-        )
-        for number in range(PARTS)
-    ]
+    parts = [part_of(columns, [number] * len(columns)) for number in range(PARTS)]
     outside = labels[np.any([part.outside for part in parts], axis=0)]
     enough = all(np.count_nonzero(outside == label) >= LEAST_HELD_OUT for label in (0, 1))
     return parts if enough and all(len(set(labels[part.inside].tolist())) == 2 for part in parts) else []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import multiprocessing
 import stat
+from collections.abc import Callable
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
 
@@ -57,6 +58,14 @@ def test_fits_in_processes_are_as_alone(way: str) -> None:
     assert found == [learned(database, "memory", literals) for literals in SIZES]
 
 
+def forked(child: Callable[[], None]) -> int | None:
+    """What a forked process that does this ends with."""
+    process = multiprocessing.get_context("fork").Process(target=child)
+    process.start()
+    process.join(60)
+    return process.exitcode
+
+
 @pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
 def test_a_forked_process_leaves_the_engine_of_its_parent_alone() -> None:
     database = smokers(n_persons=120, seed=3)
@@ -71,10 +80,7 @@ def test_a_forked_process_leaves_the_engine_of_its_parent_alone() -> None:
         engine.close()
         gc.collect()
 
-    process = multiprocessing.get_context("fork").Process(target=child)
-    process.start()
-    process.join(60)
-    assert process.exitcode == 0
+    assert forked(child) == 0
     (after,) = engine.count([clause], keys)
     assert np.array_equal(after.true, before.true)
 
@@ -88,10 +94,7 @@ def test_a_forked_process_forgets_what_its_parent_left_open() -> None:
         left.clear()
         gc.collect()
 
-    process = multiprocessing.get_context("fork").Process(target=child)
-    process.start()
-    process.join(60)
-    assert process.exitcode == 0
+    assert forked(child) == 0
 
 
 def test_estimators_in_threads_share_a_database() -> None:

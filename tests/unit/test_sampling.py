@@ -73,3 +73,10 @@ def test_a_constant_is_in_one_part_wherever_it_stands_and_whatever_its_name() ->
     assert set(by_code.values()) == {0, 1, 2}
     assert [by_code[code] for code in keys[:, 0].tolist()] == first.tolist()
     assert [by_code[code] for code in keys[:, 1].tolist()] == second.tolist()
+
+
+def test_negatives_are_drawn_whatever_their_names_hold() -> None:
+    rows = [(f"p{number}\udc80",) for number in range(9)]
+    world = build(Schema({"likes": ("person",)}), (), {}, {"likes": (rows, [1, *[0] * 8])})
+    examples = world.examples_of("likes")
+    assert len(sampled(world, "likes", examples.keys, examples.labels, 2.0, 0)) == 3

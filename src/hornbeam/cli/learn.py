@@ -81,7 +81,9 @@ def fit(
         str | None,
         typer.Option("--neg-pos-ratio", metavar="NUMBER|all", help="Training negatives per positive."),
     ] = None,
-    seed: Annotated[int | None, typer.Option("--seed", help="Chooses the negatives that are kept.")] = None,
+    seed: Annotated[
+        int | None, typer.Option("--seed", help="Chooses negatives to keep, examples to hold out.")
+    ] = None,
     negation: Annotated[bool | None, typer.Option("--negation", help="Allow negated literals.")] = None,
     thresholds: Annotated[
         int | None, typer.Option("--thresholds", help="Thresholds per numeric argument, 0 for none.")
@@ -320,8 +322,9 @@ def _options(learner: str, preset: str | None, explicit: dict[str, object], chec
     except OptionError as error:
         name, equals, rest = str(error).partition("=")
         if equals and name in explicit:
-            # As it is typed: what is None elsewhere is "all" here, and True goes without saying.
-            rest = rest.replace("None", "'all'").removeprefix("True ")
+            # As it is typed: what is None elsewhere is "all" here, or is not given; True goes without saying.
+            rest = rest.replace(" or None", " or 'all'" if name == "neg_pos_ratio" else "")
+            rest = rest.removeprefix("True ")
             raise OptionError(f"{_flag(name)} {rest}") from None
         raise
 

@@ -299,7 +299,7 @@ def test_the_version_is_printed(run):
         ("fit WORLD --steps 0", "--steps 0 is refused: it must be a whole number from 1 to"),
         ("fit WORLD --stop early", "--stop 'early' is refused: it must be 'best' or 'full'."),
         ("fit WORLD --preset paper --validate", "--validate is refused: it does nothing without refit."),
-        ("fit WORLD --max-clauses 0", "0 is refused: it must be a whole number from 1 to 1000000.\n"),
+        ("fit WORLD --max-clauses 0", "0 is refused: it must be a whole number from 1 to 1000000."),
         ("fit WORLD --prior high", "--prior 'high' is refused: it must be a finite number or 'base-rate'."),
         ("fit WORLD --neg-pos-ratio some", "--neg-pos-ratio 'some' is refused: it must be a finite number"),
         ("fit WORLD --engine dukcdb", 'no engine "dukcdb". Engines are: duckdb, memory, naive,'),

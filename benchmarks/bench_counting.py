@@ -21,11 +21,11 @@ import numpy.typing as npt
 
 import measure
 import worlds
-from hornbeam.clauses import Clause, atom_of
-from hornbeam.database import Relation
+from hornbeam.data.database import Relation
 from hornbeam.engines.contract import DEFAULT_MEMORY, Counts, Skipped
-from hornbeam.engines.memory import MemoryEngine
-from hornbeam.syntax import parse_clause
+from hornbeam.engines.memory.engine import MemoryEngine
+from hornbeam.logic.clauses import Clause, atom_of
+from hornbeam.logic.parse import parse_clause
 from measure import say, seconds, table, times
 
 ACYCLIC_FACTS = ("friends", "smokes", "lives")

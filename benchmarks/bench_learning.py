@@ -21,8 +21,8 @@ from typing import Any
 
 import jars
 import measure
-from hornbeam.database import Database
-from hornbeam.generate import smokers
+from hornbeam.data.database import Database
+from hornbeam.datasets.worlds import smokers
 from measure import say, seconds, table, times
 
 HORNBEAM = Path(sys.executable).with_name("hornbeam")

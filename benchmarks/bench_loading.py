@@ -17,8 +17,8 @@ from typing import Any
 
 import measure
 import worlds
-from hornbeam.database import Database
-from hornbeam.load import load
+from hornbeam.data.database import Database
+from hornbeam.loading import load
 from measure import say
 
 TARGET_SECONDS_PER_MILLION = 3.0

@@ -18,13 +18,13 @@ from pathlib import Path
 from typing import Any
 
 import measure
-from hornbeam.clauses import head_atom
-from hornbeam.database import Database
+from hornbeam.data.database import Database
+from hornbeam.datasets.worlds import university
 from hornbeam.engines.registry import open_engine
-from hornbeam.generate import university
-from hornbeam.model import Model, WeightedClause
-from hornbeam.readings import LOG
-from hornbeam.refine import Language, refinements
+from hornbeam.logic.clauses import head_atom
+from hornbeam.logic.refine import Language, refinements
+from hornbeam.model.clause_model import Model, WeightedClause
+from hornbeam.model.features import LOG
 from hornbeam.report import About, report
 from measure import say
 

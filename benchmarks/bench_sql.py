@@ -23,15 +23,15 @@ import numpy.typing as npt
 
 import measure
 import worlds
-from hornbeam.clauses import Clause
 from hornbeam.engines.contract import Counts, Engine
-from hornbeam.engines.duckdb import DuckDBEngine
-from hornbeam.engines.memory import MemoryEngine
-from hornbeam.engines.sql import SqlTable
-from hornbeam.engines.sql_database import ExampleTable, in_place
-from hornbeam.learning import language_for
-from hornbeam.refine import refinements
-from hornbeam.syntax import parse_clause
+from hornbeam.engines.memory.engine import MemoryEngine
+from hornbeam.engines.sql.drivers.duckdb import DuckDBEngine
+from hornbeam.engines.sql.expressions import SqlTable
+from hornbeam.in_place.database import ExampleTable, in_place
+from hornbeam.learning.problem import language_for
+from hornbeam.logic.clauses import Clause
+from hornbeam.logic.parse import parse_clause
+from hornbeam.logic.refine import refinements
 from measure import say, seconds, table, times
 from worlds import World
 
@@ -283,7 +283,7 @@ def _make(folder: str, facts: str) -> dict[str, Any]:
 def _on_spark(folder: str, way: str) -> dict[str, Any]:
     import psutil
 
-    from hornbeam.engines.spark import SparkConnection, SparkEngine
+    from hornbeam.engines.sql.drivers.spark import SparkConnection, SparkEngine
 
     empty = worlds.friendships(10, 20).database
     connection = SparkConnection()

@@ -22,10 +22,10 @@ import numpy as np
 import polars as pl
 
 import measure
-from hornbeam.database import Database
-from hornbeam.engines.memory import MemoryEngine
-from hornbeam.load import load
-from hornbeam.syntax import parse_clause
+from hornbeam.data.database import Database
+from hornbeam.engines.memory.engine import MemoryEngine
+from hornbeam.loading import load
+from hornbeam.logic.parse import parse_clause
 from measure import say
 
 GB = 1_000_000_000

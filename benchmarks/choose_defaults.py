@@ -23,15 +23,15 @@ from time import process_time
 
 import numpy as np
 
-from hornbeam.boost import fit
-from hornbeam.database import Codes, Database, build
+from hornbeam.data.database import Codes, Database, build
 from hornbeam.datasets.folds import stratified
-from hornbeam.engines.memory import MemoryEngine
-from hornbeam.evaluate import evaluate
-from hornbeam.load import load
-from hornbeam.model import Model
-from hornbeam.options import FitOptions, fit_options
-from hornbeam.predict import codes_for, data_for
+from hornbeam.engines.memory.engine import MemoryEngine
+from hornbeam.learning.boosting.boost import fit
+from hornbeam.learning.options import FitOptions, fit_options
+from hornbeam.loading import load
+from hornbeam.model.clause_model import Model
+from hornbeam.model.evaluate import evaluate
+from hornbeam.model.predict import codes_for, data_for
 from measure import DATA
 
 GROUPED = {

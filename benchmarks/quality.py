@@ -25,13 +25,13 @@ import numpy as np
 from sklearn.model_selection import StratifiedKFold
 
 import measure
-from hornbeam.baselines.learners import learn, options_for
-from hornbeam.database import Database
-from hornbeam.engines.memory import MemoryEngine
-from hornbeam.evaluate import evaluate
-from hornbeam.experiment.runs import without as dropped
-from hornbeam.load import load
-from hornbeam.predict import predict
+from hornbeam.data.database import Database
+from hornbeam.engines.memory.engine import MemoryEngine
+from hornbeam.learning.learners import learn, options_for
+from hornbeam.loading import load
+from hornbeam.model.evaluate import evaluate
+from hornbeam.model.predict import predict
+from hornbeam.study.runs import without as dropped
 from measure import DATA, say, table
 
 SCORES = ("auc_roc", "auc_pr", "log_loss", "calibration", "parts", "cpu")

@@ -18,7 +18,7 @@ from sklearn.model_selection import StratifiedKFold
 
 import hornbeam as hb
 import measure
-from hornbeam.evaluate import evaluate
+from hornbeam.model.evaluate import evaluate
 from measure import DATA
 
 SCHEMA = Path(__file__).with_name("movielens_100k.toml")

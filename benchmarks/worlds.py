@@ -8,10 +8,10 @@ from types import MappingProxyType
 import numpy as np
 import numpy.typing as npt
 
-from hornbeam.database import Codes, Database, Population, Relation
-from hornbeam.modes import schema_of
-from hornbeam.relations import Numbered
-from hornbeam.syntax import parse_mode
+from hornbeam.data.database import Codes, Database, Population, Relation
+from hornbeam.data.relations import Numbered
+from hornbeam.logic.modes import schema_of
+from hornbeam.logic.parse import parse_mode
 
 CITIES = 100
 TRAITS = 16

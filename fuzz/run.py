@@ -91,8 +91,11 @@ def _fuzz(target: str, rest: list[str]) -> None:
     sys.path.insert(0, str(HERE))
     # The product and the parsers of the standard library that it leans on; not NumPy.
     with atheris.instrument_imports(include=["hornbeam", "tomllib", "json"]):
+        import hornbeam.learning.boosting.mln_boost
+        import hornbeam.learning.trees.model
+        import hornbeam.study.agg_lr.model
+        import hornbeam.study.ilp_rlr.learner  # noqa: F401
         import targets
-        from hornbeam.baselines import agg_model, ilp_rlr, mln_boost, tree_model  # noqa: F401
     custom = {"custom_mutator": _mutator} if target == "models" else {}
     atheris.Setup([sys.argv[0], *rest], targets.TARGETS[target], **custom)
     atheris.Fuzz()

@@ -11,16 +11,16 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from hornbeam.clauses import canonical
 from hornbeam.errors import HornbeamError, Place
-from hornbeam.load.background import background_of
-from hornbeam.load.facts import Contents, read_carefully, read_contents
-from hornbeam.load.files import read_text
-from hornbeam.load.schema_file import check_statements, read_schema_file
-from hornbeam.load.sources import Role, Source
-from hornbeam.model_json import load_model, model_text, parse_model
-from hornbeam.schema import DATE, NUMBER, Schema
-from hornbeam.syntax import parse_clause, parse_mode
+from hornbeam.loading.facts.background import background_of
+from hornbeam.loading.facts.files import read_text
+from hornbeam.loading.facts.imports import FileRole, Source
+from hornbeam.loading.facts.reader import Contents, read_carefully, read_contents
+from hornbeam.loading.tables.schema_file import check_statements, read_schema_file
+from hornbeam.logic.clauses import canonical
+from hornbeam.logic.parse import parse_clause, parse_mode
+from hornbeam.logic.schema import DATE, NUMBER, Schema
+from hornbeam.model.files import load_model, model_text, parse_model
 
 Target = Callable[[bytes], None]
 
@@ -59,7 +59,7 @@ def modes(data: bytes) -> None:
     contents = _read(path, careful=False, bare_modes=True)
     if isinstance(contents, Contents):
         try:
-            found = background_of([Source(Role.BACKGROUND, contents)])
+            found = background_of([Source(FileRole.BACKGROUND, contents)])
         except HornbeamError as error:
             _one_sentence(error)
         else:

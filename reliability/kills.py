@@ -15,11 +15,11 @@ import tempfile
 import time
 from pathlib import Path
 
-from hornbeam.boost import fit
+from hornbeam.datasets.worlds import smokers
 from hornbeam.engines.registry import open_engine
-from hornbeam.generate import smokers
-from hornbeam.model_json import save_model
-from hornbeam.options import FitOptions
+from hornbeam.learning.boosting.boost import fit
+from hornbeam.learning.options import FitOptions
+from hornbeam.model.files import save_model
 from results import record
 
 STEPS = 8

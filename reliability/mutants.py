@@ -26,10 +26,10 @@ from typing import NamedTuple
 from results import ROOT, record, recorded
 
 TESTS: dict[str, tuple[str, list[str]]] = {
-    "ridge": ("hornbeam.ridge", ["tests/unit/test_ridge.py"]),
-    "refine": ("hornbeam.refine", ["tests/unit/test_refine.py", "tests/unit/test_components.py"]),
+    "ridge": ("hornbeam.learning.search.ridge", ["tests/unit/test_ridge.py"]),
+    "refine": ("hornbeam.logic.refine", ["tests/unit/test_refine.py", "tests/unit/test_components.py"]),
     "plan": (
-        "hornbeam.engines.plan",
+        "hornbeam.engines.memory.plan",
         ["tests/unit/test_plan.py", "tests/golden/test_golden.py", "-k", "memory or test_plan"],
     ),
 }

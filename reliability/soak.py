@@ -19,11 +19,11 @@ from statistics import median
 import psutil
 
 from hornbeam import load
-from hornbeam.boost import fit
 from hornbeam.engines.registry import open_engine
-from hornbeam.explain import explain
-from hornbeam.model_json import load_model, save_model
-from hornbeam.options import fit_options
+from hornbeam.learning.boosting.boost import fit
+from hornbeam.learning.options import fit_options
+from hornbeam.model.explain import explain
+from hornbeam.model.files import load_model, save_model
 from results import ROOT, record
 
 MOST_GROWTH = 0.05

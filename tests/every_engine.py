@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 import servers
-from hornbeam.clauses import Clause
-from hornbeam.database import Codes
+from hornbeam.data.database import Codes
 from hornbeam.engines.contract import Counts, Engine
-from hornbeam.engines.duckdb import DuckDBEngine
-from hornbeam.engines.memory import MemoryEngine
+from hornbeam.engines.memory.engine import MemoryEngine
 from hornbeam.engines.naive import NaiveEngine
+from hornbeam.engines.sql.drivers.duckdb import DuckDBEngine
+from hornbeam.logic.clauses import Clause
 from strategies import Case
 
 ENGINES: dict[str, type[Engine]] = {"naive": NaiveEngine, "memory": MemoryEngine, "duckdb": DuckDBEngine}
@@ -21,14 +21,14 @@ MISSING: dict[str, str] = {}
 """Engines that cannot run here, and what they need; the end of a run names them."""
 
 if find_spec("psycopg") and servers.can_run_postgres():
-    from hornbeam.engines.postgres import PostgresEngine
+    from hornbeam.engines.sql.drivers.postgres import PostgresEngine
 
     ENGINES["postgres"] = PostgresEngine
 else:
     MISSING["postgres"] = "psycopg, and a server in HORNBEAM_POSTGRES or the programs initdb and pg_ctl"
 
 if find_spec("pyspark") and find_spec("pyarrow") and which("java"):
-    from hornbeam.engines.spark import SparkEngine
+    from hornbeam.engines.sql.drivers.spark import SparkEngine
 
     ENGINES["spark"] = SparkEngine
 else:

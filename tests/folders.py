@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from hornbeam.clauses import Atom, format_literal
-from hornbeam.database import Database
+from hornbeam.data.database import Database
+from hornbeam.logic.clauses import Atom, format_literal
 
 
 def write(folder: Path, files: dict[str, str | bytes]) -> Path:

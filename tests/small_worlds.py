@@ -5,14 +5,14 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from hornbeam.database import Database, build
-from hornbeam.engines.memory import MemoryEngine
+from hornbeam.data.database import Database, build
+from hornbeam.engines.memory.engine import MemoryEngine
 from hornbeam.engines.naive import NaiveEngine
-from hornbeam.learning import Fit
-from hornbeam.model_json import model_text, parse_model
-from hornbeam.modes import schema_of
-from hornbeam.schema import NUMBER, Schema
-from hornbeam.syntax import parse_mode
+from hornbeam.learning.problem import Fit
+from hornbeam.logic.modes import schema_of
+from hornbeam.logic.parse import parse_mode
+from hornbeam.logic.schema import NUMBER, Schema
+from hornbeam.model.files import model_text, parse_model
 
 MODES = tuple(
     map(

@@ -27,7 +27,7 @@ def opened(system: str) -> Iterator[Callable[[str], Rows]]:
         case "postgres":
             yield from _postgres()
         case "spark":
-            from hornbeam.engines.spark import SparkConnection
+            from hornbeam.engines.sql.drivers.spark import SparkConnection
 
             with closing(SparkConnection()) as spark:
                 yield spark.rows

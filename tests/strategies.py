@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from hornbeam.clauses import Atom, Clause, Comparison, Literal, Not, Term, format_literal, head_atom
-from hornbeam.database import UNKNOWN, Codes, Database, build
-from hornbeam.modes import Argument, Kind, Mode
-from hornbeam.numeric import Floats
-from hornbeam.schema import DATE, NUMBER, Schema, read_value
+from hornbeam.data.database import UNKNOWN, Codes, Database, build
+from hornbeam.data.numbers import Floats
+from hornbeam.logic.clauses import Atom, Clause, Comparison, Literal, Not, Term, format_literal, head_atom
+from hornbeam.logic.modes import Argument, Kind, Mode
+from hornbeam.logic.schema import DATE, NUMBER, Schema, read_value
 
 CASES = int(os.environ.get("HORNBEAM_CASES", "2000"))
 """Random cases in the main property of the engines; the laws draw a tenth each."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from hornbeam.experiment.protocol import Run, Study
-from hornbeam.experiment.results import Results, collected
+from hornbeam.study.protocol import Run, Study
+from hornbeam.study.results import Results, collected
 
 
 def row_of(run: Run, value: float = 0.5, **more: Any) -> dict[str, Any]:

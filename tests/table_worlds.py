@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 
-from hornbeam.load.quoting import quoted
+from hornbeam.quoting import quoted
 
 Rows = Mapping[str, Mapping[str, list[Any]]]
 

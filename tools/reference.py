@@ -17,9 +17,9 @@ from typing import Any
 
 import typer.main
 
-from hornbeam.baselines.learners import LEARNERS, options_class
 from hornbeam.cli.app import app
-from hornbeam.options import PRESETS, FitOptions, Options
+from hornbeam.learning.learners import LEARNERS, options_class
+from hornbeam.learning.options import PRESETS, FitOptions, Options
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 COMMAND_LINE = """\

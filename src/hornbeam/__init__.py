@@ -3,24 +3,23 @@
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-# Not late like the others: once imported, the package hornbeam.load would hide the function.
-from hornbeam.load import load
 from hornbeam.version import __version__
 
 if TYPE_CHECKING:
     from hornbeam import datasets
-    from hornbeam.database import Database
+    from hornbeam.data.database import Database
     from hornbeam.errors import HornbeamError, HornbeamWarning
-    from hornbeam.estimators import (
+    from hornbeam.estimators.learners import (
         AggLRClassifier,
         IlpRLRClassifier,
         MLNBoostClassifier,
         RDNBoostClassifier,
         RLRClassifier,
     )
-    from hornbeam.model import Model
-    from hornbeam.model_json import load_model, save_model
-    from hornbeam.options import FitOptions
+    from hornbeam.learning.options import FitOptions
+    from hornbeam.loading import load
+    from hornbeam.model.clause_model import Model
+    from hornbeam.model.files import load_model, save_model
 
 __all__ = [
     "AggLRClassifier",
@@ -41,18 +40,19 @@ __all__ = [
 ]
 
 _HOMES = {
-    "AggLRClassifier": "hornbeam.estimators",
-    "Database": "hornbeam.database",
-    "FitOptions": "hornbeam.options",
+    "AggLRClassifier": "hornbeam.estimators.learners",
+    "Database": "hornbeam.data.database",
+    "FitOptions": "hornbeam.learning.options",
     "HornbeamError": "hornbeam.errors",
     "HornbeamWarning": "hornbeam.errors",
-    "IlpRLRClassifier": "hornbeam.estimators",
-    "MLNBoostClassifier": "hornbeam.estimators",
-    "Model": "hornbeam.model",
-    "RDNBoostClassifier": "hornbeam.estimators",
-    "RLRClassifier": "hornbeam.estimators",
-    "load_model": "hornbeam.model_json",
-    "save_model": "hornbeam.model_json",
+    "IlpRLRClassifier": "hornbeam.estimators.learners",
+    "MLNBoostClassifier": "hornbeam.estimators.learners",
+    "Model": "hornbeam.model.clause_model",
+    "RDNBoostClassifier": "hornbeam.estimators.learners",
+    "RLRClassifier": "hornbeam.estimators.learners",
+    "load": "hornbeam.loading",
+    "load_model": "hornbeam.model.files",
+    "save_model": "hornbeam.model.files",
 }
 
 

@@ -8,18 +8,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hornbeam import boost
-from hornbeam.clauses import Atom, Clause
-from hornbeam.database import Database, build
+from hornbeam.data.database import Database, build
+from hornbeam.datasets.worlds import university
 from hornbeam.engines.registry import open_engine
-from hornbeam.evaluate import evaluate
-from hornbeam.explain import explain, named_groundings
-from hornbeam.generate import university
-from hornbeam.model import Model, WeightedClause
-from hornbeam.options import fit_options
+from hornbeam.learning.boosting import boost
+from hornbeam.learning.options import fit_options
+from hornbeam.logic.clauses import Atom, Clause
+from hornbeam.logic.schema import Schema
+from hornbeam.model.clause_model import Model, WeightedClause
+from hornbeam.model.evaluate import evaluate
+from hornbeam.model.explain import explain, named_groundings
 from hornbeam.report import About, report
-from hornbeam.report.evidence import PER_EXAMPLE
-from hornbeam.schema import Schema
+from hornbeam.report.numbers.evidence import PER_EXAMPLE
 
 CHROMIUM = shutil.which("chromium")
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on the PATH (apt-get install chromium)")

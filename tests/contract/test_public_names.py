@@ -37,7 +37,7 @@ def test_other_names_are_an_error_like_any_other():
 
 
 def test_load_stays_a_function_when_its_package_is_imported():
-    import hornbeam.load.folder
+    import hornbeam.loading.facts.folder
 
     assert callable(hornbeam.load)
 

@@ -12,13 +12,13 @@ from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_pre
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from hornbeam.database import build
+from hornbeam.data.database import build
+from hornbeam.datasets.worlds import smokers, university
 from hornbeam.errors import DataError, HornbeamWarning, OptionError
-from hornbeam.estimators import RLRClassifier
-from hornbeam.generate import smokers, university
-from hornbeam.model_json import load_model, model_text, save_model
-from hornbeam.schema import Schema
-from hornbeam.syntax import parse_mode
+from hornbeam.estimators.learners import RLRClassifier
+from hornbeam.logic.parse import parse_mode
+from hornbeam.logic.schema import Schema
+from hornbeam.model.files import load_model, model_text, save_model
 
 # --- scikit-learn's checks -----------------------------------------------------------------------
 

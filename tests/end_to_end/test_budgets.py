@@ -33,11 +33,11 @@ def under_limit(*words: object) -> subprocess.CompletedProcess[str]:
 COUNT = """
 import json, sys
 import numpy as np
-from hornbeam.database import Coded, build
+from hornbeam.data.database import Coded, build
 from hornbeam.engines.contract import Counts
 from hornbeam.engines.registry import open_engine
-from hornbeam.modes import schema_of
-from hornbeam.syntax import parse_clause, parse_mode
+from hornbeam.logic.modes import schema_of
+from hornbeam.logic.parse import parse_clause, parse_mode
 
 modes = tuple(map(parse_mode, ["t(+x).", "e(+x,-x).", "q(+x).", "left(-y).", "right(-z)."]))
 size, hubs = 20_000, 30

@@ -18,12 +18,12 @@ import pytest
 import folders
 from folders import boostsrl, flat, split_files, write
 from hornbeam.cli import main
+from hornbeam.datasets.worlds import smokers, university
 from hornbeam.engines.naive import NaiveEngine
-from hornbeam.evaluate import evaluate
-from hornbeam.generate import smokers, university
-from hornbeam.load import load
-from hornbeam.model_json import load_model
-from hornbeam.syntax import parse_clause
+from hornbeam.loading import load
+from hornbeam.logic.parse import parse_clause
+from hornbeam.model.evaluate import evaluate
+from hornbeam.model.files import load_model
 from public_data import DATA, needs
 
 
@@ -508,11 +508,11 @@ def test_ctrl_c_keeps_the_steps_done_and_says_so(world, tmp_path):
 def test_ctrl_c_before_the_first_step_writes_nothing(tmp_path):
     started = tmp_path / "started"
     script = (
-        "import pathlib, sys, hornbeam.steps, hornbeam.cli\n"
+        "import pathlib, sys, hornbeam.learning.boosting.steps, hornbeam.cli\n"
         "def search(*_):\n"
         f"    pathlib.Path({str(started)!r}).touch()\n"
         "    while True: pass\n"
-        "hornbeam.steps.search = search\n"
+        "hornbeam.learning.boosting.steps.search = search\n"
         "hornbeam.cli.main(sys.argv[1:])"
     )
     folder = boostsrl(tmp_path / "d", "train")

@@ -10,8 +10,8 @@ import duckdb
 import pytest
 
 from folders import flat, write
-from hornbeam.load.inspect import inspect_tables
-from hornbeam.load.relational import TableOptions
+from hornbeam.loading.inspect.look import inspect_tables
+from hornbeam.loading.tables.database import TableOptions
 
 SHOP = {
     "customers.csv": "customer_id,premium,age,churned\nc1,true,20,true\nc2,false,70,false\nc3,true,25,true\n"

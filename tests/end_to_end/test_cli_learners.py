@@ -16,13 +16,13 @@ import pytest
 from typer.main import get_command
 
 import folders
-from hornbeam.baselines.learners import options_class
 from hornbeam.cli import main
 from hornbeam.cli.app import app
-from hornbeam.engines.memory import MemoryEngine
-from hornbeam.generate import smokers
-from hornbeam.load import load
-from hornbeam.model_json import load_model
+from hornbeam.datasets.worlds import smokers
+from hornbeam.engines.memory.engine import MemoryEngine
+from hornbeam.learning.learners import options_class
+from hornbeam.loading import load
+from hornbeam.model.files import load_model
 
 LEARNERS = ["rlr", "agg-lr", "ilp-rlr", "mln-boost", "rdn-boost"]
 SMALL = {

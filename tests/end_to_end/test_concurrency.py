@@ -14,14 +14,14 @@ import pytest
 
 from folders import write
 from hornbeam import RLRClassifier, load
-from hornbeam.boost import fit
 from hornbeam.cli import main
-from hornbeam.database import Database
+from hornbeam.data.database import Database
+from hornbeam.datasets.worlds import smokers
 from hornbeam.engines.registry import open_engine
-from hornbeam.generate import smokers
-from hornbeam.model_json import model_text
-from hornbeam.options import fit_options
-from hornbeam.syntax import parse_clause
+from hornbeam.learning.boosting.boost import fit
+from hornbeam.learning.options import fit_options
+from hornbeam.logic.parse import parse_clause
+from hornbeam.model.files import model_text
 
 AT_ONCE = 4
 SIZES = [1, 2, 3, 1]

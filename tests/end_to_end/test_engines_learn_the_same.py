@@ -7,14 +7,14 @@ from functools import cache
 import pytest
 
 from every_engine import ENGINES
-from hornbeam.boost import fit
-from hornbeam.database import Database
+from hornbeam.data.database import Database
+from hornbeam.datasets.worlds import smokers, university
 from hornbeam.engines.contract import Engine
-from hornbeam.engines.memory import MemoryEngine
-from hornbeam.generate import smokers, university
-from hornbeam.load import load
-from hornbeam.model_json import model_text
-from hornbeam.options import FitOptions, fit_options
+from hornbeam.engines.memory.engine import MemoryEngine
+from hornbeam.learning.boosting.boost import fit
+from hornbeam.learning.options import FitOptions, fit_options
+from hornbeam.loading import load
+from hornbeam.model.files import model_text
 from public_data import DATA, needs
 
 OTHERS = {name: engine for name, engine in ENGINES.items() if name not in ("naive", "memory")}

@@ -167,7 +167,7 @@ def test_tables_that_are_none(name: str, content: bytes, tmp_path: Path, run) ->
 def test_a_small_file_of_a_million_million_rows_is_refused(tmp_path: Path, run, monkeypatch) -> None:
     import duckdb
 
-    from hornbeam.load import duckdb_tables
+    from hornbeam.loading.tables.sources import duckdb as duckdb_tables
 
     path = tmp_path / "t.parquet"
     with duckdb.connect() as made:

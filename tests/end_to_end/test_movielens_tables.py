@@ -9,7 +9,7 @@ from sklearn.model_selection import StratifiedKFold
 
 import hornbeam as hb
 from folders import facts_of
-from hornbeam.evaluate import evaluate
+from hornbeam.model.evaluate import evaluate
 from public_data import DATA, needs
 
 MOVIELENS = DATA / "movielens_100k"

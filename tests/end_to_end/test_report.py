@@ -12,9 +12,9 @@ import pytest
 
 from folders import flat, write
 from hornbeam.engines.registry import open_engine
-from hornbeam.evaluate import evaluate
-from hornbeam.load import load
-from hornbeam.model_json import load_model
+from hornbeam.loading import load
+from hornbeam.model.evaluate import evaluate
+from hornbeam.model.files import load_model
 
 FACTS = "friends(ann,bob). friends(bob,cat). friends(cat,dan). friends(dan,eve). friends(eve,ann). " + (
     "smokes(bob). smokes(cat). smokes(eve)."

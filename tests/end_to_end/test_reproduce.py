@@ -11,11 +11,11 @@ from collections import Counter
 import psutil
 import pytest
 
+from hornbeam.datasets.worlds import university
 from hornbeam.errors import OptionError
-from hornbeam.experiment.protocol import METHODS, full_study, quick_study
-from hornbeam.experiment.reproduce import reproduce
-from hornbeam.experiment.runs import fingerprint, without
-from hornbeam.generate import university
+from hornbeam.study.protocol import METHODS, full_study, quick_study
+from hornbeam.study.reproduce import reproduce
+from hornbeam.study.runs import fingerprint, without
 from public_data import DATA, needs
 
 
@@ -93,10 +93,10 @@ def test_one_method_on_one_task_and_the_same_again(tmp_path):
 
 
 def test_a_fit_that_fails_is_a_row_that_says_so_and_is_tried_again(tmp_path, monkeypatch):
-    from hornbeam.experiment import runs as module
+    from hornbeam.study import runs as module
 
     monkeypatch.setattr(
-        "hornbeam.experiment.reproduce.rows_of", lambda pairs, jobs: (module.measure(*pair) for pair in pairs)
+        "hornbeam.study.reproduce.rows_of", lambda pairs, jobs: (module.measure(*pair) for pair in pairs)
     )
     from hornbeam.errors import LimitError
 

@@ -5,10 +5,10 @@ from collections import Counter
 
 import pytest
 
-from hornbeam.engines.memory import MemoryEngine
+from hornbeam.engines.memory.engine import MemoryEngine
 from hornbeam.engines.naive import NaiveEngine
-from hornbeam.load import load, modes_text
-from hornbeam.syntax import parse_clause
+from hornbeam.loading import load, modes_text
+from hornbeam.logic.parse import parse_clause
 from public_data import DATA, needs
 
 pytestmark = needs()

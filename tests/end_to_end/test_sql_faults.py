@@ -12,16 +12,16 @@ import pytest
 
 import servers
 from every_engine import ENGINES, MISSING
-from hornbeam.boost import fit
-from hornbeam.database import Database
+from hornbeam.data.database import Database
 from hornbeam.engines.contract import Engine
-from hornbeam.engines.duckdb import DuckDBConnection
 from hornbeam.engines.registry import open_engine
-from hornbeam.engines.sql_database import TableDatabase
+from hornbeam.engines.sql.drivers.duckdb import DuckDBConnection
 from hornbeam.errors import DataError, EngineError
-from hornbeam.in_place import load_for
-from hornbeam.model_json import model_text
-from hornbeam.options import FitOptions
+from hornbeam.in_place.database import TableDatabase
+from hornbeam.in_place.open import load_for
+from hornbeam.learning.boosting.boost import fit
+from hornbeam.learning.options import FitOptions
+from hornbeam.model.files import model_text
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -298,7 +298,7 @@ def catalogue(folder: Path) -> Iterator[SparkSession]:
     """The tables in a schema of the catalogue of a local session, and that session."""
     from pyspark.sql import SparkSession
 
-    from hornbeam.engines.spark import SparkConnection
+    from hornbeam.engines.sql.drivers.spark import SparkConnection
 
     SparkConnection()
     spark = SparkSession.builder.getOrCreate()

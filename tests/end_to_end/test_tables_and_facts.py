@@ -9,11 +9,11 @@ import pytest
 
 import hornbeam as hb
 from folders import facts_of, write
-from hornbeam.clauses import Clause
-from hornbeam.database import Database
-from hornbeam.engines.memory import MemoryEngine
-from hornbeam.refine import Language, refinements
-from hornbeam.syntax import parse_clause
+from hornbeam.data.database import Database
+from hornbeam.engines.memory.engine import MemoryEngine
+from hornbeam.logic.clauses import Clause
+from hornbeam.logic.parse import parse_clause
+from hornbeam.logic.refine import Language, refinements
 from public_data import DATA, needs
 
 

@@ -9,8 +9,8 @@ import pytest
 import hornbeam as hb
 import servers
 from folders import examples_of, facts_of
-from hornbeam.estimators import RLRClassifier
-from hornbeam.model_json import model_text
+from hornbeam.estimators.learners import RLRClassifier
+from hornbeam.model.files import model_text
 from table_worlds import ODD_KEYS, SHOP_KEYS, SOURCES, create, oddly_named, shop
 
 TABLES = shop()

@@ -10,7 +10,7 @@ import pytest
 
 import hornbeam as hb
 from folders import write
-from hornbeam.estimators import RLRClassifier
+from hornbeam.estimators.learners import RLRClassifier
 
 SCHEMA = {"visits": {"links": {"user_id": "users"}, "time": "day", "rows": True}}
 QUICK = ("--steps", "3", "--max-literals", "2")

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from every_engine import ENGINES
-from hornbeam.database import Codes, Database, build
+from hornbeam.data.database import Codes, Database, build
+from hornbeam.data.numbers import read_times
 from hornbeam.engines.contract import Counts, Engine, Skipped
 from hornbeam.errors import HornbeamError
-from hornbeam.numeric import read_times
-from hornbeam.schema import Schema
-from hornbeam.syntax import parse_clause, parse_fact, parse_mode
+from hornbeam.logic.parse import parse_clause, parse_fact, parse_mode
+from hornbeam.logic.schema import Schema
 
 FILES = sorted(Path(__file__).parent.glob("*.case"))
 WORLD = ("predicates", "numeric", "constants", "facts")

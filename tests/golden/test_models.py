@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from hornbeam.cli import main
-from hornbeam.model_json import FORMAT_VERSION, HOMES, load_model, model_text
+from hornbeam.model.files import FORMAT_VERSION, HOMES, load_model, model_text
 
 FOLDER = Path(__file__).parent / "models"
 FILES = sorted(FOLDER.glob("version*/*.json"))

@@ -9,15 +9,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from hornbeam.baselines.agg_lr import AggOptions, fit
-from hornbeam.baselines.agg_model import by_path, weighted_values
-from hornbeam.baselines.aggregates import COUNT, DISTINCT, GREATEST, LEAST, MEAN, Joiner, aggregates, paths
-from hornbeam.database import UNKNOWN
-from hornbeam.engines.memory import MemoryEngine
+from hornbeam.data.database import UNKNOWN
+from hornbeam.engines.memory.engine import MemoryEngine
 from hornbeam.engines.naive import NaiveEngine
-from hornbeam.explain import explain
-from hornbeam.groundings import groundings
-from hornbeam.learning import language_for
+from hornbeam.learning.problem import language_for
+from hornbeam.model.explain import explain
+from hornbeam.model.groundings import groundings
+from hornbeam.study.agg_lr.aggregates import COUNT, DISTINCT, GREATEST, LEAST, MEAN, Joiner, aggregates, paths
+from hornbeam.study.agg_lr.learner import AggOptions, fit
+from hornbeam.study.agg_lr.model import by_path, weighted_values
 from small_worlds import same_by_every_engine, worlds
 
 

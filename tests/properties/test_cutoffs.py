@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from every_engine import BUDGETS, check_counts, check_sums, every_engine, every_other_engine, true_counts
-from hornbeam.database import Codes, Database, Relation
+from hornbeam.data.database import Codes, Database, Relation
 from hornbeam.engines.contract import Counts, Engine, Skipped
-from hornbeam.engines.memory import MemoryEngine
+from hornbeam.engines.memory.engine import MemoryEngine
 from hornbeam.engines.naive import NaiveEngine
 from strategies import CASES, TARGET, Case, timed_cases, with_cutoffs
 

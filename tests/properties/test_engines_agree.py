@@ -8,12 +8,12 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from every_engine import BUDGETS, check_counts, check_sums, every_engine, every_other_engine, true_counts
-from hornbeam.clauses import Atom, Clause, Literal, Not, atom_of, literal_variables, rename
-from hornbeam.database import UNKNOWN, Codes, Database, build
+from hornbeam.data.database import UNKNOWN, Codes, Database, build
 from hornbeam.engines.contract import INT64_MAX, Counts, Engine, Skipped
 from hornbeam.engines.naive import NaiveEngine
-from hornbeam.schema import DATE, NUMBER, Schema
-from hornbeam.syntax import parse_clause
+from hornbeam.logic.clauses import Atom, Clause, Literal, Not, atom_of, literal_variables, rename
+from hornbeam.logic.parse import parse_clause
+from hornbeam.logic.schema import DATE, NUMBER, Schema
 from strategies import CASES, STRANGER, TARGET, Case, assignments, bodies, cases, comparisons_of
 
 # --- against the definition ------------------------------------------------------------------

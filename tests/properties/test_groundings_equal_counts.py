@@ -6,12 +6,12 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hornbeam.clauses import Atom, Clause, Literal, Not, atom_of, head_atom
-from hornbeam.database import Database, build
+from hornbeam.data.database import Database, build
 from hornbeam.engines.naive import NaiveEngine
-from hornbeam.groundings import groundings
-from hornbeam.report.lookups import Lookups
-from hornbeam.schema import Schema
+from hornbeam.logic.clauses import Atom, Clause, Literal, Not, atom_of, head_atom
+from hornbeam.logic.schema import Schema
+from hornbeam.model.groundings import groundings
+from hornbeam.report.numbers.lookups import Lookups
 from strategies import Case, cases, with_cutoffs
 
 SCHEMA = Schema({"t": ("x", "y"), "p": ("x", "y"), "q": ("y", "y"), "r": ("x",), "s": ("y", "x", "y")})

@@ -5,11 +5,11 @@ from __future__ import annotations
 from hypothesis import given, settings
 
 from every_engine import every_engine
-from hornbeam.clauses import Atom, Clause, Comparison, Literal, Not, canonical
 from hornbeam.engines.contract import Engine
 from hornbeam.engines.guarded import count_guarded
 from hornbeam.engines.naive import NaiveEngine
-from hornbeam.guards import guard_of, guarded_orders, share_orders, with_guard
+from hornbeam.logic.clauses import Atom, Clause, Comparison, Literal, Not, canonical
+from hornbeam.logic.guards import guard_of, guarded_orders, share_orders, with_guard
 from strategies import CASES, Case, cases
 
 

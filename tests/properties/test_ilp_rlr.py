@@ -9,15 +9,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from hornbeam.baselines.bottom import Saturation, reduced
-from hornbeam.baselines.holding import CanonicalParts, Holding
-from hornbeam.baselines.ilp_rlr import ILPOptions, Problem, best_body, fit
-from hornbeam.baselines.likelihood import joint_weights
-from hornbeam.clauses import Clause, literal_variables
 from hornbeam.engines.contract import Counts
-from hornbeam.engines.memory import MemoryEngine
+from hornbeam.engines.holding import CanonicalParts, Holding
+from hornbeam.engines.memory.engine import MemoryEngine
 from hornbeam.engines.naive import NaiveEngine
-from hornbeam.learning import language_for
+from hornbeam.learning.problem import language_for
+from hornbeam.logic.clauses import Clause, literal_variables
+from hornbeam.study.ilp_rlr.bottom import Saturation, reduced
+from hornbeam.study.ilp_rlr.learner import CoverProblem, ILPOptions, best_body, fit
+from hornbeam.study.ilp_rlr.likelihood import joint_weights
 from small_worlds import same_by_every_engine, worlds
 
 EVERYTHING = ILPOptions(max_literals=2, max_bodies=10**8, max_recall=100, n_thresholds=1)
@@ -77,7 +77,7 @@ def _columns(database, predicate):
 def test_the_best_body_has_the_greatest_compression_of_all(world):
     database, language, saturation = parts_of_search(world)
     examples = database.examples_of(world[1])
-    problem = Problem(
+    problem = CoverProblem(
         Holding(MemoryEngine(database), examples.keys),
         CanonicalParts(language.head),
         saturation,

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hornbeam.clauses import (
+from hornbeam.errors import SchemaError
+from hornbeam.logic.clauses import (
     Atom,
     Clause,
     Comparison,
@@ -27,11 +28,10 @@ from hornbeam.clauses import (
     literal_variables,
     rename,
 )
-from hornbeam.errors import SchemaError
-from hornbeam.modes import Argument, Kind, Mode, schema_of
-from hornbeam.refine import Language, memoised, refinements
-from hornbeam.schema import Schema, number_of, read_value, value_of
-from hornbeam.syntax import parse_clause, parse_fact, parse_mode
+from hornbeam.logic.modes import Argument, Kind, Mode, schema_of
+from hornbeam.logic.parse import parse_clause, parse_fact, parse_mode
+from hornbeam.logic.refine import Language, memoised, refinements
+from hornbeam.logic.schema import Schema, number_of, read_value, value_of
 from strategies import TARGET, modes, schemas
 
 # --- text ------------------------------------------------------------------------------------

@@ -11,17 +11,17 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hornbeam.boost import fit
-from hornbeam.clauses import Clause, head_atom
-from hornbeam.database import Database, build
+from hornbeam.data.database import Database, build
 from hornbeam.engines.contract import Counts
-from hornbeam.engines.memory import MemoryEngine
+from hornbeam.engines.memory.engine import MemoryEngine
 from hornbeam.engines.naive import NaiveEngine
-from hornbeam.learning import log_loss
-from hornbeam.modes import schema_of
-from hornbeam.options import FitOptions
-from hornbeam.refine import Language, refinements
-from hornbeam.syntax import parse_mode
+from hornbeam.learning.boosting.boost import fit
+from hornbeam.learning.options import FitOptions
+from hornbeam.learning.problem import log_loss
+from hornbeam.logic.clauses import Clause, head_atom
+from hornbeam.logic.modes import schema_of
+from hornbeam.logic.parse import parse_mode
+from hornbeam.logic.refine import Language, refinements
 
 MODES = tuple(
     parse_mode(text)

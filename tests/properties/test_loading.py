@@ -9,10 +9,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from hornbeam.clauses import Atom
 from hornbeam.errors import InputError
-from hornbeam.load import facts as reading
-from hornbeam.load.facts import Contents, read_carefully, read_contents
+from hornbeam.loading import facts as reading
+from hornbeam.loading.facts.reader import Contents, read_carefully, read_contents
+from hornbeam.logic.clauses import Atom
 from strategies import CASES
 
 FILE = Path("facts.txt")

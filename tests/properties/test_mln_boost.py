@@ -9,12 +9,12 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hornbeam.baselines.mln_boost import MLNOptions, fit
-from hornbeam.database import Database
-from hornbeam.engines.memory import MemoryEngine
+from hornbeam.data.database import Database
+from hornbeam.engines.memory.engine import MemoryEngine
 from hornbeam.engines.naive import NaiveEngine
-from hornbeam.learning import language_for
-from hornbeam.refine import refinements
+from hornbeam.learning.boosting.mln_boost import MLNOptions, fit
+from hornbeam.learning.problem import language_for
+from hornbeam.logic.refine import refinements
 from small_worlds import same_by_every_engine, worlds
 
 OPTIONS = st.builds(

@@ -13,16 +13,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hornbeam.boost import fit
-from hornbeam.database import Database, build
+from hornbeam.data.database import Database, build
 from hornbeam.engines.contract import LOG_UNIT, Sums
 from hornbeam.engines.registry import open_engine
-from hornbeam.model import Model, sigmoid
-from hornbeam.modes import schema_of
-from hornbeam.options import FitOptions, fit_options
-from hornbeam.refit import refitted
-from hornbeam.ridge import GRADIENT_BITS, ClauseSums, Response, Ridge, Slope, response
-from hornbeam.syntax import parse_mode
+from hornbeam.learning.boosting.boost import fit
+from hornbeam.learning.boosting.refit import refitted
+from hornbeam.learning.options import FitOptions, fit_options
+from hornbeam.learning.search.ridge import GRADIENT_BITS, ClauseSums, Response, Ridge, Slope, response
+from hornbeam.logic.modes import schema_of
+from hornbeam.logic.parse import parse_mode
+from hornbeam.model.clause_model import Model, sigmoid
 from small_worlds import worlds
 
 LARGEST_TOTAL = 10**18

@@ -8,21 +8,21 @@ import numpy as np
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from hornbeam.baselines.holding import Holding
-from hornbeam.baselines.rdn_boost import RDNOptions, fit
-from hornbeam.baselines.tree_growth import Growth
-from hornbeam.baselines.tree_model import TreeModel, node_fields, read_tree
-from hornbeam.baselines.tree_tests import NodeTests
-from hornbeam.baselines.trees import Leaf, Node, Tree, body_text, leaf_values, leaves
-from hornbeam.clauses import Clause
-from hornbeam.database import Database
-from hornbeam.engines.memory import MemoryEngine
+from hornbeam.data.database import Database
+from hornbeam.engines.holding import Holding
+from hornbeam.engines.memory.engine import MemoryEngine
 from hornbeam.engines.naive import NaiveEngine
 from hornbeam.errors import Place
-from hornbeam.explain import explain
-from hornbeam.json_fields import Fields
-from hornbeam.learning import language_for
-from hornbeam.refine import Language, additions
+from hornbeam.learning.problem import language_for
+from hornbeam.learning.trees.growth import Growth
+from hornbeam.learning.trees.model import TreeModel, node_fields, read_tree
+from hornbeam.learning.trees.rdn_boost import RDNOptions, fit
+from hornbeam.learning.trees.tests import NodeTests
+from hornbeam.learning.trees.trees import Leaf, Node, Tree, body_text, leaf_values, leaves
+from hornbeam.logic.clauses import Clause
+from hornbeam.logic.refine import Language, additions
+from hornbeam.model.explain import explain
+from hornbeam.model.fields import Fields
 from small_worlds import same_by_every_engine, worlds
 
 OPTIONS = st.builds(

@@ -3,9 +3,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hornbeam.database import Database, build
-from hornbeam.schema import Schema
-from hornbeam.views import under
+from hornbeam.data.database import Database, build
+from hornbeam.data.under_schema import under
+from hornbeam.logic.schema import Schema
 
 ARITIES = {"t": 2, "p": 1, "q": 2, "r": 3}
 TYPES = ("x", "y", "z")

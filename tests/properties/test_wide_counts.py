@@ -9,13 +9,13 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from every_engine import ENGINES, SLOWER
-from hornbeam.clauses import Atom, Clause, Literal, head_atom
-from hornbeam.database import Database, build
+from hornbeam.data.database import Database, build
+from hornbeam.datasets.worlds import smokers, university
 from hornbeam.engines.contract import INT64_MAX, Counts, Engine, Skipped
 from hornbeam.engines.naive import NaiveEngine
-from hornbeam.generate import smokers, university
-from hornbeam.refine import Language, refinements
-from hornbeam.schema import Schema
+from hornbeam.logic.clauses import Atom, Clause, Literal, head_atom
+from hornbeam.logic.refine import Language, refinements
+from hornbeam.logic.schema import Schema
 from strategies import CASES
 
 # Where every count is a job of its own, hundreds of them would take an hour: those engines meet wide

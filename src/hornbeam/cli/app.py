@@ -13,7 +13,7 @@ from typing import Annotated
 
 import typer
 
-from hornbeam.cli import export, learn, look, pages, use
+from hornbeam.cli import fit, look, report, sql, use
 from hornbeam.cli.data_sets import datasets
 from hornbeam.cli.printable import printable
 from hornbeam.cli.reproduce import reproduce
@@ -33,18 +33,18 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 for verb in (
-    learn.fit,
+    fit.fit,
     use.predict,
     use.evaluate,
     look.count,
     look.show,
     use.explain,
-    pages.report,
+    report.report,
     look.modes,
     look.inspect,
-    export.sql,
+    sql.sql,
     reproduce,
-    learn.demo,
+    fit.demo,
 ):
     app.command()(verb)
 app.add_typer(datasets, name="datasets")

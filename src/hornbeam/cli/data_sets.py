@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
+from hornbeam.cli.messages import download_progress, remark
 from hornbeam.cli.options import Json
 from hornbeam.cli.output import json_text, write_result
-from hornbeam.cli.talk import download_progress, remark
 
 datasets = typer.Typer(
     rich_markup_mode=None,

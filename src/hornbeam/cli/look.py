@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from hornbeam.cli.messages import say
 from hornbeam.cli.options import (
     Dangling,
     Data,
@@ -22,14 +23,13 @@ from hornbeam.cli.options import (
     read_size,
 )
 from hornbeam.cli.output import check_writable, csv_text, json_text, write_result
-from hornbeam.cli.talk import say
 from hornbeam.errors import OptionError
-from hornbeam.options import FALSE_COUNTS, GUARDED, POPULATION
+from hornbeam.logic.guards import FALSE_COUNTS, GUARDED, POPULATION
 
 if TYPE_CHECKING:
-    from hornbeam.clauses import Clause
-    from hornbeam.database import Database
-    from hornbeam.model_json import LearnedModel
+    from hornbeam.data.database import Database
+    from hornbeam.logic.clauses import Clause
+    from hornbeam.model.files import LearnedModel
 
 _MANY = 1000
 """Among more names than this a similar one is not looked for."""
@@ -71,12 +71,12 @@ def count(
     \b
     Example: hornbeam count data/toy_cancer "cancer(A) :- friends(A,B), smokes(B)."
     """
-    from hornbeam.database import Notice
+    from hornbeam.data.database import Notice
+    from hornbeam.engines.count import count_all
     from hornbeam.engines.guarded import count_guarded
-    from hornbeam.engines.parts import count_all
     from hornbeam.engines.registry import engine_module, open_engine
-    from hornbeam.load import load
-    from hornbeam.syntax import parse_clause
+    from hornbeam.loading import load
+    from hornbeam.logic.parse import parse_clause
 
     budget = read_size(memory)
     check_writable(out)
@@ -118,8 +118,8 @@ def count(
 
 def _unknown_constants(clause: Clause, database: Database) -> Iterator[str]:
     """A misspelt constant is no error, as it may be in other data; but here it counts nothing."""
-    from hornbeam.clauses import atoms_of
     from hornbeam.errors import did_you_mean
+    from hornbeam.logic.clauses import atoms_of
 
     for atom in atoms_of(clause.body):
         for term, type_name in zip(atom.args, database.schema.types_of(atom.predicate), strict=True):
@@ -147,11 +147,11 @@ def show(
     \b
     Example: hornbeam show m.json --compact
     """
-    from hornbeam.baselines.agg_model import AggregateModel
-    from hornbeam.cli.tables import on_terminal, print_model
+    from hornbeam.cli.terminal import on_terminal, print_model
     from hornbeam.errors import OptionError
-    from hornbeam.model import Model
-    from hornbeam.model_json import load_model, model_text
+    from hornbeam.model.clause_model import Model
+    from hornbeam.model.files import load_model, model_text
+    from hornbeam.study.agg_lr.model import AggregateModel
 
     forms = [flag for flag, wanted in (("--svg", svg), ("--clauses", clauses), ("--json", json)) if wanted]
     if len(forms) > 1:
@@ -205,9 +205,9 @@ def inspect(
     Example: hornbeam inspect data/movielens --target users.gender=F
     """
     from hornbeam.errors import OptionError
-    from hornbeam.load.inspect import inspect_facts, inspect_tables
-    from hornbeam.load.relational import TableOptions
-    from hornbeam.load.table_sources import holds_tables_only
+    from hornbeam.loading.inspect.look import inspect_facts, inspect_tables
+    from hornbeam.loading.tables.database import TableOptions
+    from hornbeam.loading.tables.sources.read import holds_tables_only
 
     flags = {"--json": json, "--toml": toml, "--predicates": predicates}
     forms = [flag for flag, wanted in flags.items() if wanted]
@@ -224,7 +224,7 @@ def inspect(
         say(inspected.notices)
         write_result([json_text(inspected.as_dict()) if json else f"{inspected}\n"], None)
         return
-    from hornbeam.load import load
+    from hornbeam.loading import load
 
     database = load(data, split, schema=schema)
     if toml or predicates or target is not None:
@@ -247,7 +247,7 @@ def modes(
     \b
     Example: hornbeam modes data/movielens_paper
     """
-    from hornbeam.load import load, modes_text
+    from hornbeam.loading import load, modes_text
 
     database = load(data, split, target=target, schema=schema, dangling=dangling)
     say(database.notices)

@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
+from hornbeam.cli.messages import download_progress, remark, run_progress, say
 from hornbeam.cli.output import write_result
-from hornbeam.cli.talk import download_progress, remark, run_progress, say
 
 _INTERRUPTED = 130
 
@@ -40,10 +40,10 @@ def reproduce(
     \b
     Example: hornbeam reproduce --out results
     """
-    from hornbeam.experiment.protocol import full_study, quick_study
-    from hornbeam.experiment.report import REPORT
-    from hornbeam.experiment.reproduce import fetch_data, report
-    from hornbeam.experiment.reproduce import reproduce as run_study
+    from hornbeam.study.protocol import full_study, quick_study
+    from hornbeam.study.report.write import REPORT
+    from hornbeam.study.reproduce import fetch_data, report
+    from hornbeam.study.reproduce import reproduce as run_study
 
     study = quick_study() if quick else full_study()
     if report_only:

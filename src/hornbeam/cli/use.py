@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from hornbeam.cli.messages import say
 from hornbeam.cli.options import (
     Dangling,
     Data,
@@ -26,13 +27,12 @@ from hornbeam.cli.options import (
     read_size,
 )
 from hornbeam.cli.output import check_writable, csv_text, json_text, write_result
-from hornbeam.cli.talk import say
 
 if TYPE_CHECKING:
-    from hornbeam.database import Codes, Database, Examples
+    from hornbeam.data.database import Codes, Database, Examples
     from hornbeam.engines.contract import Engine
-    from hornbeam.evaluate import ClassScores, Scores
-    from hornbeam.model_json import LearnedModel
+    from hornbeam.model.evaluate import ClassScores, Scores
+    from hornbeam.model.files import LearnedModel
 
 
 def predict(
@@ -59,7 +59,7 @@ def predict(
     \b
     Example: hornbeam predict data/uwcse/fold1 --model m.json --out p.csv
     """
-    from hornbeam.one_vs_rest import ClassModel
+    from hornbeam.model.class_model import ClassModel
 
     check_writable(out)
     tables = {"examples": examples, "schema": schema, "negatives": negatives, "dangling": dangling}
@@ -109,9 +109,9 @@ def evaluate(
     Example: hornbeam evaluate data/uwcse/fold1 --model m.json --json
     """
     from hornbeam.errors import DataError
-    from hornbeam.evaluate import evaluate as score
-    from hornbeam.evaluate import evaluate_classes
-    from hornbeam.one_vs_rest import ClassModel
+    from hornbeam.model.class_model import ClassModel
+    from hornbeam.model.evaluate import evaluate as score
+    from hornbeam.model.evaluate import evaluate_classes
 
     tables = {"examples": examples, "schema": schema, "negatives": negatives, "dangling": dangling}
     where = {"scratch": scratch, "master": master}
@@ -157,12 +157,12 @@ def explain(
     \b
     Example: hornbeam explain data/uwcse/fold1 --model m.json --example "advisedby(person1,person2)"
     """
-    from hornbeam.cli.tables import on_terminal, print_explanation
+    from hornbeam.cli.terminal import on_terminal, print_explanation
     from hornbeam.errors import OptionError
-    from hornbeam.explain import explain as reasons
-    from hornbeam.load.layout import holds_facts
-    from hornbeam.model_json import load_model
-    from hornbeam.one_vs_rest import ClassModel
+    from hornbeam.loading.facts.layout import holds_facts
+    from hornbeam.model.class_model import ClassModel
+    from hornbeam.model.explain import explain as reasons
+    from hornbeam.model.files import load_model
 
     learned = load_model(model)
     tables = {"schema": schema, "dangling": dangling}
@@ -194,8 +194,8 @@ def with_examples(
     where: dict[str, Any] | None = None,
 ) -> tuple[LearnedModel, Engine, Examples]:
     """The model, an engine on the data as the model sees them, and their examples of its target."""
-    from hornbeam.in_place import load_for
-    from hornbeam.model_json import load_model
+    from hornbeam.in_place.open import load_for
+    from hornbeam.model.files import load_model
 
     learned = load_model(model)
     # Whoever says where tables of ours may be can do with facts that stay in place.
@@ -219,9 +219,9 @@ def _opened(
     """An engine on the data as the model sees them, and the data as they are."""
     from hornbeam.engines.registry import engine_module, open_engine
     from hornbeam.errors import SchemaError
-    from hornbeam.load import load
-    from hornbeam.load.folder import MODES_INFERRED
-    from hornbeam.predict import data_for
+    from hornbeam.loading import load
+    from hornbeam.loading.facts.folder import MODES_INFERRED
+    from hornbeam.model.predict import data_for
 
     engine_module(engine)  # refused before anything is loaded
     budget = read_size(memory)
@@ -245,7 +245,7 @@ def _opened(
 
 def _label_texts(examples: Examples) -> list[object]:
     """Labels as 0 and 1, or classes; empty where there is none."""
-    from hornbeam.database import UNLABELLED
+    from hornbeam.data.database import UNLABELLED
 
     names: Sequence[object] = examples.classes or (0, 1)
     return ["" if label == UNLABELLED else names[label] for label in examples.labels.tolist()]
@@ -258,8 +258,8 @@ def _example(
     import numpy as np
 
     from hornbeam.errors import DataError, OptionError
-    from hornbeam.predict import codes_for
-    from hornbeam.syntax import parse_fact
+    from hornbeam.logic.parse import parse_fact
+    from hornbeam.model.predict import codes_for
 
     types = learned.schema.types_of(learned.target)
     if "(" not in text:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from hornbeam.database import Database
+from hornbeam.data.database import Database
 from hornbeam.datasets.catalogue import (
     DataSet,
     FoldFolders,
@@ -21,9 +21,9 @@ from hornbeam.datasets.catalogue import (
     UniversityWorld,
 )
 from hornbeam.datasets.movielens import as_facts
+from hornbeam.datasets.worlds import smokers, university
 from hornbeam.errors import OptionError
-from hornbeam.generate import smokers, university
-from hornbeam.load import load
+from hornbeam.loading import load
 
 
 class Fold(NamedTuple):

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hornbeam.clauses import Clause, atoms_of
-from hornbeam.database import Codes, Database
+from hornbeam.data.database import Codes, Database
+from hornbeam.logic.clauses import Clause, atoms_of
 
 DEFAULT_MEMORY = 2_000_000_000
 """Bytes an engine may use for partial results unless told otherwise."""
@@ -26,6 +26,15 @@ LOG_UNIT = 1024
 
 Column = npt.NDArray[Any]
 """True counts, one per example, in any integer type."""
+
+
+def narrowest(largest: int) -> type[np.signedinteger[Any]]:
+    """The narrowest signed integer type that holds counts from 0 to ``largest``."""
+    if largest < 2**7:
+        return np.int8
+    if largest < 2**15:
+        return np.int16
+    return np.int32 if largest < 2**31 else np.int64
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -13,11 +13,11 @@ from math import prod
 
 import numpy as np
 
-from hornbeam.clauses import Clause
-from hornbeam.database import Codes
+from hornbeam.data.database import Codes
 from hornbeam.engines.contract import INT64_MAX, Column, Counts, Engine
-from hornbeam.engines.parts import count_all
-from hornbeam.guards import guard_of, new_variables
+from hornbeam.engines.count import count_all
+from hornbeam.logic.clauses import Clause
+from hornbeam.logic.guards import guard_of, new_variables
 
 
 def count_guarded(

@@ -8,11 +8,11 @@ from math import inf
 
 import numpy as np
 
-from hornbeam.clauses import AT_LEAST, Atom, Clause, Comparison, Literal, Not
-from hornbeam.database import UNKNOWN, Codes
+from hornbeam.data.database import UNKNOWN, Codes
 from hornbeam.engines.contract import INT64_MAX, Counts, Engine, Session, Skipped
-from hornbeam.engines.kept import KeptCounts
-from hornbeam.schema import number_of
+from hornbeam.engines.kept_counts import KeptCounts
+from hornbeam.logic.clauses import AT_LEAST, Atom, Clause, Comparison, Literal, Not
+from hornbeam.logic.schema import number_of
 
 
 class NaiveEngine(Engine):

@@ -5,16 +5,16 @@ from __future__ import annotations
 from importlib import import_module
 from types import ModuleType
 
-from hornbeam.database import Database
+from hornbeam.data.database import Database
 from hornbeam.engines.contract import DEFAULT_MEMORY, Engine
 from hornbeam.errors import OptionError, did_you_mean
 
 ENGINES = {
-    "duckdb": ("hornbeam.engines.duckdb", "DuckDBEngine"),
-    "memory": ("hornbeam.engines.memory", "MemoryEngine"),
+    "duckdb": ("hornbeam.engines.sql.drivers.duckdb", "DuckDBEngine"),
+    "memory": ("hornbeam.engines.memory.engine", "MemoryEngine"),
     "naive": ("hornbeam.engines.naive", "NaiveEngine"),
-    "postgres": ("hornbeam.engines.postgres", "PostgresEngine"),
-    "spark": ("hornbeam.engines.spark", "SparkEngine"),
+    "postgres": ("hornbeam.engines.sql.drivers.postgres", "PostgresEngine"),
+    "spark": ("hornbeam.engines.sql.drivers.spark", "SparkEngine"),
 }
 """Where each engine lives: module and class."""
 TAKES = {"duckdb": ("scratch",), "postgres": ("scratch",), "spark": ("master",)}
@@ -34,8 +34,8 @@ def open_engine(
     ``scratch`` is where it may put tables for a while: a folder for DuckDB, a schema for PostgreSQL.
     ``master`` is that of Spark.
 
-    >>> from hornbeam.database import build
-    >>> from hornbeam.schema import Schema
+    >>> from hornbeam.data.database import build
+    >>> from hornbeam.logic.schema import Schema
     >>> open_engine("naive", build(Schema({}), (), {})).name
     'naive'
     >>> open_engine("nave", build(Schema({}), (), {}))

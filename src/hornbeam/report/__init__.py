@@ -7,12 +7,12 @@ A figure shows itself in a notebook, and is saved as SVG.
 'Area 0.7500: the share of pairs, positive and negative, in the right order.'
 """
 
-from hornbeam.report.figure import Figure
-from hornbeam.report.fit_plots import effort_plot, learning_plot
-from hornbeam.report.page import Report, report
-from hornbeam.report.plots import calibration_plot, precision_recall_plot, roc_plot, score_plot
-from hornbeam.report.schema_graph import schema_graph
-from hornbeam.report.summary import About
+from hornbeam.drawing.figure import Figure
+from hornbeam.report.html.page import Report, report
+from hornbeam.report.html.summary import About
+from hornbeam.report.plots.fit import effort_plot, learning_plot
+from hornbeam.report.plots.predictions import calibration_plot, precision_recall_plot, roc_plot, score_plot
+from hornbeam.report.plots.schema_graph import schema_graph
 
 __all__ = [
     "About",

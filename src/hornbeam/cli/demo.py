@@ -1,0 +1,53 @@
+"""A first look without data: generate a world, learn, score on another, explain."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from hornbeam.datasets.worlds import UNIVERSITY_TRUTH, university
+from hornbeam.engines.registry import open_engine
+from hornbeam.learning.boosting import boost
+from hornbeam.learning.options import fit_options
+from hornbeam.model.evaluate import evaluate
+from hornbeam.model.explain import explain
+from hornbeam.report import About, report
+
+TARGET = "advisedby"
+
+
+def story(page: Path) -> Iterator[str]:
+    """The demonstration in parts, each as soon as it is known; its report is written to ``page``."""
+    training, testing = university(seed=0), university(seed=1)
+    examples = training.examples_of(TARGET)
+    positives = int(examples.labels.sum())
+    yield (
+        "A generated university: who advises whom, drawn from\n"
+        f"  {UNIVERSITY_TRUTH.clauses[0]}\n"
+        f"  {training}\n"
+        f"  {positives:,} positive and {len(examples) - positives:,} negative examples\n"
+    )
+    fitted = boost.fit(
+        open_engine("memory", training),
+        examples.keys,
+        examples.labels,
+        TARGET,
+        fit_options(n_steps=3, max_literals=2, prior="base-rate", neg_pos_ratio=None),
+    )
+    model = fitted.model.compact()
+    yield f"Learned in {len(fitted.history.steps)} steps, repeated bodies merged:\n{_indented(model)}\n"
+    engine = open_engine("memory", testing)
+    unseen = testing.examples_of(TARGET)
+    probabilities = model.probabilities(engine, unseen.keys)
+    yield f"On another university, never seen:\n{_indented(evaluate(unseen.labels, probabilities))}\n"
+    (key,) = unseen.keys[[int(probabilities.argmax())]]
+    (names,) = testing.names_of(TARGET, key.reshape(1, -1)).tolist()
+    yield f"Why the surest of its predictions:\n{_indented(explain(model, engine, key, names))}\n"
+    about = About("a generated university, never seen", history=fitted.history.as_dict())
+    report(model, engine, unseen, about).save(page)
+    yield f"All of it as a page to look at, with every example and why: {page}\n"
+    yield "Your own data: hornbeam fit DATA --target NAME --model m.json (see hornbeam fit --help)."
+
+
+def _indented(value: object) -> str:
+    return "\n".join(f"  {line}" for line in str(value).splitlines())

@@ -1,0 +1,96 @@
+"""What goes to stderr: notices once, and progress while somebody watches."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from hornbeam.cli.printable import printable
+
+if TYPE_CHECKING:
+    from hornbeam.learning.history import Record
+
+
+def say(notices: Iterable[object]) -> None:
+    """Each notice on a line of its own, once."""
+    for text in dict.fromkeys(map(str, notices)):
+        print(f"note: {printable(text)}", file=sys.stderr)
+
+
+def remark(text: str) -> None:
+    """Something for whoever sits in front of a terminal; nothing when piped."""
+    if sys.stderr.isatty():
+        print(printable(text), file=sys.stderr)
+
+
+@contextmanager
+def progress(steps: int | None) -> Iterator[Callable[[Record], None] | None]:
+    """On a terminal, a bar that moves with each step of a fit, of so many if known; otherwise nothing."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+    from rich.table import Column
+
+    columns = (
+        SpinnerColumn(),
+        TextColumn("step {task.completed}" if steps is None else "step {task.completed}/{task.total}"),
+        BarColumn(bar_width=20),
+        TextColumn("{task.fields[candidates]:,} candidates"),
+        TimeElapsedColumn(),
+        # The clause is text with square brackets, which are markup to rich unless told otherwise.
+        TextColumn("{task.fields[clause]}", markup=False, table_column=Column(no_wrap=True, ratio=1)),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=steps, candidates=0, clause="searching ...")
+        candidates = 0
+
+        def on_step(step: Record) -> None:
+            nonlocal candidates
+            candidates += step.candidates
+            bar.update(task, completed=step.number, candidates=candidates, clause=printable(step.title))
+
+        yield on_step
+
+
+@contextmanager
+def download_progress() -> Iterator[Callable[[int, int | None], None] | None]:
+    """On a terminal, a bar that moves with the bytes of a download; otherwise nothing."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TimeRemainingColumn, TransferSpeedColumn
+
+    columns = (BarColumn(bar_width=20), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=None, visible=False)
+        yield lambda done, total: bar.update(task, completed=done, total=total, visible=True)
+
+
+@contextmanager
+def run_progress() -> Iterator[Callable[[int, int, dict[str, Any]], None] | None]:
+    """On a terminal, a bar that moves with each run of a study; otherwise nothing."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (
+        TextColumn("run {task.completed}/{task.total}"),
+        BarColumn(bar_width=20),
+        TimeElapsedColumn(),
+        TextColumn("{task.fields[last]}", markup=False),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=None, last="")
+
+        def on_row(done: int, total: int, row: dict[str, Any]) -> None:
+            last = f"{row['method']} on {row['task']}, fold {row['fold']}"
+            bar.update(task, completed=done, total=total, last=last)
+
+        yield on_row

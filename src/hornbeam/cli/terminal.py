@@ -1,0 +1,122 @@
+"""Models and explanations as tables, for whoever sits in front of a terminal; when piped, plain text is."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from hornbeam.cli.printable import printable
+
+if TYPE_CHECKING:
+    from rich.table import Table
+    from rich.text import Text
+
+    from hornbeam.model.clause_model import Model
+    from hornbeam.model.explain import Explanation
+    from hornbeam.study.agg_lr.model import AggregateModel
+
+_BAR = 12
+"""Characters of the longest bar."""
+_RISE, _FALL, _QUIET = "dark_orange3", "dodger_blue2", "bright_black"
+
+
+def on_terminal() -> bool:
+    """Whether somebody watches stdout."""
+    return sys.stdout.isatty()
+
+
+def print_model(model: Model | AggregateModel) -> None:
+    """The prior and each part with its weights."""
+    from rich.text import Text
+
+    from hornbeam.logic.english import text_of
+    from hornbeam.model.clause_model import Model
+    from hornbeam.report.numbers.parts import parts_of, weights_text
+
+    clauses = isinstance(model, Model)
+    names = ("bias", "true", "false") if clauses else ("weight", "mean")
+    table = _table(["", *names], [*(["reading"] if clauses else []), model.size_text])
+    for number, part in enumerate(parts_of(model), start=1):
+        logic = text_of(part.logic) if part.clause is None else str(part.clause)
+        weights = [_signed(weight) for _, weight in part.weights] or [Text("")] * len(names)
+        table.add_row(
+            Text(str(number), style=_QUIET),
+            *weights,
+            *([Text(part.reading, style=_QUIET)] if clauses else []),
+            _logic(logic if part.each is None else f"{weights_text(part)} : {logic}"),
+        )
+    _print(
+        Text.assemble(
+            (printable(model.target), "bold"), f", learner {model.learner}, prior {model.prior:+.4g}"
+        ),
+        table,
+    )
+
+
+def print_explanation(explanation: Explanation) -> None:
+    """What each part adds, the strongest first, as a bar and a number, and why."""
+    from rich.text import Text
+
+    from hornbeam.errors import plural
+    from hornbeam.logic.clauses import Atom
+    from hornbeam.logic.english import atom_text
+
+    table = _table(["adds"], ["", "because"])
+    told = [(each.contribution, each.because(explanation.key)) for each in explanation.reasons]
+    telling = [(added, because) for added, because in told if added]
+    most = max(abs(added) for added in [explanation.prior, *(added for added, _ in telling)]) or 1.0
+    for added, because in [*telling, (explanation.prior, "the prior")]:
+        table.add_row(_signed(added), _bar(added / most), Text(printable(because)))
+    if len(telling) < len(told):
+        others = plural(len(told) - len(telling), "other clause")
+        table.add_row(Text("0", style=_QUIET), "", Text(others, style=_QUIET))
+    head = Text(printable(atom_text(Atom(explanation.target, explanation.key))), style="bold")
+    odds = f": probability {explanation.probability:.4f}, log-odds {explanation.log_odds:+.4g}"
+    _print(Text.assemble(head, odds), table)
+
+
+def _table(numbers: Sequence[str], texts: Sequence[str]) -> Table:
+    """A table without a frame: columns of numbers, then columns of text."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, header_style=_QUIET)
+    for name in numbers:
+        table.add_column(Text(name), justify="right", no_wrap=True)
+    for name in texts:
+        table.add_column(Text(name), overflow="fold")
+    return table
+
+
+def _signed(value: float) -> Text:
+    from rich.text import Text
+
+    style = _RISE if value > 0 else _FALL if value < 0 else _QUIET
+    return Text(f"{value:+.4g}" if value else "0", style=style)
+
+
+def _bar(share: float) -> Text:
+    from rich.text import Text
+
+    eighths = round(abs(share) * _BAR * 8)
+    last = " ▏▎▍▌▋▊▉"[eighths % 8].strip()
+    return Text("█" * (eighths // 8) + last or "▏", style=_RISE if share >= 0 else _FALL)
+
+
+def _logic(text: str) -> Text:
+    """A clause's text as it can be typed again, its variables set apart."""
+    from rich.text import Text
+
+    told = Text(printable(text))
+    told.highlight_regex(r"(?<=[(,])[A-Z][0-9]*(?=[,)])", "green")
+    return told
+
+
+def _print(title: Text, table: Table) -> None:
+    from rich.console import Console
+
+    console = Console(highlight=False)
+    console.print(title)
+    console.print(table)

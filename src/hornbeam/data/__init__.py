@@ -1,0 +1,1 @@
+"""What is known, in memory: facts in columns, populations, examples."""

@@ -1,0 +1,168 @@
+"""Which negatives a fit keeps: those whose hash is smallest, so that file order plays no part."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from hashlib import blake2b
+from typing import NamedTuple
+from zlib import crc32
+
+import numpy as np
+import numpy.typing as npt
+
+from hornbeam.data.codes import mixed
+from hornbeam.data.database import UNKNOWN, Codes, Database
+from hornbeam.data.numbers import time_text
+from hornbeam.logic.clauses import format_constant, format_name
+
+
+def sampled(
+    database: Database,
+    target: str,
+    keys: Codes,
+    labels: npt.NDArray[np.int8],
+    neg_pos_ratio: float | None,
+    seed: int,
+) -> npt.NDArray[np.intp]:
+    """Positions, rising, of the examples to keep: every positive, and so many negatives per positive.
+
+    The number of negatives is rounded to the nearest whole number, at least one. ``None`` keeps all.
+    """
+    negatives = np.flatnonzero(labels == 0)
+    wanted = _wanted(len(labels) - len(negatives), len(negatives), neg_pos_ratio)
+    if wanted == len(negatives):
+        return np.arange(len(labels))
+    first, second = _hashes(database, target, keys[negatives], seed)
+    return _with_positives(labels, negatives[np.lexsort((second, first))[:wanted]])
+
+
+def redrawn(
+    database: Database,
+    target: str,
+    keys: Codes,
+    labels: npt.NDArray[np.int8],
+    neg_pos_ratio: float | None,
+    seed: int,
+    draws: int,
+) -> list[npt.NDArray[np.intp]]:
+    """As ``sampled``, but the negatives drawn anew so many times; each draw is a sample of its own."""
+    negatives = np.flatnonzero(labels == 0)
+    wanted = _wanted(len(labels) - len(negatives), len(negatives), neg_pos_ratio)
+    if wanted == len(negatives):
+        return [np.arange(len(labels))] * draws
+    first, second = _hashes(database, target, keys[negatives], seed)
+    found = []
+    for draw in range(draws):
+        # One hash of the text serves all draws: another odd factor puts it in another order.
+        factor = np.uint64(2 * int.from_bytes(blake2b(f"{draw}".encode(), digest_size=8).digest()) + 1 & _ALL)
+        order = np.lexsort((second, mixed(first * factor)))
+        found.append(_with_positives(labels, negatives[order[:wanted]]))
+    return found
+
+
+_ALL = 2**64 - 1
+
+
+def _wanted(positives: int, negatives: int, neg_pos_ratio: float | None) -> int:
+    if neg_pos_ratio is None:
+        return negatives
+    return min(negatives, max(1, int(neg_pos_ratio * positives + 0.5)))
+
+
+def _with_positives(labels: npt.NDArray[np.int8], negatives: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
+    keep = labels != 0
+    keep[negatives] = True
+    return np.flatnonzero(keep)
+
+
+def in_order(
+    database: Database, target: str, keys: Codes, labels: npt.NDArray[np.int8]
+) -> npt.NDArray[np.intp]:
+    """Positions of examples in the order of their names: an order that no file or table decides.
+
+    Sums of floats over the examples are taken in it, so that they are the same to the last digit.
+    """
+    ranks: list[npt.NDArray[np.generic]] = [labels]
+    cutoffs = database.cutoffs_of(target, keys)
+    if cutoffs is not None:
+        ranks.append(cutoffs)
+    for names, places in key_names(database, target, keys):
+        rank = np.empty(len(names), dtype=np.int64)
+        rank[sorted(range(len(names)), key=lambda place: names[place] or "")] = np.arange(len(names))
+        ranks.append(rank[places])
+    return np.lexsort(ranks)
+
+
+def key_names(
+    database: Database, target: str, keys: Codes
+) -> Iterator[tuple[list[str | None], npt.NDArray[np.intp]]]:
+    """For each argument of the target the names in its keys, each once, and which example has which.
+
+    An unknown key has no name.
+    """
+    for column, type_name in enumerate(database.schema.types_of(target)):
+        codes, places = np.unique(keys[:, column], return_inverse=True)
+        names = database.population(type_name).names
+        yield [None if code == UNKNOWN else names[code] for code in codes.tolist()], places.ravel()
+
+
+def part_numbers(
+    database: Database, target: str, keys: Codes, number: int, salt: str
+) -> list[npt.NDArray[np.int64]]:
+    """For each argument of the target the part, of so many, that its constant is in.
+
+    A constant's part hangs on its name alone, so that it is the same wherever the data are.
+    """
+    columns = []
+    for names, places in key_names(database, target, keys):
+        # A name may hold half of a pair of surrogates.
+        texts = [f"{salt} {name}".encode("utf-8", "surrogatepass") for name in names]
+        parts = np.array([crc32(text) % number for text in texts])
+        columns.append(parts[places])
+    return columns
+
+
+class HeldOutPart(NamedTuple):
+    """Examples to learn from, and examples held out that have no constant in the same place as those."""
+
+    inside: npt.NDArray[np.bool_]
+    outside: npt.NDArray[np.bool_]
+
+
+def part_of(columns: Sequence[npt.NDArray[np.int64]], numbers: Sequence[int]) -> HeldOutPart:
+    """The examples held out are those whose constants are in these parts, a number for each argument."""
+    pairs = list(zip(columns, numbers, strict=True))
+    return HeldOutPart(
+        np.all([column != number for column, number in pairs], axis=0),
+        np.all([column == number for column, number in pairs], axis=0),
+    )
+
+
+def _hashes(
+    database: Database, target: str, keys: Codes, seed: int
+) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64]]:
+    """Two hashes of the seed and the text of each example; the first alone is nearly always enough."""
+    start = blake2b(f"{seed} ".encode(), digest_size=16)
+    digests = []
+    texts = atom_texts(database, target, keys)
+    cutoffs = database.cutoffs_of(target, keys)
+    if cutoffs is not None:
+        texts = [
+            f"{text} @ {time_text(cutoff)}" for text, cutoff in zip(texts, cutoffs.tolist(), strict=True)
+        ]
+    for text in texts:
+        each = start.copy()
+        each.update(text.encode("utf-8", "surrogatepass"))
+        digests.append(each.digest())
+    first, second = np.frombuffer(b"".join(digests), dtype=">u8").astype(np.uint64).reshape(-1, 2).T
+    return first, second
+
+
+def atom_texts(database: Database, target: str, keys: Codes) -> list[str]:
+    """The text of each example, as clause text writes it; an unknown key's constant is ``_``."""
+    columns = []
+    for names, places in key_names(database, target, keys):
+        words = ["_" if name is None else format_constant(name) for name in names]
+        columns.append([words[place] for place in places.tolist()])
+    name = format_name(target)
+    return [f"{name}({','.join(arguments)})" for arguments in zip(*columns, strict=True)]

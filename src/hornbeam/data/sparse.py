@@ -1,0 +1,145 @@
+"""Sparse matrices by the compiled kernels of SciPy, without the rest of SciPy.
+
+``import scipy.sparse`` takes longer than importing NumPy, and longer than many a fit; the kernels
+are one extension module that needs NumPy alone. Called directly they also spare the checks that
+``scipy.sparse`` makes around each call, which cost more than a product of small matrices.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib.machinery import PathFinder
+from importlib.util import find_spec, module_from_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hornbeam.data.codes import mixed
+
+Numbers = npt.NDArray[Any]
+
+
+def _kernels() -> Any:
+    """The extension module; by way of all of scipy.sparse where it does not load alone."""
+    scipy = find_spec("scipy")
+    folders = (scipy and scipy.submodule_search_locations) or ()
+    # A name of ours: the copy that scipy.sparse itself may import later stays its own.
+    name = f"{__package__}._sparsetools"
+    spec = PathFinder.find_spec(name, [str(Path(folder, "sparse")) for folder in folders])
+    if spec is not None and spec.loader is not None:
+        try:
+            module = module_from_spec(spec)
+            spec.loader.exec_module(module)
+            return module
+        except ImportError:  # libraries that only the package itself knows how to find
+            pass
+    from scipy.sparse import _sparsetools
+
+    return _sparsetools
+
+
+_kernel = _kernels()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Matrix:
+    """Rows of a sparse matrix one after the other, columns in rising order within each row.
+
+    ``starts`` and ``ends`` are 32-bit: where each row begins, and the column of each entry.
+    """
+
+    starts: Numbers
+    ends: Numbers
+    entries: Numbers
+    shape: tuple[int, int]
+
+    def __matmul__(self, right: Numbers) -> Numbers:
+        """The product with a vector, or with the columns of a full matrix, of the entries' type.
+
+        >>> Matrix(np.array([0, 2, 2], dtype=np.int32), np.array([0, 2], dtype=np.int32),
+        ...     np.array([5, 7]), (2, 3)) @ np.array([1, 10, 100])
+        array([705,   0])
+        """
+        rows, columns = self.shape
+        parts = self.starts, self.ends, self.entries
+        if right.ndim == 1:
+            found = np.zeros(rows, dtype=self.entries.dtype)
+            _kernel.csr_matvec(rows, columns, *parts, right, found)
+            return found
+        found = np.zeros((rows, right.shape[1]), dtype=self.entries.dtype)
+        _kernel.csr_matvecs(rows, columns, right.shape[1], *parts, right.ravel(), found.ravel())
+        return found
+
+    def transposed_times(self, vector: Numbers) -> Numbers:
+        """The product of the transposed matrix with a vector."""
+        rows, columns = self.shape
+        found = np.zeros(columns, dtype=self.entries.dtype)
+        _kernel.csc_matvec(columns, rows, self.starts, self.ends, self.entries, vector, found)
+        return found
+
+    def take(self, rows: Numbers) -> Matrix:
+        """Some of the rows, in the order asked for."""
+        rows = rows.astype(np.int32, copy=False)
+        starts = np.zeros(len(rows) + 1, dtype=np.int32)
+        np.cumsum(self.starts[rows + 1] - self.starts[rows], out=starts[1:])
+        ends = np.empty(starts[-1], dtype=np.int32)
+        entries = np.empty(starts[-1], dtype=self.entries.dtype)
+        _kernel.csr_row_index(len(rows), rows, self.starts, self.ends, self.entries, ends, entries)
+        return Matrix(starts, ends, entries, (len(rows), self.shape[1]))
+
+    def distinct(self) -> tuple[Matrix, Numbers]:
+        """The rows without repetitions, and which of them each row is."""
+        # Sums of what each entry is and where, modulo 2**64: alike for equal rows, for others hardly ever.
+        marks = mixed(self.entries.view(np.uint64) ^ mixed(self.ends.astype(np.uint64) + np.uint64(1)))
+        sums = np.append(np.uint64(0), np.cumsum(marks))[self.starts]
+        _, first, which = np.unique(np.diff(sums), return_index=True, return_inverse=True)
+        again = self.take(first[which])
+        if not all(
+            map(
+                np.array_equal,
+                (again.starts, again.ends, again.entries),
+                (self.starts, self.ends, self.entries),
+            )
+        ):
+            return self, np.arange(self.shape[0])
+        return self.take(first), which
+
+    def times_each(self, other: Matrix) -> Matrix:
+        """The products entry by entry: where both have one."""
+        size = min(len(self.ends), len(other.ends))
+        starts = np.empty(len(self.starts), dtype=np.int32)
+        ends = np.empty(size, dtype=np.int32)
+        entries = np.empty(size, dtype=self.entries.dtype)
+        sides = self.starts, self.ends, self.entries, other.starts, other.ends, other.entries
+        _kernel.csr_elmul_csr(*self.shape, *sides, starts, ends, entries)
+        return Matrix(starts, ends[: starts[-1]], entries[: starts[-1]], self.shape)
+
+    def product(self, other: Matrix) -> Matrix:
+        """The matrix product; it has fewer than 2**31 entries."""
+        shape = self.shape[0], other.shape[1]
+        sides = self.starts, self.ends, other.starts, other.ends
+        size = _kernel.csr_matmat_maxnnz(*shape, *sides)
+        starts = np.empty(shape[0] + 1, dtype=np.int32)
+        ends = np.empty(size, dtype=np.int32)
+        entries = np.empty(size, dtype=self.entries.dtype)
+        one, two = (self.starts, self.ends, self.entries), (other.starts, other.ends, other.entries)
+        _kernel.csr_matmat(*shape, *one, *two, starts, ends, entries)
+        _kernel.csr_sort_indices(shape[0], starts, ends, entries)
+        return Matrix(starts, ends[: starts[-1]], entries[: starts[-1]], shape)
+
+    def full(self, dtype: type[np.generic]) -> Numbers:
+        """All cells, of a type that holds the entries."""
+        cells = np.zeros(self.shape, dtype=dtype)
+        _kernel.csr_todense(*self.shape, self.starts, self.ends, self.entries.astype(dtype), cells)
+        return cells
+
+
+def by_row(rows: Numbers, columns: Numbers, entries: Numbers, shape: tuple[int, int]) -> Matrix:
+    """Entries given by place, none twice and in rising order of columns, as a matrix."""
+    starts = np.empty(shape[0] + 1, dtype=np.int32)
+    ends = np.empty(len(columns), dtype=np.int32)
+    placed = np.empty(len(columns), dtype=entries.dtype)
+    _kernel.coo_tocsr(*shape, len(columns), rows, columns, entries, starts, ends, placed)
+    return Matrix(starts, ends, placed, shape)

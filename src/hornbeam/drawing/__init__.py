@@ -1,0 +1,1 @@
+"""Markup and figures that nothing in the data can break out of."""

@@ -1,0 +1,1 @@
+"""A model as one SQL query that scores a table of examples."""

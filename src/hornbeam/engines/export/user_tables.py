@@ -1,0 +1,97 @@
+"""The tables of a user as the facts that an exported query reads, and plain names for its parts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from sqlglot import exp
+
+from hornbeam.engines.sql.expressions import SqlRelation, SqlTable, column, compared, exists_at, numeric
+from hornbeam.errors import SchemaError
+from hornbeam.logic.clauses import Value
+from hornbeam.logic.schema import DATE, Schema
+
+
+class QueryPart(NamedTuple):
+    """A named part of the query."""
+
+    name: str
+    query: exp.Select
+    comment: str = ""
+
+
+class Names:
+    """Plain words for the parts of the query; none hides a table of the user's."""
+
+    def __init__(self, tables: Iterable[SqlTable]) -> None:
+        self._taken = {table.name[-1].lower() for table in tables}
+
+    def take(self, word: str) -> str:
+        while word in self._taken:
+            word += "_"
+        self._taken.add(word)
+        return word
+
+
+class UserFacts:
+    """The user's tables as a source: one common table expression for each predicate used."""
+
+    def __init__(
+        self, schema: Schema, tables: Mapping[str, SqlTable], names: Names, times: str | None
+    ) -> None:
+        """``times`` is the kind of cut-offs, None where examples have none."""
+        self.schema = schema
+        self._times = times
+        self._tables = tables
+        self._names_free = names
+        self._names: dict[str, str] = {}
+        for predicate, table in tables.items():
+            if len(table.columns) != schema.arity(predicate):
+                raise SchemaError(
+                    f'table {".".join(table.name)} has {len(table.columns)} columns for "{predicate}", '
+                    f"which takes {schema.arity(predicate)}; name one column per argument."
+                )
+
+    def relation(self, predicate: str) -> SqlRelation:
+        columns = tuple(f"c{position}" for position in range(self.schema.arity(predicate)))
+        time = "since" if predicate in self.timed() else None
+        return SqlRelation(exp.to_table(self.name(predicate)), columns, True, time)
+
+    def timed(self) -> frozenset[str]:
+        if self._times is None:
+            return frozenset()
+        return frozenset(name for name, table in self._tables.items() if table.time is not None)
+
+    def exists(self, since: exp.Expr, cutoff: exp.Expr) -> exp.Expr:
+        assert self._times is not None
+        return exists_at(since, cutoff, self._times)
+
+    def equals(self, value: exp.Expr, type_name: str, name: str) -> exp.Expr:
+        return exp.EQ(this=exp.cast(value, "TEXT"), expression=exp.Literal.string(name))
+
+    def compares(self, value: exp.Expr, type_name: str, operator: str, threshold: Value) -> exp.Expr:
+        return compared(value, operator, threshold)
+
+    def name(self, predicate: str) -> str:
+        """A plain word for a predicate's facts; two predicates never share one."""
+        if predicate not in self._names:
+            word = "facts_" + re.sub(r"[^a-z0-9]+", "_", predicate.lower())
+            self._names[predicate] = self._names_free.take(word)
+        return self._names[predicate]
+
+    def parts(self) -> list[QueryPart]:
+        """The facts of each predicate used so far, under their plain names."""
+        return [QueryPart(name, self._facts(predicate)) for predicate, name in self._names.items()]
+
+    def _facts(self, predicate: str) -> exp.Select:
+        table = self._tables[predicate]
+        columns = table.expressions("f")
+        named = [exp.alias_(value.copy(), f"c{position}") for position, value in enumerate(columns)]
+        select = exp.select(*named).from_(table.expression("f")).where(*table.conditions("f"))
+        if predicate not in self.timed():
+            return select.distinct()
+        assert table.time is not None and self._times is not None
+        earliest = exp.Min(this=numeric(column(table.time, "f"), self._times == DATE))
+        return select.select(exp.alias_(earliest, "since")).group_by(*(value.copy() for value in columns))

@@ -1,0 +1,355 @@
+"""Counts with cut-off times: for an example, facts after its cut-off do not exist.
+
+What a literal counts then depends on a value *and* a cut-off. Instead of a vector over all values, a
+message is computed where it is asked for: at the distinct pairs of value and cut-off that the
+examples have, and from there, link by link, at the pairs that these lead to. Facts are sorted by
+value and time, so that those before a cut-off stand together: counting them, or adding up weights
+of what hangs below and knows no time, takes two searches, whatever their number. Only a literal
+with something timed below it is followed fact by fact. Parts of a body that no time touches are
+ordinary messages.
+
+A cut-off is a number here: its place among the distinct cut-offs of the examples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+
+from hornbeam.data.numbers import Floats
+from hornbeam.engines.cache import Cache
+from hornbeam.engines.contract import INT64_MAX
+from hornbeam.engines.memory.indexes import FactIndexes, Integers, fold
+from hornbeam.engines.memory.messages import Messages
+from hornbeam.engines.memory.plan import Compared, Core, Factor, Hanging, Joined, Message, Summed
+from hornbeam.engines.memory.time_order import Pairs, TimeOrder
+from hornbeam.engines.memory.vectors import RefusedError, Vector, grouped_sum, product, too_large
+from hornbeam.logic.clauses import Atom, Not, literal_variables
+
+Found = TypeVar("Found")
+BYTES_PER_ROW = 64
+"""What one followed fact counts against the memory budget."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Followed:
+    """Pairs followed through the facts of an atom: which pair each row belongs to, and its values."""
+
+    pair: Integers
+    columns: dict[int, Integers]
+
+
+class Timed:
+    """Counts for one set of examples, each with its cut-off."""
+
+    def __init__(self, facts: FactIndexes, messages: Messages, cutoffs: Floats, memory: int) -> None:
+        self.facts = facts
+        self.messages = messages
+        self.memory = memory
+        self.distinct, cuts = np.unique(cutoffs, return_inverse=True)
+        self.cuts: Integers = cuts.ravel()
+        self.order = TimeOrder(facts, self.distinct)
+        self._timed: dict[Message, bool] = {}
+        self._kept = Cache(memory // 4)
+
+    # --- what time touches -------------------------------------------------------------------
+
+    def touches(self, factor: Factor) -> bool:
+        """Whether a factor has a literal whose facts have times."""
+        if isinstance(factor, Summed):
+            return any(map(self._is_timed, factor.messages))
+        return self._has_times(factor.core) or self._any_timed(factor.weights)
+
+    def plain(self, messages: Iterable[Message]) -> Iterator[Message]:
+        """The messages at or below these that no time touches, the greatest of them."""
+        for message in messages:
+            if self._is_timed(message):
+                for _, below in message.below:
+                    yield from self.plain(below)
+            else:
+                yield message
+
+    def _is_timed(self, message: Message) -> bool:
+        known = self._timed.get(message)
+        if known is None:
+            known = self._timed[message] = self._has_times(message.form) or self._any_timed(message.below)
+        return known
+
+    def _any_timed(self, hanging: Hanging) -> bool:
+        return any(self._is_timed(message) for _, messages in hanging for message in messages)
+
+    def _has_times(self, form: Atom | Not | Compared | Core) -> bool:
+        times = self.facts.database.times
+        match form:
+            case Compared():
+                return False
+            case Core():
+                return any(atom.predicate in times for atom in form.atoms)
+            case Not():
+                return form.atom.predicate in times
+            case Atom():
+                return form.predicate in times
+
+    # --- factors -----------------------------------------------------------------------------
+
+    def column(self, factor: Factor, columns: tuple[Integers, ...]) -> Vector:
+        """The value of a factor for each example, given the columns of the examples' keys."""
+        if isinstance(factor, Summed):
+            if factor.head is None:
+                return self._of_cuts(self._summed(factor.messages))
+            pairs, inverse = self._of_examples((factor.head,), columns)
+            found = self._product_at(factor.messages, pairs)
+        else:
+            if not factor.heads:
+                return self._of_cuts(self._joined_sum(factor))
+            pairs, inverse = self._of_examples(factor.heads, columns)
+            found = self._join(factor.core, factor.weights, pairs)
+        return Vector(found.values[inverse], found.largest)
+
+    def _of_cuts(self, found: Vector) -> Vector:
+        return Vector(found.values[self.cuts], found.largest)
+
+    def _of_examples(self, heads: tuple[int, ...], columns: tuple[Integers, ...]) -> tuple[Pairs, Integers]:
+        """The distinct pairs that the examples have at some head variables, and which has which."""
+        return self._distinct([columns[head] for head in heads], self.cuts, ("examples", heads))
+
+    def _summed(self, messages: Sequence[Message]) -> Vector:
+        """The product of messages at a variable, summed over its population, for each cut-off."""
+        cuts = np.arange(len(self.distinct))
+        nowhere = Pairs((), cuts, "everywhere")
+        first = messages[0]
+        if len(messages) == 1 and isinstance(first.form, Atom | Not) and not _has_variables(first.form):
+            return self._at(first, nowhere)
+        timed = [message for message in messages if self._is_timed(message)]
+        if len(timed) == 1 and isinstance(timed[0].form, Atom):
+            # A sum over all its facts, the other messages being weights at its variable 0.
+            others = tuple(message for message in messages if message is not timed[0])
+            weights = (((0,), others),) if others else ()
+            return self._sum_atom(timed[0].form, (), (*timed[0].below, *weights), nowhere)
+        size = self._size(messages)
+        self._visit(size * len(cuts))
+        values = np.tile(np.arange(size), len(cuts))
+        pairs = Pairs((values,), np.repeat(cuts, size), ("population", size))
+        return grouped_sum(pairs.cuts, self._product_at(messages, pairs), len(cuts))
+
+    def _joined_sum(self, factor: Joined) -> Vector:
+        """A core that touches no head variable, for each cut-off: joined on all values of variable 0."""
+        cuts = np.arange(len(self.distinct))
+        atom = next(atom for atom in factor.core.atoms if 0 in atom.args)
+        size = self.facts.size(atom, 0)
+        self._visit(size * len(cuts))
+        values = np.tile(np.arange(size), len(cuts))
+        pairs = Pairs((values,), np.repeat(cuts, size), ("population", size))
+        return grouped_sum(pairs.cuts, self._join(factor.core, factor.weights, pairs), len(cuts))
+
+    def _size(self, messages: Sequence[Message]) -> int:
+        """The population of the variable at which messages hang."""
+        for message in messages:
+            match message.form:
+                case (Atom() as atom) | Not(atom):
+                    return self.facts.size(atom, 0)
+                case Core(atoms):
+                    return self.facts.size(next(atom for atom in atoms if 0 in atom.args), 0)
+                case Compared(type_name):
+                    return len(self.facts.database.population(type_name))
+        raise AssertionError("no message")
+
+    # --- messages ----------------------------------------------------------------------------
+
+    def _product_at(self, messages: Sequence[Message], pairs: Pairs) -> Vector:
+        return product([self._at(message, pairs) for message in messages])
+
+    def _at(self, message: Message, pairs: Pairs) -> Vector:
+        """The value of a message at pairs."""
+        if not self._is_timed(message):
+            vector = self.messages.vector(message)
+            codes = pairs.columns[0] if len(pairs.columns) == 1 else self._group(message, pairs)
+            return Vector(vector.values[codes], vector.largest)
+        key = _key(message, pairs.path)
+        return self._remembered(key, lambda: self._compute(message, pairs), lambda found: found.values.nbytes)
+
+    def _group(self, message: Message, pairs: Pairs) -> Integers:
+        assert isinstance(message.form, Atom)
+        return self.facts.groups(message.form, message.roots).codes(pairs.columns)
+
+    def _compute(self, message: Message, pairs: Pairs) -> Vector:
+        match message.form:
+            case Core() as core:
+                return self._join(core, message.below, pairs)
+            case Not(atom):
+                start, end = self._find(atom, literal_variables(atom), pairs)
+                return Vector.of((end == start).astype(np.int8))
+            case Atom() as atom:
+                return self._sum_atom(atom, tuple(range(len(pairs.columns))), message.below, pairs)
+        raise AssertionError(f"no time touches {message.form}")
+
+    def _sum_atom(self, atom: Atom, bound: tuple[int, ...], below: Hanging, pairs: Pairs) -> Vector:
+        """The facts of an atom that agree with pairs, each as often as what hangs below it says."""
+        if self._any_timed(below):
+            followed = self._follow(atom, bound, pairs)
+            weights = [self._below(each, followed, atom, bound, pairs) for each in below]
+            return grouped_sum(followed.pair, product(weights), len(pairs))
+        start, end = self._find(atom, bound, pairs)
+        if not below:
+            return Vector.of(end - start)
+        rows = self.order.index(atom, bound).rows
+        weights_of_rows = product([self.messages.row_weights(atom, *hanging) for hanging in below])
+        return _sums_of_ranges(weights_of_rows, rows, start, end)
+
+    def _below(
+        self,
+        hanging: tuple[tuple[int, ...], tuple[Message, ...]],
+        followed: _Followed,
+        atom: Atom,
+        bound: tuple[int, ...],
+        pairs: Pairs,
+    ) -> Vector:
+        """What messages at some variables of an atom give to each followed row."""
+        variables, messages = hanging
+        columns = [followed.columns[variable] for variable in variables]
+        path = _key(self.facts.pattern(atom, *bound), pairs.path, self.facts.pattern(atom, *variables))
+        there, inverse = self._distinct(columns, pairs.cuts[followed.pair], path)
+        found = self._product_at(messages, there)
+        return Vector(found.values[inverse], found.largest)
+
+    def _distinct(self, columns: Sequence[Integers], cuts: Integers, path: object) -> tuple[Pairs, Integers]:
+        """The distinct pairs among values with cut-offs, and which of them each is."""
+
+        def make() -> tuple[Pairs, Integers]:
+            all_columns = [*columns, cuts]
+            keys, _ = fold(all_columns, [int(column.max(initial=0)) + 1 for column in all_columns])
+            _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
+            pairs = Pairs(tuple(column[first] for column in columns), cuts[first], path)
+            return pairs, inverse.ravel()
+
+        return self._remembered(
+            _key("pairs", path), make, lambda found: 8 * len(found[1]) + 24 * len(found[0])
+        )
+
+    # --- facts in order of time --------------------------------------------------------------
+
+    def _find(self, atom: Atom, bound: tuple[int, ...], pairs: Pairs) -> tuple[Integers, Integers]:
+        """The range of rows in the atom's index that each pair admits."""
+        key = _key("range", pairs.path, self.facts.pattern(atom, *bound))
+        index = self.order.index(atom, bound)
+        return self._remembered(key, lambda: index.find(pairs), lambda found: 16 * len(found[0]))
+
+    def _follow(self, atom: Atom, bound: tuple[int, ...], pairs: Pairs) -> _Followed:
+        """Every fact of an atom that a pair admits, as a row of its own."""
+
+        def make() -> _Followed:
+            start, end = self._find(atom, bound, pairs)
+            degrees = end - start
+            self._visit(int(degrees.sum()))
+            pair = np.repeat(np.arange(len(pairs)), degrees)
+            within = np.arange(len(pair)) - np.repeat(np.cumsum(degrees) - degrees, degrees)
+            rows = self.order.index(atom, bound).rows[start[pair] + within]
+            view, order = self.facts.view(atom)
+            columns = {variable: view.columns[place][rows] for place, variable in enumerate(order)}
+            return _Followed(pair, columns)
+
+        # Columns are by variable, and the same view may be that of p(A,B) and of p(B,A).
+        key = _key("followed", pairs.path, self.facts.pattern(atom, *bound), literal_variables(atom))
+        return self._remembered(key, make, lambda found: (8 + 4 * len(found.columns)) * len(found.pair))
+
+    def _visit(self, rows: int) -> None:
+        """Refuse what would follow more facts at once than the budget holds."""
+        if rows * BYTES_PER_ROW > self.memory:
+            raise RefusedError(
+                "with cut-off times it would follow more facts than the memory budget allows",
+                rows * BYTES_PER_ROW,
+                self.memory,
+            )
+
+    # --- cores -------------------------------------------------------------------------------
+
+    def _join(self, core: Core, weights: Hanging, pairs: Pairs) -> Vector:
+        """The ways to satisfy a core at pairs of its anchors, each weighted by what hangs at it."""
+        columns = dict(enumerate(pairs.columns))
+        row: Integers = np.arange(len(pairs))
+        times = Vector(np.ones(len(pairs), dtype=np.int8), 1)
+        atoms, hanging = list(core.atoms), list(weights)
+        while True:
+            for each in [each for each in hanging if all(v in columns for v in each[0])]:
+                hanging.remove(each)
+                there, inverse = self._distinct([columns[v] for v in each[0]], pairs.cuts[row], None)
+                found = self._product_at(each[1], there)
+                times = product([times, Vector(found.values[inverse], found.largest)])
+            for atom in [atom for atom in atoms if all(v in columns for v in literal_variables(atom))]:
+                atoms.remove(atom)
+                start, end = self._ends(atom, columns, pairs.cuts[row])
+                times = product([times, Vector.of(end - start)])
+            if not atoms:
+                return grouped_sum(row, times, len(pairs))
+            held = np.flatnonzero(times.values)
+            row, times = row[held], Vector(times.values[held], times.largest)
+            columns = {variable: column[held] for variable, column in columns.items()}
+            # The atom with the fewest facts to follow goes first; ties by place keep it repeatable.
+            ways = {
+                place: self._ends(atom, columns, pairs.cuts[row])
+                for place, atom in enumerate(atoms)
+                if any(v in columns for v in literal_variables(atom))
+            }
+            place = min(ways, key=lambda each: (int((ways[each][1] - ways[each][0]).sum()), each))
+            start, end = ways[place]
+            atom = atoms.pop(place)
+            degrees = end - start
+            self._visit(int(degrees.sum()))
+            repeat = np.repeat(np.arange(len(row)), degrees)
+            within = np.arange(len(repeat)) - np.repeat(np.cumsum(degrees) - degrees, degrees)
+            rows = self.order.index(atom, _bound(atom, columns)).rows[start[repeat] + within]
+            row, times = row[repeat], Vector(times.values[repeat], times.largest)
+            columns = {variable: column[repeat] for variable, column in columns.items()}
+            view, order = self.facts.view(atom)
+            columns |= {v: view.columns[at][rows] for at, v in enumerate(order) if v not in columns}
+
+    def _ends(self, atom: Atom, columns: dict[int, Integers], cuts: Integers) -> tuple[Integers, Integers]:
+        bound = _bound(atom, columns)
+        there = Pairs(tuple(columns[variable] for variable in bound), cuts, None)
+        return self.order.index(atom, bound).find(there)
+
+    # --- memory ------------------------------------------------------------------------------
+
+    def _remembered(self, key: object, make: Callable[[], Found], size: Callable[[Found], int]) -> Found:
+        """What was made before under the key; where there is none, it is made and forgotten."""
+        if key is None:
+            return make()
+        known = self._kept.get(key)
+        if known is None:
+            try:
+                known = make()
+                self._kept.put(key, known, size(known) + 300)
+            except RefusedError as refused:
+                known = refused
+                self._kept.put(key, known, 300)
+        if isinstance(known, RefusedError):
+            raise known
+        found: Found = known
+        return found
+
+
+def _key(what: object, path: object, *more: object) -> object:
+    """A key for what depends on some pairs; None where the pairs are asked for once."""
+    return None if path is None else (what, path, *more)
+
+
+def _has_variables(literal: Atom | Not) -> bool:
+    return bool(literal_variables(literal))
+
+
+def _bound(atom: Atom, columns: dict[int, Integers]) -> tuple[int, ...]:
+    return tuple(variable for variable in literal_variables(atom) if variable in columns)
+
+
+def _sums_of_ranges(weights: Vector, rows: Integers, start: Integers, end: Integers) -> Vector:
+    """The weights of rows, added up from each start to its end."""
+    bound = int((end - start).max(initial=0)) * weights.largest
+    if bound > INT64_MAX:
+        raise too_large(bound)
+    upto = np.zeros(len(rows) + 1, dtype=np.int64)
+    # The sum of all may pass int64 and wrap around; the difference of two sums is right all the same.
+    np.cumsum(weights.values[rows], out=upto[1:])
+    return Vector.of(upto[end] - upto[start])

@@ -1,0 +1,300 @@
+"""How a body is counted: into factors, and each factor into messages. Pure logic, no data.
+
+Bind the head variables, and the body falls into *components* that share no free variable; the
+count of the body is the product of theirs. Within a component, a literal can be summed out when
+all it shares with the rest lies in one variable or within one other literal: it becomes a
+*message*, a number for each value of what it shares. What cannot be summed out, because it is a
+cycle or links two head variables, is the component's *core*; it is joined on the bindings that
+examples have, with the messages as weights. A core that hangs from the rest at one variable is
+joined once for each value of that variable: a *knot*, and a message as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+
+from hornbeam.logic.clauses import (
+    Atom,
+    Clause,
+    Comparison,
+    Literal,
+    Not,
+    atom_of,
+    atoms_of,
+    literal_variables,
+)
+from hornbeam.logic.components import Component, components_of, cut
+from hornbeam.logic.schema import Schema, number_of
+
+Variables = tuple[int, ...]
+Types = Mapping[int, str]
+"""The type of each variable of a clause; only clauses with comparisons need it."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Message:
+    """For each value of variables 0 .. roots-1: the ways to satisfy a literal and what hangs from it.
+
+    ``below`` lists the messages at the other variables; a knot has a core instead of a literal.
+    Equal messages are one object, so that a message is counted once for all clauses.
+    """
+
+    form: Atom | Not | Compared | Core
+    roots: int
+    below: Hanging
+    depth: int
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """1 for each value of a numeric type that is on one side of a number, 0 for the others."""
+
+    type: str
+    operator: str
+    number: float
+
+
+Hanging = tuple[tuple[Variables, tuple[Message, ...]], ...]
+"""Messages by the variables at which they hang, each in the order of the messages' roots."""
+
+
+@dataclass(frozen=True, slots=True)
+class Core:
+    """Atoms joined on bindings of variables 0 .. anchors-1; the other variables are free."""
+
+    atoms: tuple[Atom, ...]
+    anchors: int
+
+
+@dataclass(frozen=True, slots=True)
+class Summed:
+    """The product of messages at a head variable; summed over a population where ``head`` is None."""
+
+    head: int | None
+    messages: tuple[Message, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """A core joined on these head variables (none: all values of its variable 0, summed)."""
+
+    heads: tuple[int, ...]
+    core: Core
+    weights: Hanging
+
+
+Factor = Summed | Joined
+
+
+@dataclass(frozen=True, slots=True)
+class CountTerm:
+    """``sign`` times the populations of ``vanished`` variables times the product of factors."""
+
+    sign: int
+    vanished: tuple[int, ...]
+    factors: tuple[Factor, ...]
+
+
+@dataclass(slots=True)
+class Planner:
+    """Plans clauses; remembers plans and messages, so that equal parts are the same object."""
+
+    schema: Schema
+    _messages: dict[object, Message] = field(default_factory=dict)
+    _plans: dict[Clause, tuple[CountTerm, ...]] = field(default_factory=dict)
+    _known: dict[object, Factor] = field(default_factory=dict)
+    _of_component: dict[Component, Factor] = field(default_factory=dict)
+    _factors_made: dict[Factor, Factor] = field(default_factory=dict)
+
+    def plan(self, clause: Clause) -> tuple[CountTerm, ...]:
+        """The count of a clause as a signed sum of products."""
+        terms = self._plans.get(clause)
+        if terms is None:
+            terms = self._plans[clause] = self._terms(clause)
+        return terms
+
+    def _terms(self, clause: Clause) -> tuple[CountTerm, ...]:
+        """Negated literals with two or more variables by inclusion and exclusion.
+
+        t(body, not l) = N_new * t(body) - t(body, l). Those with one variable need no such
+        expansion: their message is 1 where the atom is no fact.
+        """
+        types: Types = {}
+        if any(isinstance(literal, Comparison) for literal in clause.body):
+            types = self.schema.variable_types(clause)
+        else:
+            parts = components_of(clause)
+            if all(part.plain for part in parts):
+                return (CountTerm(1, (), tuple([self._component_factor(part) for part in parts])),)
+        plain: list[Literal] = []
+        negated: list[Atom] = []
+        for literal in dict.fromkeys(clause.body):
+            if isinstance(literal, Not) and len(literal_variables(literal)) > 1:
+                negated.append(literal.atom)
+            else:
+                plain.append(literal)
+        heads = set(clause.head.args)
+        if not negated:
+            return (CountTerm(1, (), self._factors(tuple(plain), heads, types)),)
+        free = clause.free_variables()
+        terms = []
+        for chosen in product((False, True), repeat=len(negated)):
+            added = [atom for atom, use in zip(negated, chosen, strict=True) if use]
+            body = tuple(dict.fromkeys([*plain, *added]))
+            used = {variable for literal in body for variable in literal_variables(literal)}
+            vanished = tuple(variable for variable in free if variable not in used)
+            terms.append(CountTerm((-1) ** len(added), vanished, self._factors(body, heads, types)))
+        return tuple(terms)
+
+    def _component_factor(self, part: Component) -> Factor:
+        factor = self._of_component.get(part)
+        if factor is None:
+            # In the order that cutting gives, as for bodies with comparisons: joins go by it.
+            ((literals, _),) = cut(part.literals, set(part.heads))
+            factor = self._of_component[part] = self._factor(literals, part.heads, {})
+        return factor
+
+    def _factors(self, body: tuple[Literal, ...], heads: set[int | str], types: Types) -> tuple[Factor, ...]:
+        factors = []
+        for literals, anchors in cut(body, heads):
+            # Atoms say their types themselves; of a compared variable there may be no atom here.
+            compared = [literal.variable for literal in literals if isinstance(literal, Comparison)]
+            key = (tuple(literals), anchors, tuple(types[variable] for variable in compared))
+            factor = self._known.get(key)
+            if factor is None:
+                factor = self._known[key] = self._factor(literals, anchors, types)
+            factors.append(factor)
+        return tuple(factors)
+
+    def _factor(self, literals: Sequence[Literal], anchors: Variables, types: Types) -> Factor:
+        core, hanging = self._sum_out(literals, anchors, types)
+        if core:
+            roots = anchors or literal_variables(core[0])[:1]
+            form, weights = self._core(core, hanging, roots, stay=())
+            factor: Factor = Joined(anchors, form, weights)
+        else:
+            # All of a component without a core ends as messages at one variable.
+            ((_, messages),) = hanging.items()
+            factor = Summed(anchors[0] if anchors else None, tuple(messages))
+        return self._factors_made.setdefault(factor, factor)
+
+    def _sum_out(
+        self, literals: Sequence[Literal], anchors: Variables, types: Types
+    ) -> tuple[list[Literal], dict[Variables, list[Message]]]:
+        """The core of a component, and the messages that hang at its variables."""
+        core = list(literals)
+        hanging: dict[Variables, list[Message]] = {}
+        while core:
+            ear = _ear(core, anchors)
+            if ear is not None:
+                literal, roots = ear
+                core.remove(literal)
+                message = self._summed_literal(literal, roots, hanging, types)
+                hanging.setdefault(roots, []).append(message)
+                continue
+            knot = _knot(core, anchors)
+            if knot is None:
+                break
+            atoms, root = knot
+            core = [literal for literal in core if literal not in atoms]
+            message = self._knot(atoms, root, hanging)
+            hanging.setdefault((root,), []).append(message)
+        return core, hanging
+
+    def _summed_literal(
+        self, literal: Literal, roots: Variables, hanging: dict[Variables, list[Message]], types: Types
+    ) -> Message:
+        if isinstance(literal, Comparison):
+            number = number_of(literal.value)
+            return self._message(Compared(types[literal.variable], literal.operator, number), 1, ())
+        numbers = {variable: number for number, variable in enumerate(roots)}
+        for variable in literal_variables(literal):
+            numbers.setdefault(variable, len(numbers))
+        below = _taken(hanging, numbers, roots)
+        atom = renumbered(atom_of(literal), numbers)
+        return self._message(Not(atom) if isinstance(literal, Not) else atom, len(roots), below)
+
+    def _knot(self, atoms: list[Literal], root: int, hanging: dict[Variables, list[Message]]) -> Message:
+        core, below = self._core(atoms, hanging, (root,), stay=(root,))
+        return self._message(core, 1, below)
+
+    def _message(self, form: Atom | Not | Compared | Core, roots: int, below: Hanging) -> Message:
+        key = (type(form), form, roots, below)
+        message = self._messages.get(key)
+        if message is None:
+            depth = max((m.depth + 1 for _, messages in below for m in messages), default=0)
+            message = Message(form, roots, below, depth, len(self._messages))
+            self._messages[key] = message
+        return message
+
+    def _core(
+        self,
+        core: list[Literal],
+        hanging: dict[Variables, list[Message]],
+        roots: Variables,
+        stay: Variables,
+    ) -> tuple[Core, Hanging]:
+        numbers = {variable: number for number, variable in enumerate(roots)}
+        for literal in core:
+            for variable in literal_variables(literal):
+                numbers.setdefault(variable, len(numbers))
+        # A comparison has one variable and is always summed out: a core has none.
+        atoms = tuple(renumbered(atom, numbers) for atom in atoms_of(core))
+        return Core(atoms, len(roots)), _taken(hanging, numbers, stay)
+
+
+def _ear(core: list[Literal], anchors: Variables) -> tuple[Literal, Variables] | None:
+    """A literal that can be summed out, and the variables it shares with the rest, its roots."""
+    wide: tuple[Literal, Variables] | None = None
+    own = [literal_variables(literal) for literal in core]
+    for place, literal in enumerate(core):
+        others = [variables for at, variables in enumerate(own) if at != place]
+        shared = tuple(v for v in own[place] if v in anchors or any(v in other for other in others))
+        if len(shared) <= 1:
+            return literal, shared or own[place][:1]
+        if wide is None and any(set(shared) <= set(other) for other in others):
+            wide = literal, shared
+    return wide
+
+
+def _knot(core: list[Literal], anchors: Variables) -> tuple[list[Literal], int] | None:
+    """Literals of a core that touch the anchors' side in one variable only, and that variable."""
+    if not anchors:
+        return None
+    free = dict.fromkeys(v for literal in core for v in literal_variables(literal) if v not in anchors)
+    for variable in free:
+        for literals, touched in cut(core, {variable, *anchors}):
+            if touched == (variable,) and len(literals) < len(core):
+                return literals, variable
+    return None
+
+
+def _taken(hanging: dict[Variables, list[Message]], numbers: dict[int, int], stay: Variables) -> Hanging:
+    """Take down what hangs at the numbered variables, except what hangs at those that ``stay`` alone."""
+    taken = []
+    for variables in list(hanging):
+        if all(v in numbers for v in variables) and not all(v in stay for v in variables):
+            messages = sorted(hanging.pop(variables), key=lambda message: message.number)
+            taken.append((tuple(numbers[v] for v in variables), tuple(messages)))
+    return tuple(sorted(taken, key=lambda item: item[0]))
+
+
+def renumbered(atom: Atom, numbers: dict[int, int]) -> Atom:
+    """The atom with every variable replaced by its number."""
+    return Atom(
+        atom.predicate,
+        tuple(numbers[term] if isinstance(term, int) else term for term in atom.args),
+    )
+
+
+def messages_of(factors: Iterable[Factor]) -> Iterable[Message]:
+    """Every message that the factors read directly."""
+    for factor in factors:
+        if isinstance(factor, Summed):
+            yield from factor.messages
+        else:
+            for _, messages in factor.weights:
+                yield from messages

@@ -1,0 +1,171 @@
+"""Vectors of exact counts: narrow integers with a known largest value, and the refusal of overflow."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from hornbeam.engines.contract import INT64_MAX, narrowest
+from hornbeam.engines.memory.indexes import Groups, Integers, Links
+
+PACK_FROM = 1 << 14
+"""Links from which packing pays; below, the cost is in the calls, and one matrix product is one call."""
+
+
+FEW = 5
+"""A vector is pushed along the links back from what is not 0 where these are at most one in this many."""
+TIGHTER_FROM = 8
+"""Vectors from which one more product, for a tighter bound of their counts, pays."""
+
+
+class RefusedError(Exception):
+    """A count that may pass int64, or a join past the budget: the clause is skipped."""
+
+    def __init__(self, reason: str, estimate: int, budget: int) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.estimate = estimate
+        self.budget = budget
+
+
+def too_large(estimate: int) -> RefusedError:
+    return RefusedError("its true count may exceed int64", estimate, INT64_MAX)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Vector:
+    """A number for each constant of a type (or group of constants), and last for none of them."""
+
+    values: Integers
+    largest: int
+
+    @classmethod
+    def of(cls, values: Integers) -> Vector:
+        """Stored in the narrowest integer type that holds it."""
+        largest = int(values.max(initial=0))
+        return cls(values.astype(narrowest(largest), copy=False), largest)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Weight:
+    """A vector as the weight of bindings of some variables; several variables are read by group."""
+
+    variables: tuple[int, ...]
+    vector: Vector
+    groups: Groups | None
+
+    def of(self, columns: dict[int, Integers]) -> Integers:
+        """The weight of each binding."""
+        values = [columns[variable] for variable in self.variables]
+        codes = values[0] if self.groups is None else self.groups.codes(values)
+        weights: Integers = self.vector.values[codes]
+        return weights
+
+
+def product(vectors: Sequence[Vector]) -> Vector:
+    """The product, value by value; refused where it may pass int64."""
+    result = vectors[0]
+    for vector in vectors[1:]:
+        bound = result.largest * vector.largest
+        if bound > INT64_MAX:
+            bound = float_bound(result.values.astype(np.float64) * vector.values)
+            values = result.values.astype(np.int64) * vector.values
+        else:
+            values = np.multiply(result.values, vector.values, dtype=narrowest(bound))
+        result = Vector.of(values)
+    return result
+
+
+def float_bound(values: Any) -> int:
+    """A safe bound from float arithmetic; refused where it passes int64."""
+    bound = int(values.max(initial=0.0) * (1 + 1e-9))
+    if bound > INT64_MAX:
+        raise too_large(bound)
+    return bound
+
+
+def grouped_sum(groups: Integers, weights: Vector, size: int) -> Vector:
+    """The weights of each group of rows added up; ``size`` groups."""
+    if weights.largest * len(groups) < 2**53:
+        # Floats are exact here: every partial sum is a whole number below 2**53.
+        return Vector.of(np.bincount(groups, weights=weights.values, minlength=size).astype(np.int64))
+    float_bound(np.bincount(groups, weights=weights.values, minlength=size))
+    values = np.zeros(size, dtype=np.int64)
+    np.add.at(values, groups, weights.values.astype(np.int64))
+    return Vector.of(values)
+
+
+def push(links: Links, vector: Vector) -> Vector:
+    """For each source value, the sum of the vector over its links."""
+    bound = links.widest * vector.largest
+    if bound < 2**31:
+        return Vector.of(links.matrix(np.int32) @ vector.values.astype(np.int32))
+    if bound > INT64_MAX:
+        float_bound(links.matrix(np.float64) @ vector.values.astype(np.float64))
+    return Vector.of(links.matrix(np.int64) @ vector.values.astype(np.int64))
+
+
+def push_few(back: Links, vector: Vector, reached: Integers) -> Vector:
+    """``push`` of a vector that is 0 but at ``reached``, along the links back from there.
+
+    The facts there times the largest value are below 2**31.
+    """
+    rows = back.matrix(np.int32).take(reached)
+    return Vector.of(rows.transposed_times(vector.values[reached].astype(np.int32)))
+
+
+def push_many(links: Links, vectors: Sequence[Vector]) -> list[Vector | RefusedError]:
+    """``push`` for several vectors over the same links, in few passes over them."""
+    results: dict[int, Vector | RefusedError] = {}
+    lanes: dict[int, list[int]] = {16: [], 32: [], 64: []}
+    for place, bound in enumerate(_bounds(links, vectors)):
+        lanes[16 if bound < 2**16 else 32 if bound < 2**32 else 64].append(place)
+    if len(links.ends) < PACK_FROM:
+        small = lanes[16] + lanes[32]
+        if small:
+            stacked = np.stack([vectors[place].values for place in small], axis=1).astype(np.int64)
+            pushed = np.ascontiguousarray((links.matrix(np.int64) @ stacked).T)
+            results.update((place, Vector.of(row)) for place, row in zip(small, pushed, strict=True))
+    else:
+        for bits in (16, 32):
+            width = 64 // bits
+            for first in range(0, len(lanes[bits]), width):
+                places = lanes[bits][first : first + width]
+                packed = _push_packed(links, [vectors[place] for place in places], bits)
+                results.update(zip(places, packed, strict=True))
+    for place in lanes[64]:
+        try:
+            results[place] = push(links, vectors[place])
+        except RefusedError as refused:
+            results[place] = refused
+    return [results[place] for place in range(len(vectors))]
+
+
+def _bounds(links: Links, vectors: Sequence[Vector]) -> list[int]:
+    """For each vector a number that no count of it exceeds."""
+    bounds = [links.widest * vector.largest for vector in vectors]
+    if len(vectors) < TIGHTER_FROM or len(links.ends) < PACK_FROM or max(bounds) < 2**16:
+        return bounds
+    # The product of the largest values at each place bounds them all; often it allows narrower lanes.
+    largest = Vector.of(np.maximum.reduce([vector.values for vector in vectors]))
+    try:
+        shared = push(links, largest).largest
+    except RefusedError:
+        return bounds
+    return [min(bound, shared) for bound in bounds]
+
+
+def _push_packed(links: Links, vectors: Sequence[Vector], bits: int) -> list[Vector]:
+    """Counts below 2**bits side by side in 64-bit integers: no sum carries into its neighbour."""
+    if len(vectors) == 1:
+        return [push(links, vectors[0])]
+    lane = np.uint16 if bits == 16 else np.uint32
+    lanes = np.zeros((links.shape[1], 64 // bits), dtype=lane)
+    for place, vector in enumerate(vectors):
+        lanes[:, place] = vector.values
+    pushed = links.matrix(np.int64) @ lanes.view(np.int64).ravel()
+    unpacked = np.ascontiguousarray(pushed.view(lane).reshape(-1, 64 // bits).T)
+    return [Vector.of(unpacked[place]) for place in range(len(vectors))]

@@ -1,0 +1,1 @@
+"""Counts as SQL: one compiler for DuckDB, PostgreSQL and Spark."""

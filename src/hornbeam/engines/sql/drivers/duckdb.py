@@ -1,0 +1,159 @@
+"""Counts by DuckDB, embedded in the process, out of core."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import uuid
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor, wait
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+import numpy.typing as npt
+from sqlglot import exp
+
+from hornbeam.data.database import Database
+from hornbeam.engines.contract import DEFAULT_MEMORY
+from hornbeam.engines.sql.drivers.duckdb_text import DelimitedFile, typed_query
+from hornbeam.engines.sql.engine import SqlEngine
+from hornbeam.engines.sql.expressions import DUCKDB, create_table, drop_table
+from hornbeam.engines.sql.messages import Connection, Values
+from hornbeam.errors import EngineError
+
+LEAST_MEMORY = 256_000_000
+"""DuckDB needs some memory to work in, whatever the budget for partial results."""
+LEAST_BITS, MOST_BITS = 12, 20
+"""Bits of integer keys by which DuckDB groups in an array, not a hash table: its default, and our most."""
+CELL = 32
+"""Bytes of one number in such an array, at most."""
+
+
+class DuckDBConnection(Connection):
+    """A DuckDB in this process; what exceeds its memory goes to a folder that is removed at the end."""
+
+    dialect = DUCKDB
+
+    def __init__(self, memory: int, spill: Path | None = None, loaded: bool = False) -> None:
+        """``loaded`` says that facts will be copied to tables of ours, not read from files."""
+        super().__init__()
+        self._spill = (spill or Path(tempfile.gettempdir())) / f"hornbeam-{uuid.uuid4().hex}"
+        self._worker = ThreadPoolExecutor(max_workers=1)
+        memory = max(memory, LEAST_MEMORY)
+        self._duckdb = duckdb.connect(
+            config={
+                "memory_limit": f"{memory}B",
+                "temp_directory": str(self._spill),
+                "preserve_insertion_order": "false",
+                "autoinstall_known_extensions": "false",
+            }
+        )
+        if loaded:
+            # To look for keys of a join while scanning spares reading files, but not tables of ours.
+            self._duckdb.execute("SET disabled_optimizers = 'join_filter_pushdown'")
+        ((threads,),) = self._duckdb.execute("SELECT current_setting('threads')").fetchall()
+        # Each thread has an array of its own, outside DuckDB's account of memory.
+        self._room = memory // 16 // CELL // int(threads)
+        self._bits = LEAST_BITS
+
+    def attach(self, file: Path, name: str) -> None:
+        """Read a DuckDB file, which stays as it is, under a name: its tables are then ``name.table``."""
+        path, alias = exp.Literal.string(str(file)), exp.to_identifier(name, quoted=True)
+        self._execute(f"ATTACH {self.dialect.text(path)} AS {self.dialect.text(alias)} (READ_ONLY)")
+
+    def view_parquet(self, path: Path) -> str:
+        """A Parquet file under a name of ours."""
+        read = exp.Anonymous(this="read_parquet", expressions=[exp.Literal.string(str(path))])
+        return self._view(exp.select("*").from_(exp.Table(this=read)))
+
+    def view_text(self, file: DelimitedFile) -> str:
+        """A file of delimited text under a name of ours."""
+        return self._view(typed_query(self, file))
+
+    def _view(self, query: exp.Select) -> str:
+        name = self.new_name()
+        self._execute(self.dialect.text(exp.Create(this=exp.to_table(name), kind="VIEW", expression=query)))
+        return name
+
+    def create(self, name: str, query: exp.Select) -> None:
+        self._group_by_arrays(len(query.selects))
+        self._execute(self.dialect.text(create_table(name, query)))
+
+    def load(self, name: str, columns: Mapping[str, Values]) -> None:
+        view = f"{name}_arrays"
+        self._duckdb.register(view, {key: np.ascontiguousarray(values) for key, values in columns.items()})
+        try:
+            self.create(name, exp.select(*columns).from_(exp.to_table(view)))
+        finally:
+            self._duckdb.unregister(view)
+
+    def rows(self, query: str) -> list[tuple[Any, ...]]:
+        rows: list[tuple[Any, ...]] = self._execute(query).fetchall()
+        return rows
+
+    def integers(self, query: str, columns: int) -> list[npt.NDArray[np.int64]]:
+        self._group_by_arrays(columns)
+        return [np.asarray(column) for column in self._execute(query).fetchnumpy().values()]
+
+    def columns(self, query: str) -> list[tuple[str, str]]:
+        return [(name, kind) for name, kind, *_ in self._execute(f"DESCRIBE {query}").fetchall()]
+
+    def drop(self, name: str) -> None:
+        self._execute(self.dialect.text(drop_table(name)))
+
+    def close(self) -> None:
+        # What is not used any more may be closed anywhere, also while a thread starts, which holds a lock
+        # that waiting for the end of another thread needs. The worker has nothing to do.
+        self._worker.shutdown(wait=False)
+        self._duckdb.close()
+        shutil.rmtree(self._spill, ignore_errors=True)
+
+    def _group_by_arrays(self, columns: int) -> None:
+        """Let DuckDB group by keys of as many bits as arrays of so many numbers leave room for."""
+        bits = min(max((self._room // columns).bit_length() - 1, LEAST_BITS), MOST_BITS)
+        if bits != self._bits:
+            self._execute(f"SET perfect_ht_threshold = {bits}")
+            self._bits = bits
+
+    def _execute(self, query: str) -> duckdb.DuckDBPyConnection:
+        # DuckDB notices Ctrl-C between its tasks, and a task may be long. Here Python waits, so it can tell.
+        running = self._worker.submit(self._duckdb.execute, query)
+        try:
+            return running.result()
+        except KeyboardInterrupt:
+            self._duckdb.interrupt()
+            wait([running])
+            raise
+        except duckdb.InterruptException:
+            raise KeyboardInterrupt from None
+        except duckdb.Error as error:
+            raise EngineError(failure(error, self._spill)) from error
+
+
+def failure(error: duckdb.Error, spill: Path) -> str:
+    """One sentence about what DuckDB could not do, and what would help."""
+    said = " ".join(str(error).split())
+    if isinstance(error, duckdb.OutOfMemoryException):
+        return f"DuckDB ran out of memory or of room in {spill.parent}: {said} Give it more with memory=."
+    if isinstance(error, duckdb.IOException):
+        return f"DuckDB could not read or write ({said}); free some disk in {spill.parent}, then go on."
+    return f"DuckDB failed: {said}"
+
+
+class DuckDBEngine(SqlEngine):
+    """Counts by DuckDB."""
+
+    name = "duckdb"
+    _dialect = DUCKDB
+
+    def __init__(
+        self, database: Database, memory: int = DEFAULT_MEMORY, scratch: str | Path | None = None
+    ) -> None:
+        """``scratch`` is a folder for what exceeds the memory; by default that of temporary files."""
+        super().__init__(database, memory)
+        self._scratch = None if scratch is None else Path(scratch)
+
+    def _connect(self) -> Connection:
+        return DuckDBConnection(self.memory, self._scratch, loaded=True)

@@ -1,0 +1,200 @@
+"""Counts by a PostgreSQL server, over a connection."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import psycopg
+from psycopg import errors as reasons
+from psycopg import sql
+from sqlglot import exp
+
+from hornbeam.data.database import Database
+from hornbeam.engines.contract import DEFAULT_MEMORY
+from hornbeam.engines.sql.engine import SqlEngine
+from hornbeam.engines.sql.expressions import POSTGRES, create_empty, create_table, drop_table
+from hornbeam.engines.sql.messages import Connection, Values
+from hornbeam.errors import EngineError
+
+_HEADER = b"PGCOPY\n\xff\r\n\x00" + bytes(8)
+_TRAILER = b"\xff\xff"
+
+
+class PostgresConnection(Connection):
+    """A connection of our own; its tables are temporary, or in a scratch schema that the user names."""
+
+    dialect = POSTGRES
+
+    def __init__(self, server: str, memory: int, scratch: str | None = None) -> None:
+        super().__init__()
+        self._scratch = scratch
+        self._tables: set[str] = set()
+        try:
+            self._psycopg = psycopg.connect(server, autocommit=True)
+        except psycopg.Error as error:
+            raise EngineError(_unreachable(error)) from error
+        # Compiling a query of hundreds of sums takes longer than running it.
+        self._set("jit", "off")
+        self._set("work_mem", f"{min(max(memory // 16, 4_000_000), 256_000_000) // 1000}kB")
+        self._set("standard_conforming_strings", "on")
+        self._set("client_min_messages", "error")
+        if scratch is not None:
+            self._check(scratch)
+            ((path,),) = self.rows("SHOW search_path")
+            self._set("search_path", f"{sql.Identifier(scratch).as_string()}, {path}")
+
+    def create(self, name: str, query: exp.Select) -> None:
+        self._tables.add(name)
+        self._execute(self.dialect.text(create_table(name, query, temporary=self._scratch is None)))
+        self._execute(sql.SQL("ANALYZE {}").format(sql.Identifier(name)))
+
+    def load(self, name: str, columns: Mapping[str, Values]) -> None:
+        self._tables.add(name)
+        types = {key: _type(values) for key, values in columns.items()}
+        self._execute(self.dialect.text(create_empty(name, types, temporary=self._scratch is None)))
+        text = "TEXT" in types.values()
+        form = sql.SQL("COPY {} FROM STDIN" if text else "COPY {} FROM STDIN (FORMAT BINARY)")
+        with (
+            self._failures(),
+            self._psycopg.cursor() as cursor,
+            cursor.copy(form.format(sql.Identifier(name))) as copy,
+        ):
+            if text:
+                for row in zip(*(values.tolist() for values in columns.values()), strict=True):
+                    copy.write_row(row)
+            else:
+                copy.write(_packed(list(columns.values())))
+        self._execute(sql.SQL("ANALYZE {}").format(sql.Identifier(name)))
+
+    def rows(self, query: str) -> list[tuple[Any, ...]]:
+        with self._failures(), self._psycopg.cursor() as cursor:
+            return cursor.execute(query.encode()).fetchall()
+
+    def integers(self, query: str, columns: int) -> list[npt.NDArray[np.int64]]:
+        copied = b"COPY (" + query.encode() + b") TO STDOUT (FORMAT BINARY)"
+        with self._failures(), self._psycopg.cursor() as cursor, cursor.copy(copied) as copy:
+            return _unpacked(b"".join(map(bytes, copy)), columns)
+
+    def columns(self, query: str) -> list[tuple[str, str]]:
+        with self._failures(), self._psycopg.cursor() as cursor:
+            cursor.execute(f"SELECT * FROM ({query}) AS q LIMIT 0".encode())
+            return [(column.name, column.type_display) for column in cursor.description or ()]
+
+    def drop(self, name: str) -> None:
+        self._execute(self.dialect.text(drop_table(name)))
+        self._tables.discard(name)
+
+    def close(self) -> None:
+        # Temporary tables go with the connection; those in a scratch schema do not.
+        if self._scratch is not None:
+            self.give_back(tuple(self._tables))
+        with suppress(psycopg.Error):
+            self._psycopg.close()
+
+    def _check(self, scratch: str) -> None:
+        """PostgreSQL would make tables elsewhere, without a word, where it may not make them here."""
+        query = "SELECT has_schema_privilege(oid, 'CREATE, USAGE') FROM pg_namespace WHERE nspname = %s"
+        with self._failures(), self._psycopg.cursor() as cursor:
+            may = cursor.execute(query, [scratch]).fetchone()
+        if may is None:
+            self._psycopg.close()
+            raise EngineError(f'there is no schema "{scratch}" in PostgreSQL; create it, or name another.')
+        if not may[0]:
+            self._psycopg.close()
+            raise EngineError(
+                f'PostgreSQL gives no permission to make tables in the schema "{scratch}"; grant CREATE and '
+                "USAGE on it, or name another."
+            )
+
+    def _set(self, name: str, value: str) -> None:
+        self._execute(sql.SQL("SELECT set_config({}, {}, false)").format(name, value))
+
+    def _execute(self, query: str | sql.Composed) -> None:
+        with self._failures(), self._psycopg.cursor() as cursor:
+            cursor.execute(query.encode() if isinstance(query, str) else query)
+
+    @contextmanager
+    def _failures(self) -> Iterator[None]:
+        try:
+            yield
+        except psycopg.Error as error:
+            raise EngineError(failure(error, self._psycopg.broken)) from error
+
+
+def failure(error: psycopg.Error, broken: bool) -> str:
+    """One sentence about what the server could not do, and what would help."""
+    said = " ".join(str(error.diag.message_primary or error).split())
+    if broken or isinstance(error, reasons.AdminShutdown | reasons.CrashShutdown):
+        return f"the connection to PostgreSQL was lost ({said}); start the server, then run again."
+    if isinstance(error, reasons.InsufficientPrivilege):
+        return (
+            f"PostgreSQL refused: {said}; grant SELECT on the tables of the facts, and TEMPORARY on the "
+            "database or CREATE on a scratch schema."
+        )
+    if isinstance(error, reasons.UndefinedTable | reasons.UndefinedColumn):
+        return f"PostgreSQL no longer has what was counted: {said}; somebody changed it, run again."
+    if isinstance(error, reasons.DiskFull | reasons.OutOfMemory):
+        return f"PostgreSQL ran out of room: {said}; free some disk or memory on the server, then run again."
+    return f"PostgreSQL failed: {said}."
+
+
+def _unreachable(error: psycopg.Error) -> str:
+    said = " ".join(str(error).split())
+    return (
+        f"PostgreSQL cannot be reached ({said}); set PGHOST, PGPORT, PGDATABASE and PGUSER, or give server=."
+    )
+
+
+def _type(values: Values) -> str:
+    if values.dtype.kind != "i":
+        return "TEXT"
+    return "INT" if values.dtype.itemsize == 4 else "BIGINT"
+
+
+def _row_type(sizes: list[int]) -> np.dtype[Any]:
+    """A row in PostgreSQL's binary format: the number of fields, then each with its length."""
+    fields: list[tuple[str, str]] = [("fields", ">i2")]
+    for position, size in enumerate(sizes):
+        fields += [(f"size{position}", ">i4"), (f"value{position}", f">i{size}")]
+    return np.dtype(fields)
+
+
+def _packed(columns: list[Values]) -> bytes:
+    sizes = [values.dtype.itemsize for values in columns]
+    rows = np.empty(len(columns[0]), dtype=_row_type(sizes))
+    rows["fields"] = len(columns)
+    for position, (size, values) in enumerate(zip(sizes, columns, strict=True)):
+        rows[f"size{position}"] = size
+        rows[f"value{position}"] = values
+    return _HEADER + rows.tobytes() + _TRAILER
+
+
+def _unpacked(data: bytes, number: int) -> list[npt.NDArray[np.int64]]:
+    body = data[len(_HEADER) : -len(_TRAILER)]
+    rows = np.frombuffer(body, dtype=_row_type([8] * number))
+    return [rows[f"value{position}"].astype(np.int64) for position in range(number)]
+
+
+class PostgresEngine(SqlEngine):
+    """Counts by PostgreSQL; without ``server`` the usual PGHOST, PGPORT, PGDATABASE, PGUSER hold."""
+
+    name = "postgres"
+    _dialect = POSTGRES
+
+    def __init__(
+        self,
+        database: Database,
+        memory: int = DEFAULT_MEMORY,
+        server: str = "",
+        scratch: str | None = None,
+    ) -> None:
+        super().__init__(database, memory)
+        self._server = server
+        self._scratch = scratch
+
+    def _connect(self) -> Connection:
+        return PostgresConnection(self._server, self.memory, self._scratch)

@@ -1,0 +1,136 @@
+"""Counts by Spark: a local session, a cluster, or a session that the user has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow
+from py4j.protocol import Py4JError  # type: ignore[import-untyped,import-not-found,unused-ignore]
+from pyspark import StorageLevel
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from sqlglot import exp
+
+from hornbeam.data.database import Database
+from hornbeam.engines.contract import DEFAULT_MEMORY
+from hornbeam.engines.sql.engine import SqlEngine
+from hornbeam.engines.sql.expressions import SPARK
+from hornbeam.engines.sql.messages import Connection, Values
+from hornbeam.errors import EngineError
+
+LOCAL = "local[*]"
+
+
+class SparkConnection(Connection):
+    """A Spark session of our own; tables are cached views, which live in memory and on disk."""
+
+    dialect = SPARK
+
+    def __init__(
+        self,
+        session: SparkSession | None = None,
+        master: str | None = None,
+        memory: int = DEFAULT_MEMORY,
+    ) -> None:
+        super().__init__()
+        # Settings and views of a new session are its own; executors and cached data are shared.
+        self._spark = (session or _session(master, memory)).newSession()
+        # Overflow must be an error, never another number.
+        self._spark.conf.set("spark.sql.ansi.enabled", "true")
+        if session is None and self._spark.sparkContext.master.startswith("local"):
+            # The default of 200 is for clusters; most of a small query's time would go into empty tasks.
+            parallel = self._spark.sparkContext.defaultParallelism
+            self._spark.conf.set("spark.sql.shuffle.partitions", str(parallel))
+        self._views: dict[str, DataFrame] = {}
+
+    def create(self, name: str, query: exp.Select) -> None:
+        with self._failures():
+            self._keep(name, self._spark.sql(self.dialect.text(query)))
+
+    def load(self, name: str, columns: Mapping[str, Values]) -> None:
+        table = pyarrow.table({key: pyarrow.array(values) for key, values in columns.items()})
+        with self._failures():
+            self._keep(name, self._spark.createDataFrame(table))
+
+    def rows(self, query: str) -> list[tuple[Any, ...]]:
+        with self._failures():
+            return [tuple(row) for row in self._spark.sql(query).collect()]
+
+    def integers(self, query: str, columns: int) -> list[npt.NDArray[np.int64]]:
+        with self._failures():
+            table = self._spark.sql(query).toArrow()
+        return [column.to_numpy().astype(np.int64) for column in table.columns]
+
+    def columns(self, query: str) -> list[tuple[str, str]]:
+        with self._failures():
+            return list(self._spark.sql(query).dtypes)
+
+    def tables(self, schema: str) -> list[str]:
+        """The names of the tables of a schema of the catalogue."""
+        with self._failures():
+            return sorted(table.name for table in self._spark.catalog.listTables(schema))
+
+    def drop(self, name: str) -> None:
+        frame = self._views.pop(name, None)
+        if frame is not None:
+            with self._failures():
+                self._spark.catalog.dropTempView(name)
+                frame.unpersist()
+
+    def close(self) -> None:
+        self.give_back(tuple(self._views))
+
+    def _keep(self, name: str, frame: DataFrame) -> None:
+        frame.persist(StorageLevel.MEMORY_AND_DISK)
+        frame.createOrReplaceTempView(name)
+        self._views[name] = frame
+
+    @contextmanager
+    def _failures(self) -> Iterator[None]:
+        try:
+            yield
+        except PySparkException as error:
+            said = " ".join(str(error.getMessage() or error).split("\n")[0].split())
+            raise EngineError(f"Spark failed: {said}") from error
+        except (Py4JError, OSError) as error:
+            said = " ".join(str(error).split("\n")[0].split())
+            raise EngineError(f"Spark was lost ({said}); start it, then run again.") from error
+
+
+def _session(master: str | None, memory: int) -> SparkSession:
+    """The session that runs already, or a new one: local unless a master is named."""
+    active = SparkSession.getActiveSession()
+    if active is not None and master is None:
+        return active
+    builder = SparkSession.builder.appName("hornbeam").master(master or LOCAL)
+    builder = builder.config("spark.ui.enabled", "false").config("spark.ui.showConsoleProgress", "false")
+    # Takes effect only where no Java runs yet; its own default of 1 GB is soon full of examples.
+    builder = builder.config("spark.driver.memory", f"{max(2, -(-memory // 10**9))}g")
+    session: SparkSession = builder.getOrCreate()
+    session.sparkContext.setLogLevel("ERROR")
+    return session
+
+
+class SparkEngine(SqlEngine):
+    """Counts by Spark; by default the running session, or else a local one."""
+
+    name = "spark"
+    _dialect = SPARK
+
+    def __init__(
+        self,
+        database: Database,
+        memory: int = DEFAULT_MEMORY,
+        session: SparkSession | None = None,
+        master: str | None = None,
+    ) -> None:
+        super().__init__(database, memory)
+        self._spark = session
+        self._master = master
+
+    def _connect(self) -> Connection:
+        return SparkConnection(self._spark, self._master, self.memory)

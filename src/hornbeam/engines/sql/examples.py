@@ -1,0 +1,146 @@
+"""The examples beside the data: distinct bindings of head variables, their weights and gradients."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from sqlglot import exp
+
+from hornbeam.data.database import Codes
+from hornbeam.engines.sql.messages import Connection, Values
+
+Integers = npt.NDArray[np.int64]
+Head = tuple[int, ...]
+"""Head variables, in rising order."""
+
+
+@dataclass(slots=True, eq=False)
+class BoundKeys:
+    """The distinct bindings of some head variables, in a table, and the binding of each example.
+
+    The table's columns are ``example`` (the binding's number), ``k0 k1 ...`` (its values) and
+    ``weight`` (how many examples have it); a second table has its ``gradient``, summed.
+    """
+
+    table: str
+    gradient_table: str
+    of_example: Integers
+    weights: Integers
+    values: Values
+    """of the first head variable"""
+    largest_gradient: int = 0
+    round: int = -1
+    """which gradients the second table has; -1 before the first"""
+
+    def __len__(self) -> int:
+        return len(self.weights)
+
+    def spread(self, numbers: Integers, counts: Integers) -> Integers:
+        """The counts of all examples, from those of bindings by number; of what is missing the count is 0."""
+        of_binding = np.zeros(len(self), dtype=np.int64)
+        of_binding[numbers] = counts
+        return of_binding[self.of_example]
+
+    def gather(self, codes: Integers, counts: Integers) -> Integers:
+        """The counts of all examples, from those of codes of the one head variable."""
+        largest = max(int(codes.max(initial=-1)), int(self.values.max(initial=-1)))
+        # One place more, and last, so that the code -1 finds it.
+        of_code = np.zeros(largest + 2, dtype=np.int64)
+        of_code[codes] = counts
+        return of_code[self.values][self.of_example]
+
+    @property
+    def heaviest(self) -> int:
+        return int(self.weights.max(initial=0))
+
+
+class SqlExamples:
+    """Bindings for each choice of head variables that clauses use, loaded when first asked for."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        keys: Codes,
+        values: Callable[[int, Codes], Values],
+        bound: Callable[[str, Head], exp.Select | None],
+    ) -> None:
+        self._connection = connection
+        self._keys = keys
+        self._values = values
+        self._bound = bound
+        self._gradients = np.zeros(len(keys), dtype=np.int64)
+        self._known: dict[Head, BoundKeys] = {}
+        self.round = 0
+        """how many times the gradients were set"""
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+    @property
+    def columns(self) -> int:
+        """Columns of the keys: one per head argument, and one more where examples have cut-offs."""
+        return int(self._keys.shape[1])
+
+    def set_gradients(self, gradients: Integers) -> None:
+        self._gradients = gradients
+        self.round += 1
+
+    def bindings(self, head: Head) -> BoundKeys:
+        """The distinct bindings of these head variables."""
+        known = self._known.get(head)
+        if known is None:
+            known = self._known[head] = self._load(head)
+        return known
+
+    def with_gradients(self, head: Head) -> BoundKeys:
+        """The distinct bindings of these head variables, their gradients the present ones."""
+        known = self.bindings(head)
+        if known.round != self.round:
+            sums = np.zeros(len(known), dtype=np.int64)
+            np.add.at(sums, known.of_example, self._gradients)
+            self._connection.drop(known.gradient_table)
+            numbers = np.arange(len(sums), dtype=np.int64)
+            self._connection.load(known.gradient_table, {"example": numbers, "gradient": sums})
+            known.largest_gradient = int(np.abs(sums).max(initial=0))
+            known.round = self.round
+        return known
+
+    def close(self) -> None:
+        for known in self._known.values():
+            self._connection.give_back((known.table, known.gradient_table))
+        self._known.clear()
+
+    def _load(self, head: Head) -> BoundKeys:
+        first, of_example = distinct_rows(self._keys[:, list(head)])
+        weights = np.bincount(of_example, minlength=len(first)).astype(np.int64)
+        columns: dict[str, Values] = {"example": np.arange(len(first), dtype=np.int64)}
+        for number, variable in enumerate(head):
+            columns[f"k{number}"] = self._values(variable, self._keys[first, variable])
+        columns["weight"] = weights
+        name, gradient_name = self._connection.new_name(), self._connection.new_name()
+        self._connection.load(name, columns)
+        query = self._bound(name, head)
+        if query is not None:
+            given, name = name, self._connection.new_name()
+            self._connection.create(name, query)
+            self._connection.drop(given)
+        return BoundKeys(name, gradient_name, of_example, weights, columns.get("k0", weights))
+
+
+def distinct_rows(rows: Codes) -> tuple[Integers, Integers]:
+    """Where each distinct row first stands, and which distinct row each row is.
+
+    >>> first, which = distinct_rows(np.array([[7, 1], [7, 0], [7, 1]], dtype=np.int32))
+    >>> first.tolist(), which.tolist()
+    ([1, 0], [1, 0, 1])
+    """
+    number = np.zeros(len(rows), dtype=np.int64)
+    for column in rows.T:
+        # Numbers of rows so far are below the number of rows, so this stays far below 2**63.
+        _, code = np.unique(column, return_inverse=True)
+        _, number = np.unique(number * (int(code.max(initial=0)) + 1) + code, return_inverse=True)
+    _, first, which = np.unique(number, return_index=True, return_inverse=True)
+    return first.astype(np.int64), which.astype(np.int64)

@@ -1,0 +1,387 @@
+"""How a clause is counted in SQL: as products of messages, each a ``GROUP BY`` over one relation.
+
+Bind the head's variables, and the body falls into components that share no free variable; the
+count is the product of theirs. A component becomes a *message*: a table from values of the
+variables where it is attached (its anchors) to a number; no row means 0. A message joins one
+relation, its root, with the messages of what hangs on the root's variables, and sums out the
+rest; comparisons of the root's variables are conditions on its rows. A component whose anchors
+meet in no literal is counted only for values that occur: its *guard* lists them. In a cycle there
+may be several roots. Negation is gone before: ``t(body, not l) = N_new*t(body) - t(body, l)``.
+
+Where examples have cut-offs, these are one head variable more, the last, and each atom whose facts
+have times has it as one argument more. Facts do not list cut-offs, as they list values of their
+other arguments: a component with such an atom always has a guard.
+
+Equal components give equal messages, whatever the clause. Messages of one *shape* differ only in
+constants, comparisons and children, so that one pass over the root computes many of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from itertools import combinations
+from typing import NamedTuple
+
+from hornbeam.logic.clauses import (
+    Atom,
+    Clause,
+    Comparison,
+    Literal,
+    Not,
+    Value,
+    canonical_body,
+    literal_variables,
+    rename,
+    rename_atom,
+)
+from hornbeam.logic.schema import Schema
+
+
+class HeadBindings(NamedTuple):
+    """The distinct keys of the examples at these head variables."""
+
+    head: tuple[int, ...]
+
+
+class Projection(NamedTuple):
+    """The distinct values that a shape's own join has at these of its variables."""
+
+    of: Shape
+    at: tuple[int, ...]
+
+
+Guard = HeadBindings | Projection
+
+
+class Root(NamedTuple):
+    """An atom over the variables of a shape; an argument that is a constant is None."""
+
+    predicate: str
+    args: tuple[int | None, ...]
+    cutoff: int | None = None
+    """the variable that its time is compared with"""
+
+
+class Shape(NamedTuple):
+    """What messages share: number of anchors, guard, and the roots with their constants left open.
+
+    Variables are numbered: anchors first, then the roots' other variables by first use. There is
+    one root but for a cycle, in which nothing can be summed out before the next atom is joined.
+    """
+
+    anchors: int
+    guard: Guard | None
+    roots: tuple[Root, ...]
+
+    @property
+    def sums_out(self) -> bool:
+        """Whether a root has a variable that is no anchor."""
+        return any(arg is not None and arg >= self.anchors for root in self.roots for arg in root.args)
+
+
+class SqlMessage(NamedTuple):
+    """From values of the anchors to a number: the sum, over the roots' join, of the children's products."""
+
+    shape: Shape
+    constants: tuple[str, ...]
+    children: tuple[Attached, ...]
+    comparisons: tuple[Comparison, ...] = ()
+    """of the roots' variables that are no anchors"""
+
+    @property
+    def is_relation(self) -> bool:
+        """Whether the message is just the root's facts, each with the number 1."""
+        shape = self.shape
+        return (
+            not self.constants
+            and not self.children
+            and not self.comparisons
+            and shape.guard is None
+            and len(shape.roots) == 1
+            and set(shape.roots[0].args) == set(range(shape.anchors))
+        )
+
+
+class Attached(NamedTuple):
+    """A message at the variables that give its keys, in the order of its anchors."""
+
+    message: SqlMessage
+    at: tuple[int, ...]
+
+
+class ComparisonRange(NamedTuple):
+    """The constants of a type that meet some comparisons, each an operator and a value."""
+
+    type: str
+    comparisons: tuple[tuple[str, Value], ...] = ()
+
+
+class Condition(NamedTuple):
+    """1 where a head variable, of this type, meets a comparison, else 0."""
+
+    type: str
+    comparison: Comparison
+
+
+class SqlTerm(NamedTuple):
+    """An integer times the sizes of ranges of constants, conditions, and a product of messages."""
+
+    coefficient: int
+    populations: tuple[ComparisonRange, ...]
+    conditions: tuple[Condition, ...]
+    factors: tuple[Attached, ...]
+
+
+class Formula(NamedTuple):
+    """The true count of a clause as a sum of terms, over the head variables that it uses."""
+
+    terms: tuple[SqlTerm, ...]
+    head: tuple[int, ...]
+
+    def only(self) -> SqlMessage | None:
+        """The message that is the count; None where there is more to it."""
+        if len(self.terms) != 1:
+            return None
+        (term,) = self.terms
+        if term.coefficient != 1 or term.populations or term.conditions or len(term.factors) != 1:
+            return None
+        return term.factors[0].message
+
+    def guarded(self) -> SqlMessage | None:
+        """The message that is the count, row by row of its guard, the examples.
+
+        In a cycle rows of examples are best joined first, as in any join; so it gets a guard here.
+        """
+        message = self.only()
+        if message is None or message.shape.guard == HeadBindings(self.head):
+            return message
+        if message.shape.guard is None and len(message.shape.roots) > 1 and self.head:
+            return message._replace(shape=message.shape._replace(guard=HeadBindings(self.head)))
+        return None
+
+    def vector(self) -> SqlMessage | None:
+        """The message that is the count, number by number of the one head variable that it has."""
+        message = self.only()
+        if message is None or message.is_relation:
+            return None
+        shape = message.shape
+        return message if shape.anchors == 1 and shape.guard is None and len(shape.roots) == 1 else None
+
+
+_TIMED = "\0"
+"""The end of the name of a predicate whose last argument is a cut-off; no name of the user's has it."""
+
+
+def formula(clause: Clause, schema: Schema, timed: Collection[str] = ()) -> Formula:
+    """The plan of a clause, for examples with cut-offs where some predicates are ``timed``.
+
+    >>> from hornbeam.logic.parse import parse_clause
+    >>> schema = Schema({"risk": ("p",), "friends": ("p", "p"), "smokes": ("p",)})
+    >>> clause = parse_clause("risk(A) :- friends(A,B), not smokes(C).")
+    >>> [(t.coefficient, len(t.populations), len(t.factors)) for t in formula(clause, schema).terms]
+    [(1, 1, 1), (-1, 0, 2)]
+    """
+    types = schema.variable_types(clause)
+    free = clause.free_variables()
+    arity = len(clause.head.args)
+    body_of_clause: Sequence[Literal] = clause.body
+    if timed:
+        names = {variable: variable + (variable >= arity) for variable in types}
+        types = {names[v]: name for v, name in types.items()}
+        free = tuple(names[v] for v in free)
+        body_of_clause = [_with_cutoff(rename(literal, names), timed, arity) for literal in clause.body]
+    positive = [literal for literal in body_of_clause if isinstance(literal, Atom)]
+    negated = [literal.atom for literal in body_of_clause if isinstance(literal, Not)]
+    comparisons = tuple(
+        dict.fromkeys(literal for literal in body_of_clause if isinstance(literal, Comparison))
+    )
+    of_head = [comparison for comparison in comparisons if comparison.variable < arity]
+    conditions = tuple(sorted((Condition(types[c.variable], c) for c in of_head), key=repr))
+    found: dict[tuple[tuple[ComparisonRange, ...], tuple[Attached, ...]], int] = {}
+    for number in range(len(negated) + 1):
+        for chosen in combinations(negated, number):
+            body = tuple(dict.fromkeys((*positive, *chosen)))
+            used = {variable for atom in body for variable in literal_variables(atom)}
+            unused = [variable for variable in free if variable not in used]
+            populations = tuple(sorted((_range(v, types[v], comparisons) for v in unused), key=repr))
+            product = (populations, tuple(_factors(body, comparisons, range(arity + bool(timed)))))
+            found[product] = found.get(product, 0) + (-1) ** number
+    terms = tuple(
+        SqlTerm(coefficient, populations, conditions, factors)
+        for (populations, factors), coefficient in found.items()
+        if coefficient
+    )
+    head = {variable for term in terms for factor in term.factors for variable in factor.at}
+    head |= {comparison.variable for comparison in of_head}
+    return Formula(terms, tuple(sorted(head)))
+
+
+def _with_cutoff(literal: Literal, timed: Collection[str], cutoff: int) -> Literal:
+    if isinstance(literal, Not):
+        atom = _with_cutoff(literal.atom, timed, cutoff)
+        assert isinstance(atom, Atom)
+        return Not(atom)
+    if isinstance(literal, Atom) and literal.predicate in timed:
+        return Atom(literal.predicate + _TIMED, (*literal.args, cutoff))
+    return literal
+
+
+def _bound_by(atom: Atom) -> set[int]:
+    """The variables whose values the facts of an atom list."""
+    args = atom.args[:-1] if atom.predicate.endswith(_TIMED) else atom.args
+    return {arg for arg in args if isinstance(arg, int)}
+
+
+def _linked(atoms: Sequence[Atom], variables: set[int]) -> list[Atom]:
+    """Atoms that have one of these variables; those that only have a cut-off, where there are no others."""
+    listed = [atom for atom in atoms if variables & _bound_by(atom)]
+    return listed or [atom for atom in atoms if variables & set(atom.args)]
+
+
+def _root(atom: Atom, names: Mapping[int, int]) -> Root:
+    args = tuple(names[term] if isinstance(term, int) else None for term in atom.args)
+    if atom.predicate.endswith(_TIMED):
+        return Root(atom.predicate.removesuffix(_TIMED), args[:-1], args[-1])
+    return Root(atom.predicate, args)
+
+
+def _range(variable: int, type_name: str, comparisons: Sequence[Comparison]) -> ComparisonRange:
+    found = sorted(((c.operator, c.value) for c in comparisons if c.variable == variable), key=repr)
+    return ComparisonRange(type_name, tuple(found))
+
+
+def body_of(message: SqlMessage) -> tuple[Literal, ...]:
+    """The literals that a message counts, its anchors numbered first, for a reader.
+
+    >>> from hornbeam.logic.parse import parse_clause
+    >>> schema = Schema({"risk": ("p",), "friends": ("p", "p"), "smokes": ("p",)})
+    >>> plan = formula(parse_clause("risk(A) :- friends(B,A), smokes(B)."), schema)
+    >>> body_of(plan.terms[0].factors[0].message)
+    (Atom(predicate='friends', args=(1, 0)), Atom(predicate='smokes', args=(1,)))
+    """
+    body: list[Literal] = []
+    _add_literals(message, dict(enumerate(range(message.shape.anchors))), body)
+    return tuple(dict.fromkeys(body))
+
+
+def _add_literals(message: SqlMessage, names: dict[int, int], body: list[Literal]) -> None:
+    used = {variable for literal in body for variable in literal_variables(literal)} | set(names.values())
+    fresh = iter(range(max(used, default=-1) + 1, 1000))
+    constants = iter(message.constants)
+    for predicate, args, _ in message.shape.roots:
+        for arg in args:
+            if arg is not None and arg not in names:
+                names[arg] = next(fresh)
+        body.append(Atom(predicate, tuple(next(constants) if arg is None else names[arg] for arg in args)))
+    body += [rename(comparison, names) for comparison in message.comparisons]
+    for child in message.children:
+        _add_literals(
+            child.message, {number: names[variable] for number, variable in enumerate(child.at)}, body
+        )
+
+
+def _factors(
+    body: Sequence[Atom], comparisons: Sequence[Comparison], head: Iterable[int]
+) -> Iterator[Attached]:
+    """The messages of a body whose head variables are bound; comparisons of those are not part of it."""
+    found = []
+    for component, at in _components(body, set(head)):
+        guard = None if _meet(component, at) else HeadBindings(at)
+        found.append(Attached(_message(component, comparisons, at, guard), at))
+    return iter(sorted(found, key=repr))
+
+
+def _components(atoms: Sequence[Atom], bound: set[int]) -> list[tuple[tuple[Atom, ...], tuple[int, ...]]]:
+    """Atoms linked by variables that are not bound, and the bound variables that each group touches."""
+    groups: list[tuple[set[int], list[Atom]]] = []
+    for atom in atoms:
+        links = set(literal_variables(atom)) - bound
+        joined = [group for group in groups if group[0] & links]
+        groups = [group for group in groups if not group[0] & links]
+        members = [member for _, group in joined for member in group]
+        groups.append((links.union(*(variables for variables, _ in joined)), [*members, atom]))
+    return [
+        (tuple(members), tuple(sorted({v for a in members for v in literal_variables(a)} & bound)))
+        for _, members in groups
+    ]
+
+
+def _meet(atoms: Sequence[Atom], at: Sequence[int]) -> bool:
+    """Whether the facts of one atom list values of all these variables."""
+    return any(set(at) <= _bound_by(atom) for atom in atoms)
+
+
+def _message(
+    atoms: Sequence[Atom], comparisons: Sequence[Comparison], at: tuple[int, ...], guard: Guard | None
+) -> SqlMessage:
+    """The message of a component at its bound variables; a guard is given where no atom has them all.
+
+    Of the comparisons, those of the component's other variables are part of it.
+    """
+    anchors = len(at)
+    names = {variable: number for number, variable in enumerate(at)}
+    # Other variables keep out of the way of the anchors' new numbers.
+    for atom in atoms:
+        for variable in literal_variables(atom):
+            names.setdefault(variable, len(names))
+    own = [comparison for comparison in comparisons if names.get(comparison.variable, -1) >= anchors]
+    literals: list[Literal] = [*atoms, *own]
+    body = canonical_body([rename(literal, names) for literal in literals], anchors)
+    return _planned(body, anchors, guard)
+
+
+@lru_cache(maxsize=65536)
+def _planned(body: tuple[Literal, ...], anchors: int, guard: Guard | None) -> SqlMessage:
+    component = [literal for literal in body if isinstance(literal, Atom)]
+    comparisons = [literal for literal in body if isinstance(literal, Comparison)]
+    wanted = set(range(anchors))
+    if guard is None:
+        roots = [atom for atom in component if wanted <= _bound_by(atom)]
+    else:
+        roots = _linked(component, wanted)
+    return min((_rooted(component, comparisons, (root,), anchors, guard) for root in roots), key=_difficulty)
+
+
+def _rooted(
+    component: Sequence[Atom],
+    comparisons: Sequence[Comparison],
+    roots: tuple[Atom, ...],
+    anchors: int,
+    guard: Guard | None,
+) -> SqlMessage:
+    names = {number: number for number in range(anchors)}
+    for root in roots:
+        for variable in literal_variables(root):
+            names.setdefault(variable, len(names))
+    bound = set(range(len(names)))
+    for atom in component:
+        for variable in literal_variables(atom):
+            names.setdefault(variable, len(names))
+    rest = {rename_atom(atom, names): atom for atom in component if atom not in roots}
+    parts = _components(list(rest), bound)
+    for part, at in parts:
+        if len(at) == len(bound) and not _meet(part, at):
+            # A guard would list every row of this join: it is joined on instead.
+            links = [rest[atom] for atom in _linked(part, bound)]
+            more = (_rooted(component, comparisons, (*roots, link), anchors, guard) for link in links)
+            return min(more, key=_difficulty)
+    shape = Shape(anchors, guard, tuple(_root(root, names) for root in roots))
+    constants = tuple(term for root in roots for term in root.args if isinstance(term, str))
+    compared = [c._replace(variable=names[c.variable]) for c in comparisons]
+    children = [
+        Attached(_message(part, compared, at, None if _meet(part, at) else Projection(shape, at)), at)
+        for part, at in parts
+    ]
+    here = sorted((comparison for comparison in compared if comparison.variable in bound), key=repr)
+    return SqlMessage(shape, constants, tuple(sorted(children, key=repr)), tuple(here))
+
+
+def _difficulty(message: SqlMessage) -> tuple[int, int]:
+    """How many guards, then how many messages above one another."""
+    guards = int(message.shape.guard is not None)
+    depth = 0
+    for child in message.children:
+        more, deeper = _difficulty(child.message)
+        guards, depth = guards + more, max(depth, deeper)
+    return guards, depth + 1

@@ -1,0 +1,136 @@
+"""Upper bounds of counts and sizes of partial results, from a few numbers per relation.
+
+What is skipped follows from these alone: clause, data, examples and budget.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, Protocol
+
+from hornbeam.engines.sql.plan import (
+    ComparisonRange,
+    Formula,
+    Guard,
+    HeadBindings,
+    Projection,
+    Shape,
+    SqlMessage,
+)
+from hornbeam.logic.clauses import Value
+from hornbeam.logic.schema import Schema
+
+WIDE_MAX = 10**37
+"""Integers that every wide type holds, with room for one sum of a few terms."""
+
+
+class ColumnSizes(NamedTuple):
+    """One argument of a predicate: how many distinct values, and the most facts with the same value."""
+
+    distinct: int
+    largest: int
+
+
+class Statistics(Protocol):
+    """Sizes of populations and relations."""
+
+    def population(self, type_name: str, comparisons: Sequence[tuple[str, Value]] = ()) -> int:
+        """How many constants of a type meet some comparisons."""
+        ...
+
+    def rows(self, predicate: str) -> int: ...
+
+    def sizes(self, predicate: str, position: int) -> ColumnSizes: ...
+
+
+class Sizes:
+    """Bounds for messages, guards and formulas over one database."""
+
+    def __init__(
+        self, schema: Schema, statistics: Statistics, bindings: Callable[[HeadBindings], int]
+    ) -> None:
+        self._schema = schema
+        self._statistics = statistics
+        self._bindings = bindings
+        self._largest: dict[SqlMessage, int] = {}
+
+    def population(self, range_: ComparisonRange) -> int:
+        return self._statistics.population(*range_)
+
+    def largest(self, message: SqlMessage) -> int:
+        """No number of the message is greater; at least 1, so that products of bounds bound products."""
+        known = self._largest.get(message)
+        if known is None:
+            known = self._fan_out(message.shape)
+            for child in message.children:
+                known *= self.largest(child.message)
+            self._largest[message] = known
+        return known
+
+    def formula(self, formula: Formula) -> int:
+        """No number met in computing the formula is greater."""
+        result = 0
+        for term in formula.terms:
+            size = abs(term.coefficient)
+            for range_ in term.populations:
+                size *= self.population(range_)
+            for factor in term.factors:
+                size *= self.largest(factor.message)
+            result += size
+        return result
+
+    def rows(self, shape: Shape) -> int:
+        """At most so many keys has a message of the shape."""
+        if shape.guard is not None:
+            return self.guard(shape.guard)
+        if shape.anchors == 0:
+            return 1
+        predicate, args, _ = shape.roots[0]
+        if shape.anchors == 1:
+            return self._statistics.sizes(predicate, args.index(0)).distinct
+        return self._statistics.rows(predicate)
+
+    def guard(self, guard: Guard) -> int:
+        """How many rows a guard has: known for examples, estimated by average fan-out for others."""
+        if isinstance(guard, HeadBindings):
+            return self._bindings(guard)
+        return self._joined(guard)
+
+    def widest_guard(self, message: SqlMessage) -> int:
+        """The most rows of any guard that the message or its children need."""
+        own = 0 if message.shape.guard is None else self.guard(message.shape.guard)
+        return max([own, *(self.widest_guard(child.message) for child in message.children)])
+
+    def _joined(self, projection: Projection) -> int:
+        shape = projection.of
+        joined = 1 if shape.guard is None else self.guard(shape.guard)
+        known = set() if shape.guard is None else set(range(shape.anchors))
+        for predicate, args, _ in shape.roots:
+            rows = self._statistics.rows(predicate)
+            averages = [
+                -(-rows // max(self._statistics.sizes(predicate, position).distinct, 1))
+                for position, arg in enumerate(args)
+                if arg in known
+            ]
+            joined *= max(1, min(averages, default=rows))
+            known.update(arg for arg in args if arg is not None)
+        return joined
+
+    def _fan_out(self, shape: Shape) -> int:
+        """At most so many rows of the roots' join share the values of the anchors."""
+        known = set(range(shape.anchors))
+        joined = 1
+        for predicate, args, _ in shape.roots:
+            types = self._schema.types_of(predicate)
+            new: set[int] = set()
+            facts = [self._statistics.rows(predicate)]
+            possible = 1
+            for position, arg in enumerate(args):
+                if arg is None or arg in known:
+                    facts.append(self._statistics.sizes(predicate, position).largest)
+                elif arg not in new:
+                    new.add(arg)
+                    possible *= max(1, self._statistics.population(types[position]))
+            known |= new
+            joined *= max(1, min(possible, *facts))
+        return joined

@@ -1,0 +1,1 @@
+"""The scikit-learn face: one classifier for each learner."""

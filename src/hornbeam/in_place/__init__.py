@@ -1,0 +1,1 @@
+"""Tables that stay in their database: nothing but the examples is loaded."""

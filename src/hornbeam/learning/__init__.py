@@ -1,0 +1,1 @@
+"""From counts to a model: the learners, their options, the loop of steps."""

@@ -1,0 +1,1 @@
+"""Boosted clauses: relational logistic regression and MLN-Boost."""

@@ -1,0 +1,121 @@
+"""MLN-Boost: boosted clauses with one weight each over the count of their true groundings.
+
+Functional-gradient boosting of a Markov logic network's clauses for one target, after Khot,
+Natarajan, Kersting and Shavlik, "Learning Markov logic networks via functional gradient boosting"
+(ICDM 2011). In a step, each clause is fitted to the gradients by least squares through the origin,
+
+    w = sum(t*d) / sum(t*t),  which lowers the squared error by  sum(t*d)^2 / sum(t*t),
+
+and the next clause of the step to ``d - w*t``. There is no bias and no penalty: an example of which
+no clause has a true grounding keeps the log-odds of the prior. A weighted clause is that of relational
+logistic regression with ``[0, w, 0]``, so the models are the same kind of model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from hornbeam.data.database import Codes
+from hornbeam.engines.contract import Engine, Sums
+from hornbeam.learning.boosting.boost import boosted
+from hornbeam.learning.boosting.steps import Strategy
+from hornbeam.learning.history import Record
+from hornbeam.learning.loop import ShouldStop
+from hornbeam.learning.options import (
+    BEAM,
+    LITERALS,
+    PRIOR,
+    RATIO,
+    SEED,
+    STEPS,
+    STOP,
+    THRESHOLDS,
+    Options,
+    Whole,
+    YesNo,
+    option,
+)
+from hornbeam.learning.problem import Fit, Labels
+from hornbeam.learning.search.ridge import GRADIENT_BITS, ClauseSums, Response, round_weight
+from hornbeam.model.clause_model import Model
+from hornbeam.model.files import WEIGHTED_CLAUSES, register_kind
+
+LEARNER = "mln-boost"
+
+
+@dataclass(frozen=True, slots=True)
+class MLNOptions(Options):
+    """The options of MLN-Boost."""
+
+    n_steps: int = option(10, STEPS)
+    """steps of boosting"""
+    clauses_per_step: int = option(3, Whole(1, 1000))
+    """clauses that a step adds, at most; each fits what those before it leave"""
+    max_literals: int = option(4, LITERALS)
+    """literals in a body, at most"""
+    beam_width: int = option(10, BEAM)
+    """bodies kept at each length of the search"""
+    stop: str = option("best", STOP)
+    """``best`` takes the best clause of any length, ``full`` always extends to the greatest length"""
+    prior: float | str = option(0.0, PRIOR)
+    """log-odds before the first clause"""
+    neg_pos_ratio: float | None = option(2.0, RATIO)
+    """training negatives kept per positive; ``None`` keeps all"""
+    seed: int = option(0, SEED)
+    """chooses which negatives are kept"""
+    negation: bool = option(False, YesNo())
+    """whether bodies may hold negated literals"""
+    n_thresholds: int = option(16, THRESHOLDS)
+    """thresholds offered for each numeric argument of a predicate, at most; 0 offers no comparisons"""
+
+
+class ThroughOrigin:
+    """The least-squares fit of ``w*t`` to the gradients.
+
+    >>> sums = ClauseSums(total=9, true=3, true_squared=5, true_gradient=10 << GRADIENT_BITS)
+    >>> ThroughOrigin().weights(sums)
+    (0.0, 2.0, 0.0)
+    """
+
+    def gains(self, sums: Sums) -> npt.NDArray[np.float64]:
+        squared, products = (
+            np.array(column, dtype=object).astype(np.float64)
+            for column in (sums.true_squared, sums.true_gradient)
+        )
+        return np.where(squared > 0, products * products / np.maximum(squared, 1.0), 0.0)
+
+    def exact_gain(self, sums: ClauseSums) -> Fraction:
+        return Fraction(sums.true_gradient**2, sums.true_squared) if sums.true_squared else Fraction(0)
+
+    def weights(self, sums: ClauseSums) -> tuple[float, float, float]:
+        slope = Fraction(sums.true_gradient, sums.true_squared) if sums.true_squared else Fraction(0)
+        return 0.0, round_weight(slope / 2**GRADIENT_BITS), 0.0
+
+
+def fit(
+    engine: Engine,
+    keys: Codes,
+    labels: Labels,
+    target: str,
+    options: MLNOptions | None = None,
+    on_step: Callable[[Record], None] | None = None,
+    checkpoint: str | Path | None = None,
+    should_stop: ShouldStop | None = None,
+) -> Fit[Model]:
+    """Learn weighted clauses of the target from examples given as rows of codes and labels 0 or 1."""
+    options = options or MLNOptions()
+
+    def fitting(response: Response) -> ThroughOrigin:
+        return ThroughOrigin()
+
+    way = Strategy(LEARNER, fitting, options.clauses_per_step)
+    return boosted(engine, keys, labels, target, options, way, on_step, checkpoint, should_stop)
+
+
+register_kind(LEARNER, WEIGHTED_CLAUSES)

@@ -1,0 +1,134 @@
+"""What examples held out say of the options: the penalty of the final weights, length of bodies, steps.
+
+The examples are held out in turn, in parts that share no constant with those learned from. Each part has
+one path of steps for bodies of the greatest length and one for bodies a literal shorter, a third as long as
+the fit itself; all paths share the counts of the whole. After some steps of a path the weights are fitted
+under every penalty, and the loss of the examples held out is taken. Length, penalty and steps stay as given
+unless others are better by more than chance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from hornbeam.data.database import Codes, Database
+from hornbeam.data.sampling import HeldOutPart, part_numbers, part_of
+from hornbeam.learning.boosting.steps import BoostProblem, Chosen, Mask, init, joint_weights, step
+from hornbeam.learning.history import Trial
+from hornbeam.learning.loop import Pause
+from hornbeam.learning.problem import Labels, losses
+from hornbeam.model.clause_model import Floats
+
+PARTS = 3
+SHORTEST = 2
+"""Bodies are not made shorter than this: one literal says nothing of relations."""
+LEAST_HELD_OUT = 20
+"""Examples of each label that must be held out, together: fewer choose by chance."""
+ERRORS_OF_LENGTH = 1.0
+"""Standard errors by which shorter bodies must be better."""
+ERRORS = 3.0
+"""Standard errors by which another penalty, or fewer steps, must be better: nine others are tried."""
+PENALTIES = (0.1, 0.3, 1.0, 3.0, 10.0)
+"""What is tried, times the penalty given."""
+
+
+def held_out(database: Database, target: str, keys: Codes, labels: Labels, seed: int) -> list[HeldOutPart]:
+    """The parts, where there are enough examples of both labels in them."""
+    columns = part_numbers(database, target, keys, PARTS, f"held out {seed}")
+    parts = [part_of(columns, [number] * len(columns)) for number in range(PARTS)]
+    outside = labels[np.any([part.outside for part in parts], axis=0)]
+    enough = all(np.count_nonzero(outside == label) >= LEAST_HELD_OUT for label in (0, 1))
+    return parts if enough and all(len(set(labels[part.inside].tolist())) == 2 for part in parts) else []
+
+
+def validated(
+    problem: BoostProblem,
+    parts: list[HeldOutPart],
+    pause: Pause,
+    on_trial: Callable[[Trial], None] | None = None,
+) -> Chosen:
+    """The options that predict the parts held out best; ``on_trial`` hears how far that is."""
+    assert problem.way.refit is not None
+    given = Chosen(problem.bounds.max_literals, problem.way.refit, problem.bounds.n_steps)
+    shortest = max(min(SHORTEST, given.max_literals), given.max_literals - 1)
+    lengths = range(shortest, given.max_literals + 1)
+    trials = [(given._replace(max_literals=length), part) for length in lengths for part in parts]
+    paths: dict[int, list[Path]] = {length: [] for length in lengths}
+    for number, (trying, part) in enumerate(trials, start=1):
+        trial = Trial(number, len(trials))
+        paths[trying.max_literals].append(_path(problem, part, trying, pause, trial, on_trial or _nobody))
+
+    at_end = {
+        given._replace(max_literals=length): np.concatenate(
+            [path.loss(given.n_steps, given.l2) for path in some]
+        )
+        for length, some in paths.items()
+    }
+    best = _better(at_end, given, ERRORS_OF_LENGTH)
+    return _better(_losses(paths[best.max_literals], best), best, ERRORS)
+
+
+class Path(NamedTuple):
+    """The features that some examples led to, step by step."""
+
+    problem: BoostProblem
+    outside: Mask
+    features: Floats
+
+    def loss(self, number: int, l2: float) -> Floats:
+        """The losses of the examples held out, by so many of the first features."""
+        rows = self.features[:number]
+        scores = joint_weights(self.problem, rows, l2).scores(rows[:, self.outside])
+        return losses(self.problem.labels[self.outside], scores)
+
+
+def _path(
+    problem: BoostProblem,
+    part: HeldOutPart,
+    given: Chosen,
+    pause: Pause,
+    trial: Trial,
+    on_trial: Callable[[Trial], None],
+) -> Path:
+    short = given._replace(n_steps=_third(given.n_steps))
+    problem = replace(problem.within(short), inside=part.inside)
+    state = init(problem)
+    on_trial(trial)
+    while state.ended is None:
+        state, done = step(problem, state, pause)
+        for each in done:
+            on_trial(replace(trial, steps=each.number, candidates=each.candidates))
+    return Path(problem, part.outside, np.array(state.features).reshape(-1, len(problem.labels)))
+
+
+def _nobody(_: Trial) -> None:
+    """Nobody watches."""
+
+
+def _losses(paths: Sequence[Path], given: Chosen) -> dict[Chosen, Floats]:
+    """The losses of all examples held out, under every penalty and number of steps."""
+    steps = _third(given.n_steps)
+    # A path that is best at its end might get better yet: then all steps are done.
+    numbers = {steps: given.n_steps} | ({steps // 2: steps // 2} if steps > 1 else {})
+    found = {}
+    for number, n_steps in numbers.items():
+        for factor in PENALTIES:
+            choice = given._replace(l2=factor * given.l2, n_steps=n_steps)
+            found[choice] = np.concatenate([path.loss(number, choice.l2) for path in paths])
+    return found
+
+
+def _third(steps: int) -> int:
+    return (steps + 2) // 3
+
+
+def _better(found: dict[Chosen, Floats], given: Chosen, errors: float) -> Chosen:
+    """The choice of least loss, if it is below that of the given one by more than chance."""
+    best = min(found, key=lambda choice: float(found[choice].sum()))
+    gained = found[given] - found[best]
+    chance = float(gained.std()) * len(gained) ** 0.5
+    return best if float(gained.sum()) > errors * chance else given

@@ -1,0 +1,1 @@
+"""Clauses with one weight for each constant of a variable."""

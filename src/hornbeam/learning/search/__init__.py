@@ -1,0 +1,1 @@
+"""Beam search over bodies, and the ridge fit that scores a clause."""

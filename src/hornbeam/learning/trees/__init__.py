@@ -1,0 +1,1 @@
+"""RDN-Boost: boosted relational regression trees."""

@@ -1,0 +1,271 @@
+"""Models made of relational regression trees: probabilities, text, files, and why.
+
+Predicting needs an engine and NumPy; nothing here knows how trees are learned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from hornbeam.data.database import Codes
+from hornbeam.engines.contract import Engine
+from hornbeam.engines.count import count_all
+from hornbeam.engines.holding import Body, Truth
+from hornbeam.errors import InputError, plural
+from hornbeam.learning.trees.trees import (
+    Holds,
+    Leaf,
+    Node,
+    Tree,
+    leaf_values,
+    leaves,
+    places,
+    root,
+    tree_text,
+)
+from hornbeam.logic.clauses import Atom, Clause, atoms_of, head_atom, variable_name
+from hornbeam.logic.parse import parse_clause
+from hornbeam.logic.schema import Schema
+from hornbeam.model.clause_model import Floats, sigmoid
+from hornbeam.model.explain import SHOWN, Explanation, about, explain, explanation, named_groundings
+from hornbeam.model.fields import Fields
+from hornbeam.model.files import Common, ModelKind, register_kind
+
+LEARNER = "rdn-boost"
+DEEPEST = 100
+"""Tests from the root to a leaf, at most, in a file; no learner grows trees that deep."""
+
+
+@dataclass(frozen=True)
+class TreeModel:
+    """A target's prior and regression trees: ``P = sigmoid(prior + sum of leaf values)``."""
+
+    target: str
+    schema: Schema
+    prior: float
+    trees: tuple[Tree, ...]
+    settings: Mapping[str, object] = field(default_factory=dict)
+    learner: str = "rdn-boost"
+
+    def __str__(self) -> str:
+        lines = [f"prior {self.prior:.6g}"]
+        for number, tree in enumerate(self.trees, start=1):
+            lines.append(f"tree {number}\n  {tree_text(tree, '  ')}")
+        return "\n".join(lines)
+
+    @property
+    def head(self) -> Atom:
+        return head_atom(self.target, self.schema.arity(self.target))
+
+    @property
+    def size_text(self) -> str:
+        return plural(len(self.trees), "tree")
+
+    def clause_text(self) -> str:
+        """The same model as lists of clauses, one for each tree: the first that holds gives the value."""
+        lines = [f"prior {self.prior:.6g}"]
+        for number, tree in enumerate(self.trees, start=1):
+            lines.append(f"tree {number}, the first clause that holds:")
+            for place in leaves(tree):
+                assert isinstance(place.tree, Leaf)
+                lines.append(f"  [{place.tree.value:.6g}] : {Clause(self.head, place.body)}")
+        return "\n".join(lines)
+
+    def picture(self) -> str:
+        """The trees as a drawing: an SVG document."""
+        from hornbeam.learning.trees.picture import tree_picture
+
+        return tree_picture(self)
+
+    def _repr_svg_(self) -> str:
+        return self.picture()
+
+    def predicates(self) -> tuple[str, ...]:
+        """The predicates that the tests use, sorted."""
+        used = (
+            place.tree.test for tree in self.trees for place in places(tree) if isinstance(place.tree, Node)
+        )
+        return tuple(sorted({atom.predicate for test in used for atom in atoms_of(test)}))
+
+    def scores(self, engine: Engine, keys: Codes) -> Floats:
+        """The log-odds of each example, tree by tree in model order."""
+        result = np.full(len(keys), self.prior, dtype=np.float64)
+        for contribution in self.contributions(engine, keys):
+            result += contribution
+        return result
+
+    def contributions(self, engine: Engine, keys: Codes) -> Iterator[Floats]:
+        """What each tree adds to the log-odds of each example, in model order."""
+        holds = self.holds(engine, keys)
+        for tree in self.trees:
+            yield leaf_values(tree, self.head, len(keys), holds)
+
+    def probabilities(self, engine: Engine, keys: Codes) -> Floats:
+        """P(y=1) of each example."""
+        return sigmoid(self.scores(engine, keys))
+
+    def holds(self, engine: Engine, keys: Codes) -> Holds:
+        """Each distinct body counted once, some at a time: one byte per example is kept of a count."""
+        clauses = list(
+            dict.fromkeys(
+                clause
+                for tree in self.trees
+                for place in places(tree)
+                if isinstance(place.tree, Node)
+                for clause in place.asked(self.head)
+            )
+        )
+        size = max(1, engine.memory // 4 // (8 * max(1, len(keys))))
+        found: dict[Clause, Truth] = {}
+        for start in range(0, len(clauses), size):
+            batch = clauses[start : start + size]
+            for clause, counts in zip(batch, count_all(engine, batch, keys), strict=True):
+                found[clause] = counts.true > 0
+        return found.__getitem__
+
+
+# --- files --------------------------------------------------------------------------------------
+
+
+def node_fields(tree: Tree, head: Atom) -> list[dict[str, object]]:
+    """The nodes and leaves of a tree, each before what is below it, where its test holds first.
+
+    A node is given by the clause of its test and all that held on the way, so that its variables are
+    those of the path.
+    """
+    return [
+        {"value": place.tree.value, "examples": place.tree.examples}
+        if isinstance(place.tree, Leaf)
+        else {"clause": str(Clause(head, place.body + place.tree.test))}
+        for place in places(tree)
+    ]
+
+
+def read_tree(fields: Fields, schema: Schema, target: str) -> Tree:
+    """The tree of a JSON object that holds its ``nodes``."""
+    nodes = list(fields.objects("nodes", "node"))
+    reader = iter(nodes)
+    tree = _read_below(fields, reader, schema, target, (), 0)
+    more = sum(1 for _ in reader)
+    if more:
+        raise fields.wrong("nodes", "one tree", f"{more} more")
+    return tree
+
+
+def _read_below(
+    owner: Fields, nodes: Iterator[Fields], schema: Schema, target: str, path: Body, depth: int
+) -> Tree:
+    """The part of a tree that is below a path."""
+    fields = next(nodes, None)
+    if fields is None:
+        raise owner.wrong("nodes", "a whole tree, down to its last leaf", "an end before it")
+    if fields.has("value"):
+        leaf = Leaf(fields.number("value"), fields.whole("examples"))
+        fields.close()
+        return leaf
+    text = fields.text("clause")
+    fields.close()
+    try:
+        clause = parse_clause(text, schema)
+    except InputError as error:
+        raise fields.wrong("clause", f"a clause of the model's schema ({error})", text) from None
+    if clause.head.predicate != target or clause.body[: len(path)] != path or len(clause.body) == len(path):
+        raise fields.wrong("clause", f'a clause with head "{target}" that adds a test to the one above', text)
+    if depth >= DEEPEST:
+        raise fields.wrong("clause", f"at most {DEEPEST} tests below the root", text)
+    holds = _read_below(owner, nodes, schema, target, clause.body, depth + 1)
+    fails = _read_below(owner, nodes, schema, target, path, depth + 1)
+    return Node(clause.body[len(path) :], holds, fails)
+
+
+def _fields(model: TreeModel) -> dict[str, object]:
+    trees = [{"nodes": node_fields(tree, model.head)} for tree in model.trees]
+    return {"prior": model.prior, "trees": trees}
+
+
+def _read(common: Common, fields: Fields) -> TreeModel:
+    trees = []
+    for member in fields.objects("trees", "tree"):
+        trees.append(read_tree(member, common.schema, common.target))
+        member.close()
+    prior = fields.number("prior")
+    return TreeModel(common.target, common.schema, prior, tuple(trees), common.settings, common.learner)
+
+
+register_kind(LEARNER, ModelKind(_fields, _read))
+
+
+# --- why ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class TreeReason:
+    """What one tree adds to the log-odds of an example: the leaf it ends in, and what led there."""
+
+    tree: int
+    """its number, counted from 1"""
+    clause: Clause
+    """all that holds on the way to the leaf"""
+    failed: tuple[Clause, ...]
+    """what does not hold: each failed test with what it refers to on the way"""
+    contribution: float
+    variables: tuple[str, ...]
+    groundings: tuple[tuple[str, ...], ...]
+    """values of the free variables for some of the groundings that make the clause's body true"""
+
+    def as_dict(self) -> dict[str, object]:
+        return {
+            "tree": self.tree,
+            "clause": str(self.clause),
+            "failed": [str(clause) for clause in self.failed],
+            "contribution": self.contribution,
+            "groundings": [dict(zip(self.variables, values, strict=True)) for values in self.groundings],
+        }
+
+    def because(self, key: tuple[str, ...]) -> str:
+        """``tree 2: friends(ann,B), smokes(B) holds (B = bob); smokes(ann) does not hold``."""
+        said = []
+        if self.clause.body:
+            shown = [
+                " ".join(f"{name} = {value}" for name, value in zip(self.variables, values, strict=True))
+                for values in self.groundings
+            ]
+            such = f" ({'; '.join(shown)})" if shown else ""
+            said.append(f"{about(self.clause.body, key)} holds{such}")
+        said += [f"{about(clause.body, key)} does not hold" for clause in self.failed]
+        return f"tree {self.tree}: {'; '.join(said)}"
+
+
+@explain.register
+def _explain(
+    model: TreeModel, engine: Engine, key: Codes, name: Sequence[str], shown: int = SHOWN
+) -> Explanation:
+    keys = key.reshape(1, -1)
+    holds = model.holds(engine, keys)
+    reasons = []
+    for number, tree in enumerate(model.trees, start=1):
+        place = root(tree)
+        failed = []
+        while isinstance(place.tree, Node):
+            yes, no = place.below()
+            tested = place.asked(model.head)
+            if all(holds(clause)[0] for clause in tested):
+                place = yes
+            else:
+                failed += [clause for clause in tested if not holds(clause)[0]][:1]
+                place = no
+        clause = Clause(model.head, place.body)
+        reasons.append(
+            TreeReason(
+                tree=number,
+                clause=clause,
+                failed=tuple(failed),
+                contribution=place.tree.value,
+                variables=tuple(map(variable_name, clause.free_variables())),
+                groundings=named_groundings(engine.database, clause, key, shown),
+            )
+        )
+    return explanation(model, engine, key, name, reasons)

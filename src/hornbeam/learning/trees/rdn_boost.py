@@ -1,0 +1,273 @@
+"""RDN-Boost: boosted relational regression trees.
+
+Functional-gradient boosting of a relational dependency network's distribution of one target, after
+Natarajan, Khot, Kersting, Gutmann and Shavlik, "Gradient-based boosting for statistical relational
+learning" (Machine Learning, 2012): in each step a tree is grown on the gradients ``y - P`` and added.
+The negatives of a step are a sample, drawn anew each time unless told otherwise. Which ones are drawn
+does not depend on what is learned, so those of all steps are counted together, each test once.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from hornbeam.data.database import Codes
+from hornbeam.data.sampling import redrawn, sampled
+from hornbeam.engines.contract import Engine, Skipped
+from hornbeam.engines.holding import Holding
+from hornbeam.learning.checkpoint import Checkpoint, fingerprint
+from hornbeam.learning.history import ALL_STEPS, NO_GAIN, History, Record
+from hornbeam.learning.loop import Pause, ShouldStop, run
+from hornbeam.learning.options import (
+    BEAM,
+    LITERALS,
+    PRIOR,
+    RATIO,
+    SEED,
+    STEPS,
+    THRESHOLDS,
+    Options,
+    Whole,
+    YesNo,
+    option,
+)
+from hornbeam.learning.problem import Fit, Labels, check_labels, gradients, language_for, log_loss, prior_of
+from hornbeam.learning.search.ridge import GRADIENT_BITS, response
+from hornbeam.learning.trees.growth import Growth
+from hornbeam.learning.trees.model import LEARNER, TreeModel, node_fields, read_tree
+from hornbeam.learning.trees.tests import NodeTests, Rows
+from hornbeam.learning.trees.trees import Leaf, Node, Tree, body_text, leaf_values
+from hornbeam.logic.clauses import Atom
+from hornbeam.logic.schema import Schema
+from hornbeam.model.clause_model import Floats
+from hornbeam.model.fields import Fields
+
+
+@dataclass(frozen=True, slots=True)
+class RDNOptions(Options):
+    """The options of RDN-Boost."""
+
+    n_steps: int = option(10, STEPS)
+    """steps of boosting: at most so many trees"""
+    max_depth: int = option(3, Whole(1, 30))
+    """tests from the root to a leaf, at most"""
+    max_leaves: int = option(8, Whole(2, 10_000))
+    """leaves of a tree, at most; the split that gains most comes first"""
+    min_examples: int = option(1, Whole(1, 10**9))
+    """training examples in a leaf, at least"""
+    max_literals: int = option(2, LITERALS)
+    """literals in a test, at most"""
+    beam_width: int = option(10, BEAM)
+    """tests kept at each length of the search for a test"""
+    prior: float | str = option(-1.8, PRIOR)
+    """log-odds before the first tree"""
+    neg_pos_ratio: float | None = option(2.0, RATIO)
+    """training negatives per positive; ``None`` keeps all"""
+    redraw: bool = option(True, YesNo())
+    """whether the negatives are drawn anew in each step"""
+    seed: int = option(0, SEED)
+    """chooses the negatives"""
+    negation: bool = option(False, YesNo())
+    """whether tests may hold negated literals"""
+    n_thresholds: int = option(16, THRESHOLDS)
+    """thresholds offered for each numeric argument of a predicate, at most; 0 offers no comparisons"""
+
+
+@dataclass(frozen=True, slots=True)
+class TreeStep:
+    """A tree that a step of boosting added, and what it took to grow it."""
+
+    number: int
+    """counts from 1"""
+    head: Atom
+    tree: Tree
+    error_before: float
+    """sum of the squared gradients of the step's examples"""
+    error_after: float
+    """what the tree leaves of it"""
+    log_loss: float
+    """mean over the step's examples, after the step"""
+    counted: int
+    """bodies that had to be counted"""
+    seconds: float
+
+    @property
+    def title(self) -> str:
+        return body_text(self.tree.test) if isinstance(self.tree, Node) else "no test"
+
+    @property
+    def candidates(self) -> int:
+        return self.counted
+
+    def as_dict(self) -> dict[str, object]:
+        return {
+            "step": self.number,
+            "nodes": node_fields(self.tree, self.head),
+            "error_before": self.error_before,
+            "error_after": self.error_after,
+            "log_loss": self.log_loss,
+            "counted": self.counted,
+            "seconds": self.seconds,
+        }
+
+
+class TreeState(NamedTuple):
+    """A model in the making: the log-odds of all examples that are ever drawn, and the trees so far."""
+
+    scores: Floats
+    steps: tuple[TreeStep, ...] = ()
+    skipped: tuple[Skipped, ...] = ()
+    ended: str | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class TreeProblem:
+    """What stays the same in all steps."""
+
+    tests: NodeTests
+    holding: Holding
+    labels: Labels
+    draws: Sequence[Rows]
+    """the examples of each step, as positions among those that are ever drawn"""
+    prior: float
+    options: RDNOptions
+
+    @property
+    def head(self) -> Atom:
+        return self.tests.ways.language.head
+
+
+def fit(
+    engine: Engine,
+    keys: Codes,
+    labels: Labels,
+    target: str,
+    options: RDNOptions | None = None,
+    on_step: Callable[[Record], None] | None = None,
+    checkpoint: str | Path | None = None,
+    should_stop: ShouldStop | None = None,
+) -> Fit[TreeModel]:
+    """Learn trees for the target from examples given as rows of codes and labels 0 or 1.
+
+    Ctrl-C and ``should_stop`` end the fit with the trees grown so far and mark it as cut. With a
+    checkpoint folder the state is saved after every step, and the same call goes on from there.
+    """
+    options = options or RDNOptions()
+    database = engine.database
+    check_labels(labels, target)
+    saved: Checkpoint[TreeStep] | None = None
+    if checkpoint is not None:
+        settings = options.settings() | {"learner": LEARNER}
+        marks = fingerprint(database, target, keys, labels, settings, engine.memory)
+        saved = Checkpoint(
+            Path(checkpoint), marks, lambda fields, schema: _read_step(fields, schema, problem.head)
+        )
+    problem = _problem(engine, keys, labels, target, options)
+
+    def start() -> TreeState:
+        return init(problem) if saved is None else _resumed(problem, saved, database.schema)
+
+    def go_on(state: TreeState, pause: Pause) -> tuple[TreeState, Sequence[TreeStep]]:
+        state, done = step(problem, state, pause)
+        if saved is not None:
+            saved.save(state.steps, state.skipped, state.ended)
+        return state, done
+
+    state, reason = run(init(problem), start, go_on, on_step, should_stop)
+    cut = reason is not None and state.ended is None
+    ended = state.ended or reason or ALL_STEPS
+    settings = options.settings() | dict(database.origin) | ({"cut": ended} if cut else {})
+    trees = tuple(each.tree for each in state.steps)
+    model = TreeModel(target, database.schema, problem.prior, trees, settings, LEARNER)
+    return Fit(model, History(state.steps, ended, cut, state.skipped))
+
+
+def _problem(engine: Engine, keys: Codes, labels: Labels, target: str, options: RDNOptions) -> TreeProblem:
+    database = engine.database
+    language = language_for(database, target, options.negation, options.n_thresholds, keys)
+    ratio, seed = options.neg_pos_ratio, options.seed
+    if options.redraw:
+        draws = redrawn(database, target, keys, labels, ratio, seed, options.n_steps)
+    else:
+        draws = [sampled(database, target, keys, labels, ratio, seed)] * options.n_steps
+    drawn = np.zeros(len(labels), dtype=np.bool_)
+    for each in draws:
+        drawn[each] = True
+    ever = np.flatnonzero(drawn)
+    holding = Holding(engine, keys[ever])
+    return TreeProblem(
+        tests=NodeTests(language, holding),
+        holding=holding,
+        labels=labels[ever],
+        draws=[np.searchsorted(ever, each) for each in draws],
+        prior=prior_of(labels[draws[0]], options.prior),
+        options=options,
+    )
+
+
+def init(problem: TreeProblem) -> TreeState:
+    """The state before the first step: every example has the prior's log-odds."""
+    return TreeState(np.full(len(problem.labels), problem.prior, dtype=np.float64))
+
+
+def step(problem: TreeProblem, state: TreeState, pause: Pause) -> tuple[TreeState, tuple[TreeStep, ...]]:
+    """Add a tree grown on the gradients; where no test gains, the state is the last one."""
+    started = time.perf_counter()
+    holding, counted = problem.holding, problem.holding.counted
+    number = len(state.steps) + 1
+    rows = problem.draws[number - 1]
+    slopes = gradients(problem.labels, state.scores)
+    tree = Growth(problem.tests, problem.options, pause).tree(slopes, rows)
+    state = state._replace(skipped=tuple(dict.fromkeys((*state.skipped, *holding.skipped.values()))))
+    if isinstance(tree, Leaf):
+        return state._replace(ended=NO_GAIN), ()
+    values = _values(problem, tree)
+    scores = state.scores + values
+    left = slopes[rows] / 2.0**GRADIENT_BITS - values[rows]
+    info = TreeStep(
+        number=number,
+        head=problem.head,
+        tree=tree,
+        error_before=response(slopes[rows]).error(),
+        error_after=float(np.sum(left * left)),
+        log_loss=log_loss(problem.labels[rows], scores[rows]),
+        counted=holding.counted - counted,
+        seconds=time.perf_counter() - started,
+    )
+    ended = ALL_STEPS if number >= problem.options.n_steps else None
+    return state._replace(scores=scores, steps=(*state.steps, info), ended=ended), (info,)
+
+
+def _values(problem: TreeProblem, tree: Tree) -> Floats:
+    return leaf_values(tree, problem.head, len(problem.labels), problem.holding.holds)
+
+
+def _resumed(problem: TreeProblem, saved: Checkpoint[TreeStep], schema: Schema) -> TreeState:
+    """The state that a checkpoint keeps; scores are what its trees give, added in order again."""
+    steps, skipped, ended, _ = saved.load(schema)
+    state = init(problem)._replace(steps=steps, skipped=skipped, ended=ended)
+    if ended is not None:
+        return state
+    scores = state.scores
+    for each in steps:
+        scores = scores + _values(problem, each.tree)
+    return state._replace(scores=scores)
+
+
+def _read_step(fields: Fields, schema: Schema, head: Atom) -> TreeStep:
+    return TreeStep(
+        number=fields.whole("step"),
+        head=head,
+        tree=read_tree(fields, schema, head.predicate),
+        error_before=fields.number("error_before"),
+        error_after=fields.number("error_after"),
+        log_loss=fields.number("log_loss"),
+        counted=fields.whole("counted"),
+        seconds=fields.number("seconds"),
+    )

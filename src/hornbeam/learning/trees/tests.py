@@ -1,0 +1,199 @@
+"""The tests that a node of a tree may ask, and for which examples they hold.
+
+A test grows by an addition that its own variables are part of, or by one that could be a test of its
+own. The latter need no counting and hardly a thought: where both hold, so do they together. They are
+by far the most, so they are written down only when somebody asks what they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from hornbeam.engines.holding import (
+    Body,
+    BodyPart,
+    CanonicalParts,
+    Holding,
+    Truth,
+    known,
+    parts_of,
+    parts_with,
+)
+from hornbeam.learning.trees.trees import body_text
+from hornbeam.logic.clauses import Clause, Comparison, literal_variables, rename
+from hornbeam.logic.refine import Language, additions
+
+Rows = npt.NDArray[np.intp]
+"""Positions of examples, rising."""
+
+
+class Candidate(NamedTuple):
+    """A test of a node, and the parts of path and test together."""
+
+    test: Body
+    parts: tuple[BodyPart, ...]
+    asked: frozenset[Clause]
+    """canonical clauses that must all hold for it to hold"""
+
+    @property
+    def text(self) -> str:
+        return body_text(self.test)
+
+
+class Ways:
+    """How tests grow: additions and canonical forms, remembered, as every step asks again."""
+
+    def __init__(self, language: Language) -> None:
+        self.language = language
+        self.parts = CanonicalParts(language.head)
+        self._linked: dict[tuple[Body, Body], list[Candidate]] = {}
+
+    def start(self, body: Body) -> Candidate:
+        """No test yet, below a path."""
+        return Candidate((), known(parts_of(body, self.parts.arity)), frozenset())
+
+    def linked(self, body: Body, start: Candidate) -> Sequence[Candidate]:
+        """Tests longer by an addition that the test's own variables are part of; all, for no test yet."""
+        place = (body, start.test)
+        found = self._linked.get(place)
+        if found is None:
+            found = self._linked[place] = list(self._additions(body, start))
+        return found
+
+    def _additions(self, body: Body, start: Candidate) -> Iterator[Candidate]:
+        present = {*body, *start.test}
+        first = self._first_new(body)
+        for addition in additions(Clause(self.language.head, body + start.test), self.language):
+            if addition[0] in present:
+                continue
+            own = {v for v in _variables(start.test) if v >= first}
+            if not start.test or not own.isdisjoint(_variables(addition)) or _compares(addition):
+                yield self._with(start, addition)
+
+    def apart(self, body: Body, start: Candidate, alone: Candidate) -> Candidate:
+        """A test longer by what could be a test alone."""
+        first = self._first_new(body)
+        taken = len({v for v in _variables(start.test) if v >= first})
+        names = {v: v + taken for v in _variables(alone.test) if v >= first}
+        return self._with(start, tuple(rename(literal, names) for literal in alone.test))
+
+    def may_stand_apart(self, body: Body, start: Candidate, alone: Candidate) -> bool:
+        """Whether a test alone, made a part of another, is more than saying a thing twice."""
+        return alone.test[0] not in start.test or max(_variables(alone.test), default=-1) >= self._first_new(
+            body
+        )
+
+    def _with(self, start: Candidate, addition: Body) -> Candidate:
+        parts = parts_with(start.parts, addition, self.parts.arity)
+        return Candidate(start.test + addition, parts, self.parts.new(parts))
+
+    def _first_new(self, body: Body) -> int:
+        return max(_variables(body), default=self.parts.arity - 1) + 1 if body else self.parts.arity
+
+
+def _variables(body: Body) -> set[int]:
+    return {variable for literal in body for variable in literal_variables(literal)}
+
+
+def _compares(addition: Body) -> bool:
+    """Which comparisons a body may have depends on those it has: no such addition stands apart."""
+    return isinstance(addition[0], Comparison)
+
+
+class NodeTest:
+    """A test that is written down when somebody asks: of most only the gain is ever wanted."""
+
+    __slots__ = ("_alone", "_body", "_candidate", "_start", "_ways")
+
+    def __init__(
+        self,
+        candidate: Candidate | None,
+        ways: Ways | None = None,
+        body: Body = (),
+        start: Candidate | None = None,
+        alone: Candidate | None = None,
+    ) -> None:
+        self._candidate = candidate
+        self._ways, self._body, self._start, self._alone = ways, body, start, alone
+
+    @property
+    def candidate(self) -> Candidate:
+        if self._candidate is None:
+            assert self._ways is not None and self._start is not None and self._alone is not None
+            self._candidate = self._ways.apart(self._body, self._start, self._alone)
+        return self._candidate
+
+
+class Level(NamedTuple):
+    """Tests of one length, and for each whether it holds for each example."""
+
+    tests: list[NodeTest]
+    table: Truth
+
+    def only(self, positions: list[int]) -> Level:
+        return Level([self.tests[at] for at in positions], self.table[positions])
+
+    def without_comparisons(self) -> Level:
+        return self.only([at for at, test in enumerate(self.tests) if not _compares(test.candidate.test)])
+
+    def distinct(self) -> Level:
+        """Of tests that ask the same, the one with the smallest text."""
+        found: dict[frozenset[Clause], int] = {}
+        for at, test in enumerate(self.tests):
+            first = found.setdefault(test.candidate.asked, at)
+            if first != at and test.candidate.text < self.tests[first].candidate.text:
+                found[test.candidate.asked] = at
+        return self.only(sorted(found.values()))
+
+
+class NodeTests:
+    """Tests of nodes for the examples of a fit."""
+
+    def __init__(self, language: Language, holding: Holding) -> None:
+        self.ways = Ways(language)
+        self.holding = holding
+
+    def alone(self, body: Body, rows: Rows) -> Level:
+        """The tests of one addition below a path, for some examples."""
+        return self._counted([NodeTest(each) for each in self.ways.linked(body, self.ways.start(body))], rows)
+
+    def longer(self, body: Body, rows: Rows, beam: Level, alone: Level, last: bool) -> Level:
+        """The tests of a beam with one addition more, linked to them or standing apart."""
+        starts = [test.candidate for test in beam.tests]
+        linked = [NodeTest(each) for start in starts for each in self.ways.linked(body, start)]
+        tests, table = self._counted(linked, rows)
+        tables = [table]
+        apart = alone.without_comparisons()
+        for start, truth in zip(starts, beam.table, strict=True):
+            others = [
+                at
+                for at, test in enumerate(apart.tests)
+                if self.ways.may_stand_apart(body, start, test.candidate)
+            ]
+            tests += [NodeTest(None, self.ways, body, start, apart.tests[at].candidate) for at in others]
+            tables.append(apart.table[others] & truth)
+        level = Level(tests, np.concatenate(tables))
+        # Of the last length only the best is asked for, and equal ones are told apart by their text.
+        return level if last else level.distinct()
+
+    def _counted(self, tests: list[NodeTest], rows: Rows) -> Level:
+        """Tests and for which examples they hold; without those that were skipped."""
+        clauses = list(dict.fromkeys(chain.from_iterable(test.candidate.asked for test in tests)))
+        truths = {
+            clause: truth[rows]
+            for clause, truth in zip(clauses, self.holding.hold(clauses), strict=True)
+            if truth is not None
+        }
+        kept = [test for test in tests if all(each in truths for each in test.candidate.asked)]
+        table = np.empty((len(kept), len(rows)), dtype=np.bool_)
+        for row, test in zip(table, kept, strict=True):
+            first, *others = test.candidate.asked
+            row[:] = truths[first]
+            for each in others:
+                row &= truths[each]
+        return Level(kept, table)

@@ -1,0 +1,120 @@
+"""Relational regression trees: what they are, what they say of an example, and how they read.
+
+An inner node asks whether a conjunction holds for the example: whether its free variables have values
+that make it true, together with everything that held on the way to the node. Variables are shared
+along the path: what a test that held has named, the tests below it may use. Where a test fails, its
+variables are forgotten.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from hornbeam.engines.holding import Body, Truth, known, parts_of, parts_with
+from hornbeam.logic.clauses import Atom, Clause, Literal, canonical, format_literal
+from hornbeam.model.clause_model import Floats
+
+Holds = Callable[[Clause], Truth]
+"""For each example, whether the body of a clause holds."""
+
+
+class Leaf(NamedTuple):
+    """The value of the examples that end here, and how many of the training examples did."""
+
+    value: float
+    examples: int
+
+
+class Node(NamedTuple):
+    """A test, and where examples go for which it holds, or fails."""
+
+    test: Body
+    holds: Tree
+    fails: Tree
+
+
+Tree = Leaf | Node
+
+
+class NodePlace(NamedTuple):
+    """A leaf or node of a tree, and what is known of the examples that come there."""
+
+    tree: Tree
+    body: Body
+    """what held on the way, all together"""
+
+    def below(self) -> tuple[NodePlace, NodePlace]:
+        """The two places below a node: where its test holds, and where it fails."""
+        assert isinstance(self.tree, Node)
+        return NodePlace(self.tree.holds, self.body + self.tree.test), NodePlace(self.tree.fails, self.body)
+
+    def asked(self, head: Atom) -> list[Clause]:
+        """The canonical clauses that must all hold for a node's test to hold."""
+        assert isinstance(self.tree, Node)
+        parts = known(parts_of(self.body, len(head.args)))
+        for literal in self.tree.test:
+            parts = parts_with(parts, (literal,), len(head.args))
+        return [canonical(Clause(head, part.literals)) for part in parts if part.new]
+
+
+def root(tree: Tree) -> NodePlace:
+    return NodePlace(tree, ())
+
+
+def places(tree: Tree) -> Iterator[NodePlace]:
+    """Every place of a tree: each node before what is below it, where its test holds first."""
+    waiting = [root(tree)]
+    while waiting:
+        place = waiting.pop()
+        yield place
+        if isinstance(place.tree, Node):
+            waiting.extend(reversed(place.below()))
+
+
+def leaves(tree: Tree) -> Iterator[NodePlace]:
+    """The leaves from left to right: where tests hold comes before where they fail.
+
+    In this order, an example belongs to the first leaf whose body holds: all bodies where a test held
+    contain it, and the last of them is that and no more.
+    """
+    return (place for place in places(tree) if isinstance(place.tree, Leaf))
+
+
+def leaf_values(tree: Tree, head: Atom, size: int, holds: Holds) -> Floats:
+    """The value of the leaf that each of ``size`` examples ends in."""
+    values = np.empty(size, dtype=np.float64)
+    waiting = [(root(tree), np.arange(size))]
+    while waiting:
+        place, rows = waiting.pop()
+        if isinstance(place.tree, Leaf):
+            values[rows] = place.tree.value
+        elif len(rows):
+            yes, no = place.below()
+            found = np.ones(len(rows), dtype=np.bool_)
+            for clause in place.asked(head):
+                found &= holds(clause)[rows]
+            waiting += [(yes, rows[found]), (no, rows[~found])]
+    return values
+
+
+def body_text(literals: Sequence[Literal]) -> str:
+    """``publication(C,A), publication(C,B)``; ``true`` where there are none."""
+    return ", ".join(map(format_literal, literals)) or "true"
+
+
+def tree_text(tree: Tree, indent: str = "") -> str:
+    """The tree in lines: each test as a question, and below it what follows from yes and from no.
+
+    >>> print(tree_text(Node((Atom("smokes", (0,)),), Leaf(0.5, 12), Leaf(-0.25, 30))))
+    smokes(A)?
+      yes: 0.5 (12 examples)
+      no: -0.25 (30 examples)
+    """
+    if isinstance(tree, Leaf):
+        return f"{tree.value:.6g} ({tree.examples:,} examples)"
+    deeper = indent + "  "
+    yes, no = (tree_text(below, deeper) for below in (tree.holds, tree.fails))
+    return f"{body_text(tree.test)}?\n{deeper}yes: {yes}\n{deeper}no: {no}"

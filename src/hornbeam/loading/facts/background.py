@@ -1,0 +1,149 @@
+"""What the statements beside the facts amount to: modes, ranges, and a word on all that is not used."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from itertools import islice
+
+from hornbeam.data.database import Database, Notice
+from hornbeam.errors import Place, SchemaError
+from hornbeam.loading.facts.imports import Source
+from hornbeam.loading.facts.reader import Contents
+from hornbeam.loading.facts.statements import Directive, ModeStatement, RangeStatement, Rule, Statement
+from hornbeam.logic.modes import Mode
+
+_USED_WORDS = ("mode", "range", "import")
+_UNUSED = {
+    "setparam": "settings are options of fit",
+    "setparameter": "settings are options of fit",
+    "importlibrary": "there are no libraries",
+    "querypred": "the target is an option of fit",
+    "useprologvariables": "in facts every word is a constant, whatever its case",
+    "usestdlogicvariables": "in facts every word is a constant, whatever its case",
+    "useleadingquestionmarkvariables": "in facts every word is a constant, whatever its case",
+    "okifunknown": "a predicate without facts is always accepted",
+    "bridger": "the search adds one literal at a time",
+    "range": "only {a, b, c} is understood",
+    "! in a mode": "the search does not limit how often a literal is added",
+    "settings after a mode": "only the predicate and its arguments are understood",
+}
+MOST_SHOWN = 12
+"""how many names a notice lists"""
+_Where = tuple[Contents, Statement]
+_RULES = "rules are not applied; write what they derive as facts"
+
+
+@dataclass(frozen=True, slots=True)
+class Background:
+    """The modes in file order with the place of each, constants declared for types, and notices."""
+
+    modes: dict[Mode, Place]
+    ranges: dict[str, tuple[str, ...]]
+    range_places: dict[str, Place]
+    notices: tuple[Notice, ...]
+
+
+def background_of(sources: Iterable[Source]) -> Background:
+    """All that files say beside facts; modes of one predicate that disagree are an error."""
+    modes: dict[Mode, Place] = {}
+    leading: dict[str, Mode] = {}
+    ranges: dict[str, dict[str, None]] = {}
+    range_places: dict[str, Place] = {}
+    unused = _Unused()
+    for source in sources:
+        for statement in source.contents.others:
+            where = (source.contents, statement)
+            if isinstance(statement, ModeStatement):
+                mode = statement.mode
+                # Finding a line takes a pass over the text: once for each mode, however often it stands.
+                if mode not in modes:
+                    place = source.contents.place(statement)
+                    _check_agreement(leading.setdefault(mode.predicate, mode), mode, modes, place)
+                    modes[mode] = place
+                for extra in statement.extras:
+                    unused.add(extra, mode.predicate, where)
+            elif isinstance(statement, RangeStatement):
+                ranges.setdefault(statement.type, {}).update(dict.fromkeys(statement.names))
+                if statement.type not in range_places:
+                    range_places[statement.type] = source.contents.place(statement)
+            elif isinstance(statement, Rule):
+                unused.add(statement.word or "rules", statement.name, where)
+            elif isinstance(statement, Directive):
+                unused.add(statement.word, _first_part(statement.value), where)
+    named = {type_name: tuple(names) for type_name, names in ranges.items()}
+    return Background(modes, named, range_places, unused.notices())
+
+
+def _first_part(value: str) -> str:
+    """What a directive is about: ``treeDepth`` of ``treeDepth=3``, ``friends/2``, ``true``."""
+    return " ".join(value.split("=")[0].split())[:40].strip("\"'")
+
+
+def _check_agreement(first: Mode, mode: Mode, places: dict[Mode, Place], here: Place) -> None:
+    known = [arg.type for arg in first.args]
+    types = [arg.type for arg in mode.args]
+    if known != types:
+        raise SchemaError(
+            f"this mode says {mode.predicate}({','.join(types)}), but the one at {places[first]} says "
+            f"{mode.predicate}({','.join(known)}); make number and types of arguments the same.",
+            here,
+        )
+
+
+class _Unused:
+    """What files say and we do not use, by kind: the first statement of each name."""
+
+    def __init__(self) -> None:
+        self._found: dict[str, tuple[str, dict[str, _Where]]] = {}
+
+    def add(self, word: str, name: str, where: _Where) -> None:
+        self._found.setdefault(word.lower(), (word, {}))[1].setdefault(name, where)
+
+    def notices(self) -> tuple[Notice, ...]:
+        said = []
+        for word, names in self._found.values():
+            # Finding a line takes a pass over the text: only for those that are shown.
+            places = {
+                name: contents.place(statement)
+                for name, (contents, statement) in islice(names.items(), MOST_SHOWN)
+            }
+            said.append(Notice(f"{_not_used(word)}: {named_places(places, len(names))}.", first(places)))
+        return tuple(said)
+
+
+def _not_used(word: str) -> str:
+    kind = word.lower()
+    if kind == "rules" or kind.startswith("precompute"):
+        return f"{word} not used ({_RULES})"
+    if kind in _UNUSED:
+        return f"{word} not used ({_UNUSED[kind]})"
+    near = difflib.get_close_matches(kind, _USED_WORDS, n=1)
+    hint = f'did you mean "{near[0]}"?' if near else f"those we know are {', '.join(_USED_WORDS)}"
+    return f"{word} not used (not a word we know; {hint})"
+
+
+def named_places(places: Mapping[str, Place], number: int) -> str:
+    """Names, each with its line, and with its file where that is not the first one's.
+
+    >>> places = {"treeDepth": Place("bk.txt", 3, 1), "nodeSize": Place("facts.txt", 7, 2)}
+    >>> named_places(places, 4)
+    'treeDepth (line 3), nodeSize (facts.txt:7) and 2 more'
+    """
+    source = first(places).source
+    shown = [
+        f"{name} ({f'line {place.line}' if place.source == source else f'{place.source}:{place.line}'})"
+        for name, place in islice(places.items(), MOST_SHOWN)
+    ]
+    more = f" and {number - len(shown)} more" if number > len(shown) else ""
+    return ", ".join(shown) + more
+
+
+def first(places: Mapping[str, Place]) -> Place:
+    return next(iter(places.values()))
+
+
+def modes_text(database: Database) -> str:
+    """The modes of a database as the text of a background file, one a line."""
+    return "".join(f"mode: {mode}\n" for mode in database.modes)

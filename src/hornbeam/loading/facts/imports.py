@@ -1,0 +1,94 @@
+"""The files of a layout and all that they import, each read once in its role."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import Enum
+from pathlib import Path
+
+from hornbeam.errors import DataError, Place
+from hornbeam.loading.facts.files import read_text
+from hornbeam.loading.facts.layout import Layout
+from hornbeam.loading.facts.reader import Contents, read_contents
+from hornbeam.loading.facts.statements import Import
+
+
+class FileRole(Enum):
+    """What the atoms of a file are."""
+
+    BACKGROUND = "background"
+    FACTS = "facts"
+    POSITIVES = "positive examples"
+    NEGATIVES = "negative examples"
+
+    @property
+    def gives_examples(self) -> bool:
+        return self in (FileRole.POSITIVES, FileRole.NEGATIVES)
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A file that was read, and the role of its atoms."""
+
+    role: FileRole
+    contents: Contents
+
+
+def read_sources(layout: Layout) -> list[Source]:
+    """Background, facts, positives and negatives, each file after those that it imports."""
+    reader = _ImportReader()
+    sources: list[Source] = []
+    if layout.background is not None:
+        sources.extend(reader.read(layout.background, FileRole.BACKGROUND))
+    sources.extend(reader.read(layout.facts, FileRole.FACTS))
+    sources.extend(reader.read(layout.positives, FileRole.POSITIVES))
+    sources.extend(reader.read(layout.negatives, FileRole.NEGATIVES))
+    return sources
+
+
+@dataclass(slots=True)
+class _ImportReader:
+    done: set[tuple[FileRole, Path]] = field(default_factory=set)
+    """files imported before, and in which role: a second import adds nothing"""
+    open: list[Path] = field(default_factory=list)
+    """files that are being read, each imported by the one before it"""
+
+    def read(self, path: Path, role: FileRole, asked_by: Place | None = None) -> Iterator[Source]:
+        text = read_text(path, asked_by)
+        real = _real(path)
+        if real in self.open:
+            circle = " -> ".join(each.name for each in (*self.open[self.open.index(real) :], real))
+            raise DataError(f"these imports lead in a circle: {circle}; take one of them out.", asked_by)
+        # An imported file may be background, whose modes need no "mode:".
+        contents = read_contents(path, text, bare_modes=role is FileRole.BACKGROUND or asked_by is not None)
+        self.open.append(real)
+        for statement in contents.others:
+            if isinstance(statement, Import):
+                yield from self._import(contents, statement, role)
+        self.open.pop()
+        self.done.add((role, real))
+        yield Source(role, contents)
+
+    def _import(self, contents: Contents, statement: Import, role: FileRole) -> Iterator[Source]:
+        path = _imported(contents.path, statement.file)
+        real = _real(path)
+        # Background imported from an example file has said its modes, and its atoms are no examples.
+        if (role, real) not in self.done and (FileRole.BACKGROUND, real) not in self.done:
+            yield from self.read(path, role, contents.place(statement))
+
+
+def _imported(path: Path, name: str) -> Path:
+    """A file named relative to another: next to it, or next to what a link of that name leads to."""
+    beside = path.parent / name
+    behind = _real(path).parent / name
+    found = behind if behind.exists() and not beside.exists() else beside
+    # Shorter in messages: without "train/..", unless links make that another file.
+    plain = Path(os.path.normpath(found))
+    return plain if _real(plain) == _real(found) else found
+
+
+def _real(path: Path) -> Path:
+    # Unlike Path.resolve this never fails: a circle of links is found when the file is read.
+    return Path(os.path.realpath(path))

@@ -1,0 +1,317 @@
+"""What one file says: its facts in columns, and its other statements with their places.
+
+Three readers take turns: ``plain`` for long runs of plain lines, a regular expression for facts with
+comments, quotes and other freedoms, and ``statements`` for one statement at a time, whatever it is.
+All give the same: the quick ones take only what can mean nothing else.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import count, islice
+from pathlib import Path
+
+import numpy as np
+
+from hornbeam.data.database import Coded, Codes
+from hornbeam.errors import Place
+from hornbeam.loading.facts.plain_reader import NotPlainError, read_plain
+from hornbeam.loading.facts.statements import Fact, Statement, read_statement, skip_space, statements
+from hornbeam.logic.clauses import Atom
+from hornbeam.logic.parse import MOST_ARGUMENTS, WORD, Text
+
+Signature = tuple[str, int]
+"""A predicate and the number of its arguments."""
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """A file's facts, as columns by predicate and arity in file order, and its other statements."""
+
+    path: Path
+    text: Text
+    bare_modes: bool
+    facts: dict[Signature, tuple[Coded, ...]]
+    others: tuple[Statement, ...]
+
+    def place(self, statement: Statement) -> Place:
+        return self.text.place(statement.offset)
+
+    def first_place(self, signature: Signature) -> Place:
+        """Where the first fact of a predicate with so many arguments stands."""
+        for found, offset in _signatures(self.text, self.bare_modes):
+            if found == signature:
+                return self.text.place(offset)
+        return Place(self.text.source)
+
+
+def read_contents(path: Path, text: str, bare_modes: bool) -> Contents:
+    """Everything a file says; ``bare_modes`` as in ``statements``."""
+    named = Text(text, str(path))
+    try:
+        return _fast(path, named, bare_modes)
+    except _DoubtfulWordError as doubt:
+        # Almost always an error: look for it near the word first, then read the file from its start.
+        for _ in statements(named, bare_modes, doubt.start, doubt.end):
+            pass
+        return read_carefully(path, text, bare_modes)
+
+
+def read_carefully(path: Path, text: str, bare_modes: bool) -> Contents:
+    """The same as ``read_contents``, one statement at a time: the definition of what it means."""
+    named = Text(text, str(path))
+    table = _FactTable()
+    others = []
+    for statement in statements(named, bare_modes):
+        if isinstance(statement, Fact):
+            table.add(statement.atom)
+        else:
+            others.append(statement)
+    return Contents(path, named, bare_modes, table.columns(), tuple(others))
+
+
+# --- the fast way ----------------------------------------------------------------------------
+
+_UNQUOTED = r"""[^()'"%:=!`{}]*+"""
+_ARGUMENTS = rf"""{_UNQUOTED} (?: '[^'\\\n,]*+' {_UNQUOTED} | "[^"\\\n,]*+" {_UNQUOTED} )*+"""
+_AFTER = r"""(?: \. | (?= [ \t]*+ \r?\n \s*+ [\w-]+[ ]*+\( ) ) \s*+ (?: (?:%|//)[^\n]*+ \s*+ )*+"""
+"""A full stop, which may be missing where the next line begins with another fact; then comments."""
+_UNMARKED = r"(?! \s*+[-+\#`] | [^()]*?,\s*+[-+\#`] )"
+"""No argument begins as those of modes do."""
+
+
+def _expressions(guard: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """A plain fact; and the same, or else all the rest."""
+    fact = rf"([\w-]+)[ ]*+ \( {guard} ({_ARGUMENTS}) \) {_AFTER}"
+    return re.compile(fact, re.VERBOSE), re.compile(rf"{fact} | ([\s\S]+)", re.VERBOSE)
+
+
+_FACT, _FACTS = _expressions("")
+_UNMARKED_FACT, _UNMARKED_FACTS = _expressions(_UNMARKED)
+_PLAIN_WORD = re.compile(rf"(?! // | <- | \[ | _\Z ) {WORD}", re.VERBOSE)
+_SMALLEST_CHUNK, _LARGEST_CHUNK = 1 << 12, 1 << 17
+_SMALLEST_BLOCK, _LARGEST_BLOCK = 1 << 14, 1 << 24
+_SHORT = 1 << 11
+"""what is shorter than this is not worth the arrays"""
+
+
+class _DoubtfulWordError(Exception):
+    """A word that is not a plain constant, somewhere between two positions."""
+
+    def __init__(self, start: int, end: int) -> None:
+        super().__init__()
+        self.start = start
+        self.end = end
+
+
+def _fast(path: Path, named: Text, bare_modes: bool) -> Contents:
+    text = named.text
+    find_facts = (_UNMARKED_FACTS if bare_modes else _FACTS).findall
+    plain_fact = _UNMARKED_FACT if bare_modes else _FACT
+    table = _FactTable()
+    others: list[Statement] = []
+    block, chunk = _LARGEST_BLOCK, _LARGEST_CHUNK
+    line_ends = _LineEnds(text)
+    position = skip_space(text, 0)
+    while position < len(text):
+        end = line_ends.after(position + block)
+        # A line of many megabytes is not plain, and its arrays would be many times as large.
+        taken = 0 if end - position > 2 * block else table.add_plain(text[position:end], not bare_modes)
+        block = (
+            min(4 * block, _LARGEST_BLOCK) if position + taken == end else max(block // 4, _SMALLEST_BLOCK)
+        )
+        position = skip_space(text, position + taken)
+        if taken:
+            continue
+        end = line_ends.after(position + chunk)
+        if end - position > 2 * chunk:
+            found, after = _few_facts(plain_fact, text, position, chunk)
+            rest = after == position
+        else:
+            found = find_facts(text, position, end)
+            after = end - len(found[-1][2])
+            rest = after < end
+        try:
+            table.add_run(found[:-1] if found and found[-1][2] else found)
+        except ValueError:
+            raise _DoubtfulWordError(position, end) from None
+        position = after
+        chunk = min(4 * chunk, _LARGEST_CHUNK)
+        if rest:
+            statement, position = read_statement(named, position, bare_modes)
+            if isinstance(statement, Fact):
+                table.add(statement.atom)
+            else:
+                others.append(statement)
+            chunk = _SMALLEST_CHUNK
+        position = skip_space(text, position)
+    return Contents(path, named, bare_modes, table.columns(), tuple(others))
+
+
+class _LineEnds:
+    """Where lines end; asked again on one long line, it is not searched through again."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._start = self._end = 0
+
+    def after(self, position: int) -> int:
+        """The position behind the end of the line that a position is on."""
+        if not self._start <= position < self._end:
+            self._start = position
+            self._end = self._text.find("\n", position) + 1 or len(self._text)
+        return self._end
+
+
+def _few_facts(
+    plain_fact: re.Pattern[str], text: str, position: int, most: int
+) -> tuple[list[tuple[str, str, str]], int]:
+    """Facts at the start of a long line, as ``findall`` gives them, and the position after them.
+
+    Not all of the line at once, and without a look at all that follows them: a line may be a whole file.
+    """
+    found = []
+    end = position + most
+    while position < end and (match := plain_fact.match(text, position)) is not None:
+        found.append((match[1], match[2], ""))
+        position = match.end()
+    return found, position
+
+
+class _NameColumn:
+    """One argument of a predicate: the words seen, the names they stand for, a code for each row."""
+
+    def __init__(self) -> None:
+        # A new word gets the next number.
+        self.codes: defaultdict[str, int] = defaultdict(count().__next__)
+        self.names: list[str] = []
+        self.parts: list[Codes] = []
+        self.single: list[int] = []
+
+    def add_words(self, words: list[str]) -> None:
+        """Rows of words as they stand in the text, with space and quotes."""
+        self._close()
+        self.parts.append(self._coded(words))
+        self.names.extend(map(_name, self._new_words()))
+
+    def add_coded(self, column: Coded) -> None:
+        """Rows whose words are names as they are."""
+        self._close()
+        self.parts.append(self._coded(column.names)[column.codes])
+        self.names.extend(self._new_words())
+
+    def add_name(self, name: str) -> None:
+        # No word of a text begins with a parenthesis, so a name has a code of its own.
+        code = self.codes["(" + name]
+        if code == len(self.names):
+            self.names.append(name)
+        self.single.append(code)
+
+    def _coded(self, words: Sequence[str]) -> Codes:
+        return np.fromiter(map(self.codes.__getitem__, words), dtype=np.int32, count=len(words))
+
+    def _new_words(self) -> list[str]:
+        """The words without a name yet, in order of their codes."""
+        return [*islice(reversed(self.codes), len(self.codes) - len(self.names))][::-1]
+
+    def _close(self) -> None:
+        if self.single:
+            self.parts.append(np.array(self.single, dtype=np.int32))
+            self.single.clear()
+
+    def coded(self) -> Coded:
+        self._close()
+        return Coded(self.names, np.concatenate(self.parts))
+
+
+class _FactTable:
+    """Facts on their way into columns."""
+
+    def __init__(self) -> None:
+        self._columns: dict[Signature, tuple[_NameColumn, ...]] = {}
+
+    def _of(self, predicate: str, arity: int) -> tuple[_NameColumn, ...]:
+        if arity > MOST_ARGUMENTS:
+            raise ValueError
+        signature = (predicate.lower(), arity)
+        columns = self._columns.get(signature)
+        if columns is None:
+            columns = self._columns[signature] = tuple(_NameColumn() for _ in range(arity))
+        return columns
+
+    def add(self, atom: Atom) -> None:
+        for column, name in zip(self._of(atom.predicate, len(atom.args)), atom.args, strict=True):
+            assert isinstance(name, str)
+            column.add_name(name)
+
+    def add_plain(self, text: str, signs: bool) -> int:
+        """Plain facts at the start of a text; how many characters those took."""
+        if len(text) < _SHORT or not text.isascii():
+            return 0
+        try:
+            found, taken = read_plain(text, signs)
+        except NotPlainError:
+            return 0
+        for predicate, columns in found:
+            for column, coded in zip(self._of(predicate, len(columns)), columns, strict=True):
+                column.add_coded(coded)
+        return taken
+
+    def add_run(self, found: list[tuple[str, str, str]]) -> None:
+        """Facts as pairs of predicate and argument text; ValueError if a word is not a plain constant."""
+        for predicate, rows in _by_predicate(found).items():
+            commas = dict.fromkeys(arguments.count(",") for arguments in rows)
+            for number in commas:
+                same = rows if len(commas) == 1 else [row for row in rows if row.count(",") == number]
+                words = ",".join(same).split(",")
+                for position, column in enumerate(self._of(predicate, number + 1)):
+                    column.add_words(words[position :: number + 1])
+
+    def columns(self) -> dict[Signature, tuple[Coded, ...]]:
+        return {
+            signature: tuple(column.coded() for column in columns)
+            for signature, columns in self._columns.items()
+        }
+
+
+def _by_predicate(found: list[tuple[str, str, str]]) -> dict[str, list[str]]:
+    groups: dict[str, list[str]] = {}
+    for predicate, arguments, _ in found:
+        try:
+            groups[predicate].append(arguments)
+        except KeyError:
+            groups[predicate] = [arguments]
+    if len(set(map(str.lower, groups))) < len(groups):
+        # One predicate in two spellings: its facts keep their order.
+        return _by_predicate([(predicate.lower(), arguments, rest) for predicate, arguments, rest in found])
+    return groups
+
+
+def _name(word: str) -> str:
+    """The constant that a word stands for, without the space around it and without its quotes."""
+    word = word.strip()
+    if _PLAIN_WORD.fullmatch(word):
+        return word
+    if len(word) > 1 and word[0] == word[-1] and word[0] in "'\"" and word[0] not in word[1:-1]:
+        return word[1:-1]
+    raise ValueError
+
+
+def _signatures(text: Text, bare_modes: bool) -> Iterator[tuple[Signature, int]]:
+    """Predicate, number of arguments and position of each fact of a text that was read before."""
+    plain = _UNMARKED_FACT if bare_modes else _FACT
+    position = skip_space(text.text, 0)
+    while position < len(text.text):
+        match = plain.match(text.text, position)
+        if match is not None:
+            yield (match[1].lower(), match[2].count(",") + 1), position
+            position = match.end()
+        else:
+            offset = position
+            statement, position = read_statement(text, position, bare_modes)
+            if isinstance(statement, Fact):
+                yield (statement.atom.predicate, len(statement.atom.args)), offset
+        position = skip_space(text.text, position)

@@ -1,0 +1,1 @@
+"""What tables and facts contain, and which columns look suspicious."""

@@ -1,0 +1,117 @@
+"""Columns that may not be what they seem: empty, constant, nearly unique, dangling, or telling the label."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from hornbeam.data.database import UNLABELLED, Coded
+from hornbeam.loading.tables.column import MISSING, Column, Domain
+from hornbeam.loading.tables.database import Relational
+from hornbeam.loading.tables.guess import is_constant, is_flag, is_nearly_unique
+from hornbeam.loading.tables.roles import Plan
+from hornbeam.loading.tables.schema_file import Role
+from hornbeam.loading.tables.targets import GivenExamples
+from hornbeam.loading.tables.to_logic import FactColumns
+
+LEAK = 0.99
+"""A column that alone ranks the examples so well, by AUC-ROC, hardly is known before the label is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Suspicion:
+    """A column that may not be what it seems."""
+
+    table: str
+    column: str
+    why: str
+
+
+def odd_columns(plan: Plan) -> Iterator[Suspicion]:
+    """Columns whose values look wrong: links to nothing, no value, one value, nearly a value per row."""
+    for name, said in plan.dangling.items():
+        why = said.partition(": ")[2]
+        yield Suspicion(plan.name, name, f"{why}; refused by other verbs unless --dangling is drop or keep")
+    for name, column in plan.table.columns.items():
+        role = plan.roles[name]
+        if role in (Role.KEY, Role.LINK):
+            continue
+        unused = "" if role is not Role.UNUSED else "; not used"
+        if not column.n_values and plan.table.size:
+            yield Suspicion(plan.name, name, f"no row has a value{unused}")
+        elif is_constant(column, plan.table.size):
+            yield Suspicion(plan.name, name, f"the same value ({column.texts[0]}) in every row{unused}")
+        elif column.domain is Domain.TEXT and is_nearly_unique(column, plan.table.size):
+            shown = f"{column.n_values:,} different texts in {plan.table.size:,} rows"
+            yield Suspicion(plan.name, name, f"{shown}{unused}")
+
+
+def leaks(
+    relational: Relational, table: str, label: str | None, given: GivenExamples, facts: FactColumns
+) -> Iterator[Suspicion]:
+    """Columns of the target's table and of those that tell more of its things, and numbers of rows."""
+    known = given.labels != UNLABELLED
+    for wanted in range(len(given.classes)) if given.classes else (1,):
+        truth = given.labels[known] == wanted
+        if truth.all() or not truth.any():
+            continue
+        of_class = f" of {given.classes[wanted]}" if given.classes else ""
+        for plan in relational.plans:
+            links = [link for link, other in plan.links.items() if other == table and plan.name != table]
+            for link in links:
+                rows = facts.argument(plan, link)
+                score = _auc(_number_of_rows(rows, given.keys[0])[known], truth)
+                if max(score, 1.0 - score) >= LEAK:
+                    why = f"how many rows there are tells the label{of_class} (AUC-ROC {score:.3f})"
+                    yield Suspicion(plan.name, link, f"{why}: a leak?")
+            one_each = next((link for link in links if plan.table.columns[link].is_unique), None)
+            if plan.name != table and one_each is None:
+                continue
+            rows = given.keys[0] if one_each is None else facts.argument(plan, one_each)
+            for name, column in plan.table.columns.items():
+                is_label = plan.name == table and name == label
+                if is_label or name == one_each or plan.roles[name] in (Role.KEY, Role.UNUSED):
+                    continue
+                score = _alone(_of_things(column, rows, given.keys[0]), known, truth)
+                if score >= LEAK:
+                    why = f"alone tells the label{of_class} (AUC-ROC {score:.3f}): a leak?"
+                    yield Suspicion(plan.name, name, why)
+
+
+def _of_things(column: Column, rows: Coded, things: Coded) -> Column:
+    """The value of a column for each thing, given the thing of each row, no two alike."""
+    codes = {rows.names[thing]: code for thing, code in zip(rows.codes.tolist(), column.codes, strict=True)}
+    found = [codes.get(things.names[thing], MISSING) for thing in things.codes.tolist()]
+    return replace(column, codes=np.array(found, dtype=np.int32))
+
+
+def _alone(column: Column, known: npt.NDArray[np.bool_], truth: npt.NDArray[np.bool_]) -> float:
+    codes = column.codes[known] + 1
+    ordered = column.domain in (Domain.NUMBER, Domain.DATE, Domain.MOMENT) and not is_flag(column)
+    if ordered:
+        # By order, whichever way: each distinct number for itself would tell anything.
+        score = _auc(codes.astype(np.float64), truth)
+        return max(score, 1.0 - score)
+    if is_nearly_unique(column, len(column)):
+        return 0.0
+    sizes = np.bincount(codes, minlength=column.n_values + 1)
+    positives = np.bincount(codes, weights=truth, minlength=column.n_values + 1)
+    return _auc((positives / np.maximum(sizes, 1))[codes], truth)
+
+
+def _number_of_rows(link: Coded, things: Coded) -> npt.NDArray[np.float64]:
+    per_code = np.bincount(link.codes[link.codes != MISSING], minlength=len(link.names))
+    numbers = dict(zip(link.names, per_code.tolist(), strict=True))
+    return np.array([numbers.get(name, 0) for name in things.names], dtype=np.float64)[things.codes]
+
+
+def _auc(scores: npt.NDArray[np.float64], truth: npt.NDArray[np.bool_]) -> float:
+    """Share of pairs in the right order; ties count half."""
+    _, group = np.unique(scores, return_inverse=True)
+    positives = np.bincount(group[truth], minlength=int(group.max()) + 1)
+    negatives = np.bincount(group[~truth], minlength=len(positives))
+    below = np.cumsum(negatives) - negatives
+    return float((positives * (below + 0.5 * negatives)).sum() / (positives.sum() * negatives.sum()))

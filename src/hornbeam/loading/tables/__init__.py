@@ -1,0 +1,1 @@
+"""Tables as logic: columns, keys, links, roles, targets, examples."""

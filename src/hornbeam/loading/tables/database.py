@@ -1,0 +1,352 @@
+"""Tables as a database: read, judged, mapped to logic, with the examples of a target."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+import numpy as np
+
+from hornbeam.data.codes import without_facts
+from hornbeam.data.database import Database, Notice, build
+from hornbeam.errors import DataError, ModelError, OptionError, Place, SchemaError
+from hornbeam.loading.facts.infer_modes import target_mode
+from hornbeam.loading.tables.column import Column, Domain, Table
+from hornbeam.loading.tables.examples import CUTOFF, given_examples, read_examples
+from hornbeam.loading.tables.roles import Form, Plan, plans
+from hornbeam.loading.tables.schema_file import Role, Statement, check_statements, statements, with_files_of
+from hornbeam.loading.tables.sources.read import Source, read_tables, stated_schema
+from hornbeam.loading.tables.targets import (
+    NO_NEGATIVES,
+    GivenExamples,
+    Target,
+    examples_in_tables,
+    find_target,
+    head_types,
+    key_columns,
+    without_label,
+)
+from hornbeam.loading.tables.to_logic import (
+    FactColumns,
+    LogicMap,
+    MappedPredicate,
+    map_tables,
+    modes_of,
+    numeric_types,
+    time_notices,
+)
+from hornbeam.logic.modes import Mode
+from hornbeam.logic.schema import DATE, NUMBER, Schema
+
+
+@dataclass(frozen=True, slots=True)
+class TableOptions:
+    """How tables are to be taken."""
+
+    target: str | None = None
+    schema: object = None
+    examples: Any = None
+    negatives: str | float | None = None
+    dangling: str = "error"
+    seed: int = 0
+    origin: Mapping[str, object] | None = None
+    """of a model: what tables were when it was learned, and its target; then nothing is inferred"""
+
+
+@dataclass(frozen=True, eq=False)
+class Relational:
+    """Tables with what they are: all that a report needs, and what facts are made of."""
+
+    plans: tuple[Plan, ...]
+    mapping: LogicMap
+    target: Target | None
+    notices: tuple[Notice, ...]
+
+
+Reader = Callable[[Source, Mapping[str, Statement]], list[Table]]
+"""Gives the tables of a source, all but those that are stated to be left out."""
+
+
+def read_relational(source: Source, options: TableOptions, reader: Reader = read_tables) -> Relational:
+    """The tables of a source, what each one is, and what they mean in logic."""
+    stated, place = stated_schema(source, options.schema)
+    learned = _of_model(options.origin or {})
+    # A model says what tables are; the schema still says how their files are written.
+    stated = with_files_of(learned, stated) if learned else stated
+    tables = reader(source, stated)
+    notices = [notice for table in tables for notice in table.notices]
+    if learned:
+        tables, more = _completed(tables, learned, (options.origin or {}).get("times") == DATE)
+        notices += more
+    else:
+        check_statements(stated, {table.name: table.columns for table in tables}, place)
+    found, more = plans(tables, stated, options.dangling)
+    notices += more + time_notices(found)
+    text = options.target or cast("str | None", (options.origin or {}).get("target"))
+    target = None if text is None else find_target(text, found)
+    mapping = map_tables(found if target is None else without_label(found, target))
+    return Relational(tuple(found), mapping, target, tuple(notices))
+
+
+def _of_model(origin: Mapping[str, object]) -> dict[str, Statement]:
+    """What a model says of the tables it was learned from; a model file is anybody's text."""
+    tables = origin.get("tables", {})
+    texts = {"target": str, "negatives": str | int | float, "negatives_seed": int, "tables": Mapping}
+    for name, kind in texts.items():
+        if name in origin and not isinstance(origin[name], kind):
+            raise ModelError(f'"{name}" in the settings of the model is damaged: found {origin[name]!r}.')
+    return statements(cast(Any, tables), Place("model"))
+
+
+@dataclass(frozen=True, eq=False)
+class Logic:
+    """What tables are in logic: all of a database but facts and examples."""
+
+    predicates: tuple[MappedPredicate, ...]
+    schema: Schema
+    modes: tuple[Mode, ...]
+    head: str | None
+    """the target, by its name as a predicate"""
+
+
+def logic_of(relational: Relational) -> Logic:
+    """The predicates, schema and modes that tables give."""
+    predicates = _searched(relational)
+    types_of = {each.name: each.types for each in predicates}
+    modes = [mode for each in predicates for mode in modes_of(each, _n_values(each, relational.plans))]
+    head = None
+    target = relational.target
+    if target is not None:
+        head = _head(target, types_of)
+        types_of[head] = head_types(target, relational.plans, relational.mapping)
+        modes.append(target_mode(head, types_of[head]))
+    numeric = {
+        name: kind
+        for name, kind in numeric_types(relational.mapping).items()
+        if any(name in types for types in types_of.values())
+    }
+    return Logic(tuple(predicates), Schema(types_of, numeric), tuple(modes), head)
+
+
+def load_tables(source: Source, options: TableOptions) -> Database:
+    """Facts, modes and examples of tables."""
+    relational = read_relational(source, options)
+    facts = FactColumns(relational.plans)
+    logic = logic_of(relational)
+    notices = list(relational.notices)
+    given = None
+    if relational.target is not None:
+        given, more = given_in(relational, relational.target, facts, options)
+        notices += more
+    elif options.examples is not None:
+        raise OptionError(
+            "examples need a target: name the column or the predicate that they are examples of."
+        )
+    columns = {each.name: facts.columns(each) for each in logic.predicates}
+    head = logic.head
+    if given is not None and head is not None and options.examples is not None:
+        names = [
+            (type_name, coded.names)
+            for each in logic.predicates
+            for type_name, coded in zip(each.types, columns[each.name][0], strict=True)
+        ]
+        populations = _populations(relational, facts)
+        notices += _strange_keys(logic.schema.types_of(head), given, [*populations.items(), *names])
+    database = build(
+        logic.schema,
+        logic.modes,
+        {name: found for name, (found, _) in columns.items()},
+        None if given is None or head is None else {head: _to_build(given)},
+        _populations(relational, facts),
+        notices,
+        origin_of(relational, options),
+        {name: times for name, (_, times) in columns.items() if times is not None},
+        None if given is None or head is None or given.cutoffs is None else {head: given.cutoffs},
+    )
+    return database if given is None or head is None else _with_classes(database, head, given)
+
+
+def _searched(relational: Relational) -> list[MappedPredicate]:
+    """Predicates that may stand in a body: none of a link table that is the target."""
+    target = relational.target
+    left_out = target.table if target is not None and target.column is None else None
+    links = {plan.name for plan in relational.plans if plan.form is Form.LINK}
+    return [each for each in relational.mapping.predicates if each.table != left_out or left_out not in links]
+
+
+def _head(target: Target, taken: Mapping[str, object]) -> str:
+    name, number = target.name, 1
+    while name in taken:
+        number += 1
+        name = f"{target.name}_{number}"
+    return name
+
+
+def _n_values(predicate: MappedPredicate, found: Sequence[Plan]) -> int:
+    if predicate.value is None:
+        return 0
+    plan = next(plan for plan in found if plan.name == predicate.table)
+    return plan.table.columns[predicate.columns[-1] or ""].n_values
+
+
+def _populations(relational: Relational, facts: FactColumns) -> dict[str, Sequence[str]]:
+    """The keys of each type; a table that tells more of the things of another adds nothing."""
+    return {
+        relational.mapping.types[plan.name]: facts.things(plan.name).names
+        for plan in relational.plans
+        if plan.form is not Form.LINK and plan.key not in plan.links
+    }
+
+
+# --- examples --------------------------------------------------------------------------------
+
+
+def given_in(
+    relational: Relational, target: Target, facts: FactColumns, options: TableOptions
+) -> tuple[GivenExamples | None, list[Notice]]:
+    """The examples that tables or a file of examples hold, and what to say about it; None for neither."""
+    origin = options.origin or {}
+    negatives = options.negatives
+    if negatives is None:
+        negatives = cast("str | float | None", origin.get("negatives"))
+    seed = cast(int, origin.get("negatives_seed", options.seed))
+    if options.examples is None:
+        found = examples_in_tables(target, relational.plans, facts, negatives, seed, bool(origin))
+        return found, []
+    if options.negatives is not None:
+        raise OptionError("an examples file says which examples there are: give no negatives with it.")
+    known = examples_in_tables(target, relational.plans, facts, NO_NEGATIVES, seed, lenient=True)
+    table = read_examples(options.examples)
+    _check_cutoffs(table, relational.plans)
+    given = given_examples(table, key_columns(target, relational.plans), known)
+    return given, list(table.notices)
+
+
+def _check_cutoffs(table: Table, found: Sequence[Plan]) -> None:
+    column = table.columns.get(CUTOFF)
+    times = [plan.table.columns[plan.time].domain is Domain.NUMBER for plan in found if plan.time is not None]
+    if column is None or not column.n_values:
+        return
+    if not times:
+        raise DataError(
+            "the examples have cut-offs, but no table has a time column; state one, such as "
+            '[visits] time = "date", in schema.toml.'
+        )
+    if (column.domain is Domain.NUMBER) != times[0]:
+        kinds = ("dates", "numbers")
+        raise DataError(
+            f"the examples' cut-offs are {kinds[not times[0]]}, but the times of the tables are "
+            f"{kinds[times[0]]}."
+        )
+
+
+def _strange_keys(
+    types: Sequence[str], given: GivenExamples, known: Sequence[tuple[str, Sequence[str]]]
+) -> list[Notice]:
+    """What to say of examples whose keys no table has; the names known are given with their types."""
+    unknown = []
+    for type_name, column in zip(types, given.keys, strict=True):
+        unknown.append(set(column.names))
+        for own, names in known:
+            if own == type_name and unknown[-1]:
+                unknown[-1].difference_update(names)
+    return without_facts(given.keys, unknown)
+
+
+def _to_build(given: GivenExamples) -> tuple[Any, Any]:
+    if not given.classes:
+        return given.keys, given.labels
+    # Classes are put in afterwards: to ``build`` an example is positive or negative.
+    return given.keys, np.zeros(len(given.labels), dtype=np.int8)
+
+
+def _with_classes(database: Database, head: str, given: GivenExamples) -> Database:
+    if not given.classes:
+        return database
+    examples = database.example_sets[head]
+    if len(examples) != len(given.labels):
+        raise DataError("an example is given twice; for a target with classes each may stand once only.")
+    labelled = replace(examples, labels=given.labels, classes=given.classes)
+    return replace(database, example_sets={**database.example_sets, head: labelled})
+
+
+# --- what a model keeps ----------------------------------------------------------------------
+
+
+def origin_of(relational: Relational, options: TableOptions) -> dict[str, object]:
+    """What each table is and what the target is, in the words of ``schema.toml``."""
+    origin: dict[str, object] = {"tables": {plan.name: as_stated(plan) for plan in relational.plans}}
+    times = [plan.table.columns[plan.time].domain for plan in relational.plans if plan.time is not None]
+    if times:
+        origin["times"] = NUMBER if times[0] is Domain.NUMBER else DATE
+    if relational.target is not None:
+        origin["target"] = relational.target.text
+        if options.negatives is not None:
+            origin["negatives"] = options.negatives
+            origin["negatives_seed"] = options.seed
+    return origin
+
+
+def as_stated(plan: Plan) -> dict[str, object]:
+    """What a table is, as ``schema.toml`` would state it in full."""
+    roles = {
+        name: role.value
+        for name, role in plan.roles.items()
+        if role in (Role.FLAG, Role.CATEGORY, Role.NUMBER, Role.DATE)
+    }
+    unused = [name for name, role in plan.roles.items() if role is Role.UNUSED]
+    stated: dict[str, object] = {
+        "key": plan.key if plan.key is not None else False,
+        "links": dict(plan.links),
+    }
+    if plan.form is Form.LINK and len(plan.links) > 1:
+        # A model must know which is which, whatever the order of columns in other data.
+        stated["arguments"] = list(plan.links)
+    if plan.time is not None:
+        stated["time"] = plan.time
+    stated |= {"roles": roles} if roles else {}
+    stated |= {"unused": unused} if unused else {}
+    if plan.key is None:
+        stated["rows"] = plan.form is Form.ROWS
+    return stated
+
+
+def _completed(
+    tables: Sequence[Table], learned: Mapping[str, Statement], dates: bool
+) -> tuple[list[Table], list[Notice]]:
+    """Tables and columns that a model knows and the data lack are there, but empty; others are left out.
+
+    ``dates`` says what the times of its tables were.
+    """
+    given = {table.name: table for table in tables}
+    missing = [name for name in learned if name not in given]
+    if len(missing) == len(learned):
+        raise SchemaError(
+            f"the model does not fit these data: they have none of its tables ({', '.join(learned)}), "
+            f"only {', '.join(given)}."
+        )
+    notices = []
+    if missing:
+        notices.append(
+            Notice(f"the data have no table {', '.join(missing)}, which the model knows; taken as empty.")
+        )
+    found = []
+    for name, statement in learned.items():
+        table = given.get(name) or Table(name, {}, 0)
+        wanted = [*statement.roles, *(statement.links or ()), *filter(None, (statement.key, statement.time))]
+        lacking = [
+            column for column in wanted if column not in table.columns and column not in statement.unused()
+        ]
+        if lacking and name in given:
+            notices.append(
+                Notice(f'table "{name}" lacks {", ".join(lacking)}, which the model knows; no facts.')
+            )
+        columns = dict(table.columns)
+        for column in lacking:
+            codes = np.full(table.size, -1, dtype=np.int32)
+            times = (Domain.MOMENT if dates else Domain.NUMBER) if column == statement.time else None
+            columns[column] = Column(column, times or Domain.TEXT, np.empty(0, dtype=object), codes)
+        kept = {column: value for column, value in columns.items() if column in wanted}
+        found.append(replace(table, columns=kept))
+    return found, notices

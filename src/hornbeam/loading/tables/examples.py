@@ -1,0 +1,126 @@
+"""Examples in a table of their own: keys, and optionally a label and a cut-off time."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hornbeam.data.database import UNLABELLED, Coded
+from hornbeam.errors import DataError, did_you_mean
+from hornbeam.loading.tables.column import Column, Domain, Table
+from hornbeam.loading.tables.targets import GivenExamples
+from hornbeam.loading.tables.to_logic import times_of_rows
+
+LABEL, CUTOFF = "label", "cutoff"
+
+
+def read_examples(source: Any) -> Table:
+    """A table of examples: a CSV or Parquet file, or a data frame."""
+    if not isinstance(source, str | os.PathLike):
+        from hornbeam.loading.tables.sources.frames import read_frame
+
+        return read_frame("examples", source)
+    path = Path(source)
+    if path.suffix.lower() in (".parquet", ".pq"):
+        from hornbeam.loading.tables.sources.duckdb import read_parquet
+
+        return read_parquet("examples", path, ())
+    from hornbeam.loading.tables.sources.delimited import TextForm, read_delimited
+
+    return read_delimited("examples", path, TextForm())
+
+
+def given_examples(
+    table: Table, arguments: Sequence[Sequence[str]], known: GivenExamples | None, classes: Sequence[str] = ()
+) -> GivenExamples:
+    """The examples of a table; labels are its own, else those that are known, else unknown.
+
+    ``arguments`` are for each argument of the head the names that its column may have, beside
+    ``arg1``, ``arg2``, ...; the order of the columns does when no name fits.
+    """
+    keys = [_key(column) for column in _key_columns(table, arguments)]
+    labels = np.full(table.size, UNLABELLED, dtype=np.int8)
+    found: tuple[str, ...] = tuple(classes)
+    if LABEL in table.columns:
+        labels, found = _labels(table.columns[LABEL], known.classes if known else found)
+    elif known is not None:
+        labels, found = _known_labels(keys, known), known.classes
+    cutoffs = _cutoffs(table.columns[CUTOFF]) if CUTOFF in table.columns else None
+    return GivenExamples(keys, labels, found, cutoffs)
+
+
+def _key_columns(table: Table, arguments: Sequence[Sequence[str]]) -> list[Column]:
+    others = [name for name in table.columns if name not in (LABEL, CUTOFF)]
+    found = []
+    for number, names in enumerate(arguments, start=1):
+        name = next((name for name in (f"arg{number}", *names) if name in others and name not in found), None)
+        if name is not None:
+            found.append(name)
+    if len(found) < len(arguments):
+        if len(others) != len(arguments):
+            wanted = ", ".join(names[0] if names else f"arg{n}" for n, names in enumerate(arguments, start=1))
+            raise DataError(
+                f"the examples have the columns {', '.join(table.columns) or 'none'}, but need {wanted} (or "
+                f'arg1, arg2, ...), and may have "{LABEL}" and "{CUTOFF}".'
+            )
+        found = others
+    return [table.columns[name] for name in found]
+
+
+def _key(column: Column) -> Coded:
+    if column.n_missing:
+        raise DataError(
+            f'examples, column "{column.name}": {column.n_missing:,} of {len(column):,} rows have no '
+            "key; fill it in."
+        )
+    return Coded(column.texts, column.codes)
+
+
+def _labels(column: Column, classes: Sequence[str]) -> tuple[npt.NDArray[np.int8], tuple[str, ...]]:
+    if classes:
+        codes = []
+        for text in column.texts:
+            if text not in classes:
+                raise DataError(f'examples: no class "{text}". {did_you_mean(text, classes, "Classes")}')
+            codes.append(classes.index(text))
+        return _by_code(column, codes), tuple(classes)
+    binary = {"0": 0, "1": 1, "false": 0, "true": 1}
+    if all(text.lower() in binary for text in column.texts):
+        return _by_code(column, [binary[text.lower()] for text in column.texts]), ()
+    if column.domain is Domain.NUMBER:
+        wrong = next(text for text in column.texts if text not in binary)
+        raise DataError(
+            f"examples: the label {wrong} is a number other than 0 and 1; labels are 0 and 1, true and "
+            "false, or words."
+        )
+    return _by_code(column, range(column.n_values)), tuple(column.texts)
+
+
+def _by_code(column: Column, codes: Sequence[int]) -> npt.NDArray[np.int8]:
+    return np.array([*codes, UNLABELLED], dtype=np.int8)[column.codes]
+
+
+def _known_labels(keys: Sequence[Coded], known: GivenExamples) -> npt.NDArray[np.int8]:
+    rows = _rows(known.keys)
+    labels = dict(zip(rows, known.labels.tolist(), strict=True))
+    other = 0 if known.closed else UNLABELLED
+    return np.array([labels.get(row, other) for row in _rows(keys)], dtype=np.int8)
+
+
+def _rows(keys: Sequence[Coded]) -> list[tuple[str, ...]]:
+    columns = [[column.names[code] for code in column.codes.tolist()] for column in keys]
+    return list(zip(*columns, strict=True))
+
+
+def _cutoffs(column: Column) -> npt.NDArray[np.float64]:
+    """Cut-offs as times of rows are; an example without one sees everything."""
+    if column.domain not in (Domain.NUMBER, Domain.DATE, Domain.MOMENT) and column.n_values:
+        raise DataError(
+            f'examples: the cut-off "{column.texts[0]}" is neither a number nor a date such as 2024-12-31.'
+        )
+    return times_of_rows(column)

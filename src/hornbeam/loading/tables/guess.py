@@ -1,0 +1,211 @@
+"""What is likely of tables that nobody describes: keys, links and roles, by values and by names.
+
+Values alone say too little: ages lie among the numbers of users, too. A link needs a name that fits,
+or values that hardly fit by chance. What is guessed is always said, and a ``schema.toml`` overrules it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from hornbeam.loading.facts.infer_modes import MOST_CONSTANTS
+from hornbeam.loading.tables.column import Column, Domain, Table
+from hornbeam.loading.tables.schema_file import Role
+
+_KEY_ENDINGS = ("id", "key", "code", "no", "nr", "number", "uuid")
+_PLAIN_KEYS = frozenset([*_KEY_ENDINGS, "name"])
+_TIMES = re.compile(r"(.*_)?(time|date|datetime|timestamp|ts|at|when|day|moment)")
+_ENOUGH = 0.5
+"""share of values that must be found among the keys before a column of a fitting name is a link"""
+_BIRTHS = re.compile(r"born|birth|dob\b")
+"""birthdays tell of a thing, not of when somebody wrote it down"""
+_MOSTLY = 0.5
+"""a column named like a key that has more different values than this share of rows was meant as one"""
+_FEW = 20
+"""so many different numbers hardly lie among the keys of another table by chance, if they cover it"""
+
+
+def guess_key(table: Table, tables: Sequence[str] = ()) -> str | None:
+    """The column that names the rows: unique, nowhere missing, and named like a key or the first one.
+
+    Columns named after several other tables make a link table: its first column is no key, even where
+    it happens to be unique.
+    """
+    others = [other for other in tables if other != table.name]
+    links = [name for name in table.columns if any(_fit(name, other, "") == 3 for other in others)]
+    named, first = [], None
+    for position, column in enumerate(table.columns.values()):
+        if not _may_name(column) or column.n_missing or not column.is_unique or not table.size:
+            continue
+        if _named_like_key(column.name, table.name):
+            named.append(column.name)
+        elif position == 0 and (column.name not in links or len(links) == 1):
+            is_like_one = column.domain is Domain.TEXT or _last_word(column.name) in _KEY_ENDINGS
+            first = column.name if is_like_one else None
+    return named[0] if named else first
+
+
+def guess_broken_key(table: Table) -> str | None:
+    """The column that is named like the key of its table and would be it, but for a few copies."""
+    for column in table.columns.values():
+        if _may_name(column) and _named_like_key(column.name, table.name):
+            rows = len(column) - column.n_missing
+            if _MOSTLY * rows < column.n_values < rows:
+                return column.name
+    return None
+
+
+def _named_like_key(column: str, table: str) -> bool:
+    name = _plain(column)
+    if name in ("id", "key"):
+        return True
+    return any(name == stem + ending for stem in _stems(table) for ending in ("", *_KEY_ENDINGS))
+
+
+def _may_name(column: Column) -> bool:
+    return column.domain is Domain.TEXT or column.is_whole
+
+
+def guess_links(table: Table, tables: Mapping[str, Table], keys: Mapping[str, str]) -> dict[str, str]:
+    """For columns of a table, the table whose keys they name."""
+    found = {}
+    for column in table.columns.values():
+        if not _may_name(column) or not column.n_values:
+            continue
+        best = max(_candidates(table, column, tables, keys), default=None)
+        if best is not None:
+            found[column.name] = best[-1]
+    return found
+
+
+def _candidates(
+    table: Table, column: Column, tables: Mapping[str, Table], keys: Mapping[str, str]
+) -> Iterator[tuple[float, float, str]]:
+    """Tables that a column may lead to: how well the name fits, what share is found there, the table."""
+    own_key = keys.get(table.name) == column.name
+    unnamed = []
+    for other, key in keys.items():
+        if own_key and other == table.name:
+            continue
+        key_column = tables[other].columns[key]
+        fit = _fit(column.name, other, key)
+        if key_column.domain is not column.domain and not fit:
+            continue
+        inside = column.n_shared(key_column)
+        share = inside / column.n_values
+        if own_key and (fit < 3 or _fit(column.name, table.name, column.name) >= fit):
+            # Keys counted from 1 lie in each other; only the name of the other table speaks for a link.
+            continue
+        if fit and share >= _ENOUGH:
+            yield fit, share, other
+        elif share == 1.0 and not own_key and not fit:
+            unnamed.append((inside / key_column.n_values, other))
+    if len(unnamed) == 1 and not own_key:
+        cover, other = unnamed[0]
+        like_a_key = _last_word(column.name) in ("id", "key", "uuid")
+        by_numbers = (
+            column.is_whole
+            and column.n_values >= _FEW
+            and cover >= _ENOUGH
+            and _is_sparse(tables[other].columns[keys[other]])
+        )
+        if column.domain is Domain.TEXT or like_a_key or by_numbers:
+            yield 0, 1.0, other
+
+
+def _is_sparse(key: Column) -> bool:
+    """Whether numbers have gaps: a rank or a counter lies among keys counted from 1 without meaning them."""
+    least, most = key.extent
+    return most - least >= 2 * key.n_values
+
+
+def _fit(column: str, table: str, key: str) -> int:
+    """How well a column's name fits the key of a table: 0 not at all, 3 by the table's own name."""
+    name = _plain(column)
+    for stem in _stems(table):
+        if name in {stem, *(stem + ending for ending in _KEY_ENDINGS)}:
+            return 3
+    if column.lower() == key.lower() and _plain(key) not in _PLAIN_KEYS:
+        return 2
+    words = re.split(r"[^a-z0-9]+", column.lower())
+    parts = {"".join(words[start:]) for start in range(1, len(words))}
+    for stem in _stems(table):
+        if parts & {stem, *(stem + ending for ending in _KEY_ENDINGS)}:
+            return 1
+    return 0
+
+
+def _stems(table: str) -> set[str]:
+    """A table's name without its schema and signs, and in the singular.
+
+    >>> sorted(_stems("shop.Categories")), sorted(_stems("movies"))
+    (['categorie', 'categories', 'category'], ['movie', 'movies', 'movy'])
+    """
+    name = _plain(table.rpartition(".")[2])
+    if name.endswith("ies"):
+        return {name, name[:-3] + "y", name[:-1]}
+    if name.endswith(("sses", "shes", "ches", "xes")):
+        return {name, name[:-2]}
+    return {name, name[:-1]} if name.endswith("s") and len(name) > 2 else {name}
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[\W_]+", "", name.lower())
+
+
+def _last_word(name: str) -> str:
+    """The last word of a name.
+
+    >>> [_last_word(name) for name in ("user_id", "userId", "UserID", "paid", "ID")]
+    ['id', 'id', 'id', 'paid', 'id']
+    """
+    words = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[^\W_A-Z\d]+|\d+", name)
+    return words[-1].lower() if words else ""
+
+
+def guess_role(column: Column, size: int) -> Role:
+    """What a column that is neither key nor link is for."""
+    if not column.n_values or is_constant(column, size):
+        return Role.FLAG if is_flag(column) else Role.UNUSED
+    if is_flag(column):
+        return Role.FLAG
+    if column.domain is Domain.NUMBER:
+        if column.is_whole and _last_word(column.name) in ("id", "uuid"):
+            return Role.UNUSED if is_nearly_unique(column, size) else Role.CATEGORY
+        return Role.NUMBER
+    if column.domain is Domain.TEXT:
+        return Role.UNUSED if is_nearly_unique(column, size) else Role.CATEGORY
+    return Role.DATE
+
+
+def is_flag(column: Column) -> bool:
+    """Booleans, and numbers that are 0 and 1 only."""
+    if column.domain is Domain.BOOLEAN:
+        return True
+    return column.is_whole and 0 < column.n_values <= 2 and set(column.values.tolist()) <= {0, 1}
+
+
+def is_constant(column: Column, size: int) -> bool:
+    """One value in every row: it tells no row from another."""
+    return column.n_values == 1 and column.n_missing == 0 and size > 1
+
+
+def is_nearly_unique(column: Column, size: int) -> bool:
+    """Too many values for constants, and too few rows that share one: a title, a note."""
+    return column.n_values > MOST_CONSTANTS and 2 * column.n_values > size - column.n_missing
+
+
+def guess_time(table: Table, roles: Mapping[str, Role]) -> str | None:
+    """When rows came to be: the only date but a birthday, or else the only number named like a time."""
+    dates = [name for name, role in roles.items() if role is Role.DATE and not _BIRTHS.search(name.lower())]
+    if dates:
+        return dates[0] if len(dates) == 1 else None
+    times = [
+        name
+        for name, role in roles.items()
+        if role is Role.NUMBER
+        and _TIMES.fullmatch(name.lower())
+        and table.columns[name].n_values > MOST_CONSTANTS
+    ]
+    return times[0] if len(times) == 1 else None

@@ -1,0 +1,330 @@
+"""What each table is: its key, its links to other tables, and the role of every column.
+
+Stated by the user, else by the database's catalogue, else guessed from values and names, in this
+order. What comes out is checked: keys are unique, and links lead to keys that exist.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import Enum
+
+from hornbeam.data.database import Notice
+from hornbeam.errors import DataError, OptionError, SchemaError, plural
+from hornbeam.loading.tables.column import Column, Domain, Table
+from hornbeam.loading.tables.guess import guess_broken_key, guess_key, guess_links, guess_role, guess_time
+from hornbeam.loading.tables.schema_file import Role, Statement, Statements
+from hornbeam.loading.tables.types import as_domain
+
+DANGLING = ("error", "drop", "keep")
+"""What may be done with links to keys that are not there: refuse, leave the link out, or add the key."""
+SHOW = "show"
+"""Keep such links and only write them down in the plan, for somebody who looks at the tables."""
+
+
+class Form(Enum):
+    """What the rows of a table are."""
+
+    THINGS = "things"
+    """each has a key of its own"""
+    LINK = "link"
+    """each joins keys of other tables; the same keys stand in one row only"""
+    ROWS = "rows"
+    """things without a key: they are numbered"""
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """What a table is."""
+
+    table: Table
+    form: Form
+    key: str | None
+    links: Mapping[str, str]
+    """table by column, in the order of the arguments that they are"""
+    roles: Mapping[str, Role]
+    time: str | None
+    guessed: tuple[str, ...] = ()
+    """what was guessed, in words"""
+    dangling: Mapping[str, str] = field(default_factory=dict)
+    """by column that links to keys which are not there: how many, and the first of them"""
+
+    @property
+    def name(self) -> str:
+        return self.table.name
+
+    def attributes(self) -> list[Column]:
+        """Columns that give predicates and are neither key nor link."""
+        told = (Role.FLAG, Role.CATEGORY, Role.NUMBER, Role.DATE)
+        return [column for name, column in self.table.columns.items() if self.roles[name] in told]
+
+
+def plans(
+    tables: Sequence[Table], stated: Statements, dangling: str = "error"
+) -> tuple[list[Plan], list[Notice]]:
+    """What each table is, in the order given, with its links checked; and what to say about it."""
+    if dangling not in (*DANGLING, SHOW):
+        raise OptionError(f"dangling={dangling!r} is refused: it must be {' or '.join(map(repr, DANGLING))}.")
+    nothing = Statement()
+    by_name = {table.name: table for table in tables}
+    _check_names(by_name)
+    by_name = {name: _retyped(table, stated.get(name, nothing)) for name, table in by_name.items()}
+    keys: dict[str, str] = {}
+    guessed: dict[str, list[str]] = {name: [] for name in by_name}
+    for name, table in by_name.items():
+        key, is_guess = _key(table, stated.get(name, nothing), list(by_name))
+        if key is not None:
+            _check_key(table, key)
+            keys[name] = key
+            if is_guess:
+                guessed[name].append(f'"{key}" is the key')
+    notices: list[Notice] = []
+    has_catalogue = any(table.foreign_keys for table in tables)
+    found = []
+    for name, table in by_name.items():
+        statement = stated.get(name, nothing)
+        links, is_guess = _links(table, statement, by_name, keys, has_catalogue, notices)
+        if is_guess:
+            guessed[name] += [f'"{column}" names keys of "{other}"' for column, other in links.items()]
+        table, lost = _joined(table, links, by_name, keys, dangling)
+        done = "left out" if dangling == "drop" else "added"
+        notices += [Notice(f"{said}; {done}.") for said in lost.values() if dangling != SHOW]
+        plan = _plan(table, keys.get(name), links, statement, guessed[name])
+        found.append(replace(plan, dangling=lost))
+    return found, notices + _said(found, inspected=dangling == SHOW)
+
+
+def _check_names(tables: Mapping[str, Table]) -> None:
+    lower: dict[str, str] = {}
+    for name in tables:
+        if lower.setdefault(name.lower(), name) != name:
+            raise SchemaError(
+                f'two tables are named "{lower[name.lower()]}" and "{name}", which differ in case only; '
+                "rename one."
+            )
+
+
+def _retyped(table: Table, statement: Statement) -> Table:
+    """The table with columns read as what they are stated to be."""
+    wanted: dict[str, Domain] = {}
+    for name, role in statement.roles.items():
+        if name in table.columns and not table.columns[name].stays:
+            domain = table.columns[name].domain
+            if role is Role.NUMBER or role is Role.FLAG:
+                wanted[name] = Domain.NUMBER if role is Role.NUMBER else Domain.BOOLEAN
+            elif role is Role.DATE:
+                wanted[name] = Domain.MOMENT
+            elif role is Role.CATEGORY and domain is not Domain.TEXT:
+                wanted[name] = domain
+    wanted |= dict.fromkeys(statement.dates, Domain.MOMENT)
+    if not wanted:
+        return table
+    columns = dict(table.columns)
+    for name, domain in wanted.items():
+        try:
+            columns[name] = as_domain(columns[name], domain, statement.dates.get(name))
+        except DataError as error:
+            raise DataError(f'table "{table.name}": {error.message}') from None
+    return replace(table, columns=columns)
+
+
+# --- keys ------------------------------------------------------------------------------------
+
+
+def _key(table: Table, statement: Statement, tables: Sequence[str]) -> tuple[str | None, bool]:
+    """The key, and whether it is a guess."""
+    if statement.key is not None:
+        return statement.key or None, False
+    if table.key:
+        return (table.key[0] if len(table.key) == 1 and table.key[0] in table.columns else None), False
+    if statement.rows:
+        return None, False
+    key = guess_key(table, tables)
+    meant = guess_broken_key(table) if key is None else None
+    if meant is not None:
+        raise DataError(
+            f'table "{table.name}", column "{meant}" is named like the key, but '
+            f"{_repeated(table.columns[meant])}."
+        )
+    return key, True
+
+
+def _check_key(table: Table, key: str) -> None:
+    column = table.columns[key]
+    if column.n_missing:
+        raise DataError(
+            f'table "{table.name}", key "{key}": {plural(column.n_missing, "row")} of {table.size:,} '
+            "without a value; every row needs a key: fill it in, or state another key."
+        )
+    if not column.is_unique:
+        raise DataError(f'table "{table.name}", key "{key}": {_repeated(column)}.')
+
+
+def _repeated(column: Column) -> str:
+    number, first = column.repeated()
+    stand = "stands" if number == 1 else "stand"
+    return (
+        f"{plural(number, 'value')} {stand} in more than one row (first: {', '.join(first)}); remove the "
+        "copies, or state another key in schema.toml (key = false for none)"
+    )
+
+
+# --- links -----------------------------------------------------------------------------------
+
+
+def _links(
+    table: Table,
+    statement: Statement,
+    tables: Mapping[str, Table],
+    keys: Mapping[str, str],
+    has_catalogue: bool,
+    notices: list[Notice],
+) -> tuple[dict[str, str], bool]:
+    """Links by column, in the order stated or else of the columns, and whether they are guesses."""
+    if statement.links is not None:
+        for column, other in statement.links.items():
+            if other not in keys:
+                raise SchemaError(
+                    f'[{table.name}] links: "{column}" leads to "{other}", which has no key; '
+                    f'state one, such as key = "{next(iter(tables[other].columns), "id")}".'
+                )
+        return _ordered(table, statement.links, statement.arguments), False
+    if has_catalogue:
+        return _ordered(table, _declared(table, keys, notices), statement.arguments), False
+    left_out = {statement.time, *statement.roles}
+    guesses = guess_links(table, tables, keys)
+    links = {name: other for name, other in guesses.items() if name not in left_out}
+    return _ordered(table, links, statement.arguments), True
+
+
+def _declared(table: Table, keys: Mapping[str, str], notices: list[Notice]) -> dict[str, str]:
+    links: dict[str, str] = {}
+    for foreign in table.foreign_keys:
+        if len(foreign.columns) > 1 or foreign.references != (keys.get(foreign.table),):
+            columns, references = ", ".join(foreign.columns), ", ".join(foreign.references)
+            notices.append(
+                Notice(
+                    f'table "{table.name}": the foreign key ({columns}) to "{foreign.table}" ({references}) '
+                    "is not used: links are single columns that lead to the key of a table."
+                )
+            )
+        elif foreign.columns[0] in table.columns:
+            links[foreign.columns[0]] = foreign.table
+    return links
+
+
+def _ordered(table: Table, links: Mapping[str, str], arguments: Sequence[str]) -> dict[str, str]:
+    for name in arguments:
+        if name not in links:
+            raise SchemaError(f'[{table.name}] arguments: column "{name}" is no link; leave it out.')
+    return {name: links[name] for name in dict.fromkeys([*arguments, *table.columns]) if name in links}
+
+
+def _joined(
+    table: Table,
+    links: Mapping[str, str],
+    tables: Mapping[str, Table],
+    keys: Mapping[str, str],
+    dangling: str,
+) -> tuple[Table, dict[str, str]]:
+    """The table with links to keys that are not there refused, left out or kept; and which they are."""
+    columns = dict(table.columns)
+    found: dict[str, str] = {}
+    for name, other in links.items():
+        column, key = columns[name], tables[other].columns[keys[other]]
+        number, rows, first = column.lost(key)
+        if number:
+            said = (
+                f'table "{table.name}", column "{column.name}": {plural(number, "key")} in '
+                f'{plural(rows, "row")} not in "{other}" (first: {", ".join(first)})'
+            )
+            if dangling == "error":
+                raise DataError(
+                    f'{said}; correct them, or say by dangling (--dangling) "drop" to leave these links out '
+                    'or "keep" to add the keys.'
+                )
+            found[name] = said
+            if dangling == "drop":
+                columns[name] = column.only(key)
+    return replace(table, columns=columns), found
+
+
+# --- roles and forms -------------------------------------------------------------------------
+
+
+def _plan(
+    table: Table, key: str | None, links: Mapping[str, str], statement: Statement, guessed: list[str]
+) -> Plan:
+    roles: dict[str, Role] = {}
+    for name, column in table.columns.items():
+        if name == key:
+            roles[name] = Role.KEY
+        elif name in links:
+            roles[name] = Role.LINK
+        else:
+            roles[name] = statement.roles.get(name) or guess_role(column, table.size)
+    time = statement.time
+    if time is None and links and key not in links:
+        open_roles = {name: role for name, role in roles.items() if name not in statement.roles}
+        time = guess_time(table, open_roles)
+        if time is not None:
+            guessed = [*guessed, f'"{time}" is when a row came to be']
+    if time is not None:
+        _check_time(table, time)
+        if time not in statement.roles:
+            roles[time] = Role.TIME
+    plan = Plan(table, Form.THINGS, key, links, roles, time, tuple(guessed))
+    return replace(plan, form=_form(plan, statement))
+
+
+def _check_time(table: Table, time: str) -> None:
+    column = table.columns[time]
+    if column.domain not in (Domain.NUMBER, Domain.DATE, Domain.MOMENT):
+        raise DataError(
+            f'table "{table.name}", time "{time}": {column.domain.value}s are no times; numbers and dates '
+            "are (state how dates are written by dates = { ... })."
+        )
+
+
+def _form(plan: Plan, statement: Statement) -> Form:
+    if plan.key is not None:
+        return Form.THINGS
+    linked = [plan.table.columns[name] for name in plan.links]
+    stated_link = statement.rows is False
+    if statement.rows or not linked:
+        return Form.ROWS
+    told = [*linked]
+    if len(linked) == 1:
+        # One link and one category: the values that something has. Numbers are measured again and again.
+        attributes = plan.attributes()
+        if len(attributes) != 1 or (plan.roles[attributes[0].name] is not Role.CATEGORY and not stated_link):
+            return Form.ROWS
+        told += attributes
+    return Form.LINK if stated_link or told[0].rows_differ(told[1:]) else Form.ROWS
+
+
+def _said(found: Sequence[Plan], inspected: bool) -> list[Notice]:
+    notices = []
+    words = [f"{plan.name}: {', '.join(plan.guessed)}" for plan in found if plan.guessed]
+    if words and inspected:
+        notices.append(
+            Notice("what is inferred may be wrong; --toml prints all of it as a schema.toml to correct.")
+        )
+    elif words:
+        notices.append(
+            Notice(
+                f"keys and links were inferred ({'; '.join(words)}); hornbeam inspect shows all, "
+                "and a schema.toml states what is otherwise."
+            )
+        )
+    for plan in found:
+        if not plan.table.size:
+            notices.append(Notice(f'table "{plan.name}" is empty; its predicates are false everywhere.'))
+        for name in plan.links if plan.form is Form.LINK else ():
+            lacking = plan.table.columns[name].n_missing
+            if lacking:
+                notices.append(
+                    Notice(f'table "{plan.name}": no fact from {plural(lacking, "row")} without "{name}".')
+                )
+    return notices

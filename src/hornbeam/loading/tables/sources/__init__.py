@@ -1,0 +1,1 @@
+"""Where tables come from: data frames, text files, Parquet, DuckDB, SQLite, PostgreSQL."""

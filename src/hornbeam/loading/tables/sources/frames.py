@@ -1,0 +1,87 @@
+"""Data frames of pandas, polars, Arrow and others as tables; narwhals reads them all."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+import numpy as np
+
+from hornbeam.data.database import Notice
+from hornbeam.data.keys import key_text
+from hornbeam.errors import DataError
+from hornbeam.loading.tables.column import (
+    Column,
+    Table,
+    boolean_column,
+    moment_column,
+    number_column,
+    value_column,
+)
+
+_FRAMES = "give a dict of table names and data frames, such as {'users': users, 'ratings': ratings}."
+
+
+def read_frames(frames: Mapping[str, Any], unused: Mapping[str, Collection[str]]) -> list[Table]:
+    """A table for each frame; columns named in ``unused`` are not read."""
+    for name in frames:
+        if not isinstance(name, str) or not name:
+            raise DataError(f"{name!r} is no name of a table; {_FRAMES}")
+    return [read_frame(name, frame, unused.get(name, ())) for name, frame in frames.items()]
+
+
+def read_frame(name: str, frame: Any, unused: Collection[str] = ()) -> Table:
+    """One frame as a table, its columns in their order."""
+    import narwhals as nw
+
+    try:
+        native = nw.from_native(frame, eager_only=True)
+    except (TypeError, ValueError) as error:
+        if "unique" in str(error) or "duplicate" in str(error).lower():
+            raise DataError(f'table "{name}" has two columns of one name; rename one of them.') from None
+        raise DataError(
+            f'table "{name}" is a {type(frame).__name__}, which cannot be read as a data frame; '
+            f"collect it first if it is lazy, and {_FRAMES}"
+        ) from None
+    columns: dict[str, Column] = {}
+    notices: list[Notice] = []
+    for position, label in enumerate(native.columns):
+        text = label if isinstance(label, str) else key_text(label)
+        if text in columns:
+            raise DataError(f'table "{name}" has two columns "{text}"; rename one of them.')
+        if text in unused:
+            continue
+        column, said = _column(text, native[:, position])
+        if column is not None:
+            columns[text] = column
+        if said is not None:
+            notices.append(Notice(f'table "{name}": {said}'))
+    return Table(name, columns, native.shape[0], notices=tuple(notices))
+
+
+def _column(name: str, series: Any) -> tuple[Column | None, Notice | None]:
+    import narwhals as nw
+
+    dtype = series.dtype
+    if isinstance(dtype, nw.Unknown) and series.is_null().all():
+        return value_column(name, [None] * len(series))
+    if dtype.is_integer() or dtype.is_float():
+        missing = series.is_null()
+        if missing.any():
+            return number_column(name, series.fill_null(0).to_numpy(), missing.to_numpy()), None
+        return number_column(name, series.to_numpy()), None
+    if dtype == nw.Boolean:
+        missing = series.is_null()
+        return boolean_column(name, series.fill_null(False).to_numpy(), missing.to_numpy()), None
+    if dtype == nw.Date:
+        return moment_column(name, series.cast(nw.Datetime("us")).to_numpy()), None
+    if isinstance(dtype, nw.Datetime):
+        if dtype.time_zone is not None:
+            series = series.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
+        return moment_column(name, np.asarray(series.to_numpy(), dtype="datetime64[us]")), None
+    if isinstance(dtype, nw.String | nw.Categorical | nw.Enum | nw.Object | nw.Decimal):
+        try:
+            return value_column(name, series.to_list())
+        except DataError as error:
+            return None, Notice(f'column "{name}" is not used: {error.message}')
+    return None, Notice(f'column "{name}" is not used: its values are of the type {dtype}.')

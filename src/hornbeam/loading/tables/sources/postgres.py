@@ -1,0 +1,170 @@
+"""The tables of a PostgreSQL database, with the keys that it states.
+
+One read-only transaction sees all of them at one moment. Each table comes over as text by COPY, the
+quickest way out of the server, and is read like a delimited file; what its columns are is stated.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from hornbeam.data.database import Notice
+from hornbeam.errors import DataError, OptionError
+from hornbeam.loading.tables.column import Catalogued, Domain, ForeignKey, Table
+from hornbeam.loading.tables.sources.delimited import columns_of_rows, copy_rows
+from hornbeam.loading.tables.sources.duckdb import connection
+from hornbeam.quoting import quoted, quoted_path
+
+if TYPE_CHECKING:
+    import psycopg
+
+_DOMAINS = {
+    **dict.fromkeys(["int2", "int4", "int8", "float4", "float8", "numeric", "oid"], Domain.NUMBER),
+    **dict.fromkeys(["text", "varchar", "bpchar", "name", "uuid", "citext"], Domain.TEXT),
+    **dict.fromkeys(["date", "timestamp", "timestamptz"], Domain.MOMENT),
+    "bool": Domain.BOOLEAN,
+}
+_TABLES = """
+SELECT c.oid, n.nspname, c.relname FROM pg_catalog.pg_class c
+JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND NOT c.relispartition AND n.nspname <> 'information_schema'
+AND n.nspname NOT LIKE 'pg\\_%%' AND has_table_privilege(c.oid, 'SELECT') ORDER BY 2, 3
+"""
+_COLUMNS = """
+SELECT a.attname, CASE WHEN t.typtype = 'e' THEN 'text' ELSE coalesce(b.typname, t.typname) END
+FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_type t ON t.oid = a.atttypid
+LEFT JOIN pg_catalog.pg_type b ON b.oid = t.typbasetype
+WHERE a.attrelid = %s AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum
+"""
+_CONSTRAINTS = """
+SELECT c.contype, c.confrelid,
+  (SELECT array_agg(a.attname::text ORDER BY k.place) FROM unnest(c.conkey) WITH ORDINALITY k(number, place)
+   JOIN pg_catalog.pg_attribute a ON a.attrelid = c.conrelid AND a.attnum = k.number),
+  (SELECT array_agg(a.attname::text ORDER BY k.place) FROM unnest(c.confkey) WITH ORDINALITY k(number, place)
+   JOIN pg_catalog.pg_attribute a ON a.attrelid = c.confrelid AND a.attnum = k.number)
+FROM pg_catalog.pg_constraint c WHERE c.conrelid = %s AND c.contype IN ('p', 'f') ORDER BY c.conname
+"""
+
+
+class _Described(NamedTuple):
+    """A table of the catalogue: its full name, columns with the names of their types, and keys."""
+
+    path: tuple[str, str]
+    types: dict[str, str]
+    key: tuple[str, ...]
+    foreign_keys: tuple[ForeignKey, ...]
+
+
+def read_postgres(conninfo: str, unused: Mapping[str, Collection[str]]) -> list[Table]:
+    """The tables and views that the user of a connection may read, in the order of their names."""
+    with _connected(conninfo) as server:
+        described = _catalogue(server)
+        return [_table(server, name, table, unused.get(name, ())) for name, table in described.items()]
+
+
+def postgres_catalogue(conninfo: str) -> dict[str, Catalogued]:
+    """The tables and views that the user of a connection may read, by name, with their keys."""
+    with _connected(conninfo) as server:
+        found = _catalogue(server)
+    return {name: Catalogued(table.path, table.key, table.foreign_keys) for name, table in found.items()}
+
+
+@contextmanager
+def _connected(conninfo: str) -> Iterator[psycopg.Connection[tuple[object, ...]]]:
+    """A transaction that reads."""
+    try:
+        import psycopg
+    except ModuleNotFoundError as error:
+        raise OptionError(
+            f"reading from PostgreSQL needs the package {error.name}, which is not installed: "
+            'pip install "hornbeam[postgres]".'
+        ) from None
+    try:
+        with psycopg.connect(conninfo, client_encoding="utf8") as server:
+            server.read_only = True
+            server.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
+            server.execute("SELECT set_config('datestyle', 'ISO', true), set_config('timezone', 'UTC', true)")
+            yield server
+    except psycopg.Error as error:
+        hint = ""
+        if isinstance(error, psycopg.OperationalError) and error.sqlstate is None:
+            hint = "; is the server running, and are host and port right?"
+        raise DataError(
+            f"cannot read from PostgreSQL ({_shown(conninfo)}): {_short(error)}{hint or '.'}"
+        ) from None
+
+
+def _catalogue(server: psycopg.Connection[tuple[object, ...]]) -> dict[str, _Described]:
+    with server.cursor() as cursor:
+        tables = cursor.execute(_TABLES).fetchall()
+        names = {
+            oid: str(table) if schema == "public" else f"{schema}.{table}" for oid, schema, table in tables
+        }
+        found = {}
+        for oid, schema, table in tables:
+            types = {str(column): str(kind) for column, kind in cursor.execute(_COLUMNS, [oid]).fetchall()}
+            key: tuple[str, ...] = ()
+            foreign_keys = []
+            for kind, other, columns, references in cursor.execute(_CONSTRAINTS, [oid]).fetchall():
+                assert isinstance(columns, list)
+                if kind == "p":
+                    key = tuple(columns)
+                elif other in names and isinstance(references, list):
+                    foreign_keys.append(ForeignKey(tuple(columns), names[other], tuple(references)))
+            found[names[oid]] = _Described((str(schema), str(table)), types, key, tuple(foreign_keys))
+    return found
+
+
+def _table(
+    server: psycopg.Connection[tuple[object, ...]], name: str, table: _Described, unused: Collection[str]
+) -> Table:
+    domains = {
+        column: _DOMAINS[kind]
+        for column, kind in table.types.items()
+        if kind in _DOMAINS and column not in unused
+    }
+    notices = tuple(
+        Notice(f'table "{name}": column "{column}" is not used: its values are of the type {kind}.')
+        for column, kind in table.types.items()
+        if kind not in _DOMAINS and column not in unused
+    )
+    source = quoted_path(table.path)
+    # The order of a server's rows is nobody's promise: by the key it is the same each time.
+    # Of the table t, as it is: by the bare name it would be sorted as the text that is fetched.
+    order = f" ORDER BY {', '.join(f't.{quoted(column)}' for column in table.key)}" if table.key else ""
+    if not domains:
+        with server.cursor() as cursor:
+            (row,) = cursor.execute(f"SELECT count(*) FROM {source}".encode()).fetchall()
+        return Table(name, {}, int(str(row[0])), table.key, table.foreign_keys, notices)
+    wanted = ", ".join(f"{quoted(column)}::text" for column in domains)
+    copy = f"COPY (SELECT {wanted} FROM {source} AS t{order}) TO STDOUT (FORMAT csv)"
+    with tempfile.TemporaryDirectory(prefix="hornbeam-") as folder, connection() as made:
+        path = Path(folder) / "rows.csv"
+        with path.open("wb") as file, server.cursor() as cursor, cursor.copy(copy.encode()) as rows:
+            for piece in rows:
+                file.write(piece)
+        copy_rows(made, path, ",", len(domains), header=False)
+        columns, _ = columns_of_rows(made, list(domains), domains=domains)
+        size: int = made.execute("SELECT count(*) FROM rows").fetchall()[0][0]
+    return Table(name, columns, size, table.key, table.foreign_keys, notices)
+
+
+def _shown(conninfo: str) -> str:
+    """Where a connection leads, without its password."""
+    import psycopg
+
+    try:
+        parts = psycopg.conninfo.conninfo_to_dict(conninfo)
+    except psycopg.Error:
+        return "a connection string that cannot be read"
+    return " ".join(f"{name}={parts[name]}" for name in ("host", "port", "dbname", "user") if parts.get(name))
+
+
+def _short(error: Exception) -> str:
+    """The last line of what the driver says that has words in it, without its full stop."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return lines[0].rstrip(".") if lines else type(error).__name__

@@ -1,0 +1,1 @@
+"""What can be said: clauses, modes, schemas, their text. Standard library only."""

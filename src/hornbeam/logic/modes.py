@@ -1,0 +1,62 @@
+"""Modes: which arguments of a predicate must be bound, may be new, or must be a constant."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import Enum
+from typing import NamedTuple
+
+from hornbeam.errors import SchemaError
+from hornbeam.logic.clauses import format_name
+from hornbeam.logic.schema import Schema
+
+
+class Kind(Enum):
+    """How an argument may be filled; the value is the mark in mode text."""
+
+    BOUND = "+"
+    """a variable already in the clause"""
+    OPEN = "-"
+    """a variable already in the clause, or a new one"""
+    CONSTANT = "#"
+    """each constant that occurs there"""
+    NEW = "`"
+    """a new variable only"""
+
+
+class Argument(NamedTuple):
+    """One argument of a mode: how it may be filled, and its type."""
+
+    kind: Kind
+    type: str
+
+
+@dataclass(frozen=True, slots=True)
+class Mode:
+    """``friends(+person,-person)``: which literals of a predicate refinement may add."""
+
+    predicate: str
+    args: tuple[Argument, ...]
+
+    def __str__(self) -> str:
+        args = ",".join(f"{arg.kind.value}{format_name(arg.type)}" for arg in self.args)
+        return f"{format_name(self.predicate)}({args})."
+
+
+def schema_of(modes: Iterable[Mode]) -> Schema:
+    """The schema that modes state; two modes of one predicate must agree.
+
+    >>> schema_of([Mode("smokes", (Argument(Kind.BOUND, "person"),))]).predicates
+    {'smokes': ('person',)}
+    """
+    predicates: dict[str, tuple[str, ...]] = {}
+    for mode in modes:
+        types = tuple(arg.type for arg in mode.args)
+        known = predicates.setdefault(mode.predicate, types)
+        if known != types:
+            raise SchemaError(
+                f'two modes of "{mode.predicate}" disagree: {mode.predicate}({",".join(known)}) and '
+                f"{mode.predicate}({','.join(types)}); make number and types of arguments the same."
+            )
+    return Schema(predicates)

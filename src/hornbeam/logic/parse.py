@@ -1,0 +1,367 @@
+"""Text in: clauses, modes and atoms from text, with the place of every problem.
+
+In clause text a word that starts with an upper-case letter or ``_`` is a variable; any other word
+is a constant; quotes make any text a constant. In facts and examples every word is a constant.
+``<`` and ``>`` are marks in clauses only.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from hornbeam.errors import ParseError, Place, SchemaError, did_you_mean, plural
+from hornbeam.logic.clauses import AT_LEAST, BELOW, Atom, Clause, Comparison, Literal, Not, Term
+from hornbeam.logic.modes import Argument, Kind, Mode
+from hornbeam.logic.schema import Schema, read_value
+
+WORD = r"""(?: [^\s(),:'"%{}=!`.] | (?<!\))\.(?!//)(?=[^\s).,%"']) )++"""
+"""A word, as a verbose expression: a full stop is inside one only where more of it follows."""
+_BEGINNING = r"""
+    (?P<space>   \s+ | %[^\n]* | //[^\n]* )
+  | (?P<quoted>  '(?:[^'\\\n]|\\.)*+' | "(?:[^"\\\n]|\\.)*+" )
+"""
+_TOKEN = re.compile(
+    rf"""
+    {_BEGINNING}
+  | (?P<arrow>   :- | <- )
+  | (?P<mark>    [(),:{{}}=!`] )
+  | (?P<word>    {WORD} )
+  | (?P<stop>    \. )
+    """,
+    re.VERBOSE,
+)
+_CLAUSE_TOKEN = re.compile(
+    rf"""
+    {_BEGINNING}
+  | (?P<arrow>   :- | <-(?![0-9.]) )
+  | (?P<compare> [<>]=? )
+  | (?P<mark>    [(),:{{}}=!`] )
+  | (?P<word>    {WORD.replace("%{}", "%<>{}")} )
+  | (?P<stop>    \. )
+    """,
+    re.VERBOSE,
+)
+MOST_ARGUMENTS = 1000
+"""of a predicate: modes, inferred from facts, grow with their square"""
+_ESCAPES = {"n": "\n", "r": "\r", "t": "\t"}
+
+
+class Token(NamedTuple):
+    """A piece of text: its kind (``word quoted mark compare arrow stop end``), its value, its offset."""
+
+    kind: str
+    value: str
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A text with a name for messages, and where in its file it begins."""
+
+    text: str
+    source: str = "clause"
+    first_line: int = 1
+
+    def place(self, offset: int) -> Place:
+        """File, line and column of a character."""
+        before = self.text[:offset]
+        line = self.first_line + before.count("\n")
+        return Place(self.source, line, offset - (before.rfind("\n") + 1) + 1)
+
+
+def tokens(text: Text, position: int = 0, pattern: re.Pattern[str] = _TOKEN) -> Iterator[Token]:
+    """The tokens of a text from a position on, ending with one of kind ``end``."""
+    while position < len(text.text):
+        match = pattern.match(text.text, position)
+        if match is None:
+            # Every other character is a token or part of a word.
+            quote = text.text[position]
+            raise ParseError(f"this {quote} quote is not closed on its line.", text.place(position))
+        kind = match.lastgroup or ""
+        if kind == "quoted":
+            yield Token(kind, unquote(match.group()), position)
+        elif kind != "space":
+            yield Token(kind, match.group(), position)
+        position = match.end()
+    yield Token("end", "", len(text.text))
+
+
+def unquote(quoted: str) -> str:
+    r"""The name inside quotes; ``\'`` ``\\`` ``\n`` ``\r`` ``\t`` are escapes."""
+    return re.sub(r"\\(.)", lambda m: _ESCAPES.get(m[1], m[1]), quoted[1:-1], flags=re.DOTALL)
+
+
+class Parser:
+    """Reads one construct after another from a text, from a position on."""
+
+    def __init__(self, text: Text, position: int = 0, pattern: re.Pattern[str] = _TOKEN) -> None:
+        self.text = text
+        self._tokens = tokens(text, position, pattern)
+        self.token = next(self._tokens)
+
+    def fail(self, expected: str, token: Token | None = None) -> ParseError:
+        token = token or self.token
+        found = "the end of the text" if token.kind == "end" else f'"{token.value}"'
+        return ParseError(f"expected {expected}, found {found}.", self.text.place(token.offset))
+
+    def next(self) -> Token:
+        token = self.token
+        if token.kind != "end":
+            self.token = next(self._tokens)
+        return token
+
+    def at(self, value: str) -> bool:
+        return self.token.value == value and self.token.kind in ("mark", "arrow", "stop")
+
+    def take(self, value: str, expected: str | None = None) -> Token:
+        if not self.at(value):
+            raise self.fail(expected or f'"{value}"')
+        return self.next()
+
+    def name(self, expected: str) -> str:
+        """A predicate or type name; their case is ignored."""
+        if self.token.kind not in ("word", "quoted") or not self.token.value:
+            raise self.fail(expected)
+        return self.next().value.lower()
+
+    def arguments(self, expected: str = "a variable or a constant") -> list[Token]:
+        """The words between parentheses, at least one."""
+        opening = self.take("(", '"(" after the predicate name')
+        found: list[Token] = []
+        while True:
+            if self.token.kind not in ("word", "quoted"):
+                if self.token.kind in ("end", "stop"):
+                    place = self.text.place(opening.offset)
+                    raise ParseError('this "(" is not closed.', place)
+                raise self.fail(expected)
+            found.append(self.next())
+            self.check_number(len(found), opening)
+            if self.at("("):
+                raise ParseError(
+                    f'nested term "{found[-1].value}(...)": arguments must be plain names.',
+                    self.text.place(self.token.offset),
+                )
+            if self.at(")"):
+                self.next()
+                return found
+            if self.token.kind in ("end", "stop") or (not self.at(",") and self.on_new_line(opening)):
+                raise ParseError('this "(" is not closed.', self.text.place(opening.offset))
+            self.take(",", '"," or ")" (a name with a space or a mark in it needs quotes)')
+
+    def check_number(self, arguments: int, opening: Token) -> None:
+        """Refuse more arguments than any predicate has."""
+        if arguments > MOST_ARGUMENTS:
+            raise ParseError(
+                f"more than {MOST_ARGUMENTS:,} arguments; split the predicate into several.",
+                self.text.place(opening.offset),
+            )
+
+    def on_new_line(self, token: Token) -> bool:
+        """Whether the present token stands on a later line than the given one."""
+        return "\n" in self.text.text[token.offset : self.token.offset]
+
+    def end(self, instead: str = "") -> None:
+        """An optional full stop, then nothing; ``instead`` is what might have gone on before the stop."""
+        if self.token.kind == "stop":
+            self.next()
+            instead = ""
+        if self.token.kind != "end":
+            raise self.fail(f'"{instead}" or the end of the text' if instead else "the end of the text")
+
+
+def constant(token: Token, text: Text) -> str:
+    """A word of a fact or example: always a constant; ``_`` alone is refused."""
+    if token.kind == "word" and token.value == "_":
+        raise ParseError('"_" in a fact: every argument must be a constant.', text.place(token.offset))
+    return token.value
+
+
+def parse_fact(text: str, source: str = "fact", line: int = 1) -> Atom:
+    """One ground atom: ``friends(Ann, bob).`` Every argument is a constant, whatever its case."""
+    parser = Parser(Text(text, source, line))
+    predicate = parser.name("a predicate name")
+    args = tuple(constant(token, parser.text) for token in parser.arguments())
+    parser.end()
+    return Atom(predicate, args)
+
+
+def parse_mode(text: str, source: str = "mode", line: int = 1) -> Mode:
+    """``friends(+person,-person).``, with or without ``mode:`` before it."""
+    parser = Parser(Text(text, source, line))
+    mode, _ = read_mode(parser)
+    parser.end()
+    return mode
+
+
+def read_mode(parser: Parser) -> tuple[Mode, list[Token]]:
+    """A mode, and the tokens of ``!k`` marks in it, which say nothing to us."""
+    predicate = parser.name("a predicate name")
+    if predicate == "mode" and parser.at(":"):
+        parser.next()
+        predicate = parser.name("a predicate name")
+    opening = parser.take("(", '"(" after the predicate name')
+    args: list[Argument] = []
+    ignored: list[Token] = []
+    while True:
+        args.append(_mode_argument(parser))
+        parser.check_number(len(args), opening)
+        if parser.at("!"):
+            ignored.append(parser.next())
+            parser.name("a number after !")
+        if parser.at(")"):
+            parser.next()
+            return Mode(predicate, tuple(args)), ignored
+        if parser.token.kind in ("end", "stop"):
+            raise ParseError('this "(" is not closed.', parser.text.place(opening.offset))
+        parser.take(",", '"," or ")"')
+
+
+def _mode_argument(parser: Parser) -> Argument:
+    token = parser.token
+    if parser.at("`"):
+        parser.next()
+        return Argument(Kind.NEW, parser.name("a type name after `"))
+    if token.kind == "word" and token.value[0] in "+-#":
+        kind = Kind(token.value[0])
+        parser.next()
+        type_name = token.value[1:].lower() or parser.name(f"a type name after {kind.value}")
+        return Argument(kind, type_name)
+    raise parser.fail("+type, -type, #type or `type")
+
+
+def parse_clause(text: str, schema: Schema | None = None, source: str = "clause") -> Clause:
+    """A clause from text; with a schema, its names, arities and types are checked as well.
+
+    >>> print(parse_clause("cancer(P) :- friends(P, F), not smokes(F)"))
+    cancer(A) :- friends(A,B), not smokes(B).
+    >>> print(parse_clause("cancer(P) :- age(P, X), not X < 35, X<40"))
+    cancer(A) :- age(A,B), B >= 35, B < 40.
+    """
+    parser = Parser(Text(text, source), pattern=_CLAUSE_TOKEN)
+    reader = _ClauseReader(parser, schema)
+    head_token = parser.token
+    head = reader.atom()
+    if any(isinstance(term, str) for term in head.args) or len(set(head.args)) != len(head.args):
+        raise ParseError(
+            f'the arguments of the head "{head.predicate}" must be distinct variables '
+            "(words that start with an upper-case letter).",
+            parser.text.place(head_token.offset),
+        )
+    body: list[Literal] = []
+    instead = ":-"
+    if parser.token.kind == "arrow":
+        parser.next()
+        instead = ""
+        if parser.token.kind == "word" and parser.token.value == "true":
+            parser.next()
+        else:
+            body.append(reader.literal())
+            while parser.at(","):
+                parser.next()
+                body.append(reader.literal())
+    parser.end("," if body else instead)
+    reader.check_comparisons()
+    return Clause(head, tuple(body))
+
+
+class _ClauseReader:
+    """Turns words into terms, numbering variables by first use, and checks them on the way."""
+
+    def __init__(self, parser: Parser, schema: Schema | None) -> None:
+        self.parser = parser
+        self.schema = schema
+        self.numbers: dict[str, int] = {}
+        self.types: dict[int, tuple[str, str]] = {}
+        self.comparisons: list[tuple[Comparison, Token]] = []
+
+    def literal(self) -> Literal:
+        first = self.parser.token
+        negated = first.kind == "word" and first.value.lower() == "not"
+        if negated:
+            self.parser.next()
+        token = self.parser.token
+        if token.kind in ("word", "quoted") and token.value:
+            self.parser.next()
+            if self.parser.token.kind == "compare" and _is_variable(token):
+                return self._comparison(token, negated)
+            atom = self._atom(token)
+            return Not(atom) if negated else atom
+        raise self.parser.fail("a predicate name")
+
+    def atom(self) -> Atom:
+        token = self.parser.token
+        self.parser.name("a predicate name")
+        return self._atom(token)
+
+    def _comparison(self, variable: Token, negated: bool) -> Comparison:
+        """``X >= 35``, the variable being read already; the negation of one operator is the other."""
+        operator = self.parser.token
+        if operator.value not in (AT_LEAST, BELOW):
+            raise self.parser.fail(f'"{AT_LEAST}" or "{BELOW}"')
+        self.parser.next()
+        token = self.parser.token
+        value = read_value(token.value) if token.kind in ("word", "quoted") else None
+        if value is None:
+            raise self.parser.fail("a number, or a date such as 2001-12-31")
+        self.parser.next()
+        number = self._term(variable)
+        assert isinstance(number, int)
+        found = Comparison(number, operator.value, value)
+        found = found.negated() if negated else found
+        self.comparisons.append((found, variable))
+        return found
+
+    def check_comparisons(self) -> None:
+        """Every compared variable is numeric: known only when the whole clause was read."""
+        for comparison, token in self.comparisons if self.schema is not None else ():
+            assert self.schema is not None
+            _, type_name = self.types.get(comparison.variable, (None, None))
+            problem = self.schema.misfit(comparison, type_name, token.value)
+            if problem is not None:
+                raise SchemaError(problem, self.parser.text.place(token.offset))
+
+    def _atom(self, token: Token) -> Atom:
+        """An atom whose name was read already."""
+        predicate = token.value.lower()
+        arguments = self.parser.arguments()
+        atom = Atom(predicate, tuple(map(self._term, arguments)))
+        if self.schema is not None:
+            self._check(atom, token, arguments)
+        return atom
+
+    def _term(self, token: Token) -> Term:
+        if not _is_variable(token):
+            return token.value
+        if token.value == "_":
+            return self.numbers.setdefault(f"_ {token.offset}", len(self.numbers))
+        return self.numbers.setdefault(token.value, len(self.numbers))
+
+    def _check(self, atom: Atom, token: Token, arguments: list[Token]) -> None:
+        assert self.schema is not None
+        place = self.parser.text.place
+        known = self.schema.predicates
+        if atom.predicate not in known:
+            hint = did_you_mean(atom.predicate, known, "Predicates")
+            raise SchemaError(f'no predicate "{atom.predicate}". {hint}', place(token.offset))
+        types = known[atom.predicate]
+        if len(types) != len(arguments):
+            raise SchemaError(
+                f'"{atom.predicate}" has {plural(len(arguments), "argument")} here, but takes '
+                f"{len(types)}: {atom.predicate}({','.join(types)}).",
+                place(token.offset),
+            )
+        for term, type_name, argument in zip(atom.args, types, arguments, strict=True):
+            if isinstance(term, int):
+                name, first = self.types.setdefault(term, (argument.value, type_name))
+                if first != type_name:
+                    raise SchemaError(
+                        f"variable {name} is used as {first} and here as {type_name}; use two variables.",
+                        place(argument.offset),
+                    )
+
+
+def _is_variable(token: Token) -> bool:
+    return token.kind == "word" and (token.value[0].isupper() or token.value[0] == "_")

@@ -1,0 +1,141 @@
+"""Which predicates exist, the type of each argument, and which types are numeric.
+
+A constant of a numeric type has a value, a 64-bit float: the one nearest to the number that its
+name spells, or, for a date, the microseconds since the start of 1970. Whole microseconds are exact
+for the years 1685 to 2255, whole seconds and days for all years; comparisons are of these floats,
+in every engine, and therefore exact. Dates have no time zone.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from hornbeam.errors import SchemaError, did_you_mean, plural
+from hornbeam.logic.clauses import Clause, Comparison, Value, atom_of, format_literal, variable_name
+
+NUMBER = "number"
+DATE = "date"
+KINDS = (NUMBER, DATE)
+"""The kinds of numeric types."""
+
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,9})?)?)?")
+_EPOCH = datetime(1970, 1, 1)
+_MICROSECOND = timedelta(microseconds=1)
+
+
+def read_value(text: str) -> Value | None:
+    """The number or the date that a text spells; None for any other text.
+
+    A date is an ISO date, with or without a time of day; parts of a microsecond are cut off.
+
+    >>> read_value("2.50"), read_value("1998-03-01T12:30"), read_value("x1")
+    (2.5, datetime.datetime(1998, 3, 1, 12, 30), None)
+    """
+    if _NUMBER.fullmatch(text):
+        number = float(text)
+        return number + 0.0 if math.isfinite(number) else None
+    if _DATE.fullmatch(text):
+        try:
+            return datetime.fromisoformat(text)
+        except ValueError:
+            return None
+    return None
+
+
+def kind_of(value: Value) -> str:
+    return DATE if isinstance(value, datetime) else NUMBER
+
+
+def number_of(value: Value) -> float:
+    """The float that stands for a value: itself, or a date's microseconds since the start of 1970.
+
+    >>> number_of(datetime(1970, 1, 2))
+    86400000000.0
+    """
+    return float((value - _EPOCH) // _MICROSECOND) if isinstance(value, datetime) else value
+
+
+def value_of(number: float, kind: str) -> Value:
+    """The value that a float stands for.
+
+    >>> value_of(86400000000.0, DATE)
+    datetime.datetime(1970, 1, 2, 0, 0)
+    """
+    return _EPOCH + int(number) * _MICROSECOND if kind == DATE else number
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """Argument types by predicate, and the kind of each numeric type. All names are lower case.
+
+    >>> Schema({"age": ("person", "years")}, {"years": NUMBER}).arity("age")
+    2
+    """
+
+    predicates: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    numeric: Mapping[str, str] = field(default_factory=dict)
+
+    def types_of(self, predicate: str) -> tuple[str, ...]:
+        """The argument types of a predicate; an unknown one is an error that names what exists."""
+        try:
+            return self.predicates[predicate]
+        except KeyError:
+            hint = did_you_mean(predicate, self.predicates, "Predicates")
+            raise SchemaError(f'no predicate "{predicate}". {hint}') from None
+
+    def arity(self, predicate: str) -> int:
+        return len(self.types_of(predicate))
+
+    def types(self) -> tuple[str, ...]:
+        """Every type, sorted."""
+        return tuple(sorted({name for types in self.predicates.values() for name in types}))
+
+    def variable_types(self, clause: Clause) -> dict[int, str]:
+        """The type of each variable of a clause.
+
+        Refuses a wrong arity, a variable at two types, and a comparison with a variable that is
+        not numeric or with a value of another kind.
+        """
+        found: dict[int, str] = {}
+        comparisons: list[Comparison] = []
+        for literal in (clause.head, *clause.body):
+            if isinstance(literal, Comparison):
+                comparisons.append(literal)
+                continue
+            atom = atom_of(literal)
+            types = self.types_of(atom.predicate)
+            if len(types) != len(atom.args):
+                raise SchemaError(
+                    f"{format_literal(atom)} has {plural(len(atom.args), 'argument')}, but "
+                    f'"{atom.predicate}" takes {len(types)}: {atom.predicate}({",".join(types)}).'
+                )
+            for term, type_name in zip(atom.args, types, strict=True):
+                if isinstance(term, int) and found.setdefault(term, type_name) != type_name:
+                    raise SchemaError(
+                        f"variable {variable_name(term)} is used as {found[term]} and as {type_name} "
+                        f"in {format_literal(atom)}; use two variables."
+                    )
+        for comparison in comparisons:
+            problem = self.misfit(comparison, found.get(comparison.variable))
+            if problem is not None:
+                raise SchemaError(f"{format_literal(comparison)}: {problem}")
+        return found
+
+    def misfit(self, comparison: Comparison, type_name: str | None, name: str | None = None) -> str | None:
+        """Why a comparison does not fit the type of its variable, as a sentence; None where it does."""
+        name = name or variable_name(comparison.variable)
+        if type_name is None:
+            return f"variable {name} is compared but stands in no atom; give it one."
+        kind = self.numeric.get(type_name)
+        if kind is None:
+            hint = did_you_mean(type_name, self.numeric, "Numeric types")
+            return f"variable {name} is of type {type_name}, which is not numeric. {hint}"
+        if kind != kind_of(comparison.value):
+            expected = "a date such as 2001-12-31" if kind == DATE else "a number"
+            return f"variable {name} is of type {type_name}, so it is compared with {expected}."
+        return None

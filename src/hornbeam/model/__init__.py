@@ -1,0 +1,1 @@
+"""What was learned, and its use: predict, explain, evaluate, model files."""

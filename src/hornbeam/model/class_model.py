@@ -1,0 +1,114 @@
+"""Models of targets with several classes: one model for each class against the others.
+
+The probability of a class is the probability that its model gives, divided by the sum over all
+classes. With two classes there is one model, of the second class.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from hornbeam.data.database import Codes
+from hornbeam.engines.contract import Engine
+from hornbeam.errors import ModelError, OptionError, did_you_mean
+from hornbeam.logic.schema import Schema
+from hornbeam.model.clause_model import Floats
+from hornbeam.model.fields import Fields
+from hornbeam.model.files import Common, LearnedModel, ModelKind, fields_of, read_fields, register_kind
+
+LEARNER = "one-vs-rest"
+
+
+@dataclass(frozen=True)
+class ClassModel:
+    """Classes of one target, and a model for each; of two classes, for the second only."""
+
+    target: str
+    schema: Schema
+    classes: tuple[str, ...]
+    models: tuple[LearnedModel, ...]
+    settings: Mapping[str, object] = field(default_factory=dict)
+    learner: str = LEARNER
+
+    def __str__(self) -> str:
+        parts = [f"class {name}\n{model}" for name, model in self.members()]
+        if len(self.models) < len(self.classes):
+            parts.append(f"class {self.classes[0]}\nthe rest")
+        return "\n\n".join(parts)
+
+    @property
+    def prior(self) -> float:
+        """Of classes there is no one prior: each model has its own."""
+        return 0.0
+
+    @property
+    def size_text(self) -> str:
+        return f"{len(self.classes)} classes ({'; '.join(model.size_text for model in self.models)})"
+
+    def members(self) -> list[tuple[str, LearnedModel]]:
+        """Each model with its class."""
+        return list(zip(self.classes[-len(self.models) :], self.models, strict=True))
+
+    def member(self, name: str) -> LearnedModel:
+        """The model of a class."""
+        for own, model in self.members():
+            if own == name:
+                return model
+        known = [own for own, _ in self.members()]
+        raise OptionError(f'no model of class "{name}". {did_you_mean(name, known, "Classes with a model")}')
+
+    def most_probable(self, engine: Engine, keys: Codes) -> list[str]:
+        """For each example its most probable class that has a model: of two classes, the second."""
+        if len(self.models) == 1:
+            return [self.classes[1]] * len(keys)
+        return [self.classes[place] for place in self.probabilities(engine, keys).argmax(axis=1)]
+
+    def predicates(self) -> tuple[str, ...]:
+        """The predicates that the models read facts of, sorted."""
+        return tuple(sorted({name for model in self.models for name in model.predicates()}))
+
+    def scores(self, engine: Engine, keys: Codes) -> Floats:
+        """The log-odds of each class by its own model: a row per example, a column per model."""
+        return np.column_stack([model.scores(engine, keys) for model in self.models])
+
+    def probabilities(self, engine: Engine, keys: Codes) -> Floats:
+        """The probability of each class: a row per example, a column per class; rows sum to one."""
+        each = [model.probabilities(engine, keys) for model in self.models]
+        if len(each) == 1:
+            return np.column_stack([1.0 - each[0], each[0]])
+        found = np.column_stack(each)
+        sums = found.sum(axis=1, keepdims=True)
+        # Where every model is certain of its "no", nothing is known.
+        found = np.where(sums > 0.0, found, 1.0)
+        shares: Floats = found / found.sum(axis=1, keepdims=True)
+        return shares
+
+
+def _fields(model: ClassModel) -> dict[str, object]:
+    members = [
+        {"class": name, "learner": member.learner, **fields_of(member)} for name, member in model.members()
+    ]
+    return {"classes": list(model.classes), "models": members}
+
+
+def _read(common: Common, fields: Fields) -> ClassModel:
+    classes = fields.texts("classes")
+    models, names = [], []
+    for member in fields.objects("models", "model"):
+        names.append(member.text("class"))
+        learner = member.text("learner")
+        if learner == LEARNER:
+            raise member.wrong("learner", "that of one class", learner)
+        models.append(read_fields(common._replace(learner=learner), member))
+        member.close()
+    if len(classes) < 2 or len(set(classes)) < len(classes):
+        raise fields.wrong("classes", "two different texts at least", list(classes))
+    if tuple(names) != (classes[1:] if len(classes) == 2 else classes):
+        raise ModelError(f"the models are of the classes {', '.join(names)}; the file is damaged.")
+    return ClassModel(common.target, common.schema, classes, tuple(models), common.settings)
+
+
+register_kind(LEARNER, ModelKind(_fields, _read))

@@ -1,0 +1,305 @@
+"""Models as JSON files: text that reads back to the last bit, and equal files for equal models.
+
+A file holds the format version, target, schema, numeric types, learner, the settings that change
+the result, and what the learner's own kind of model adds: for ``rlr`` the prior and the weighted
+clauses with their totals on the training data. It never holds times, paths, or how the model was
+computed.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+from hornbeam.data.database import Codes
+from hornbeam.engines.contract import Engine
+from hornbeam.errors import InputError, ModelError, OptionError, Place
+from hornbeam.files import write_file
+from hornbeam.logic.clauses import Clause, Comparison
+from hornbeam.logic.guards import GUARDED, new_variables
+from hornbeam.logic.parse import parse_clause
+from hornbeam.logic.schema import KINDS, Schema
+from hornbeam.model.clause_model import Floats, Model, WeightedClause
+from hornbeam.model.features import COUNT, READINGS, SHARE, is_reading
+from hornbeam.model.fields import Fields
+
+FORMAT_VERSION = 1
+MOST_BYTES = 1 << 28
+"""of a model file: what is longer (or a device, which never ends) is refused unread"""
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+
+
+class LearnedModel(Protocol):
+    """What every learner's model offers, whatever is inside it."""
+
+    @property
+    def target(self) -> str: ...
+    @property
+    def schema(self) -> Schema: ...
+    @property
+    def settings(self) -> Mapping[str, object]: ...
+    @property
+    def learner(self) -> str: ...
+    @property
+    def prior(self) -> float:
+        """The log-odds before anything is known."""
+        ...
+
+    @property
+    def size_text(self) -> str:
+        """How many parts of which kind it has, in words."""
+        ...
+
+    def predicates(self) -> tuple[str, ...]:
+        """The predicates it reads facts of, sorted."""
+        ...
+
+    def scores(self, engine: Engine, keys: Codes) -> Floats:
+        """The log-odds of each example."""
+        ...
+
+    def probabilities(self, engine: Engine, keys: Codes) -> Floats:
+        """P(y=1) of each example."""
+        ...
+
+
+class Common(NamedTuple):
+    """The part of a model file that all learners share."""
+
+    target: str
+    schema: Schema
+    settings: Mapping[str, object]
+    learner: str
+
+
+class ModelKind(NamedTuple):
+    """How the models of one learner become fields of a JSON object, and come back."""
+
+    fields: Callable[[Any], dict[str, object]]
+    read: Callable[[Common, Fields], LearnedModel]
+
+
+HOMES: dict[str, str] = {
+    "agg-lr": "hornbeam.study.agg_lr.model",
+    "ilp-rlr": "hornbeam.study.ilp_rlr.learner",
+    "mln-boost": "hornbeam.learning.boosting.mln_boost",
+    "one-vs-rest": "hornbeam.model.class_model",
+    "rdn-boost": "hornbeam.learning.trees.model",
+}
+"""Modules that register further kinds by learner name, imported when a file asks for one."""
+_kinds: dict[str, ModelKind] = {}
+
+
+def register_kind(learner: str, kind: ModelKind) -> None:
+    """Make the models of a learner savable under its name."""
+    _kinds[learner] = kind
+
+
+def fields_of(model: LearnedModel) -> dict[str, object]:
+    """What the model's own kind adds to a file, as JSON values."""
+    return _kind(model.learner, None).fields(model)
+
+
+def read_fields(common: Common, fields: Fields) -> LearnedModel:
+    """The model that ``fields_of`` wrote, given what all learners share."""
+    return _kind(common.learner, None).read(common, fields)
+
+
+def model_text(model: LearnedModel) -> str:
+    """The model as JSON text: sorted keys, fixed layout, a newline at the end."""
+    document: dict[str, object] = {
+        "format_version": FORMAT_VERSION,
+        "learner": model.learner,
+        "schema": {name: list(types) for name, types in model.schema.predicates.items()},
+        "settings": dict(model.settings),
+        "target": model.target,
+    }
+    if model.schema.numeric:
+        document["numeric"] = dict(model.schema.numeric)
+    return _layout(document | _kind(model.learner, None).fields(model))
+
+
+def parse_model(text: str, source: str = "model") -> LearnedModel:
+    """The model that ``model_text`` wrote; anything else is refused in one sentence."""
+    place = Place(source)
+    fields = Fields(_document(text, source), place)
+    if not fields.has("format_version"):
+        raise ModelError("this is not a Hornbeam model: it has no format_version.", place)
+    version = fields.whole("format_version")
+    if version > FORMAT_VERSION:
+        raise ModelError(
+            f"the model has format version {version}, but this Hornbeam reads up to {FORMAT_VERSION}: "
+            "install a newer Hornbeam.",
+            place,
+        )
+    learner = fields.text("learner")
+    kind = _kind(learner, place)
+    common = Common(fields.text("target"), _schema(fields), fields.mapping("settings"), learner)
+    if common.target not in common.schema.predicates:
+        raise fields.wrong("target", "a predicate of the schema", common.target)
+    model = kind.read(common, fields)
+    fields.close()
+    return model
+
+
+def save_model(model: LearnedModel, path: str | Path) -> None:
+    """Write the model to a file, whole or not at all."""
+    if hasattr(model, "fit"):
+        kind = type(model).__name__
+        raise OptionError(f"save_model takes a model, not a {kind}: give it the model_ of a fitted one.")
+    write_file(path, model_text(model))
+
+
+def load_model(path: str | Path) -> LearnedModel:
+    """Read a model file; one that is damaged, too new or of an unknown learner is a ``ModelError``."""
+    try:
+        with Path(path).open("rb") as file:
+            data = file.read(MOST_BYTES + 1)
+        text = data.decode("utf-8")
+    except FileNotFoundError:
+        raise ModelError("no such model file.", Place(str(path))) from None
+    except UnicodeDecodeError:
+        raise ModelError("this is not a model file: it is not UTF-8 text.", Place(str(path))) from None
+    except OSError as error:
+        raise ModelError(f"the model file cannot be read ({error.strerror}).", Place(str(path))) from None
+    if len(data) > MOST_BYTES:
+        raise ModelError(
+            f"the model file is larger than {MOST_BYTES:,} bytes; no model is.", Place(str(path))
+        )
+    return parse_model(text, str(path))
+
+
+def _kind(learner: str, place: Place | None) -> ModelKind:
+    if learner not in _kinds and learner in HOMES:
+        import_module(HOMES[learner])
+    if learner not in _kinds:
+        known = ", ".join(sorted({*_kinds, *HOMES}))
+        raise ModelError(f'unknown learner "{learner}"; known learners are: {known}.', place)
+    return _kinds[learner]
+
+
+def _document(text: str, source: str) -> dict[str, object]:
+    def refuse(word: str) -> float:
+        raise ModelError(f"{word} is not a number a model can have; the file is damaged.", Place(source))
+
+    try:
+        document = json.loads(text, parse_constant=refuse)
+    except json.JSONDecodeError as error:
+        place = Place(source, error.lineno, error.colno)
+        what = "the model file is damaged" if text.startswith("{") else "this is not a Hornbeam model"
+        raise ModelError(f"{what}: not JSON ({error.msg}).", place) from None
+    except (ValueError, RecursionError):
+        raise ModelError("the model file is damaged: not usable JSON.", Place(source)) from None
+    if not isinstance(document, dict):
+        raise ModelError("this is not a Hornbeam model: not a JSON object.", Place(source))
+    if _SURROGATE.search(text) and not _is_text(json.dumps(document, ensure_ascii=False)):
+        raise ModelError("the model file is damaged: half a character.", Place(source))
+    return document
+
+
+def _is_text(text: str) -> bool:
+    """Whether it can be written: halves of characters, as JSON may name them, cannot."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _schema(fields: Fields) -> Schema:
+    predicates: dict[str, tuple[str, ...]] = {}
+    for name, types in fields.mapping("schema").items():
+        if not isinstance(types, list) or not types or not all(isinstance(t, str) and t for t in types):
+            raise fields.wrong("schema", "a list of type names for each predicate", {name: types})
+        predicates[name] = tuple(types)
+    numeric: dict[str, str] = {}
+    for name, kind in fields.mapping("numeric").items() if fields.has("numeric") else ():
+        if kind not in KINDS:
+            raise fields.wrong("numeric", f"{' or '.join(KINDS)} for each numeric type", {name: kind})
+        numeric[name] = str(kind)
+    return Schema(predicates, numeric)
+
+
+def _layout(document: Mapping[str, object]) -> str:
+    """One line per field, and one per member of a list or object: short changes are short diffs."""
+
+    def dumps(value: object) -> str:
+        return json.dumps(value, sort_keys=True, allow_nan=False)
+
+    fields = []
+    for name, value in sorted(document.items()):
+        if isinstance(value, list) and value:
+            members = ",\n".join(f"    {dumps(member)}" for member in value)
+            shown = f"[\n{members}\n  ]"
+        elif isinstance(value, dict) and value:
+            members = ",\n".join(f"    {dumps(key)}: {dumps(value[key])}" for key in sorted(value))
+            shown = f"{{\n{members}\n  }}"
+        else:
+            shown = dumps(value)
+        fields.append(f"  {dumps(name)}: {shown}")
+    return "{\n" + ",\n".join(fields) + "\n}\n"
+
+
+# --- weighted clauses: the models of the boosted learner, and of others -------------------------
+
+
+def _clause_fields(model: Model) -> dict[str, object]:
+    clauses = [
+        {"clause": str(weighted.clause), "total": weighted.total, "weights": list(weighted.weights)}
+        | ({} if weighted.feature == COUNT else {"feature": weighted.feature})
+        | ({} if weighted.each is None else {"each": weighted.each, "constants": dict(weighted.constants)})
+        for weighted in model.clauses
+    ]
+    return {"prior": model.prior, "clauses": clauses}
+
+
+def _read_clauses(common: Common, fields: Fields) -> Model:
+    prior = fields.number("prior")
+    clauses = tuple(_read_clause(common, member) for member in fields.objects("clauses", "clause"))
+    return Model(common.target, common.schema, prior, clauses, common.settings, common.learner)
+
+
+def _read_clause(common: Common, fields: Fields) -> WeightedClause:
+    text = fields.text("clause")
+    try:
+        clause = parse_clause(text, common.schema)
+    except InputError as error:
+        raise fields.wrong("clause", f"a clause of the model's schema ({error})", text) from None
+    if clause.head.predicate != common.target:
+        raise fields.wrong("clause", f'a clause with head "{common.target}"', text)
+    weights = fields.numbers("weights")
+    if len(weights) != 3:
+        raise fields.wrong("weights", "three numbers", list(weights))
+    total = fields.whole("total")
+    feature = fields.text("feature") if fields.has("feature") else COUNT
+    if not is_reading(feature):
+        raise fields.wrong("feature", " or ".join(READINGS), feature)
+    if feature == SHARE and not _tells_shares(common, clause, fields):
+        needs = (
+            f'another reading, because a share needs false_counts "{GUARDED}" in the settings and '
+            "a body of two literals or more whose last has no variable of its own"
+        )
+        raise fields.wrong("feature", needs, feature)
+    each: int | None = None
+    constants: tuple[tuple[str, float], ...] = ()
+    if fields.has("each"):
+        each, constants = fields.whole("each"), fields.weights("constants")
+        compared = {literal.variable for literal in clause.body if isinstance(literal, Comparison)}
+        if each not in {*clause.free_variables()} - compared:
+            raise fields.wrong("each", "the number of a free variable that the clause does not compare", each)
+    fields.close()
+    return WeightedClause(clause, (weights[0], weights[1], weights[2]), total, feature, each, constants)
+
+
+def _tells_shares(common: Common, clause: Clause, fields: Fields) -> bool:
+    """Whether a clause has a guard, as a share is part of one; weights of constants are of counts only."""
+    guarded = common.settings.get("false_counts") == GUARDED and len(clause.body) > 1
+    return guarded and not new_variables(clause) and not fields.has("each")
+
+
+WEIGHTED_CLAUSES = ModelKind(_clause_fields, _read_clauses)
+register_kind("rlr", WEIGHTED_CLAUSES)

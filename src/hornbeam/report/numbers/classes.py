@@ -1,0 +1,71 @@
+"""A report of a model of classes: one class at a time, against the others."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from hornbeam.data.database import UNLABELLED, Examples
+from hornbeam.engines.contract import Engine
+from hornbeam.model.class_model import ClassModel
+from hornbeam.model.evaluate import evaluate_classes
+from hornbeam.model.files import LearnedModel
+
+
+class ClassView(NamedTuple):
+    """A model of true and false, its examples, and what must be said of them."""
+
+    model: LearnedModel
+    examples: Examples
+    notes: tuple[str, ...]
+    of_class: str
+
+
+def class_view(model: ClassModel, engine: Engine, examples: Examples, name: str | None = None) -> ClassView:
+    """The model of a class with the examples of that class as positives; unnamed, the most frequent one."""
+    labels = examples.labels
+    if name is None:
+        members = [own for own, _ in model.members()]
+        sizes = {own: _size(labels, examples.classes, own) for own in members}
+        name = max(members, key=lambda own: sizes[own])
+    chosen = model.member(name)
+    place = examples.classes.index(name) if name in examples.classes else len(examples.classes)
+    binary = np.where(labels == UNLABELLED, UNLABELLED, labels == place).astype(np.int8)
+    others = ", ".join(own for own, _ in model.members() if own != name)
+    notes = [
+        f"The target has {len(model.classes)} classes. This page is about the model of class {name} alone: "
+        f"a positive is an example of {name}, a negative one of another class, and probabilities are those "
+        "of this model before they are made to sum to one over the classes."
+    ]
+    if others:
+        notes.append(
+            f"Of the other classes ({others}) there are pages of their own: hornbeam report --class NAME."
+        )
+    scored = _scores(model, engine, examples)
+    if scored:
+        notes.append(scored)
+    return ClassView(chosen, replace(examples, labels=binary, classes=()), tuple(notes), name)
+
+
+def _size(labels: npt.NDArray[np.int8], classes: tuple[str, ...], name: str) -> int:
+    return int((labels == classes.index(name)).sum()) if name in classes else 0
+
+
+def _scores(model: ClassModel, engine: Engine, examples: Examples) -> str:
+    """How good all the models are together, as a sentence; empty where nothing can be scored."""
+    known = examples.labelled()
+    if (
+        not len(known)
+        or not set(examples.classes) <= set(model.classes)
+        or len(set(known.labels.tolist())) < 2
+    ):
+        return ""
+    names = [examples.classes[label] for label in known.labels.tolist()]
+    scores = evaluate_classes(names, model.probabilities(engine, known.keys), model.classes)
+    return (
+        f"All classes together: accuracy {scores.accuracy:.4f}, mean AUC-ROC of each against the others "
+        f"{scores.auc_roc:.4f}, log-loss {scores.log_loss:.4f}."
+    )

@@ -1,0 +1,1 @@
+"""AGG-LR: logistic regression on relational aggregates."""

@@ -1,0 +1,258 @@
+"""AGG-LR: logistic regression on relational aggregates.
+
+What people do by hand: count what is related to an example, along paths of one and two relations, take
+distinct values, means and extremes, and give the columns to a standard learner. Columns that say the
+same for all training examples, or the same as an earlier one, are left out. Counts are taken as they
+are or as ``ln(1 + count)``, columns are standardised, and scikit-learn fits the weights; a saved model
+needs neither.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import NamedTuple
+
+import numpy as np
+
+from hornbeam.data.database import Codes
+from hornbeam.data.sampling import atom_texts, sampled
+from hornbeam.engines.contract import Counts, Engine, Skipped
+from hornbeam.errors import LimitError
+from hornbeam.learning.history import History, Record
+from hornbeam.learning.loop import Pause, ShouldStop, run
+from hornbeam.learning.options import BASE_RATE, PENALTY, RATIO, SEED, OneOf, Options, Whole, option
+from hornbeam.learning.problem import Fit, Labels, check_labels, language_for, prior_of
+from hornbeam.learning.search.ridge import round_weight
+from hornbeam.logic.clauses import Clause
+from hornbeam.model.clause_model import Floats
+from hornbeam.model.features import COUNT, LOG
+from hornbeam.study.agg_lr.aggregates import Aggregate, Joiner, aggregates, paths
+from hornbeam.study.agg_lr.model import (
+    AggregateModel,
+    WeightedAggregate,
+    aggregate_columns,
+    by_path,
+    weighted_values,
+)
+
+WEIGHED = "all features weighed"
+NOT_CONVERGED = "the weights did not converge"
+PATHS_AT_ONCE = 64
+MOST_ITERATIONS = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class AggOptions(Options):
+    """The options of AGG-LR."""
+
+    max_literals: int = option(2, Whole(1, 4))
+    """literals in a path, at most"""
+    feature: str = option(LOG, OneOf((COUNT, LOG)))
+    """what of counts and numbers of distinct values is weighted: the count, or ln(1 + count)"""
+    l2: float = option(1.0, PENALTY)
+    """strength of the penalty on the weights of standardised columns"""
+    neg_pos_ratio: float | None = option(None, RATIO)
+    """training negatives kept per positive; ``None`` keeps all"""
+    seed: int = option(0, SEED)
+    """chooses which negatives are kept"""
+
+
+@dataclass(frozen=True, slots=True)
+class WeighedStep:
+    """The one step of the learner: which columns there were, and what became of them."""
+
+    number: int
+    computed: int
+    """aggregates that the modes allow"""
+    constant: int
+    """of these, the same for all training examples"""
+    repeated: int
+    """of the others, the same as an earlier one"""
+    features: int
+    """that have a weight"""
+    iterations: int
+    """that the weights took"""
+    seconds: float
+
+    @property
+    def title(self) -> str:
+        return f"{self.features} features"
+
+    @property
+    def candidates(self) -> int:
+        return self.computed
+
+    def as_dict(self) -> dict[str, object]:
+        return {
+            "step": self.number,
+            "computed": self.computed,
+            "constant": self.constant,
+            "repeated": self.repeated,
+            "features": self.features,
+            "iterations": self.iterations,
+            "seconds": self.seconds,
+        }
+
+
+class AggregateState(NamedTuple):
+    """Before, and after the one step."""
+
+    prior: float
+    features: tuple[WeightedAggregate, ...] = ()
+    steps: tuple[WeighedStep, ...] = ()
+    skipped: tuple[Skipped, ...] = ()
+    ended: str | None = None
+
+
+def fit(
+    engine: Engine,
+    keys: Codes,
+    labels: Labels,
+    target: str,
+    options: AggOptions | None = None,
+    on_step: Callable[[Record], None] | None = None,
+    should_stop: ShouldStop | None = None,
+) -> Fit[AggregateModel]:
+    """Weigh aggregates of examples given as rows of codes and labels 0 or 1.
+
+    There is one step: Ctrl-C and ``should_stop`` leave a model of its prior alone, marked as cut.
+    """
+    options = options or AggOptions()
+    database = engine.database
+    check_labels(labels, target)
+    kept = sampled(database, target, keys, labels, options.neg_pos_ratio, options.seed)
+    # By text: sums of floats, and so the weights' last digits, depend on the order of rows.
+    texts = atom_texts(database, target, keys[kept])
+    order = kept[sorted(range(len(kept)), key=texts.__getitem__)]
+    nothing = AggregateState(prior_of(labels[kept], BASE_RATE))
+
+    def step(state: AggregateState, pause: Pause) -> tuple[AggregateState, Sequence[Record]]:
+        state = _weighed(engine, keys[order], labels[order], target, options, pause)
+        return state, state.steps
+
+    state, reason = run(nothing, lambda: nothing, step, on_step, should_stop)
+    cut = reason is not None and state.ended is None
+    ended = state.ended or reason or WEIGHED
+    settings = options.settings() | dict(database.origin) | ({"cut": ended} if cut else {})
+    model = AggregateModel(target, database.schema, state.prior, state.features, settings)
+    return Fit(model, History(state.steps, ended, cut, state.skipped))
+
+
+def _weighed(
+    engine: Engine, keys: Codes, labels: Labels, target: str, options: AggOptions, pause: Pause
+) -> AggregateState:
+    started = time.perf_counter()
+    table = AggregateTable(engine, keys, options.feature)
+    language = language_for(engine.database, target, False, 0)
+    for some in _batches(paths(language, options.max_literals)):
+        pause()
+        table.add(by_path(each for path in some for each in aggregates(path, language)))
+    pause()
+    prior, weights, iterations = _logistic_regression(table.standardised(), labels, options.l2)
+    features = [
+        (abs(weight), WeightedAggregate(each, round_weight(weight / spread), round_weight(mean)))
+        for each, mean, spread, weight in zip(
+            table.features, table.means, table.spreads, weights, strict=True
+        )
+    ]
+    # The most telling first; rounded weights decide, so that the last digits do not.
+    features.sort(key=lambda pair: (-round_weight(pair[0]), str(pair[1].aggregate)))
+    info = WeighedStep(
+        number=1,
+        computed=table.computed,
+        constant=table.constant,
+        repeated=table.repeated,
+        features=len(features),
+        iterations=iterations,
+        seconds=time.perf_counter() - started,
+    )
+    ended = WEIGHED if iterations < MOST_ITERATIONS else f"{NOT_CONVERGED} in {iterations} iterations"
+    weighted = tuple(each for _, each in features)
+    return AggregateState(round_weight(prior), weighted, (info,), tuple(table.skipped), ended)
+
+
+class AggregateTable:
+    """The columns of the aggregates that tell something, as they are weighted."""
+
+    def __init__(self, engine: Engine, keys: Codes, feature: str) -> None:
+        self.engine = engine
+        self.keys = keys
+        self.feature = feature
+        self.joiner = Joiner(engine.database, keys, engine.memory // 4)
+        self.features: list[Aggregate] = []
+        self.means: list[float] = []
+        self.spreads: list[float] = []
+        self.skipped: list[Skipped] = []
+        self.computed = self.constant = self.repeated = 0
+        self._columns: list[Floats] = []
+        self._seen: set[bytes] = set()
+        self._most = max(1, engine.memory // 4 // (8 * max(1, len(keys))))
+
+    def add(self, wanted: Mapping[Clause, Sequence[Aggregate]]) -> None:
+        """Compute some aggregates, and keep those that differ between examples and from the others."""
+
+        def count(clauses: Sequence[Clause]) -> Sequence[Counts | Skipped]:
+            return self.engine.count(clauses, self.keys)
+
+        for aggregate, column in aggregate_columns(wanted, self.engine, self.keys, count, self.joiner):
+            self.computed += 1
+            if isinstance(column, Skipped):
+                if column not in self.skipped:
+                    self.skipped.append(column)
+                continue
+            values = weighted_values(aggregate, column, self.feature)
+            known = values[~np.isnan(values)]
+            mean = float(known.mean()) if len(known) else 0.0
+            values = np.where(np.isnan(values), mean, values)
+            spread = float(values.std())
+            if not len(known) or known.min() == known.max() or spread == 0.0:
+                self.constant += 1
+                continue
+            mark = blake2b(values.tobytes(), digest_size=16).digest()
+            if mark in self._seen:
+                self.repeated += 1
+                continue
+            if len(self._columns) == self._most:
+                raise LimitError(
+                    f"{len(self._columns):,} features of {len(self.keys):,} examples fill the memory budget; "
+                    "allow more memory, fewer literals, or keep fewer negatives."
+                )
+            self._seen.add(mark)
+            self.features.append(aggregate)
+            self.means.append(mean)
+            self.spreads.append(spread)
+            self._columns.append(values)
+
+    def standardised(self) -> Floats:
+        """One row per example, one column per feature, each of mean 0 and spread 1."""
+        rows = np.empty((len(self.keys), len(self._columns)))
+        for at, (column, mean, spread) in enumerate(
+            zip(self._columns, self.means, self.spreads, strict=True)
+        ):
+            rows[:, at] = (column - mean) / spread
+        return rows
+
+
+def _batches(members: Sequence[Clause]) -> Iterator[Sequence[Clause]]:
+    for start in range(0, len(members), PATHS_AT_ONCE):
+        yield members[start : start + PATHS_AT_ONCE]
+
+
+def _logistic_regression(rows: Floats, labels: Labels, l2: float) -> tuple[float, list[float], int]:
+    """Bias, weights and the number of iterations; scikit-learn is imported for this alone."""
+    if not rows.shape[1]:
+        return prior_of(labels, BASE_RATE), [], 0
+    from sklearn.exceptions import ConvergenceWarning
+    from sklearn.linear_model import LogisticRegression
+    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+    learner = LogisticRegression(C=1.0 / l2, max_iter=MOST_ITERATIONS, tol=1e-6)
+    # One thread: the order in which sums are added, and so the last digits, would depend on it.
+    with threadpool_limits(1), warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        learner.fit(rows, labels)
+    return float(learner.intercept_[0]), learner.coef_[0].tolist(), int(learner.n_iter_[0])

@@ -1,0 +1,259 @@
+"""Models that weigh relational aggregates: probabilities, text, files, and why.
+
+Predicting needs an engine and NumPy; nothing here knows how weights are learned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hornbeam.data.database import Codes
+from hornbeam.drawing.markup import notebook_table, number_text, signed_text
+from hornbeam.engines.contract import Counts, Engine, Skipped
+from hornbeam.engines.count import count_all
+from hornbeam.errors import InputError, LimitError, plural
+from hornbeam.logic.clauses import Clause, atoms_of, variable_name
+from hornbeam.logic.parse import parse_clause
+from hornbeam.logic.schema import Schema
+from hornbeam.model.clause_model import Floats, sigmoid
+from hornbeam.model.explain import SHOWN, Explanation, explain, explanation
+from hornbeam.model.features import COUNT as NUMBER
+from hornbeam.model.features import LOG, read
+from hornbeam.model.fields import Fields
+from hornbeam.model.files import Common, ModelKind, register_kind
+from hornbeam.study.agg_lr.aggregates import (
+    COUNT,
+    DISTINCT,
+    KINDS,
+    OF_NUMBERS,
+    Aggregate,
+    Joiner,
+    TooLargeError,
+)
+
+if TYPE_CHECKING:
+    from hornbeam.report.numbers.parts import Part
+
+LEARNER = "agg-lr"
+
+
+@dataclass(frozen=True, slots=True)
+class WeightedAggregate:
+    """An aggregate, its weight, and the mean over the training examples of what is weighted.
+
+    It adds ``weight * (value - mean)`` to the log-odds, and nothing where it has no value.
+    """
+
+    aggregate: Aggregate
+    weight: float
+    mean: float
+
+    def contribution(self, values: Floats) -> Floats:
+        return np.where(np.isnan(values), 0.0, self.weight * (values - self.mean))
+
+    def __str__(self) -> str:
+        return f"[{self.weight:.6g}] {self.aggregate} (mean {self.mean:.6g})"
+
+
+@dataclass(frozen=True)
+class AggregateModel:
+    """A target's prior and weighted aggregates: ``P = sigmoid(prior + sum of contributions)``."""
+
+    target: str
+    schema: Schema
+    prior: float
+    features: tuple[WeightedAggregate, ...]
+    settings: Mapping[str, object] = field(default_factory=dict)
+    learner: str = LEARNER
+
+    def __str__(self) -> str:
+        how = "counts and distinct values as ln(1 + n)" if self.feature == LOG else "counts as they are"
+        return "\n".join([f"prior {self.prior:.6g}, {how}", *map(str, self.features)])
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (number_text(each.weight), number_text(each.mean), str(each.aggregate)) for each in self.features
+        ]
+        title = f"{self.size_text} of {self.target}, prior {signed_text(self.prior)}"
+        return notebook_table(title, ("weight", "mean", "feature"), rows, 2)
+
+    @property
+    def feature(self) -> str:
+        """What of a count is weighted: the count, or its logarithm."""
+        return LOG if self.settings.get("feature") == LOG else NUMBER
+
+    @property
+    def size_text(self) -> str:
+        return plural(len(self.features), "feature")
+
+    def predicates(self) -> tuple[str, ...]:
+        """The predicates that the paths use, sorted."""
+        used = {atom.predicate for each in self.features for atom in atoms_of(each.aggregate.path.body)}
+        return tuple(sorted(used))
+
+    def scores(self, engine: Engine, keys: Codes) -> Floats:
+        """The log-odds of each example, feature by feature in model order."""
+        size = max(1, engine.memory // 4 // (8 * max(1, len(self.features))))
+        result = np.full(len(keys), self.prior, dtype=np.float64)
+        for start in range(0, len(keys), size):
+            for contribution in self.contributions(engine, keys[start : start + size]):
+                result[start : start + size] += contribution
+        return result
+
+    def contributions(self, engine: Engine, keys: Codes) -> Iterator[Floats]:
+        """What each aggregate adds to the log-odds of each example, in model order."""
+        for each, column in zip(self.features, self.values(engine, keys), strict=True):
+            yield each.contribution(weighted_values(each.aggregate, column, self.feature))
+
+    def probabilities(self, engine: Engine, keys: Codes) -> Floats:
+        """P(y=1) of each example."""
+        return sigmoid(self.scores(engine, keys))
+
+    def report_parts(self) -> list[Part]:
+        """The aggregates as a report shows them."""
+        # Late: predicting needs nothing of reports.
+        from hornbeam.study.agg_lr.parts import aggregate_parts
+
+        return aggregate_parts(self)
+
+    def values(self, engine: Engine, keys: Codes) -> list[Floats]:
+        """The value of each aggregate for each example, NaN where it has none."""
+        wanted = [each.aggregate for each in self.features]
+        found = dict(
+            aggregate_columns(by_path(wanted), engine, keys, lambda clauses: count_all(engine, clauses, keys))
+        )
+        columns = []
+        for aggregate in wanted:
+            column = found[aggregate]
+            if isinstance(column, Skipped):
+                raise LimitError(f"{aggregate} cannot be computed: {column}.")
+            columns.append(column)
+        return columns
+
+
+def by_path(wanted: Iterable[Aggregate]) -> dict[Clause, list[Aggregate]]:
+    """Aggregates by their path, in order."""
+    found: dict[Clause, list[Aggregate]] = {}
+    for aggregate in wanted:
+        found.setdefault(aggregate.path, []).append(aggregate)
+    return found
+
+
+def aggregate_columns(
+    wanted: Mapping[Clause, Sequence[Aggregate]],
+    engine: Engine,
+    keys: Codes,
+    count: Callable[[Sequence[Clause]], Sequence[Counts | Skipped]],
+    joiner: Joiner | None = None,
+) -> Iterable[tuple[Aggregate, Floats | Skipped]]:
+    """Each aggregate of some paths with its values, or why it was skipped."""
+    joiner = joiner or Joiner(engine.database, keys, engine.memory // 4)
+    counted = [path for path, members in wanted.items() if any(each.kind == COUNT for each in members)]
+    counts = dict(zip(counted, count(counted), strict=True))
+    for path, members in wanted.items():
+        if path in counts:
+            found = counts[path]
+            column = found if isinstance(found, Skipped) else found.true.astype(np.float64)
+            yield Aggregate(COUNT, path), column
+        others = [each for each in members if each.kind != COUNT]
+        try:
+            columns: Sequence[Floats | Skipped] = joiner.columns(path, others) if others else ()
+        except TooLargeError as error:
+            reason = "its groundings for one example are too many to join"
+            columns = [Skipped(path, reason, error.rows, joiner.most_rows)] * len(others)
+        yield from zip(others, columns, strict=True)
+
+
+def weighted_values(aggregate: Aggregate, column: Floats, feature: str) -> Floats:
+    """What is weighted of some values: numbers of things by the feature, others as they are."""
+    return read(column, feature) if aggregate.kind in (COUNT, DISTINCT) else column
+
+
+# --- files --------------------------------------------------------------------------------------
+
+
+def _fields(model: AggregateModel) -> dict[str, object]:
+    return {"prior": model.prior, "features": [_feature_fields(each) for each in model.features]}
+
+
+def _feature_fields(each: WeightedAggregate) -> dict[str, object]:
+    kind, path, variable = each.aggregate
+    of = {} if variable is None else {"variable": variable_name(variable)}
+    return {"kind": kind, "path": str(path), "weight": each.weight, "mean": each.mean} | of
+
+
+def _read(common: Common, fields: Fields) -> AggregateModel:
+    prior = fields.number("prior")
+    features = tuple(_read_feature(common, member) for member in fields.objects("features", "feature"))
+    return AggregateModel(common.target, common.schema, prior, features, common.settings, common.learner)
+
+
+def _read_feature(common: Common, fields: Fields) -> WeightedAggregate:
+    kind, text = fields.text("kind"), fields.text("path")
+    if kind not in KINDS:
+        raise fields.wrong("kind", f"one of {', '.join(KINDS)}", kind)
+    try:
+        path = parse_clause(text, common.schema)
+    except InputError as error:
+        raise fields.wrong("path", f"a clause of the model's schema ({error})", text) from None
+    if path.head.predicate != common.target:
+        raise fields.wrong("path", f'a clause with head "{common.target}"', text)
+    variable = None
+    if kind != COUNT:
+        name = fields.text("variable")
+        names = {variable_name(each): each for each in path.free_variables()}
+        if name not in names:
+            raise fields.wrong("variable", "a free variable of the path", name)
+        variable = names[name]
+        type_name = common.schema.variable_types(path)[variable]
+        if kind in OF_NUMBERS and type_name not in common.schema.numeric:
+            raise fields.wrong("variable", f"of a numeric type for a {kind}", name)
+    weight, mean = fields.number("weight"), fields.number("mean")
+    fields.close()
+    return WeightedAggregate(Aggregate(kind, path, variable), weight, mean)
+
+
+register_kind(LEARNER, ModelKind(_fields, _read))
+
+
+# --- why ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class AggregateReason:
+    """What one aggregate adds to the log-odds of an example."""
+
+    aggregate: Aggregate
+    weight: float
+    value: float | None
+    """``None`` where it has none"""
+    contribution: float
+
+    def as_dict(self) -> dict[str, object]:
+        return {
+            "feature": str(self.aggregate),
+            "weight": self.weight,
+            "value": self.value,
+            "contribution": self.contribution,
+        }
+
+    def because(self, key: tuple[str, ...]) -> str:
+        """``count publication(C,ann) is 3``."""
+        told = self.aggregate.about(key)
+        return f"{told} has no value" if self.value is None else f"{told} is {self.value:.6g}"
+
+
+@explain.register
+def _explain(
+    model: AggregateModel, engine: Engine, key: Codes, name: Sequence[str], shown: int = SHOWN
+) -> Explanation:
+    reasons = []
+    for each, column in zip(model.features, model.values(engine, key.reshape(1, -1)), strict=True):
+        contribution = each.contribution(weighted_values(each.aggregate, column, model.feature))
+        value = None if np.isnan(column[0]) else float(column[0])
+        reasons.append(AggregateReason(each.aggregate, each.weight, value, float(contribution[0])))
+    return explanation(model, engine, key, name, reasons)

@@ -1,0 +1,1 @@
+"""ILP-RLR: clauses by inductive logic programming, then weights."""

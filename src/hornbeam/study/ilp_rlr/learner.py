@@ -1,0 +1,298 @@
+"""ILP-RLR: clauses by a Progol-style learner, then weights of relational logistic regression.
+
+The first stage covers the positives greedily. For a positive that no clause covers yet it makes the
+bottom clause, everything true of it under the modes, and searches best-first among its parts for the
+body of greatest compression, ``positives - negatives - literals`` that it covers (Muggleton, "Inverse
+entailment and Progol", 1995). The second stage weighs the clauses found, all together.
+"""
+
+from __future__ import annotations
+
+import heapq
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import NamedTuple
+
+import numpy as np
+
+from hornbeam.data.database import Codes
+from hornbeam.data.sampling import atom_texts, sampled
+from hornbeam.engines.contract import Counts, Engine, Skipped
+from hornbeam.engines.count import count_all
+from hornbeam.engines.holding import Body, CanonicalParts, Holding, Truth, parts_of
+from hornbeam.errors import LimitError
+from hornbeam.learning.history import History, Record
+from hornbeam.learning.loop import Pause, ShouldStop, run
+from hornbeam.learning.options import (
+    LITERALS,
+    PENALTY,
+    POPULATIONS,
+    RATIO,
+    SEED,
+    THRESHOLDS,
+    Options,
+    Whole,
+    option,
+)
+from hornbeam.learning.problem import Fit, Labels, check_labels, language_for
+from hornbeam.logic.clauses import Clause, canonical, literal_variables
+from hornbeam.logic.refine import Language
+from hornbeam.model.clause_model import Model, WeightedClause
+from hornbeam.model.files import WEIGHTED_CLAUSES, register_kind
+from hornbeam.study.ilp_rlr.bottom import BottomLiteral, Saturation, reduced
+from hornbeam.study.ilp_rlr.likelihood import joint_weights
+
+LEARNER = "ilp-rlr"
+ALL_COVERED = "every positive covered or tried"
+
+
+@dataclass(frozen=True, slots=True)
+class ILPOptions(Options):
+    """The options of ILP-RLR."""
+
+    max_literals: int = option(4, LITERALS)
+    """literals in a body, at most"""
+    max_rounds: int = option(2, Whole(1, 10))
+    """rounds in which a bottom clause is made: how far it reaches from the example"""
+    max_recall: int = option(10, Whole(1, 1_000_000))
+    """facts that a mode contributes to a bottom clause for one way to bind it, at most"""
+    max_bodies: int = option(500, Whole(1, 100_000_000))
+    """bodies looked at for one positive; no more are grown once there are so many"""
+    l2: float = option(1.0, PENALTY)
+    """strength of the penalty on the weights"""
+    neg_pos_ratio: float | None = option(2.0, RATIO)
+    """training negatives per positive that the search for clauses sees; ``None`` shows it all
+
+    Weights are fitted to every example: that costs little, and probabilities keep the base rate.
+    """
+    seed: int = option(0, SEED)
+    """chooses the negatives that the search sees"""
+    n_thresholds: int = option(16, THRESHOLDS)
+    """thresholds offered for each numeric argument of a predicate, at most; 0 offers no comparisons"""
+    populations: str = option("training", POPULATIONS)
+    """where prediction takes each clause's total from: the data at hand, or those of training"""
+
+
+class Covers(NamedTuple):
+    """A body, and what it covers."""
+
+    body: Body
+    positives: int
+    negatives: int
+
+    @property
+    def compression(self) -> int:
+        return self.positives - self.negatives - len(self.body)
+
+
+@dataclass(frozen=True, slots=True)
+class RuleStep:
+    """A clause that the first stage found, and what it took to find it."""
+
+    number: int
+    """counts from 1"""
+    clause: Clause
+    positives: int
+    """positives covered that no clause before covers"""
+    negatives: int
+    """negatives covered, of those kept"""
+    compression: int
+    counted: int
+    """bodies that had to be counted"""
+    seconds: float
+
+    @property
+    def title(self) -> str:
+        return str(self.clause)
+
+    @property
+    def candidates(self) -> int:
+        return self.counted
+
+    def as_dict(self) -> dict[str, object]:
+        return {
+            "step": self.number,
+            "clause": str(self.clause),
+            "positives": self.positives,
+            "negatives": self.negatives,
+            "compression": self.compression,
+            "counted": self.counted,
+            "seconds": self.seconds,
+        }
+
+
+class CoverState(NamedTuple):
+    """Clauses so far, the positives they leave, and how many positives were looked at."""
+
+    uncovered: Truth
+    tried: int = 0
+    steps: tuple[RuleStep, ...] = ()
+    ended: str | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class CoverProblem:
+    """What stays the same for all positives."""
+
+    holding: Holding
+    parts: CanonicalParts
+    saturation: Saturation
+    positive: Truth
+    seeds: Sequence[int]
+    """the positives, in the order of their texts"""
+    options: ILPOptions
+
+    def covered(self, bodies: Sequence[Body]) -> list[Truth | None]:
+        """Which examples each body covers; ``None`` where a part of it was skipped."""
+        asked = [self.parts.new(parts_of(body, self.parts.arity)) for body in bodies]
+        clauses = list(dict.fromkeys(chain.from_iterable(asked)))
+        known = dict(zip(clauses, self.holding.hold(clauses), strict=True))
+        found: list[Truth | None] = []
+        for each in asked:
+            truths = [truth for clause in each if (truth := known[clause]) is not None]
+            found.append(np.logical_and.reduce(truths) if len(truths) == len(each) else None)
+        return found
+
+
+def fit(
+    engine: Engine,
+    keys: Codes,
+    labels: Labels,
+    target: str,
+    options: ILPOptions | None = None,
+    on_step: Callable[[Record], None] | None = None,
+    should_stop: ShouldStop | None = None,
+) -> Fit[Model]:
+    """Learn clauses, then their weights, from examples given as rows of codes and labels 0 or 1.
+
+    Ctrl-C and ``should_stop`` end the search for clauses; those found so far are weighed.
+    """
+    options = options or ILPOptions()
+    database = engine.database
+    check_labels(labels, target)
+    language = language_for(database, target, False, options.n_thresholds, keys)
+    kept = sampled(database, target, keys, labels, options.neg_pos_ratio, options.seed)
+    problem = _problem(engine, language, keys[kept], labels[kept], options)
+    nothing = CoverState(problem.positive)
+    state, reason = run(
+        nothing, lambda: nothing, lambda state, pause: step(problem, state, pause), on_step, should_stop
+    )
+    cut = reason is not None and state.ended is None
+    ended = state.ended or reason or ALL_COVERED
+    counts, skipped = _counted(engine, [each.clause for each in state.steps], keys)
+    prior, weights = joint_weights(list(counts.values()), labels, options.l2)
+    weighted = tuple(
+        WeightedClause(clause, weight, counts[clause].total)
+        for clause, weight in zip(counts, weights, strict=True)
+    )
+    settings = options.settings() | dict(database.origin) | ({"cut": ended} if cut else {})
+    model = Model(target, database.schema, prior, weighted, settings, LEARNER)
+    return Fit(model, History(state.steps, ended, cut, (*problem.holding.skipped.values(), *skipped)))
+
+
+def _counted(
+    engine: Engine, clauses: Sequence[Clause], keys: Codes
+) -> tuple[dict[Clause, Counts], list[Skipped]]:
+    """Counts for all examples; a clause found on some of them may be too much for all, and is left out."""
+    counts: dict[Clause, Counts] = {}
+    skipped: list[Skipped] = []
+    for clause in clauses:
+        try:
+            (counts[clause],) = count_all(engine, [clause], keys)
+        except LimitError:
+            skipped += [each for each in engine.count([clause], keys) if isinstance(each, Skipped)]
+    return counts, skipped
+
+
+def _problem(
+    engine: Engine, language: Language, keys: Codes, labels: Labels, options: ILPOptions
+) -> CoverProblem:
+    texts = atom_texts(engine.database, language.head.predicate, keys)
+    return CoverProblem(
+        holding=Holding(engine, keys),
+        parts=CanonicalParts(language.head),
+        saturation=Saturation(engine.database, language, options.max_rounds, options.max_recall),
+        positive=labels == 1,
+        seeds=sorted(np.flatnonzero(labels == 1).tolist(), key=texts.__getitem__),
+        options=options,
+    )
+
+
+def step(problem: CoverProblem, state: CoverState, pause: Pause) -> tuple[CoverState, tuple[RuleStep, ...]]:
+    """Look for a clause that covers the next positive that none covers yet."""
+    started, counted = time.perf_counter(), problem.holding.counted
+    tried = state.tried
+    while tried < len(problem.seeds) and not state.uncovered[problem.seeds[tried]]:
+        tried += 1
+    if tried == len(problem.seeds):
+        return state._replace(tried=tried, ended=ALL_COVERED), ()
+    key = problem.holding.keys[problem.seeds[tried]].tolist()
+    state = state._replace(tried=tried + 1)
+    bottom = reduced(problem.saturation.bottom(key), problem.parts.arity)
+    best = best_body(problem, bottom, state.uncovered, pause)
+    if best is None:
+        return state, ()
+    (truth,) = problem.covered([best.body])
+    assert truth is not None
+    info = RuleStep(
+        number=len(state.steps) + 1,
+        clause=canonical(Clause(problem.parts.head, best.body)),
+        positives=best.positives,
+        negatives=best.negatives,
+        compression=best.compression,
+        counted=problem.holding.counted - counted,
+        seconds=time.perf_counter() - started,
+    )
+    return state._replace(uncovered=state.uncovered & ~truth, steps=(*state.steps, info)), (info,)
+
+
+def best_body(
+    problem: CoverProblem, bottom: Sequence[BottomLiteral], uncovered: Truth, pause: Pause
+) -> Covers | None:
+    """The body of greatest compression among those looked at, if any compresses.
+
+    What has the greatest compression is grown first. Of equal ones the shorter wins, then the one
+    with the smaller text.
+    """
+    arity = problem.parts.arity
+    best: Covers | None = None
+    looked = 0
+    seen: set[frozenset[int]] = set()
+    waiting: list[tuple[int, int, tuple[int, ...]]] = [(0, 0, ())]
+    while waiting and looked < problem.options.max_bodies:
+        pause()
+        _, _, chosen = heapq.heappop(waiting)
+        longer = []
+        named = set(range(arity)).union(*(literal_variables(bottom[at].literal) for at in chosen))
+        for at, (_, needs) in enumerate(bottom):
+            group = frozenset((*chosen, at))
+            if at not in chosen and group not in seen and needs <= named:
+                seen.add(group)
+                longer.append((*chosen, at))
+        looked += len(longer)
+        bodies = [tuple(bottom[at].literal for at in members) for members in longer]
+        for members, body, truth in zip(longer, bodies, problem.covered(bodies), strict=True):
+            if truth is None:
+                continue
+            positives = int(np.count_nonzero(truth & uncovered))
+            negatives = int(np.count_nonzero(truth & ~problem.positive))
+            found = Covers(body, positives, negatives)
+            if best is None or _beats(found, best, problem):
+                best = found
+            # A longer body covers no more, and at best no negative.
+            if len(body) < problem.options.max_literals and positives - len(body) - 1 > best.compression:
+                heapq.heappush(waiting, (-found.compression, len(body), members))
+    return best if best is not None and best.compression > 0 else None
+
+
+def _beats(found: Covers, best: Covers, problem: CoverProblem) -> bool:
+    one, other = (found.compression, -len(found.body)), (best.compression, -len(best.body))
+    if one != other:
+        return one > other
+    texts = [str(canonical(Clause(problem.parts.head, each.body))) for each in (found, best)]
+    return texts[0] < texts[1]
+
+
+register_kind(LEARNER, WEIGHTED_CLAUSES)

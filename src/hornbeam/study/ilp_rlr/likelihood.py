@@ -1,0 +1,47 @@
+"""Weights of given clauses together: penalised maximum likelihood on their true and false counts.
+
+With log-odds ``b + sum_j (w1_j*t_j + w2_j*f_j)``, the sum over the examples of ``-log P(label)`` plus
+
+    l2/2 * sum_j (a_j*w1_j^2 + c_j*w2_j^2),  a_j the mean of t_j^2, c_j that of f_j^2,
+
+is least: the penalty is on counts brought to one scale, whatever their totals, and not on ``b``. As
+``f = N - t``, only ``u = w1 - w2`` moves an example against another. Of all weights with one ``u`` the
+least penalty has ``w1 = u*c/(a+c)`` and ``w2 = -u*a/(a+c)``, and is ``u^2 * a*c/(a+c)``. So we solve for
+``u``, on counts divided by ``sqrt(a*c/(a+c))``, and nothing is lost however large N is: w2 shrinks with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from hornbeam.engines.contract import Counts
+from hornbeam.learning.boosting.refit import refitted
+from hornbeam.learning.problem import Labels
+from hornbeam.learning.search.ridge import round_weight
+
+Weights = tuple[float, float, float]
+
+
+def joint_weights(counts: Sequence[Counts], labels: Labels, l2: float) -> tuple[float, list[Weights]]:
+    """The bias, and ``[0, w1, w2]`` for each clause, rounded to 12 significant digits."""
+    true = np.array([each.true.astype(np.float64) for each in counts]).reshape(len(counts), len(labels))
+    # In an order of their own: sums, to their last digits, would follow that of the examples.
+    order = np.lexsort((labels, *true))
+    true, labels = true[:, order], labels[order]
+    means = true.mean(axis=1)
+    variances = np.mean((true - means[:, None]) ** 2, axis=1)
+    false_means = np.array([float(each.total) for each in counts]) - means
+    true_squared, false_squared = variances + means**2, variances + false_means**2
+    both = true_squared + false_squared
+    share = np.divide(false_squared, both, out=np.ones_like(both), where=both > 0)
+    scale = np.sqrt(true_squared * share)
+    scale[variances == 0] = 1.0
+    bias, slopes = refitted(true / scale[:, None], labels, l2)
+    weights: list[Weights] = []
+    for slope, part, each in zip((np.array(slopes) / scale).tolist(), share.tolist(), counts, strict=True):
+        w1, w2 = round_weight(slope * part), round_weight(-slope * (1.0 - part))
+        weights.append((0.0, w1, w2))
+        bias -= w2 * each.total  # u*t is w1*t + w2*f less w2*N
+    return round_weight(bias), weights

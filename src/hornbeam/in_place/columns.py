@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 from sqlglot import exp
 
+from hornbeam.engines.sql.connection import Connection
 from hornbeam.engines.sql.expressions import SqlTable, column, integer, own_column
-from hornbeam.engines.sql.messages import Connection
 
 WHOLE, REAL, TEXT, WORD, BOOLEAN, DAY, MOMENT = "whole", "real", "text", "word", "boolean", "day", "moment"
 """What the values of a column are; a word is text that is never empty, such as a UUID."""

@@ -24,8 +24,8 @@ from hornbeam.data.database import (
     merged_examples,
 )
 from hornbeam.data.numbers import Floats, numbers_of, quantiles
+from hornbeam.engines.sql.connection import Connection
 from hornbeam.engines.sql.expressions import SqlTable
-from hornbeam.engines.sql.messages import Connection
 from hornbeam.errors import DataError, EngineError
 from hornbeam.in_place.source import TableSource
 from hornbeam.logic.clauses import Value

@@ -22,7 +22,7 @@ from hornbeam.loading.facts.layout import DEFAULT_SPLIT
 from hornbeam.logic.schema import NUMBER
 
 if TYPE_CHECKING:
-    from hornbeam.engines.sql.messages import Connection
+    from hornbeam.engines.sql.connection import Connection
     from hornbeam.in_place.predicates import PlacedPredicate, TablesInPlace
     from hornbeam.loading.tables.column import Catalogued, Table
     from hornbeam.loading.tables.schema_file import Statement

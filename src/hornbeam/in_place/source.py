@@ -17,6 +17,7 @@ from sqlglot import exp
 from hornbeam.data.database import Codes
 from hornbeam.data.keys import key_text
 from hornbeam.data.numbers import weighted_quantiles
+from hornbeam.engines.sql.connection import Connection, Values
 from hornbeam.engines.sql.expressions import (
     CUTOFF,
     EVERYTHING,
@@ -35,7 +36,6 @@ from hornbeam.engines.sql.expressions import (
     own_column,
     own_table,
 )
-from hornbeam.engines.sql.messages import Connection, Values
 from hornbeam.engines.sql.sizes import ColumnSizes
 from hornbeam.errors import SchemaError
 from hornbeam.logic.clauses import Value

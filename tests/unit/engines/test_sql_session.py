@@ -24,10 +24,10 @@ from hornbeam.engines.contract import Counts, Skipped
 from hornbeam.engines.kept_counts import whole_logarithms
 from hornbeam.engines.memory.engine import MemoryEngine
 from hornbeam.engines.naive import NaiveEngine
+from hornbeam.engines.sql.connection import Connection
 from hornbeam.engines.sql.drivers.duckdb import DuckDBConnection, DuckDBEngine
 from hornbeam.engines.sql.engine import SqlEngine
 from hornbeam.engines.sql.expressions import SqlTable
-from hornbeam.engines.sql.messages import Connection
 from hornbeam.engines.sql.queries import logarithms_query
 from hornbeam.errors import EngineError
 from hornbeam.in_place.database import ExampleTable, in_place

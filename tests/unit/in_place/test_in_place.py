@@ -17,9 +17,9 @@ from hornbeam.data.database import Database, build
 from hornbeam.data.numbers import quantiles
 from hornbeam.engines.contract import Counts, Engine
 from hornbeam.engines.memory.engine import MemoryEngine
+from hornbeam.engines.sql.connection import Connection
 from hornbeam.engines.sql.drivers.duckdb import DuckDBConnection, DuckDBEngine
 from hornbeam.engines.sql.expressions import SqlTable
-from hornbeam.engines.sql.messages import Connection
 from hornbeam.errors import EngineError, OptionError, SchemaError
 from hornbeam.in_place.database import ExampleTable, TableDatabase, in_place
 from hornbeam.in_place.source import Histogram

@@ -6,119 +6,16 @@ import weakref
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 
-import numpy as np
-from sqlglot import exp
-
-from hornbeam.data.database import UNKNOWN, Codes, Database
+from hornbeam.data.database import Codes, Database
 from hornbeam.engines.contract import DEFAULT_MEMORY, Counts, Engine, Session, Skipped
-from hornbeam.engines.sql.expressions import Dialect, SqlRelation, integer
-from hornbeam.engines.sql.messages import Connection, Values
+from hornbeam.engines.sql.connection import Connection
+from hornbeam.engines.sql.expressions import Dialect
+from hornbeam.engines.sql.loaded import LoadedSource
 from hornbeam.engines.sql.query_texts import QueryTexts
 from hornbeam.engines.sql.session import SqlSession
-from hornbeam.engines.sql.sizes import ColumnSizes
 from hornbeam.errors import OptionError
 from hornbeam.in_place.database import TableDatabase
-from hornbeam.logic.clauses import AT_LEAST, Clause, Value
-from hornbeam.logic.schema import Schema, number_of
-
-
-class LoadedSource:
-    """The facts of a ``Database``, each relation copied to the engine when first asked for.
-
-    Constants are the database's codes, so no name ever becomes SQL. Those of a numeric type are
-    their places in the order of values, so that a comparison of values is one of integers.
-    """
-
-    coded = True
-
-    def __init__(self, database: Database, connection: Connection) -> None:
-        self._database = database
-        self._connection = connection
-        self._relations: dict[str, SqlRelation] = {}
-        self._sizes: dict[tuple[str, int], ColumnSizes] = {}
-        self._places: dict[str, Codes] = {}
-
-    @property
-    def schema(self) -> Schema:
-        return self._database.schema
-
-    def relation(self, predicate: str) -> SqlRelation:
-        known = self._relations.get(predicate)
-        if known is None:
-            types = self.schema.types_of(predicate)
-            relation = self._database.relation(predicate)
-            columns = [self._placed(t, codes) for t, codes in zip(types, relation.columns, strict=True)]
-            names = tuple(f"c{position}" for position in range(len(columns)))
-            loaded = dict(zip(names, columns, strict=True))
-            times = self._database.times.get(predicate)
-            if times is not None:
-                # As the keys have it: a cut-off is how many of the distinct times are not after it.
-                moments = self._database.moments
-                loaded["since"] = np.searchsorted(moments, times, "left").astype(np.int32)
-            table = self._connection.new_name()
-            self._connection.load(table, loaded)
-            known = SqlRelation(exp.to_table(table), names, True, None if times is None else "since")
-            self._relations[predicate] = known
-        return known
-
-    def timed(self) -> frozenset[str]:
-        return frozenset(self._database.times)
-
-    def exists(self, since: exp.Expr, cutoff: exp.Expr) -> exp.Expr:
-        return exp.LT(this=since, expression=cutoff)
-
-    def equals(self, value: exp.Expr, type_name: str, name: str) -> exp.Expr:
-        code = self._database.population(type_name).code(name)
-        if code == UNKNOWN:
-            return exp.false()
-        placed = int(self._placed(type_name, np.array([code], dtype=np.int32))[0])
-        return exp.EQ(this=value, expression=integer(placed))
-
-    def compares(self, value: exp.Expr, type_name: str, operator: str, threshold: Value) -> exp.Expr:
-        below = int(np.count_nonzero(self._database.numbers[type_name] < number_of(threshold)))
-        if operator == AT_LEAST:
-            return exp.GTE(this=value, expression=integer(below))
-        # An unknown key is -1: it has no value and is on neither side.
-        return exp.Between(this=value, low=integer(0), high=integer(below - 1)) if below else exp.false()
-
-    def key_values(self, type_name: str, codes: Codes) -> Values:
-        # Unknown keys stay -1: no fact has that code.
-        return self._placed(type_name, codes)
-
-    def bound(self, keys: str, types: Sequence[str]) -> exp.Select | None:
-        return None
-
-    def _placed(self, type_name: str, codes: Codes) -> Codes:
-        """Places in the order of values for codes of a numeric type; other codes, and -1, as they are."""
-        if type_name not in self.schema.numeric:
-            return codes
-        if type_name not in self._places:
-            numbers = self._database.numbers[type_name]
-            # One place more, and last, so that the code -1 finds it.
-            places = np.full(len(numbers) + 1, UNKNOWN, dtype=np.int32)
-            places[np.argsort(numbers, kind="stable")] = np.arange(len(numbers), dtype=np.int32)
-            self._places[type_name] = places
-        return self._places[type_name][codes]
-
-    def population(self, type_name: str, comparisons: Sequence[tuple[str, Value]] = ()) -> int:
-        if not comparisons:
-            return len(self._database.population(type_name))
-        numbers = self._database.numbers[type_name]
-        met = np.ones(len(numbers), dtype=np.bool_)
-        for operator, value in comparisons:
-            threshold = number_of(value)
-            met &= numbers >= threshold if operator == AT_LEAST else numbers < threshold
-        return int(np.count_nonzero(met))
-
-    def rows(self, predicate: str) -> int:
-        return len(self._database.relation(predicate))
-
-    def sizes(self, predicate: str, position: int) -> ColumnSizes:
-        place = (predicate, position)
-        if place not in self._sizes:
-            counts = np.bincount(self._database.relation(predicate).columns[position])
-            self._sizes[place] = ColumnSizes(int(np.count_nonzero(counts)), int(counts.max(initial=0)))
-        return self._sizes[place]
+from hornbeam.logic.clauses import Clause
 
 
 class SqlEngine(Engine):

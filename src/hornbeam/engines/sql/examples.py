@@ -10,7 +10,7 @@ import numpy.typing as npt
 from sqlglot import exp
 
 from hornbeam.data.database import Codes
-from hornbeam.engines.sql.messages import Connection, Values
+from hornbeam.engines.sql.connection import Connection, Values
 
 Integers = npt.NDArray[np.int64]
 Head = tuple[int, ...]

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from hornbeam.engines.contract import INT64_MAX, Counts
+from hornbeam.engines.sql.connection import Connection
 from hornbeam.engines.sql.examples import Head, SqlExamples
 from hornbeam.engines.sql.expressions import own_column, own_table, product
-from hornbeam.engines.sql.messages import CELL, Connection
+from hornbeam.engines.sql.messages import CELL
 from hornbeam.engines.sql.sizes import WIDE_MAX
 from hornbeam.logic.clauses import Clause
 

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import os
-import uuid
-from abc import ABC, abstractmethod
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Protocol
-from weakref import WeakSet
+from typing import Protocol
 
-import numpy as np
-import numpy.typing as npt
 from sqlglot import exp
 
+from hornbeam.engines.sql.connection import Connection
 from hornbeam.engines.sql.expressions import Dialect, SqlSource, integer
 from hornbeam.engines.sql.plan import Attached, Formula, Guard, Projection, Shape, SqlMessage
 from hornbeam.engines.sql.queries import MessageTable, Tables, message_query, projection_query
@@ -26,72 +21,6 @@ MOST_COLUMNS = 200
 """Numbers in one table; PostgreSQL rows must fit a page of 8 kB."""
 CELL = 8
 """Bytes of one number or key in a table, for the budget."""
-
-Values = npt.NDArray[Any]
-
-
-_connections: WeakSet[Connection] = WeakSet()
-_inherited: list[Connection] = []
-"""What a forked process found: not even to be forgotten, which would close what is another's."""
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=lambda: _inherited.extend(_connections))
-
-
-class Connection(ABC):
-    """Runs SQL somewhere. Tables that it makes are temporary and have names of our own."""
-
-    dialect: Dialect
-
-    def __init__(self) -> None:
-        self._prefix = f"hornbeam_{uuid.uuid4().hex[:12]}"
-        self._names = 0
-        self._process = os.getpid()
-        _connections.add(self)
-
-    @property
-    def inherited(self) -> bool:
-        """Whether it belongs to a process that this one was forked from: then it is not for use here."""
-        return self._process != os.getpid()
-
-    def new_name(self) -> str:
-        """A name that no other table has, of this connection, of another one, or of the user."""
-        self._names += 1
-        return f"{self._prefix}_{self._names}"
-
-    @abstractmethod
-    def create(self, name: str, query: exp.Select) -> None:
-        """A table with the rows of a query."""
-
-    @abstractmethod
-    def load(self, name: str, columns: Mapping[str, Values]) -> None:
-        """A table from columns of integers or text."""
-
-    @abstractmethod
-    def rows(self, query: str) -> list[tuple[Any, ...]]:
-        """The rows of a query that has few."""
-
-    @abstractmethod
-    def integers(self, query: str, columns: int) -> list[npt.NDArray[np.int64]]:
-        """The columns of a query, so many, all of int64 and without NULL."""
-
-    @abstractmethod
-    def columns(self, query: str) -> list[tuple[str, str]]:
-        """The names and types of the columns of a query, as the system writes them; nothing is run."""
-
-    @abstractmethod
-    def drop(self, name: str) -> None:
-        """Remove a table of ours, if it is there."""
-
-    def give_back(self, names: Iterable[str]) -> None:
-        """Remove tables at the end; a connection that is gone has removed them itself."""
-        for name in names:
-            with suppress(EngineError):
-                self.drop(name)
-
-    @abstractmethod
-    def close(self) -> None:
-        """Remove every table of ours and let go of the connection where it is our own."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,16 +14,15 @@ from sqlglot import exp
 
 from hornbeam.data.database import Codes
 from hornbeam.engines.contract import INT64_MAX, Column, Counts, Session, Skipped, Sums
+from hornbeam.engines.sql.connection import Connection, Values
 from hornbeam.engines.sql.examples import Head, SqlExamples
 from hornbeam.engines.sql.expressions import CUTOFF, SqlSource
 from hornbeam.engines.sql.kept_tables import KeptTable, KeptTables, largest_counts
 from hornbeam.engines.sql.messages import (
     CELL,
     MOST_COLUMNS,
-    Connection,
     MessageQueries,
     MessageTables,
-    Values,
     needed,
 )
 from hornbeam.engines.sql.plan import Formula, HeadBindings, SqlMessage

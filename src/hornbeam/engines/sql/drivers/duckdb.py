@@ -17,10 +17,10 @@ from sqlglot import exp
 
 from hornbeam.data.database import Database
 from hornbeam.engines.contract import DEFAULT_MEMORY
+from hornbeam.engines.sql.connection import Connection, Values
 from hornbeam.engines.sql.drivers.duckdb_text import DelimitedFile, typed_query
 from hornbeam.engines.sql.engine import SqlEngine
 from hornbeam.engines.sql.expressions import DUCKDB, create_table, drop_table
-from hornbeam.engines.sql.messages import Connection, Values
 from hornbeam.errors import EngineError
 
 LEAST_MEMORY = 256_000_000

@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 from sqlglot import exp
 
+from hornbeam.engines.sql.connection import Connection
 from hornbeam.engines.sql.expressions import DUCKDB, own_column
-from hornbeam.engines.sql.messages import Connection
 
 MOST_IN_A_LINE = 16_777_216
 """bytes, as for files that are loaded"""

@@ -15,9 +15,9 @@ from sqlglot import exp
 
 from hornbeam.data.database import Database
 from hornbeam.engines.contract import DEFAULT_MEMORY
+from hornbeam.engines.sql.connection import Connection, Values
 from hornbeam.engines.sql.engine import SqlEngine
 from hornbeam.engines.sql.expressions import POSTGRES, create_empty, create_table, drop_table
-from hornbeam.engines.sql.messages import Connection, Values
 from hornbeam.errors import EngineError
 
 _HEADER = b"PGCOPY\n\xff\r\n\x00" + bytes(8)

@@ -17,9 +17,9 @@ from sqlglot import exp
 
 from hornbeam.data.database import Database
 from hornbeam.engines.contract import DEFAULT_MEMORY
+from hornbeam.engines.sql.connection import Connection, Values
 from hornbeam.engines.sql.engine import SqlEngine
 from hornbeam.engines.sql.expressions import SPARK
-from hornbeam.engines.sql.messages import Connection, Values
 from hornbeam.errors import EngineError
 
 LOCAL = "local[*]"

@@ -28,25 +28,27 @@ def test_an_engine_counts_what_the_definition_counts(engine: type[Engine], case:
 
 @every_other_engine
 @given(case=cases())
-def test_clauses_with_equal_marks_have_equal_counts(engine: type[Engine], case: Case) -> None:
+def test_clauses_with_equal_signatures_have_equal_counts(engine: type[Engine], case: Case) -> None:
     counted = engine(case.database).count(case.clauses, case.keys)
-    of_mark: dict[object, list[int]] = {}
-    for mark, counts in zip(engine(case.database).alike(case.clauses, case.keys), counted, strict=True):
-        if mark is not None:
+    of_signature: dict[object, list[int]] = {}
+    for signature, counts in zip(
+        engine(case.database).signatures(case.clauses, case.keys), counted, strict=True
+    ):
+        if signature is not None:
             assert isinstance(counts, Counts)
             found = counts.true.tolist()
-            assert of_mark.setdefault(mark, found) == found
+            assert of_signature.setdefault(signature, found) == found
 
 
 @every_other_engine
 @given(case=cases())
-def test_marks_stay_when_other_examples_come_between(engine: type[Engine], case: Case) -> None:
-    """Whoever keeps counts by their marks may be one of several that ask the same engine."""
+def test_signatures_stay_when_other_examples_come_between(engine: type[Engine], case: Case) -> None:
+    """Whoever keeps counts by their signatures may be one of several that ask the same engine."""
     shared = engine(case.database)
-    marks = list(shared.alike(case.clauses, case.keys))
+    signatures = list(shared.signatures(case.clauses, case.keys))
     others = case.keys[::-1].copy()
-    shared.alike(case.clauses[::-1], others)
-    assert list(shared.alike(case.clauses, case.keys)) == marks
+    shared.signatures(case.clauses[::-1], others)
+    assert list(shared.signatures(case.clauses, case.keys)) == signatures
 
 
 @every_other_engine

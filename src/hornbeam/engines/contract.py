@@ -129,8 +129,11 @@ class Engine(ABC):
                     result *= len(self.database.population(type_name))
         return result
 
-    def alike(self, clauses: Sequence[Clause], keys: Codes) -> Sequence[Hashable]:
-        """A mark of each clause: equal marks, equal true counts for these keys; ``None`` says nothing."""
+    def signatures(self, clauses: Sequence[Clause], keys: Codes) -> Sequence[Hashable]:
+        """A signature for each clause: clauses with equal signatures have equal true counts for these keys.
+
+        ``None`` stands for a clause whose signature is unknown.
+        """
         return [None] * len(clauses)
 
     @abstractmethod

@@ -10,7 +10,7 @@ import numpy as np
 
 from hornbeam.data.database import UNKNOWN, Codes
 from hornbeam.engines.contract import INT64_MAX, Counts, Engine, Session, Skipped
-from hornbeam.engines.kept_counts import KeptCounts
+from hornbeam.engines.count_cache import CountCache
 from hornbeam.logic.clauses import AT_LEAST, Atom, Clause, Comparison, Literal, Not
 from hornbeam.logic.schema import number_of
 
@@ -24,7 +24,7 @@ class NaiveEngine(Engine):
         return [self._count(clause, keys) for clause in clauses]
 
     def session(self, keys: Codes, logarithm: bool = False) -> Session:
-        return KeptCounts(self, keys, logarithm=logarithm)
+        return CountCache(self, keys, logarithm=logarithm)
 
     def _count(self, clause: Clause, keys: Codes) -> Counts | Skipped:
         total = self.total(clause)

@@ -21,7 +21,7 @@ from every_engine import ENGINES, MISSING
 from hornbeam.data.database import Database, build
 from hornbeam.datasets.worlds import smokers
 from hornbeam.engines.contract import Counts, Skipped
-from hornbeam.engines.kept_counts import whole_logarithms
+from hornbeam.engines.exact_sums import whole_logarithms
 from hornbeam.engines.memory.engine import MemoryEngine
 from hornbeam.engines.naive import NaiveEngine
 from hornbeam.engines.sql.connection import Connection

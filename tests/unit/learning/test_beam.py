@@ -10,7 +10,7 @@ import pytest
 
 from hornbeam.data.database import Codes, build
 from hornbeam.engines.contract import Counts, Engine, Session, Skipped
-from hornbeam.engines.kept_counts import KeptCounts
+from hornbeam.engines.count_cache import CountCache
 from hornbeam.learning.options import FitOptions
 from hornbeam.learning.search.beam import Found, first_in_rank, search
 from hornbeam.learning.search.ridge import Ridge, clause_sums, exact_gain, gains, response
@@ -47,7 +47,7 @@ class TableEngine(Engine):
         return found
 
     def session(self, keys: Codes) -> Session:
-        return KeptCounts(self, keys)
+        return CountCache(self, keys)
 
 
 def find(

@@ -10,7 +10,8 @@ from sklearn.linear_model import LogisticRegression
 
 from hornbeam.datasets import worlds as generate
 from hornbeam.engines.contract import LOG_UNIT, Sums
-from hornbeam.engines.kept_counts import KeptCounts, whole_logarithms
+from hornbeam.engines.count_cache import CountCache
+from hornbeam.engines.exact_sums import whole_logarithms
 from hornbeam.engines.memory.engine import MemoryEngine
 from hornbeam.engines.naive import NaiveEngine
 from hornbeam.learning.boosting import boost
@@ -86,7 +87,7 @@ def test_a_session_of_logarithms_sums_them_exactly() -> None:
     world = generate.university(n_departments=1, seed=1)
     keys = world.examples_of("advisedby").keys[:40]
     clause = parse_clause("advisedby(A,B) :- publication(C,A), publication(C,B).", world.schema)
-    session = KeptCounts(MemoryEngine(world), keys, logarithm=True)
+    session = CountCache(MemoryEngine(world), keys, logarithm=True)
     gradients = np.arange(-20, 20, dtype=np.int64)
     session.set_gradients(gradients)
     sums = session.sums([clause])

@@ -27,7 +27,7 @@ from hornbeam.engines.contract import (
     Skipped,
     narrowest,
 )
-from hornbeam.engines.kept_counts import KeptCounts
+from hornbeam.engines.count_cache import CountCache
 from hornbeam.engines.memory.cutoffs import Timed
 from hornbeam.engines.memory.indexes import FactIndexes, Integers, fold
 from hornbeam.engines.memory.join import BYTES_PER_BINDING, BindingTable, Join, row_sums
@@ -52,14 +52,14 @@ class DistinctBindings:
     inverse: Integers | None
 
 
-class Mark(NamedTuple):
-    """What tells the counts that a factor gives to the examples: a number for all, and a column."""
+class FactorSignature(NamedTuple):
+    """Identifies the values that a factor has for the examples: a common multiple, and a column."""
 
     times: int
     column: bytes = b""
-    """its digest: the same for equal columns, also where the examples were forgotten in between"""
+    """a digest of the values: equal columns have equal digests, also after the examples were forgotten"""
     binary: bool = False
-    """whether it has only 0 and 1, so that its square is itself"""
+    """whether all values are 0 or 1, so that the column equals its square"""
 
 
 @dataclass(slots=True, eq=False)
@@ -72,10 +72,10 @@ class ExampleRows:
     """the factors of each example, under a budget"""
     bindings: dict[tuple[int, ...], DistinctBindings] = field(default_factory=dict)
     timed: Timed | None = None
-    marks: dict[int, Mark | None] = field(default_factory=dict)
-    """of each factor, by its id; None for one that is refused"""
+    signatures: dict[int, FactorSignature | None] = field(default_factory=dict)
+    """the signature of each factor, by the factor's id; None for a refused factor"""
     factors: dict[int, Factor] = field(default_factory=dict)
-    """the factors whose ids stand for them: held, so that no other can come to have the same id"""
+    """the factors by id: referenced here so that no other factor can get the same id"""
 
 
 class MemoryEngine(Engine):
@@ -93,7 +93,7 @@ class MemoryEngine(Engine):
         self._totals: dict[Component, int] = {}
 
     def session(self, keys: Codes, logarithm: bool = False) -> Session:
-        return KeptCounts(self, keys, logarithm=logarithm)
+        return CountCache(self, keys, logarithm=logarithm)
 
     def count(self, clauses: Sequence[Clause], keys: Codes) -> list[Counts | Skipped]:
         if not clauses:
@@ -102,11 +102,11 @@ class MemoryEngine(Engine):
         plans = self._plans(clauses, examples)
         return [self._count(clause, terms, examples) for clause, terms in zip(clauses, plans, strict=True)]
 
-    def alike(self, clauses: Sequence[Clause], keys: Codes) -> Sequence[Hashable]:
+    def signatures(self, clauses: Sequence[Clause], keys: Codes) -> Sequence[Hashable]:
         if not clauses:
             return []
         examples = self._example_rows(keys, clauses[0].head.predicate)
-        return [self._mark(terms, examples) for terms in self._plans(clauses, examples)]
+        return [self._signature(terms, examples) for terms in self._plans(clauses, examples)]
 
     def total(self, clause: Clause) -> int:
         if any(isinstance(literal, Comparison) for literal in clause.body):
@@ -128,43 +128,43 @@ class MemoryEngine(Engine):
             for terms in plans
             for term in terms
             for factor in term.factors
-            if id(factor) not in examples.marks
+            if id(factor) not in examples.signatures
         }
         examples.factors |= fresh
         messages = messages_of(fresh.values())
         self._messages.prepare(messages if examples.timed is None else examples.timed.plain(messages))
         return plans
 
-    def _mark(self, terms: Sequence[CountTerm], examples: ExampleRows) -> Hashable:
+    def _signature(self, terms: Sequence[CountTerm], examples: ExampleRows) -> Hashable:
         """The number and the columns whose product the counts are; 0/1 columns once."""
         if len(terms) != 1:
             return None
         times = 1
         columns = []
         for factor in terms[0].factors:
-            mark = examples.marks.get(id(factor), _UNKNOWN)
-            if mark is _UNKNOWN:
-                mark = examples.marks[id(factor)] = self._factor_mark(factor, examples)
-            if mark is None:
+            signature = examples.signatures.get(id(factor), _UNKNOWN)
+            if signature is _UNKNOWN:
+                signature = examples.signatures[id(factor)] = self._factor_signature(factor, examples)
+            if signature is None:
                 return None
-            times *= mark.times
-            if mark.column and not (mark.binary and mark.column in columns):
-                columns.append(mark.column)
+            times *= signature.times
+            if signature.column and not (signature.binary and signature.column in columns):
+                columns.append(signature.column)
         columns.sort()
         return (times, *columns) if times else (0,)
 
-    def _factor_mark(self, factor: Factor, examples: ExampleRows) -> Mark | None:
+    def _factor_signature(self, factor: Factor, examples: ExampleRows) -> FactorSignature | None:
         try:
-            found = self._factor(factor, examples)
+            value = self._factor(factor, examples)
         except RefusedError:
             return None
-        if isinstance(found, int):
-            return Mark(found)
-        values = found.values
-        if len(values) and values.min() == found.largest:
-            return Mark(found.largest)
+        if isinstance(value, int):
+            return FactorSignature(value)
+        values = value.values
+        if len(values) and values.min() == value.largest:
+            return FactorSignature(value.largest)
         digest = blake2b(values.data, digest_size=16).digest() + values.dtype.char.encode()
-        return Mark(1, digest, found.largest <= 1)
+        return FactorSignature(1, digest, value.largest <= 1)
 
     def _example_rows(self, keys: Codes, target: str) -> ExampleRows:
         known = self._examples

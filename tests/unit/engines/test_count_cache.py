@@ -1,4 +1,4 @@
-"""Kept counts: sums are exact, and the memory budget changes nothing but the work."""
+"""Cached counts: sums are exact, and the memory budget changes nothing but the work."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from hornbeam.data.database import Codes, build
 from hornbeam.engines.contract import Counts, Engine, Session, Skipped
-from hornbeam.engines.kept_counts import KeptCounts
+from hornbeam.engines.count_cache import CountCache
 from hornbeam.logic.clauses import Atom, Clause
 from hornbeam.logic.schema import Schema
 
@@ -39,13 +39,13 @@ class TableEngine(Engine):
         return Counts(np.array(row, dtype=np.int64), 2**70)
 
     def session(self, keys: Codes) -> Session:
-        return KeptCounts(self, keys)
+        return CountCache(self, keys)
 
 
-class MarkingEngine(TableEngine):
+class SigningEngine(TableEngine):
     """The same, and it knows which clauses have equal counts, or some of them."""
 
-    def alike(self, clauses: Sequence[Clause], keys: Codes) -> Sequence[Hashable]:
+    def signatures(self, clauses: Sequence[Clause], keys: Codes) -> Sequence[Hashable]:
         rows = [self.rows[clause] for clause in clauses]
         return [None if row is None or sum(row) % 7 == 0 else tuple(row) for row in rows]
 
@@ -54,11 +54,11 @@ class MarkingEngine(TableEngine):
 
 
 def session(
-    rows: Sequence[Sequence[int] | None], memory: int | None = None, marking: bool = False
-) -> tuple[KeptCounts, TableEngine]:
-    engine = MarkingEngine(rows) if marking else TableEngine(rows)
+    rows: Sequence[Sequence[int] | None], memory: int | None = None, signing: bool = False
+) -> tuple[CountCache, TableEngine]:
+    engine = SigningEngine(rows) if signing else TableEngine(rows)
     size = next(len(row) for row in rows if row is not None)
-    return KeptCounts(engine, np.zeros((size, 1), dtype=np.int32), memory), engine
+    return CountCache(engine, np.zeros((size, 1), dtype=np.int32), memory), engine
 
 
 COUNTS = st.one_of(st.integers(0, 3), st.integers(0, 300), st.integers(0, 2**33), st.integers(0, 2**63 - 1))
@@ -77,61 +77,61 @@ def tables(draw: st.DrawFn) -> tuple[list[list[int] | None], list[list[int]], li
     )
     if all(row is None for row in rows):
         rows[0] = [0] * size
-    slope = st.one_of(st.integers(-3, 3), st.integers(-(2**30), 2**30))
-    rounds = draw(st.lists(st.lists(slope, min_size=size, max_size=size), min_size=1, max_size=4))
+    gradient = st.one_of(st.integers(-3, 3), st.integers(-(2**30), 2**30))
+    rounds = draw(st.lists(st.lists(gradient, min_size=size, max_size=size), min_size=1, max_size=4))
     asked = [draw(st.permutations(range(len(rows))))[: draw(st.integers(1, len(rows)))] for _ in rounds]
     return rows, rounds, asked
 
 
 @given(tables(), st.sampled_from([None, 1, 12, 40, 200]), st.booleans())
 def test_sums_are_exact_in_any_integer_type_order_and_budget(
-    table: tuple[list[list[int] | None], list[list[int]], list[list[int]]], memory: int | None, marking: bool
+    table: tuple[list[list[int] | None], list[list[int]], list[list[int]]], memory: int | None, signing: bool
 ) -> None:
     rows, rounds, asked = table
-    kept, _ = session(rows, memory, marking)
-    for slopes, numbers in zip(rounds, asked, strict=True):
-        kept.set_gradients(np.array(slopes, dtype=np.int64))
-        sums = kept.sums([CLAUSES[number] for number in numbers])
+    cache, _ = session(rows, memory, signing)
+    for gradients, numbers in zip(rounds, asked, strict=True):
+        cache.set_gradients(np.array(gradients, dtype=np.int64))
+        sums = cache.sums([CLAUSES[number] for number in numbers])
         counted = [(CLAUSES[n], rows[n]) for n in numbers if rows[n] is not None]
         assert sums.clauses == [clause for clause, _ in counted]
         assert sums.true == [sum(row) for _, row in counted if row]
         assert sums.true_squared == [sum(t * t for t in row) for _, row in counted if row]
         assert sums.true_gradient == [
-            sum(t * d for t, d in zip(row, slopes, strict=True)) for _, row in counted if row
+            sum(t * d for t, d in zip(row, gradients, strict=True)) for _, row in counted if row
         ]
         assert sums.total == [2**70] * len(counted)
         assert [each.clause for each in sums.skipped] == [CLAUSES[n] for n in numbers if rows[n] is None]
         for clause, row in counted:
-            assert kept.column(clause).tolist() == row
+            assert cache.column(clause).tolist() == row
 
 
 def test_every_clause_is_counted_once_while_there_is_room() -> None:
-    kept, engine = session([[1, 2], None, [3, 300]])
-    for slope in (1, 2, 3):
-        kept.set_gradients(np.array([slope, 0], dtype=np.int64))
-        sums = kept.sums(CLAUSES[:3])
-        assert sums.counted == (3 if slope == 1 else 0)
-        assert sums.true_gradient == [slope, 3 * slope]
+    cache, engine = session([[1, 2], None, [3, 300]])
+    for gradient in (1, 2, 3):
+        cache.set_gradients(np.array([gradient, 0], dtype=np.int64))
+        sums = cache.sums(CLAUSES[:3])
+        assert sums.counted == (3 if gradient == 1 else 0)
+        assert sums.true_gradient == [gradient, 3 * gradient]
     assert engine.asked == CLAUSES[:3]
 
 
-def test_clauses_with_equal_marks_are_counted_once() -> None:
-    kept, engine = session([[1, 2], [1, 2], [3, 300], [1, 2]], marking=True)
-    for slope in (1, 2):
-        kept.set_gradients(np.array([slope, 0], dtype=np.int64))
-        assert kept.sums(CLAUSES[:2]).true_gradient == [slope, slope]
-    assert kept.sums(CLAUSES[:4]).true_gradient == [2, 2, 6, 2]
+def test_clauses_with_equal_signatures_are_counted_once() -> None:
+    cache, engine = session([[1, 2], [1, 2], [3, 300], [1, 2]], signing=True)
+    for gradient in (1, 2):
+        cache.set_gradients(np.array([gradient, 0], dtype=np.int64))
+        assert cache.sums(CLAUSES[:2]).true_gradient == [gradient, gradient]
+    assert cache.sums(CLAUSES[:4]).true_gradient == [2, 2, 6, 2]
     assert engine.asked == [CLAUSES[0], CLAUSES[2]]
 
 
 @pytest.mark.parametrize("memory", [1, 8, 32])
 def test_past_the_budget_the_blocks_used_longest_ago_are_dropped_and_counted_again(memory: int) -> None:
     rows = [[number, number + 1, 0, 1] for number in range(12)]
-    kept, engine = session(rows, memory)
-    for slope in range(3):
-        kept.set_gradients(np.full(4, slope, dtype=np.int64))
-        assert kept.sums(CLAUSES).true_gradient == [slope * sum(row) for row in rows]
-        held = sum(block.counts.nbytes for block in kept._blocks.values())
+    cache, engine = session(rows, memory)
+    for gradient in range(3):
+        cache.set_gradients(np.full(4, gradient, dtype=np.int64))
+        assert cache.sums(CLAUSES).true_gradient == [gradient * sum(row) for row in rows]
+        held = sum(block.counts.nbytes for block in cache._blocks.values())
         assert held <= max(memory, 4)
     assert len(engine.asked) > len(CLAUSES)
 
@@ -139,30 +139,30 @@ def test_past_the_budget_the_blocks_used_longest_ago_are_dropped_and_counted_aga
 def test_columns_counted_again_together_keep_their_places() -> None:
     # Two wide columns are counted at a time, and eight fit.
     rows = [[2**40 + number] for number in range(12)]
-    kept, engine = session(rows, memory=64)
-    for slope in (1, 2):
-        kept.set_gradients(np.array([slope], dtype=np.int64))
+    cache, engine = session(rows, memory=64)
+    for gradient in (1, 2):
+        cache.set_gradients(np.array([gradient], dtype=np.int64))
         for _ in range(2):
-            assert kept.sums(CLAUSES).true_gradient == [slope * row[0] for row in rows]
-            assert [kept.column(clause).tolist() for clause in CLAUSES] == rows
+            assert cache.sums(CLAUSES).true_gradient == [gradient * row[0] for row in rows]
+            assert [cache.column(clause).tolist() for clause in CLAUSES] == rows
     assert len(engine.asked) > 12
 
 
 def test_known_products_are_not_counted_again_for_the_same_gradients() -> None:
-    kept, engine = session([[number] for number in range(12)], memory=1)
-    kept.set_gradients(np.array([5], dtype=np.int64))
-    kept.sums(CLAUSES)
-    kept.sums(CLAUSES)
+    cache, engine = session([[number] for number in range(12)], memory=1)
+    cache.set_gradients(np.array([5], dtype=np.int64))
+    cache.sums(CLAUSES)
+    cache.sums(CLAUSES)
     assert engine.asked == CLAUSES
 
 
-def test_equal_columns_are_kept_once_and_told_apart_from_those_with_equal_sums() -> None:
+def test_equal_columns_are_stored_once_and_told_apart_from_those_with_equal_sums() -> None:
     rows = [[1, 0, 2, 0], [1, 0, 2, 0], [2, 0, 1, 0], [0, 1, 0, 2], [1, 0, 2, 0], [2, 0, 1, 0]]
-    kept, _ = session(rows)
-    kept.set_gradients(np.array([1, 2, 4, 8], dtype=np.int64))
-    assert kept.sums(CLAUSES[:4]).true_gradient == [9, 9, 6, 18]
-    assert kept.sums(CLAUSES[2:6]).true_gradient == [6, 18, 9, 6]
-    assert sum(len(block.counts) for block in kept._blocks.values()) == 3
-    kept.set_gradients(np.array([0, 0, 0, 1], dtype=np.int64))
-    assert kept.sums(CLAUSES[:6]).true_gradient == [0, 0, 0, 2, 0, 0]
-    assert [kept.column(clause).tolist() for clause in CLAUSES[:6]] == rows
+    cache, _ = session(rows)
+    cache.set_gradients(np.array([1, 2, 4, 8], dtype=np.int64))
+    assert cache.sums(CLAUSES[:4]).true_gradient == [9, 9, 6, 18]
+    assert cache.sums(CLAUSES[2:6]).true_gradient == [6, 18, 9, 6]
+    assert sum(len(block.counts) for block in cache._blocks.values()) == 3
+    cache.set_gradients(np.array([0, 0, 0, 1], dtype=np.int64))
+    assert cache.sums(CLAUSES[:6]).true_gradient == [0, 0, 0, 2, 0, 0]
+    assert [cache.column(clause).tolist() for clause in CLAUSES[:6]] == rows

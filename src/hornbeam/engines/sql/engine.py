@@ -11,7 +11,7 @@ from hornbeam.engines.contract import DEFAULT_MEMORY, Counts, Engine, Session, S
 from hornbeam.engines.sql.connection import Connection
 from hornbeam.engines.sql.expressions import Dialect
 from hornbeam.engines.sql.loaded import LoadedSource
-from hornbeam.engines.sql.query_texts import QueryTexts
+from hornbeam.engines.sql.query_templates import QueryTemplates
 from hornbeam.engines.sql.session import SqlSession
 from hornbeam.errors import OptionError
 from hornbeam.in_place.database import TableDatabase
@@ -28,7 +28,7 @@ class SqlEngine(Engine):
         self._connection: Connection | None = None
         self._source: LoadedSource | None = None
         self._finalizer: Callable[[], object] | None = None
-        self._texts = QueryTexts()
+        self._texts = QueryTemplates()
 
     @abstractmethod
     def _connect(self) -> Connection:
@@ -49,7 +49,7 @@ class SqlEngine(Engine):
         if self._finalizer is not None:
             self._finalizer()
         self._connection = self._source = self._finalizer = None
-        self._texts = QueryTexts()
+        self._texts = QueryTemplates()
 
     def _session(self, keys: Codes, logarithm: bool = False) -> SqlSession:
         if isinstance(self.database, TableDatabase):

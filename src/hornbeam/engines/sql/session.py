@@ -6,7 +6,7 @@ kept for the distinct bindings of those variables.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -15,9 +15,9 @@ from sqlglot import exp
 from hornbeam.data.database import Codes
 from hornbeam.engines.contract import INT64_MAX, Column, Counts, Session, Skipped, Sums
 from hornbeam.engines.sql.connection import Connection, Values
+from hornbeam.engines.sql.count_tables import CountedClause, CountTables, largest_counts
 from hornbeam.engines.sql.examples import Head, SqlExamples
 from hornbeam.engines.sql.expressions import CUTOFF, SqlSource
-from hornbeam.engines.sql.kept_tables import KeptTable, KeptTables, largest_counts
 from hornbeam.engines.sql.messages import (
     CELL,
     MOST_COLUMNS,
@@ -25,9 +25,9 @@ from hornbeam.engines.sql.messages import (
     MessageTables,
     needed,
 )
-from hornbeam.engines.sql.plan import Formula, HeadBindings, SqlMessage
+from hornbeam.engines.sql.plan import Formula, Guard, HeadBindings, SqlMessage
 from hornbeam.engines.sql.queries import counts_query, largest_logarithm, logarithms_query
-from hornbeam.engines.sql.query_texts import CountsText, QueryTexts
+from hornbeam.engines.sql.query_templates import CountsQuery, QueryTemplates
 from hornbeam.engines.sql.sizes import WIDE_MAX, Sizes, Statistics
 from hornbeam.logic.clauses import Clause
 
@@ -47,12 +47,12 @@ class SqlSession(Session):
         total: Callable[[Clause], int],
         memory: int,
         logarithm: bool = False,
-        texts: QueryTexts | None = None,
+        templates: QueryTemplates | None = None,
     ) -> None:
         self._logarithm = logarithm
-        self._texts = QueryTexts() if texts is None else texts
-        # Where logarithms are kept, the counts of a clause that is chosen are counted again.
-        plain = (connection, source, statistics, keys, total, memory, False, texts)
+        self._templates = QueryTemplates() if templates is None else templates
+        # The tables have logarithms then, so the counts of a chosen clause are counted again.
+        plain = (connection, source, statistics, keys, total, memory, False, templates)
         self._plain = SqlSession(*plain) if logarithm else None
         self._connection = connection
         self._source = source
@@ -62,8 +62,8 @@ class SqlSession(Session):
         self._examples = SqlExamples(connection, keys, self._values, self._bound)
         self._sizes = Sizes(source.schema, statistics, lambda guard: self._bindings(guard.head))
         self._messages = MessageTables(source, connection, self._sizes, memory // 2)
-        self._kept: dict[Clause, KeptTable | Skipped] = {}
-        self._tables = KeptTables(connection, self._examples, memory // 4)
+        self._kept: dict[Clause, CountedClause | Skipped] = {}
+        self._tables = CountTables(connection, self._examples, memory // 4)
 
     def set_gradients(self, gradients: npt.NDArray[np.int64]) -> None:
         self._examples.set_gradients(gradients)
@@ -71,16 +71,17 @@ class SqlSession(Session):
     def sums(self, clauses: Sequence[Clause]) -> Sums:
         new = [clause for clause in clauses if clause not in self._kept]
         self._tables.update(
-            [kept for clause in clauses if isinstance(kept := self._kept.get(clause), KeptTable)]
+            [kept for clause in clauses if isinstance(kept := self._kept.get(clause), CountedClause)]
         )
         dropped = [
             clause
             for clause in clauses
-            if isinstance(kept := self._kept.get(clause), KeptTable) and kept.round != self._examples.round
+            if isinstance(kept := self._kept.get(clause), CountedClause)
+            and kept.round != self._examples.round
         ]
         for counted in self._count(new + dropped):
             self._tables.update(counted)
-        found = [kept for clause in clauses if isinstance(kept := self._kept[clause], KeptTable)]
+        found = [kept for clause in clauses if isinstance(kept := self._kept[clause], CountedClause)]
         skipped = [kept for clause in clauses if isinstance(kept := self._kept[clause], Skipped)]
         return Sums(
             [kept.clause for kept in found],
@@ -102,7 +103,7 @@ class SqlSession(Session):
         known = []
         for clause in dict.fromkeys(clauses):
             kept = self._kept.get(clause)
-            if isinstance(kept, KeptTable) and kept.table is not None:
+            if isinstance(kept, CountedClause) and kept.table is not None:
                 known.append(kept)
             elif not isinstance(kept, Skipped):
                 missing.append(clause)
@@ -122,7 +123,7 @@ class SqlSession(Session):
 
     # --- counting --------------------------------------------------------------------------------
 
-    def _count(self, clauses: Sequence[Clause]) -> Iterator[list[KeptTable]]:
+    def _count(self, clauses: Sequence[Clause]) -> Iterator[list[CountedClause]]:
         """Count clauses, new or dropped, and keep the counts; a batch of these may go after its turn."""
         return map(self._count_batch, self._batches(clauses))
 
@@ -137,7 +138,7 @@ class SqlSession(Session):
         batch: dict[Clause, Formula] = {}
         room = self._memory // 4
         for clause in clauses:
-            plan = self._texts.plan(clause, self._source.schema, timed)
+            plan = self._templates.plan(clause, self._source.schema, timed)
             refused = self._refused(clause, plan)
             if refused is not None:
                 self._kept[clause] = refused
@@ -178,29 +179,32 @@ class SqlSession(Session):
             for start in range(0, len(clauses), MOST_COLUMNS):
                 chunk = {clause: batch[clause] for clause in clauses[start : start + MOST_COLUMNS]}
                 keys = self._examples.bindings(head)
-                for group, text, by_code in self._texts_for(head, chunk):
+                for group, text, by_code in self._queries_for(head, chunk):
                     key, *counts = self._connection.integers(text, 1 + len(group))
                     for clause, some in zip(group, counts, strict=True):
                         column = keys.gather(key, some) if by_code else keys.spread(key, some)
                         found[clause] = Counts(column, self._total(clause))
         return found
 
-    def _texts_for(self, head: Head, plans: dict[Clause, Formula]) -> list[CountsText]:
-        """Queries of the counts of clauses over the same head variables, perhaps written before."""
+    def _queries_for(self, head: Head, plans: dict[Clause, Formula]) -> list[CountsQuery]:
+        """Queries of the counts of clauses over the same head variables, from a template where possible."""
         vector = self._vector(head, plans)
         if not self._messages.is_empty:
             return list(self._written(head, plans, vector))
         key = (tuple(plans), self._examples.columns, vector is None)
-        found = self._texts.find(key, lambda used: self._examples.bindings(used).table)
-        if found is None:
-            found = list(self._written(head, plans, vector))
-            bindings = {
-                guard.head: name
-                for guard, name in self._messages.guards.items()
-                if isinstance(guard, HeadBindings) and any(name in text for _, text, _ in found)
+        queries = self._templates.find(key, self._table)
+        if queries is None:
+            heads = [guard.head for guard in self._messages.guards if isinstance(guard, HeadBindings)]
+            stand_ins: dict[Guard, str] = {
+                HeadBindings(each): self._templates.stand_in(each) for each in heads
             }
-            self._texts.keep(key, found, bindings)
-        return found
+            self._templates.keep(key, self._written(head, plans, vector, stand_ins), heads)
+            queries = self._templates.find(key, self._table)
+            assert queries is not None
+        return queries
+
+    def _table(self, head: Head) -> str:
+        return self._examples.bindings(head).table
 
     def _vector(self, head: Head, plans: dict[Clause, Formula]) -> SqlMessage | None:
         """The message that is the count of the one clause, where all of it may come over as it is."""
@@ -213,32 +217,38 @@ class SqlSession(Session):
         return message
 
     def _written(
-        self, head: Head, plans: dict[Clause, Formula], vector: SqlMessage | None
-    ) -> Iterator[CountsText]:
+        self,
+        head: Head,
+        plans: dict[Clause, Formula],
+        vector: SqlMessage | None,
+        stand_ins: Mapping[Guard, str] | None = None,
+    ) -> Iterator[CountsQuery]:
+        """Write the queries; ``stand_ins`` are names to use instead of those of guards' tables."""
         dialect = self._connection.dialect
         queries = MessageQueries(self._connection)
         messages = self._messages.beside(queries)
+        messages.guards.update(stand_ins or {})
         alone = {message: c for c, plan in plans.items() if (message := plan.guarded()) is not None}
         if vector is not None:
             alone = {vector: next(iter(plans))}
         if len(alone) < len(plans):
             messages.place(plans.values())
             query = self._counts_query(head, list(plans.values()), messages)
-            yield CountsText(tuple(plans), dialect.text(queries.around(query)))
+            yield CountsQuery(tuple(plans), dialect.text(queries.around(query)))
             return
         messages.place_children(alone)
         for group, query in messages.queries(list(alone), by_example=vector is None):
             text = dialect.text(queries.around(query))
-            yield CountsText(tuple(alone[message] for message in group), text, vector is not None)
+            yield CountsQuery(tuple(alone[message] for message in group), text, vector is not None)
 
-    def _count_batch(self, batch: dict[Clause, Formula]) -> list[KeptTable]:
+    def _count_batch(self, batch: dict[Clause, Formula]) -> list[CountedClause]:
         self._messages.trim()
         self._tables.trim()
         self._messages.place(batch.values())
         by_head: dict[Head, dict[Clause, Formula]] = {}
         for clause, plan in batch.items():
             by_head.setdefault(plan.head, {})[clause] = plan
-        kept: list[KeptTable] = []
+        kept: list[CountedClause] = []
         for head, plans in by_head.items():
             clauses = list(plans)
             for start in range(0, len(clauses), MOST_COLUMNS):
@@ -246,23 +256,23 @@ class SqlSession(Session):
                 kept += self._keep(head, {clause: plans[clause] for clause in chunk})
         return kept
 
-    def _keep(self, head: Head, plans: dict[Clause, Formula]) -> list[KeptTable]:
+    def _keep(self, head: Head, plans: dict[Clause, Formula]) -> list[CountedClause]:
         """Make a table of counts, or of their logarithms, and its members; without those too large."""
         new = {clause: plan for clause, plan in plans.items() if clause not in self._kept}
         self._admit(head, new)
-        members = [kept for clause in plans if isinstance(kept := self._kept[clause], KeptTable)]
+        members = [kept for clause in plans if isinstance(kept := self._kept[clause], CountedClause)]
         if members:
             formulas = [plans[kept.clause] for kept in members]
             query = self._counts_query(head, formulas, self._messages, "weight")
             if self._logarithm:
                 query = logarithms_query(self._connection.dialect, query, len(members))
-            self._tables.keep(head, members, query)
+            self._tables.add(head, members, query)
         return members
 
     def _counts_query(
         self, head: Head, plans: Sequence[Formula], messages: MessageTables, *carried: str
     ) -> exp.Select:
-        dialect, bindings = self._connection.dialect, self._examples.bindings(head).table
+        dialect, bindings = self._connection.dialect, messages.guards[HeadBindings(head)]
         carried = ("example", *carried)
         return counts_query(self._source, dialect, plans, head, bindings, messages.tables, carried, False)
 
@@ -280,7 +290,7 @@ class SqlSession(Session):
                 self._kept[clause] = Skipped(clause, reason, most, INT64_MAX)
             else:
                 most = largest_logarithm(most) if self._logarithm else most
-                self._kept[clause] = KeptTable(clause, self._total(clause), most)
+                self._kept[clause] = CountedClause(clause, self._total(clause), most)
 
     # --- examples --------------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""Counts that a learner comes back to: kept in tables, summed and multiplied with gradients there."""
+"""Counts stay in tables of the SQL system, which sums them and multiplies them with gradients."""
 
 from __future__ import annotations
 
@@ -17,43 +17,44 @@ from hornbeam.engines.sql.sizes import WIDE_MAX
 from hornbeam.logic.clauses import Clause
 
 LEAST_GRADIENT = 2**30
-"""Queries are written for gradients of at least this size, so that their text can be kept."""
+"""Queries are written for gradients of at least this size, so that their text can be used again."""
 
 
 @dataclass(slots=True, eq=False)
 class _CountTable:
-    """Kept counts of several clauses over the same head variables."""
+    """A table with the counts of several clauses over the same head variables."""
 
     name: str
     head: Head
     size: int
-    members: list[KeptTable]
+    members: list[CountedClause]
     query: str = ""
-    """text of the sums of products with the gradients, once made"""
+    """the query of the sums of products with the gradients; empty before it is first written"""
     gradient_limit: int = 0
     """the largest gradient that the query's integer types hold"""
 
 
 @dataclass(slots=True, eq=False)
-class KeptTable:
-    """A counted clause: its sums, and where its counts are while they are kept."""
+class CountedClause:
+    """A counted clause: its sums, and the table column with its counts."""
 
     clause: Clause
     total: int
     largest: int
-    """an upper bound of its counts, or the largest of them"""
+    """the largest of its counts if ``measured``, else an upper bound of them"""
     measured: bool = False
     true: int | None = None
     true_squared: int = 0
     true_gradient: int = 0
     round: int = -1
-    """the gradients that ``true_gradient`` belongs to"""
+    """the number of the gradients that ``true_gradient`` belongs to"""
     table: _CountTable | None = None
+    """None once the table was dropped"""
     column: int = 0
 
 
-class KeptTables:
-    """Tables of counts, or of their logarithms, under a budget: those not asked for longest go first."""
+class CountTables:
+    """Tables of counts, or of their logarithms, under a budget; the least recently used is dropped first."""
 
     def __init__(self, connection: Connection, examples: SqlExamples, memory: int) -> None:
         self._connection = connection
@@ -62,42 +63,43 @@ class KeptTables:
         self._tables: OrderedDict[str, _CountTable] = OrderedDict()
         self._bytes = 0
 
-    def keep(self, head: Head, members: Sequence[KeptTable], query: exp.Select) -> None:
-        """Make the table that a query gives, its columns ``t0 t1 ...`` the counts of the members."""
+    def add(self, head: Head, members: Sequence[CountedClause], query: exp.Select) -> None:
+        """Make a table of a query whose columns ``t0 t1 ...`` are the counts of the members."""
         name = self._connection.new_name()
         self._connection.create(name, query)
         size = CELL * len(self._examples.bindings(head)) * (2 + len(members))
         table = self._tables[name] = _CountTable(name, head, size, list(members))
         self._bytes += size
-        for number, kept in enumerate(members):
-            kept.table, kept.column = table, number
+        for number, counted in enumerate(members):
+            counted.table, counted.column = table, number
 
     def trim(self) -> None:
-        """Drop tables beyond the budget; their members are counted again when they are asked for."""
+        """Drop tables beyond the budget; their members are counted again when they are needed."""
         while self._bytes > self._memory and self._tables:
             name, table = self._tables.popitem(last=False)
             self._connection.drop(name)
             self._bytes -= table.size
-            for kept in table.members:
-                if kept.table is table:
-                    kept.table = None
+            for counted in table.members:
+                if counted.table is table:
+                    counted.table = None
 
-    def fetch(self, members: Sequence[KeptTable]) -> dict[Clause, Counts]:
-        """The counts of kept clauses, one query for each table that they are in."""
-        by_table: dict[str, list[KeptTable]] = {}
-        for kept in members:
-            if kept.table is not None:
-                by_table.setdefault(kept.table.name, []).append(kept)
-        found: dict[Clause, Counts] = {}
-        for name, some in by_table.items():
-            columns = [self._connection.dialect.cast(_counts(kept)) for kept in some]
+    def fetch(self, members: Sequence[CountedClause]) -> dict[Clause, Counts]:
+        """The counts of clauses, one query for each table that holds some of them."""
+        by_table: dict[str, list[CountedClause]] = {}
+        for counted in members:
+            if counted.table is not None:
+                by_table.setdefault(counted.table.name, []).append(counted)
+        fetched: dict[Clause, Counts] = {}
+        for name, in_table in by_table.items():
+            columns = [self._connection.dialect.cast(_counts(counted)) for counted in in_table]
             query = exp.Select().from_(own_table(name, "t"), copy=False)
             query = query.select(own_column("example", "t"), *columns, copy=False)
-            example, *counts = self._connection.integers(self._connection.dialect.text(query), 1 + len(some))
+            text = self._connection.dialect.text(query)
+            example, *counts = self._connection.integers(text, 1 + len(in_table))
             keys = self._examples.bindings(self._tables[name].head)
-            for kept, column in zip(some, counts, strict=True):
-                found[kept.clause] = Counts(keys.spread(example, column), kept.total)
-        return found
+            for counted, column in zip(in_table, counts, strict=True):
+                fetched[counted.clause] = Counts(keys.spread(example, column), counted.total)
+        return fetched
 
     def close(self) -> None:
         self._connection.give_back(self._tables)
@@ -106,56 +108,56 @@ class KeptTables:
 
     # --- sums ------------------------------------------------------------------------------------
 
-    def update(self, members: Sequence[KeptTable]) -> None:
-        """Bring the sums of counts that are kept up to the present gradients."""
-        for kept in members:
-            table = kept.table
-            if table is None or kept.round == self._examples.round:
+    def update(self, members: Sequence[CountedClause]) -> None:
+        """Compute the sums of clauses for the present gradients, where their counts are in tables."""
+        for counted in members:
+            table = counted.table
+            if table is None or counted.round == self._examples.round:
                 continue
             self._tables.move_to_end(table.name)
             new = [member for member in table.members if member.true is None]
             if new:
                 self._sum(table, new)
             else:
-                self._multiply(table, _one_row(self._connection, self._gradient_query(table)))
+                self._set_products(table, _one_row(self._connection, self._gradient_query(table)))
 
-    def _sum(self, table: _CountTable, new: list[KeptTable]) -> None:
+    def _sum(self, table: _CountTable, new: list[CountedClause]) -> None:
         """All sums of a new table, in one query."""
         number, keys = len(self._examples), self._examples.with_gradients(table.head)
-        # Bounds from degrees may be far too high; to sum in wide integers costs more than to look.
-        self._measure(table, [kept for kept in new if kept.largest**2 * number > INT64_MAX])
+        # Bounds from degrees may be far too high; summing in wide integers costs more than measuring.
+        self._measure(table, [counted for counted in new if counted.largest**2 * number > INT64_MAX])
         sums: list[exp.Expr] = []
-        for kept in new:
-            count, weight, most = _counts(kept), own_column("weight", "t"), kept.largest
+        for counted in new:
+            count, weight, most = _counts(counted), own_column("weight", "t"), counted.largest
             sums.append(self._summed([count, weight], most * keys.heaviest, len(keys)))
             squares: list[exp.Expr] = [count.copy(), count.copy(), weight.copy()]
             if most**2 * number > WIDE_MAX:
                 squares = [exp.Literal.number(0)]
             sums.append(self._summed(squares, most**2 * keys.heaviest, len(keys)))
         sums += self._products(table, keys.largest_gradient)
-        found = _one_row(self._connection, self._sums_text(table, sums))
-        self._multiply(table, found[2 * len(new) :])
-        for kept, true, squared in zip(new, found[::2], found[1::2], strict=False):
-            kept.true, kept.true_squared = true, squared
-            if kept.largest**2 * number > WIDE_MAX:
-                column = self.fetch([kept])[kept.clause].true
-                kept.true_squared = sum(count * count for count in column.tolist())
+        results = _one_row(self._connection, self._sums_text(table, sums))
+        self._set_products(table, results[2 * len(new) :])
+        for counted, true, squared in zip(new, results[::2], results[1::2], strict=False):
+            counted.true, counted.true_squared = true, squared
+            if counted.largest**2 * number > WIDE_MAX:
+                column = self.fetch([counted])[counted.clause].true
+                counted.true_squared = sum(count * count for count in column.tolist())
 
-    def _multiply(self, table: _CountTable, products: Sequence[int]) -> None:
-        for kept, product_sum in zip(table.members, products, strict=True):
-            kept.true_gradient, kept.round = product_sum, self._examples.round
+    def _set_products(self, table: _CountTable, products: Sequence[int]) -> None:
+        for counted, product_sum in zip(table.members, products, strict=True):
+            counted.true_gradient, counted.round = product_sum, self._examples.round
 
-    def _measure(self, table: _CountTable, members: Sequence[KeptTable]) -> None:
-        """Replace the bounds of counts by the largest count of each."""
-        unknown = [kept for kept in members if not kept.measured]
+    def _measure(self, table: _CountTable, members: Sequence[CountedClause]) -> None:
+        """Replace the upper bounds of counts by the largest counts."""
+        unknown = [counted for counted in members if not counted.measured]
         if unknown:
             item = own_table(table.name, "t")
-            found = largest_counts(self._connection, item, [kept.column for kept in unknown])
-            for kept, largest in zip(unknown, found, strict=True):
-                kept.largest, kept.measured = largest, True
+            largest = largest_counts(self._connection, item, [counted.column for counted in unknown])
+            for counted, most in zip(unknown, largest, strict=True):
+                counted.largest, counted.measured = most, True
 
     def _gradient_query(self, table: _CountTable) -> str:
-        """The text of the sums of products with the gradients, kept while their size allows it."""
+        """The query of the sums of products with the gradients, written again only for larger gradients."""
         keys = self._examples.with_gradients(table.head)
         if not table.query or keys.largest_gradient > table.gradient_limit:
             table.gradient_limit = max(keys.largest_gradient, LEAST_GRADIENT * keys.heaviest)
@@ -163,15 +165,15 @@ class KeptTables:
         return table.query
 
     def _products(self, table: _CountTable, gradient: int) -> list[exp.Expr]:
-        """The sum of products with gradients up to some size, for each member."""
+        """For each member the sum of products with gradients whose absolute value is at most ``gradient``."""
         rows = len(self._examples.bindings(table.head))
         return [
-            self._summed([_counts(kept), own_column("gradient", "d")], kept.largest * gradient, rows)
-            for kept in table.members
+            self._summed([_counts(counted), own_column("gradient", "d")], counted.largest * gradient, rows)
+            for counted in table.members
         ]
 
     def _summed(self, factors: list[exp.Expr], largest: int, rows: int) -> exp.Expr:
-        """The sum over so many rows of a product of at most some size, in integers that hold it."""
+        """The sum over ``rows`` rows of a product up to ``largest``, in an integer type that holds it."""
         dialect = self._connection.dialect
         if largest > INT64_MAX or (largest * rows > INT64_MAX and not dialect.sum_widens):
             factors = [dialect.cast(factors[0], wide=True), *factors[1:]]
@@ -186,17 +188,17 @@ class KeptTables:
 
 
 def largest_counts(connection: Connection, item: exp.Expr, columns: Sequence[int]) -> list[int]:
-    """The largest count in each of some columns of a table or subquery ``t``."""
+    """The largest count in each of the given columns of a table or subquery ``t``."""
     query = exp.Select().from_(item, copy=False)
     greatest = (exp.Max(this=own_column(f"t{column}", "t")) for column in columns)
     return _one_row(connection, connection.dialect.text(query.select(*greatest, copy=False)))
 
 
 def _one_row(connection: Connection, query: str) -> list[int]:
-    """The numbers of a query that gives one row."""
+    """The numbers in the only row of a query."""
     (row,) = connection.rows(query)
     return [int(value or 0) for value in row]
 
 
-def _counts(kept: KeptTable) -> exp.Column:
-    return own_column(f"t{kept.column}", "t")
+def _counts(counted: CountedClause) -> exp.Column:
+    return own_column(f"t{counted.column}", "t")

@@ -113,7 +113,7 @@ def test_a_fit_without_room_to_spill_goes_on_where_there_is_some(folder: Path, r
     saved = folder.parent / "saved"
     with pytest.raises(EngineError) as caught:
         learned(open_engine("duckdb", database), saved, no_more_room)
-    assert sentence(caught.value).startswith("DuckDB ran out of memory or of room in ")
+    assert sentence(caught.value).startswith("DuckDB ran out of memory or of disk space in ")
     assert len(steps) == 1
     connection.rows("SET memory_limit = '100MB'")
     made = {name for (name,) in connection.rows("SELECT table_name FROM duckdb_tables()")}
@@ -211,7 +211,7 @@ def test_a_table_renamed_in_the_server_is_named_and_the_fit_goes_on_when_it_is_b
             saved,
             once(lambda: ask(shop, "ALTER TABLE friends RENAME TO enemies")),
         )
-    assert "PostgreSQL no longer has what was counted" in sentence(caught.value)
+    assert "PostgreSQL no longer has a table or column" in sentence(caught.value)
     assert "friends" in str(caught.value)
     database.close()
     assert not ask(shop, LEFT)

@@ -254,7 +254,7 @@ class TableSource:
 
     def close(self) -> None:
         """Remove what was made."""
-        self.connection.give_back(self._made)
+        self.connection.drop_all(self._made)
         self._made.clear()
 
     # --- what is made ----------------------------------------------------------------------------

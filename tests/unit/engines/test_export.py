@@ -207,7 +207,7 @@ def test_an_unknown_dialect_is_refused_with_those_that_exist() -> None:
     [
         ({"knows": ("knows", ["only_one"])}, '1 columns for "knows", which takes 2'),
         ({"nobody": ("t", ["a"])}, 'no predicate "nobody"'),
-        ({"knows": ("a..b", ["a", "b"])}, "is no name of a table"),
+        ({"knows": ("a..b", ["a", "b"])}, "is not the name of a table"),
     ],
 )
 def test_tables_that_do_not_fit_are_refused(tables: dict, sentence: str) -> None:

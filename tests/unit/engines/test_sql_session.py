@@ -233,7 +233,7 @@ def test_no_room_to_spill_is_one_sentence(tmp_path: Path) -> None:
     connection.rows("SET max_temp_directory_size = '1MB'")
     with pytest.raises(EngineError) as caught:
         connection.rows("SELECT COUNT(*) FROM (SELECT DISTINCT hash(range) h, range FROM range(50000000))")
-    assert re.match(r"DuckDB ran out of memory or of room in .*memory=", one_sentence(caught.value))
+    assert re.match(r"DuckDB ran out of memory or of disk space in .*memory=", one_sentence(caught.value))
     assert connection.rows("SELECT 1") == [(1,)]
     connection.close()
 

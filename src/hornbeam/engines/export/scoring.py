@@ -42,6 +42,7 @@ from hornbeam.engines.sql.plan import (
     formula,
 )
 from hornbeam.engines.sql.queries import (
+    HeadBindingTable,
     MessageTable,
     Tables,
     counts_query,
@@ -169,7 +170,8 @@ class _Export:
         messages = list(self._messages(plans, tables))
         keys = [f"k{number}" for number in range(self._width)]
         head = tuple(range(self._width))
-        query = counts_query(self._facts, self._dialect, plans, head, self._keys, tables, keys)
+        bindings = HeadBindingTable(self._keys, head, tuple(keys))
+        query = counts_query(self._facts, self._dialect, plans, bindings, tables)
         counts = QueryPart(self._names.take("clause_counts"), query)
         sums = list(self._sums(timed))
         features = QueryPart(self._names.take("clause_features"), self._features(counts.name))

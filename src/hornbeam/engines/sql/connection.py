@@ -18,18 +18,18 @@ from hornbeam.engines.sql.expressions import Dialect
 from hornbeam.errors import EngineError
 
 Values = npt.NDArray[Any]
-
+"""A column of integers or text."""
 
 _connections: WeakSet[Connection] = WeakSet()
 _inherited: list[Connection] = []
-"""What a forked process found: not even to be forgotten, which would close what is another's."""
+"""Connections inherited through fork. They stay referenced: garbage collection would close the parent's."""
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=lambda: _inherited.extend(_connections))
 
 
 class Connection(ABC):
-    """Runs SQL somewhere. Tables that it makes are temporary and have names of our own."""
+    """Runs SQL in one system. The tables that it makes are temporary and have generated names."""
 
     dialect: Dialect
 
@@ -41,44 +41,44 @@ class Connection(ABC):
 
     @property
     def inherited(self) -> bool:
-        """Whether it belongs to a process that this one was forked from: then it is not for use here."""
+        """Whether it belongs to the process that this one was forked from, and must not be used here."""
         return self._process != os.getpid()
 
     def new_name(self) -> str:
-        """A name that no other table has, of this connection, of another one, or of the user."""
+        """A name that no other table has, neither one of any connection nor one of the user."""
         self._names += 1
         return f"{self._prefix}_{self._names}"
 
     @abstractmethod
     def create(self, name: str, query: exp.Select) -> None:
-        """A table with the rows of a query."""
+        """Create a table with the rows of a query."""
 
     @abstractmethod
     def load(self, name: str, columns: Mapping[str, Values]) -> None:
-        """A table from columns of integers or text."""
+        """Create a table from columns of integers or text."""
 
     @abstractmethod
     def rows(self, query: str) -> list[tuple[Any, ...]]:
-        """The rows of a query that has few."""
+        """The rows of a query that returns few rows."""
 
     @abstractmethod
     def integers(self, query: str, columns: int) -> list[npt.NDArray[np.int64]]:
-        """The columns of a query, so many, all of int64 and without NULL."""
+        """The columns of a query that returns this number of them, all int64 and without NULL."""
 
     @abstractmethod
     def columns(self, query: str) -> list[tuple[str, str]]:
-        """The names and types of the columns of a query, as the system writes them; nothing is run."""
+        """The names and types of a query's columns, as the system writes them; the query is not run."""
 
     @abstractmethod
     def drop(self, name: str) -> None:
-        """Remove a table of ours, if it is there."""
+        """Drop a table that this connection created, if it still exists."""
 
-    def give_back(self, names: Iterable[str]) -> None:
-        """Remove tables at the end; a connection that is gone has removed them itself."""
+    def drop_all(self, names: Iterable[str]) -> None:
+        """Drop tables at the end; a connection that was lost has dropped them already."""
         for name in names:
             with suppress(EngineError):
                 self.drop(name)
 
     @abstractmethod
     def close(self) -> None:
-        """Remove every table of ours and let go of the connection where it is our own."""
+        """Drop all tables that this connection created; close it unless the user opened it."""

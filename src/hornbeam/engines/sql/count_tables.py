@@ -102,7 +102,7 @@ class CountTables:
         return fetched
 
     def close(self) -> None:
-        self._connection.give_back(self._tables)
+        self._connection.drop_all(self._tables)
         self._tables.clear()
         self._bytes = 0
 

@@ -1,4 +1,4 @@
-"""What the SQL engines share: a loaded database as a source, and sessions on a connection."""
+"""The base of the SQL engines: it opens a connection and counts in sessions on it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from hornbeam.logic.clauses import Clause
 
 
 class SqlEngine(Engine):
-    """Counts by SQL; subclasses say where it runs."""
+    """Counts with SQL; a subclass connects to a SQL system."""
 
     _dialect: Dialect
 
@@ -32,7 +32,7 @@ class SqlEngine(Engine):
 
     @abstractmethod
     def _connect(self) -> Connection:
-        """A new connection."""
+        """Open a new connection."""
 
     def count(self, clauses: Sequence[Clause], keys: Codes) -> list[Counts | Skipped]:
         session = self._session(keys)
@@ -45,7 +45,7 @@ class SqlEngine(Engine):
         return self._session(keys, logarithm)
 
     def close(self) -> None:
-        """Let go of the connection, and remove what was made through it; a later call connects anew."""
+        """Close the connection and drop the tables made through it; a later call opens a new one."""
         if self._finalizer is not None:
             self._finalizer()
         self._connection = self._source = self._finalizer = None

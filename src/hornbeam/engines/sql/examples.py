@@ -1,4 +1,4 @@
-"""The examples beside the data: distinct bindings of head variables, their weights and gradients."""
+"""Tables of the examples: distinct bindings of head variables, with their weights and gradients."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hornbeam.engines.sql.connection import Connection, Values
 
 Integers = npt.NDArray[np.int64]
 Head = tuple[int, ...]
-"""Head variables, in rising order."""
+"""Head variables, in ascending order."""
 
 
 @dataclass(slots=True, eq=False)
@@ -22,7 +22,8 @@ class BoundKeys:
     """The distinct bindings of some head variables, in a table, and the binding of each example.
 
     The table's columns are ``example`` (the binding's number), ``k0 k1 ...`` (its values) and
-    ``weight`` (how many examples have it); a second table has its ``gradient``, summed.
+    ``weight`` (the number of examples with it). A second table has its ``gradient``, the sum over
+    these examples.
     """
 
     table: str
@@ -30,24 +31,24 @@ class BoundKeys:
     of_example: Integers
     weights: Integers
     values: Values
-    """of the first head variable"""
+    """the value of the first head variable in each binding"""
     largest_gradient: int = 0
     round: int = -1
-    """which gradients the second table has; -1 before the first"""
+    """the number of the gradients in the second table; -1 if there are none yet"""
 
     def __len__(self) -> int:
         return len(self.weights)
 
     def spread(self, numbers: Integers, counts: Integers) -> Integers:
-        """The counts of all examples, from those of bindings by number; of what is missing the count is 0."""
+        """The counts of all examples from counts of numbered bindings; a missing binding has the count 0."""
         of_binding = np.zeros(len(self), dtype=np.int64)
         of_binding[numbers] = counts
         return of_binding[self.of_example]
 
     def gather(self, codes: Integers, counts: Integers) -> Integers:
-        """The counts of all examples, from those of codes of the one head variable."""
+        """The counts of all examples from counts of codes of the only head variable."""
         largest = max(int(codes.max(initial=-1)), int(self.values.max(initial=-1)))
-        # One place more, and last, so that the code -1 finds it.
+        # One more element at the end, so that the code -1 selects it.
         of_code = np.zeros(largest + 2, dtype=np.int64)
         of_code[codes] = counts
         return of_code[self.values][self.of_example]
@@ -58,7 +59,7 @@ class BoundKeys:
 
 
 class SqlExamples:
-    """Bindings for each choice of head variables that clauses use, loaded when first asked for."""
+    """The bindings for each set of head variables that clauses use, loaded at first use."""
 
     def __init__(
         self,
@@ -81,7 +82,7 @@ class SqlExamples:
 
     @property
     def columns(self) -> int:
-        """Columns of the keys: one per head argument, and one more where examples have cut-offs."""
+        """The columns of the keys: one per head argument, and one more if the examples have cut-offs."""
         return int(self._keys.shape[1])
 
     def set_gradients(self, gradients: Integers) -> None:
@@ -96,7 +97,7 @@ class SqlExamples:
         return known
 
     def with_gradients(self, head: Head) -> BoundKeys:
-        """The distinct bindings of these head variables, their gradients the present ones."""
+        """The distinct bindings of these head variables, with the present gradients in their table."""
         known = self.bindings(head)
         if known.round != self.round:
             sums = np.zeros(len(known), dtype=np.int64)
@@ -110,7 +111,7 @@ class SqlExamples:
 
     def close(self) -> None:
         for known in self._known.values():
-            self._connection.give_back((known.table, known.gradient_table))
+            self._connection.drop_all((known.table, known.gradient_table))
         self._known.clear()
 
     def _load(self, head: Head) -> BoundKeys:

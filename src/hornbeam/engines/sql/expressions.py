@@ -1,7 +1,7 @@
-"""The pieces of SQL: dialects, sources of facts, and the few expressions that all queries are made of.
+"""The building blocks of SQL: dialects, sources of facts, and the expressions that all queries use.
 
-Names and values from outside become SQL only as quoted identifiers and literals of an expression
-tree; no text is ever put together by hand.
+Names and values of the user become SQL only as quoted identifiers and literals of an expression
+tree; SQL is never concatenated by hand.
 """
 
 from __future__ import annotations
@@ -23,23 +23,23 @@ from hornbeam.logic.schema import DATE, NUMBER, Schema
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """What differs between systems beyond spelling."""
+    """The differences between SQL systems that go beyond syntax."""
 
     name: str
     """sqlglot's name of the dialect"""
     wide: str
-    """an integer type past int64"""
+    """an integer type wider than int64"""
     sum_widens: bool = True
-    """whether the sum of BIGINT is exact past int64"""
+    """whether a sum of BIGINT values is exact beyond int64"""
     one_query: bool = False
-    """whether counts asked for once are best made by one query, without tables on the way"""
+    """whether counts that are needed once are faster as one query without intermediate tables"""
 
     def cast(self, value: exp.Expr, wide: bool = False) -> exp.Cast:
-        """A value as BIGINT, or as the integer type past it."""
+        """A value as BIGINT, or as the wider integer type."""
         return exp.Cast(this=value, to=_type(self.wide if wide else "BIGINT", self.name).copy())
 
     def text(self, tree: exp.Expr, pretty: bool = False) -> str:
-        """The tree as text of this dialect; a tree that is not for readers is not copied first."""
+        """The tree as SQL in this dialect. Without ``pretty`` the tree is not copied and may be modified."""
         return tree.sql(dialect=self.name, pretty=pretty, comments=pretty, copy=pretty)
 
 
@@ -49,7 +49,7 @@ def _type(name: str, dialect: str) -> exp.DataType:
 
 
 CUTOFF = "\0cut-off"
-"""In place of a type: that of cut-offs, which no other type is named."""
+"""The type name of cut-offs; no type of a schema can have this name."""
 
 DUCKDB = Dialect("duckdb", "INT128", one_query=True)
 POSTGRES = Dialect("postgres", "DECIMAL")
@@ -57,7 +57,7 @@ SPARK = Dialect("spark", "DECIMAL(38, 0)", sum_widens=False)
 
 
 class SqlRelation(NamedTuple):
-    """Where the facts of a predicate are: something to select from, and its column per argument.
+    """The facts of a predicate: a table or query to select from, and its column for each argument.
 
     The rows are distinct and have no NULL.
     """
@@ -65,9 +65,9 @@ class SqlRelation(NamedTuple):
     item: exp.Expr
     columns: tuple[str, ...]
     own: bool = False
-    """whether the columns' names are ours, plain words"""
+    """whether Hornbeam named the columns, so that they need no quotes"""
     time: str | None = None
-    """the column that says since when a fact has been"""
+    """the column with the time from which each fact exists"""
 
     def column(self, position: int, alias: str) -> exp.Column:
         """A column of the relation under an alias."""
@@ -83,9 +83,10 @@ class SqlRelation(NamedTuple):
 
 
 class SqlTable(NamedTuple):
-    """A table of the user's database: the parts of its name, its column for each argument, and its facts.
+    """A table in the user's database with the facts of a predicate.
 
-    A row without a value at an argument is no fact.
+    It has the parts of the table's name, and a column for each argument. A row with NULL at an
+    argument is not a fact.
     """
 
     name: tuple[str, ...]
@@ -93,11 +94,11 @@ class SqlTable(NamedTuple):
     true: str | None = None
     """a column that must be true, or not 0, for a row to be a fact"""
     time: str | None = None
-    """the column that says since when a fact has been"""
+    """the column with the time from which each fact exists"""
     texts: tuple[str, ...] = ()
-    """columns whose empty text is no value"""
+    """columns in which empty text means a missing value"""
     distinct: bool = False
-    """whether no two rows are known to be the same fact"""
+    """whether it is known that all rows are different facts"""
 
     @classmethod
     def of(
@@ -107,43 +108,45 @@ class SqlTable(NamedTuple):
         true: str | None = None,
         time: str | None = None,
     ) -> SqlTable:
-        """A table from its name, whose parts are separated by dots or given one by one.
+        """A table from its name: a text with dots between the parts, or a sequence of the parts.
 
         >>> SqlTable.of("social.friends", ["who", "whom"]).name
         ('social', 'friends')
         """
         parts = tuple(name.split(".") if isinstance(name, str) else name)
         if not parts or not all(parts) or len(parts) > 3:
-            raise OptionError(f"{name!r} is no name of a table: give table, schema.table or its parts.")
+            raise OptionError(
+                f"{name!r} is not the name of a table; give table, schema.table or a list of the parts."
+            )
         return cls(parts, tuple(columns), true, time)
 
     def item(self) -> exp.Table:
-        """The table as it stands in a query, without a name of ours."""
+        """The table as an expression, without an alias."""
         *qualifiers, name = (exp.to_identifier(part, quoted=True) for part in self.name)
         parts = dict(zip(("db", "catalog"), reversed(qualifiers), strict=False))
         return exp.Table(this=name, **parts)
 
     def expression(self, alias: str) -> exp.Expr:
-        """The table under a name of ours."""
+        """The table under an alias."""
         return aliased(self.item(), alias)
 
     def expressions(self, alias: str) -> list[exp.Column]:
-        """Its columns, where the table is under that name."""
+        """The table's columns, qualified by its alias."""
         return [column(name, alias) for name in self.columns]
 
     def conditions(self, alias: str) -> list[exp.Expr]:
-        """What makes a row a fact."""
-        found: list[exp.Expr] = [
+        """The conditions that make a row a fact."""
+        conditions: list[exp.Expr] = [
             exp.Not(this=exp.Is(this=value, expression=exp.null())) for value in self.expressions(alias)
         ]
-        found += [
+        conditions += [
             exp.NEQ(this=column(name, alias), expression=exp.Literal.string(""))
             for name in self.columns
             if name in self.texts
         ]
         if self.true is not None:
-            found.append(exp.NEQ(this=exp.cast(column(self.true, alias), "INT"), expression=integer(0)))
-        return found
+            conditions.append(exp.NEQ(this=exp.cast(column(self.true, alias), "INT"), expression=integer(0)))
+        return conditions
 
 
 class SqlFacts(Protocol):
@@ -155,47 +158,47 @@ class SqlFacts(Protocol):
     def relation(self, predicate: str) -> SqlRelation: ...
 
     def equals(self, value: exp.Expr, type_name: str, name: str) -> exp.Expr:
-        """The condition that a value of a column of some type is the constant of that name."""
+        """The condition that a value of a column of this type is the named constant."""
 
     def compares(self, value: exp.Expr, type_name: str, operator: str, threshold: Value) -> exp.Expr:
-        """The condition that a value of a column of a numeric type is on one side of a threshold."""
+        """The condition that a value of a column of this numeric type is on one side of a threshold."""
 
     def exists(self, since: exp.Expr, cutoff: exp.Expr) -> exp.Expr:
         """The condition that a fact with a time exists for an example with a cut-off."""
 
 
 class SqlSource(SqlFacts, Protocol):
-    """Facts that an engine can reach, and how keys of examples become values that facts have.
+    """Facts that an engine can count, and the translation of examples' keys to values in the facts.
 
     The type of a cut-off is ``CUTOFF``.
     """
 
     coded: bool
-    """whether values are codes: integers from 0 on, and -1 for what is unknown"""
+    """whether values are codes: integers from 0 on, and -1 for an unknown constant"""
 
     def timed(self) -> frozenset[str]:
         """The predicates whose facts have times."""
 
     def bound(self, keys: str, types: Sequence[str]) -> exp.Select | None:
-        """The query that turns a table of ``key_values`` into bindings; None where they are such already."""
+        """The query that turns a table of ``key_values`` into bindings; None if no translation is needed."""
 
     def key_values(self, type_name: str, codes: Codes) -> npt.NDArray[Any]:
-        """Values, comparable with columns of the type, for codes of keys; what is unknown matches no row."""
+        """Values for codes of keys, comparable with columns of the type; an unknown key matches no row."""
 
 
 def compared(value: exp.Expr, operator: str, threshold: Value) -> exp.Expr:
-    """The condition that a value is on one side of a threshold: numbers as DOUBLE, dates as TIMESTAMP."""
+    """The condition that a value is on one side of a threshold, compared as DOUBLE or TIMESTAMP."""
     side = exp.GTE if operator == AT_LEAST else exp.LT
     return side(this=numeric(value, isinstance(threshold, datetime)), expression=_constant(threshold))
 
 
 def equal_number(value: exp.Expr, constant: Value) -> exp.Expr:
-    """The condition that a value of a numeric column is some number or date."""
+    """The condition that a value of a numeric column equals a number or date."""
     return exp.EQ(this=numeric(value, isinstance(constant, datetime)), expression=_constant(constant))
 
 
 def numeric(value: exp.Expr, date: bool) -> exp.Expr:
-    """The value of a numeric column, to be compared with others."""
+    """The value of a numeric column as TIMESTAMP or DOUBLE, for comparisons."""
     return exp.cast(value, "TIMESTAMP" if date else "DOUBLE")
 
 
@@ -206,25 +209,25 @@ def _constant(value: Value) -> exp.Expr:
 
 
 EVERYTHING = {NUMBER: "inf", DATE: "9999-12-31 23:59:59"}
-"""The cut-off, as text, of an example that sees every fact: by the kind of times."""
+"""The cut-off, as text, of an example that sees every fact, for each kind of times."""
 NOTHING = {NUMBER: "-inf", DATE: "0001-01-01 00:00:00"}
-"""The cut-off of one that sees no fact with a time."""
+"""The cut-off, as text, of an example that sees no fact with a time, for each kind of times."""
 
 
 def cutoff_value(cutoff: str | exp.Expr, kind: str) -> exp.Expr:
-    """A cut-off, from text or an expression, as times of some kind are compared."""
+    """A cut-off, from text or an expression, as a value that compares with times of this kind."""
     return numeric(exp.Literal.string(cutoff) if isinstance(cutoff, str) else cutoff, kind == DATE)
 
 
 def exists_at(since: exp.Expr, cutoff: exp.Expr, kind: str) -> exp.Expr:
-    """The condition that a fact exists at a cut-off; without a time it exists for whoever sees everything."""
+    """The condition that a fact exists at a cut-off; the cut-off ``EVERYTHING`` also admits NULL times."""
     known = exp.LTE(this=numeric(since, kind == DATE), expression=cutoff)
     everything = exp.EQ(this=cutoff.copy(), expression=cutoff_value(EVERYTHING[kind], kind))
     return exp.Paren(this=exp.Or(this=known, expression=everything))
 
 
 def real(value: float) -> exp.Expr:
-    """A float as it prints."""
+    """A float as the shortest literal that has its value."""
     return exp.Neg(this=real(-value)) if value < 0 else exp.Literal.number(repr(value))
 
 
@@ -234,32 +237,32 @@ def column(name: str, table: str) -> exp.Column:
 
 
 def own_column(name: str, table: str | None = None) -> exp.Column:
-    """A column that we named ourselves: a plain word, so it needs no quotes."""
+    """A column that Hornbeam named: a plain word that needs no quotes."""
     return exp.column(name, table=table)
 
 
 def own_item(name: str) -> exp.Table:
-    """A table that we named ourselves; made by hand, as ``exp.to_table`` would start a parser for it."""
+    """A table that Hornbeam named; built directly, because ``exp.to_table`` would run a parser."""
     return exp.Table(this=exp.to_identifier(name))
 
 
 def own_table(name: str, alias: str) -> exp.Expr:
-    """A table that we named ourselves, under an alias."""
-    return _under(own_item(name), alias)
+    """A table that Hornbeam named, under an alias."""
+    return _set_alias(own_item(name), alias)
 
 
-def _under(item: exp.Expr, alias: str) -> exp.Expr:
+def _set_alias(item: exp.Expr, alias: str) -> exp.Expr:
     item.set("alias", exp.TableAlias(this=exp.to_identifier(alias)))
     return item
 
 
 def own_alias(value: exp.Expr, name: str) -> exp.Alias:
-    """A value under a name of ours; ``exp.alias_`` would copy it."""
+    """A value under a name that Hornbeam chose; ``exp.alias_`` would copy the value."""
     return exp.Alias(this=value, alias=exp.to_identifier(name))
 
 
 def join_to(select: exp.Select, item: exp.Expr, kind: str, on: Sequence[exp.Expr]) -> None:
-    """Join one table more, on all of some conditions; without any, each row with each."""
+    """Add a join on all conditions to a select; without conditions it is a cross join."""
     if not on:
         select.append("joins", exp.Join(this=item, kind="CROSS"))
     elif kind == "LEFT":
@@ -269,28 +272,29 @@ def join_to(select: exp.Select, item: exp.Expr, kind: str, on: Sequence[exp.Expr
 
 
 def create_table(name: str, query: exp.Select, temporary: bool = True) -> exp.Create:
-    """A table of ours with the rows of a query."""
-    return exp.Create(this=own_item(name), kind="TABLE", properties=_kept_how(temporary), expression=query)
+    """A statement that creates a table with the rows of a query."""
+    properties = _table_properties(temporary)
+    return exp.Create(this=own_item(name), kind="TABLE", properties=properties, expression=query)
 
 
 def create_empty(name: str, types: Mapping[str, str], temporary: bool = True) -> exp.Create:
-    """A table of ours with columns of these names and types, without rows."""
+    """A statement that creates an empty table with columns of these names and types."""
     columns = [
         exp.ColumnDef(this=exp.to_identifier(key), kind=exp.DataType.build(type_name))
         for key, type_name in types.items()
     ]
     schema = exp.Schema(this=own_item(name), expressions=columns)
-    return exp.Create(this=schema, kind="TABLE", properties=_kept_how(temporary))
+    return exp.Create(this=schema, kind="TABLE", properties=_table_properties(temporary))
 
 
-def _kept_how(temporary: bool) -> exp.Properties | None:
+def _table_properties(temporary: bool) -> exp.Properties | None:
     return exp.Properties(expressions=[exp.TemporaryProperty()]) if temporary else None
 
 
 def drop_table(name: str) -> exp.Drop:
-    """Away with a table of ours, if it is there."""
+    """A statement that drops a table if it exists."""
     table = own_item(name)
-    # Up to sqlglot 29 what is dropped is one table, since then a list of them.
+    # Up to sqlglot 29 a Drop has one table in ``this``, since then a list in ``tables``.
     return exp.Drop(this=table, tables=[table.copy()], kind="TABLE", exists=True)
 
 
@@ -299,7 +303,7 @@ def integer(value: int) -> exp.Expr:
 
 
 def product(factors: Sequence[exp.Expr]) -> exp.Expr:
-    """The product of expressions, 1 for none."""
+    """The product of expressions; 1 if there are none."""
     if not factors:
         return integer(1)
     result = factors[0]
@@ -313,7 +317,7 @@ def conjunction(conditions: Sequence[exp.Expr]) -> exp.Expr:
 
 
 def aliased(item: exp.Expr, alias: str) -> exp.Expr:
-    """A table or query under a name of ours."""
+    """A table or query under an alias."""
     if isinstance(item, exp.Table):
-        return _under(item.copy(), alias)
+        return _set_alias(item.copy(), alias)
     return exp.alias_(item.copy(), alias, table=True)

@@ -16,10 +16,10 @@ from hornbeam.logic.schema import Schema, number_of
 
 
 class LoadedSource:
-    """The facts of a ``Database``, each relation copied to the engine when first asked for.
+    """The facts of a ``Database``; a relation is copied to the SQL system when it is first used.
 
-    Constants are the database's codes, so no name ever becomes SQL. Those of a numeric type are
-    their places in the order of values, so that a comparison of values is one of integers.
+    Constants are the database's codes, so no name becomes SQL. A constant of a numeric type is its
+    rank in the order of values, so that values are compared as integers.
     """
 
     coded = True
@@ -29,7 +29,7 @@ class LoadedSource:
         self._connection = connection
         self._relations: dict[str, SqlRelation] = {}
         self._sizes: dict[tuple[str, int], ColumnSizes] = {}
-        self._places: dict[str, Codes] = {}
+        self._ranks: dict[str, Codes] = {}
 
     @property
     def schema(self) -> Schema:
@@ -40,12 +40,12 @@ class LoadedSource:
         if known is None:
             types = self.schema.types_of(predicate)
             relation = self._database.relation(predicate)
-            columns = [self._placed(t, codes) for t, codes in zip(types, relation.columns, strict=True)]
+            columns = [self._ranked(t, codes) for t, codes in zip(types, relation.columns, strict=True)]
             names = tuple(f"c{position}" for position in range(len(columns)))
             loaded = dict(zip(names, columns, strict=True))
             times = self._database.times.get(predicate)
             if times is not None:
-                # As the keys have it: a cut-off is how many of the distinct times are not after it.
+                # Cut-offs in keys are numbers of distinct times up to the cut-off; times are ranked alike.
                 moments = self._database.moments
                 loaded["since"] = np.searchsorted(moments, times, "left").astype(np.int32)
             table = self._connection.new_name()
@@ -64,34 +64,34 @@ class LoadedSource:
         code = self._database.population(type_name).code(name)
         if code == UNKNOWN:
             return exp.false()
-        placed = int(self._placed(type_name, np.array([code], dtype=np.int32))[0])
-        return exp.EQ(this=value, expression=integer(placed))
+        (rank,) = self._ranked(type_name, np.array([code], dtype=np.int32)).tolist()
+        return exp.EQ(this=value, expression=integer(rank))
 
     def compares(self, value: exp.Expr, type_name: str, operator: str, threshold: Value) -> exp.Expr:
         below = int(np.count_nonzero(self._database.numbers[type_name] < number_of(threshold)))
         if operator == AT_LEAST:
             return exp.GTE(this=value, expression=integer(below))
-        # An unknown key is -1: it has no value and is on neither side.
+        # An unknown key is -1: it has no value and is on neither side of the threshold.
         return exp.Between(this=value, low=integer(0), high=integer(below - 1)) if below else exp.false()
 
     def key_values(self, type_name: str, codes: Codes) -> Values:
         # Unknown keys stay -1: no fact has that code.
-        return self._placed(type_name, codes)
+        return self._ranked(type_name, codes)
 
     def bound(self, keys: str, types: Sequence[str]) -> exp.Select | None:
         return None
 
-    def _placed(self, type_name: str, codes: Codes) -> Codes:
-        """Places in the order of values for codes of a numeric type; other codes, and -1, as they are."""
+    def _ranked(self, type_name: str, codes: Codes) -> Codes:
+        """The ranks by value for codes of a numeric type; codes of other types, and -1, stay as they are."""
         if type_name not in self.schema.numeric:
             return codes
-        if type_name not in self._places:
+        if type_name not in self._ranks:
             numbers = self._database.numbers[type_name]
-            # One place more, and last, so that the code -1 finds it.
-            places = np.full(len(numbers) + 1, UNKNOWN, dtype=np.int32)
-            places[np.argsort(numbers, kind="stable")] = np.arange(len(numbers), dtype=np.int32)
-            self._places[type_name] = places
-        return self._places[type_name][codes]
+            # One more element at the end, so that the code -1 selects it.
+            ranks = np.full(len(numbers) + 1, UNKNOWN, dtype=np.int32)
+            ranks[np.argsort(numbers, kind="stable")] = np.arange(len(numbers), dtype=np.int32)
+            self._ranks[type_name] = ranks
+        return self._ranks[type_name][codes]
 
     def population(self, type_name: str, comparisons: Sequence[tuple[str, Value]] = ()) -> int:
         if not comparisons:
@@ -107,8 +107,8 @@ class LoadedSource:
         return len(self._database.relation(predicate))
 
     def sizes(self, predicate: str, position: int) -> ColumnSizes:
-        place = (predicate, position)
-        if place not in self._sizes:
+        argument = (predicate, position)
+        if argument not in self._sizes:
             counts = np.bincount(self._database.relation(predicate).columns[position])
-            self._sizes[place] = ColumnSizes(int(np.count_nonzero(counts)), int(counts.max(initial=0)))
-        return self._sizes[place]
+            self._sizes[argument] = ColumnSizes(int(np.count_nonzero(counts)), int(counts.max(initial=0)))
+        return self._sizes[argument]

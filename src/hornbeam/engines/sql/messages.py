@@ -1,4 +1,4 @@
-"""The tables that a SQL engine makes on the way: messages and guards, within a memory budget."""
+"""The intermediate tables of a SQL engine: messages and guards, within a memory budget."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from hornbeam.engines.sql.sizes import Sizes
 from hornbeam.errors import EngineError
 
 MOST_COLUMNS = 200
-"""Numbers in one table; PostgreSQL rows must fit a page of 8 kB."""
+"""The most columns of numbers in one table; a row of PostgreSQL must fit a page of 8 kB."""
 CELL = 8
-"""Bytes of one number or key in a table, for the budget."""
+"""Bytes that one number or key in a table counts against the budget."""
 
 
 @dataclass(frozen=True, slots=True)
 class _MessageTable:
-    """A table of messages, and its size."""
+    """The messages in a table, and the table's size."""
 
     messages: tuple[SqlMessage, ...]
     size: int
 
 
 class TableMaker(Protocol):
-    """Makes tables: a connection, or something that remembers how they are made."""
+    """Makes tables: a connection, or an object that records their queries."""
 
     @property
     def dialect(self) -> Dialect: ...
@@ -42,86 +42,92 @@ class TableMaker(Protocol):
 
 
 class MessageQueries:
-    """Remembers the queries of tables, to be parts of one query that a connection runs."""
+    """Records the queries of tables as common table expressions of one query."""
 
     def __init__(self, connection: Connection) -> None:
         self.dialect = connection.dialect
         self.new_name = connection.new_name
-        self._parts: list[tuple[str, exp.Select]] = []
+        self._queries: list[tuple[str, exp.Select]] = []
 
     def create(self, name: str, query: exp.Select) -> None:
-        self._parts.append((name, query))
+        self._queries.append((name, query))
 
     def drop(self, name: str) -> None:
-        raise AssertionError("parts of a query go with it")
+        raise AssertionError("a common table expression ends with its query")
 
     def around(self, query: exp.Select) -> exp.Select:
-        """The query with all that it reads."""
-        for name, part in self._parts:
-            # A name as text would be parsed.
-            query = query.with_(exp.TableAlias(this=exp.to_identifier(name)), as_=part, copy=False)
+        """A query together with the recorded queries that it reads."""
+        for name, recorded in self._queries:
+            # sqlglot would parse a name that is given as text.
+            query = query.with_(exp.TableAlias(this=exp.to_identifier(name)), as_=recorded, copy=False)
         return query
 
 
 class MessageTables:
-    """Messages computed once each, many in one pass; those used longest ago go first."""
+    """Tables of messages: each message is computed once, many in one pass.
+
+    Past the budget the least recently used tables are dropped first.
+    """
 
     def __init__(self, source: SqlSource, connection: TableMaker, sizes: Sizes, memory: int) -> None:
         self._source = source
         self._connection = connection
         self._sizes = sizes
         self._memory = memory
-        self._placed: dict[SqlMessage, MessageTable] = {}
+        self._places: dict[SqlMessage, MessageTable] = {}
         self._largest: dict[SqlMessage, int] = {}
         self._tables: OrderedDict[str, _MessageTable] = OrderedDict()
         self._bytes = 0
         self.guards: dict[Guard, str] = {}
-        """tables of guards; those of the examples' bindings are put here by their owner"""
+        """the table of each guard; the session adds those of the examples' bindings"""
 
     @property
     def tables(self) -> Tables:
-        return Tables(self._placed, self.guards, self._largest, self._sizes.population)
+        return Tables(self._places, self.guards, self._largest, self._sizes.population)
 
     @property
     def is_empty(self) -> bool:
-        """Whether no table was made."""
+        """Whether no table exists."""
         return not self._tables and not any(isinstance(guard, Projection) for guard in self.guards)
 
     def beside(self, queries: MessageQueries) -> MessageTables:
-        """The same messages, guards and sizes; what is new becomes part of a query."""
-        found = MessageTables(self._source, queries, self._sizes, self._memory)
-        found._placed.update(self._placed)
-        found._largest.update(self._largest)
-        found.guards.update(self.guards)
-        return found
+        """A copy with the same messages, guards and sizes that records the queries of new tables."""
+        copy = MessageTables(self._source, queries, self._sizes, self._memory)
+        copy._places.update(self._places)
+        copy._largest.update(self._largest)
+        copy.guards.update(self.guards)
+        return copy
 
     def cost(self, formula: Formula, planned: set[SqlMessage]) -> int:
-        """Bytes of the tables that a formula needs and that neither exist nor are planned, which it adds."""
+        """Bytes of the tables that a formula needs and that neither exist nor are planned.
+
+        Their messages are added to ``planned``.
+        """
         bytes_needed = 0
         for message in needed([formula]):
-            if not message.is_relation and message not in planned and message not in self._placed:
+            if not message.is_relation and message not in planned and message not in self._places:
                 planned.add(message)
                 bytes_needed += CELL * self._sizes.rows(message.shape)
         return bytes_needed
 
-    def place(self, formulas: Iterable[Formula]) -> None:
+    def make_for(self, formulas: Iterable[Formula]) -> None:
         """Make the tables of all messages that formulas need."""
-        self._place(needed(formulas))
+        self._make_missing(needed(formulas))
 
-    def place_children(self, messages: Iterable[SqlMessage]) -> None:
-        """Make the tables of all messages that some messages read."""
+    def make_children(self, messages: Iterable[SqlMessage]) -> None:
+        """Make the tables of all messages that the given messages read."""
         seen: set[SqlMessage] = set()
         children = (child.message for message in messages for child in message.children)
-        self._place(below for child in children for below in _walk(child, seen))
+        self._make_missing(below for child in children for below in _walk(child, seen))
 
-    def _place(self, messages: Iterable[SqlMessage]) -> None:
+    def _make_missing(self, messages: Iterable[SqlMessage]) -> None:
         new: list[SqlMessage] = []
         for message in messages:
             if message.is_relation:
                 self._largest[message] = 1
-            elif message in self._placed:
-                if self._placed[message].table in self._tables:
-                    self._tables.move_to_end(self._placed[message].table)
+            elif message in self._places:
+                if self._places[message].table in self._tables:
+                    self._tables.move_to_end(self._places[message].table)
             else:
                 new.append(message)
         for group in _passes(new):
@@ -130,10 +136,10 @@ class MessageTables:
     def queries(
         self, messages: Sequence[SqlMessage], by_example: bool
     ) -> Iterator[tuple[list[SqlMessage], exp.Select]]:
-        """Messages that are counts of clauses: queries of key and numbers, several in one pass.
+        """Queries of a key and of messages that are counts of clauses, several in one pass.
 
-        The key is the example, or else the one anchor. What they read must be placed; a key without a
-        row has the count 0.
+        The key is the number of a binding, or else the only anchor. The children's tables must exist.
+        A key without a row has the count 0.
         """
         for group in _passes(messages):
             for message in group:
@@ -147,22 +153,22 @@ class MessageTables:
             yield group, query
 
     def trim(self) -> None:
-        """Drop tables, the ones used longest ago first, until the rest fits the budget."""
+        """Drop the least recently used tables until the others fit the budget."""
         while self._bytes > self._memory and self._tables:
             name, table = self._tables.popitem(last=False)
             self._connection.drop(name)
             self._bytes -= table.size
             for message in table.messages:
-                del self._placed[message]
+                del self._places[message]
 
     def close(self) -> None:
-        made = [name for guard, name in self.guards.items() if isinstance(guard, Projection)]
-        for name in (*self._tables, *made):
-            # A connection that is gone has removed them itself.
+        projections = [name for guard, name in self.guards.items() if isinstance(guard, Projection)]
+        for name in (*self._tables, *projections):
+            # A connection that was lost has dropped them already.
             with suppress(EngineError):
                 self._connection.drop(name)
         self._tables.clear()
-        self._placed.clear()
+        self._places.clear()
         self.guards.clear()
         self._bytes = 0
 
@@ -179,7 +185,7 @@ class MessageTables:
         self._tables[name] = _MessageTable(tuple(messages), size)
         self._bytes += size
         for number, message in enumerate(messages):
-            self._placed[message] = MessageTable(name, f"n{number}")
+            self._places[message] = MessageTable(name, f"n{number}")
 
     def _guard(self, guard: Projection) -> None:
         if guard in self.guards:
@@ -192,7 +198,7 @@ class MessageTables:
 
 
 def needed(formulas: Iterable[Formula]) -> Iterator[SqlMessage]:
-    """Every message that formulas use, children before parents, each once."""
+    """Every message that formulas use, once each, children before parents."""
     seen: set[SqlMessage] = set()
     for formula in formulas:
         for term in formula.terms:
@@ -213,11 +219,11 @@ def _depth(message: SqlMessage) -> int:
 
 
 def _passes(messages: Sequence[SqlMessage]) -> Iterator[list[SqlMessage]]:
-    """Messages in groups that one pass computes, each after the groups that it reads.
+    """Groups of messages that one pass computes, each after the groups that it reads.
 
-    A group has one shape and the same children on several variables: those restrict the join, so
-    each choice of them is a pass of its own, while children on one variable only multiply. A
-    message that no other reads waits for the last of its kind.
+    A group has one shape and the same children on several variables: such children restrict the
+    join, so each combination of them needs its own pass, while children on one variable only
+    multiply. A message that no other reads is grouped with the last of its kind.
     """
     kinds: dict[SqlMessage, tuple[Shape, tuple[Attached, ...]]] = {}
     last: dict[tuple[Shape, tuple[Attached, ...]], int] = {}

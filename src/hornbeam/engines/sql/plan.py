@@ -1,18 +1,19 @@
-"""How a clause is counted in SQL: as products of messages, each a ``GROUP BY`` over one relation.
+"""The SQL plan of a clause: products of messages, each a ``GROUP BY`` over one relation.
 
-Bind the head's variables, and the body falls into components that share no free variable; the
-count is the product of theirs. A component becomes a *message*: a table from values of the
-variables where it is attached (its anchors) to a number; no row means 0. A message joins one
-relation, its root, with the messages of what hangs on the root's variables, and sums out the
-rest; comparisons of the root's variables are conditions on its rows. A component whose anchors
-meet in no literal is counted only for values that occur: its *guard* lists them. In a cycle there
-may be several roots. Negation is gone before: ``t(body, not l) = N_new*t(body) - t(body, l)``.
+With the head variables bound, a body separates into components that share no free variable; its
+count is the product of their counts. A component becomes a *message*: a table that maps values of
+the variables where it is attached (its *anchors*) to a number; a missing row means 0. A message
+joins one relation, its *root*, with the messages attached to the root's variables, its *children*,
+and sums out all variables but the anchors. Comparisons of the root's variables are conditions on
+its rows. If no atom has all anchors of a component, the component is counted only for values that
+occur: its *guard* lists them. A cycle may have several roots. Negated literals are eliminated first
+by ``t(body, not l) = N_new*t(body) - t(body, l)``.
 
-Where examples have cut-offs, these are one head variable more, the last, and each atom whose facts
-have times has it as one argument more. Facts do not list cut-offs, as they list values of their
-other arguments: a component with such an atom always has a guard.
+If the examples have cut-offs, the cut-off is one more head variable, the last, and one more argument
+of each atom whose facts have times. Facts do not list cut-offs as they list the values of their
+other arguments, so a component with such an atom always has a guard.
 
-Equal components give equal messages, whatever the clause. Messages of one *shape* differ only in
+Equal components of different clauses give equal messages. Messages of one *shape* differ only in
 constants, comparisons and children, so that one pass over the root computes many of them.
 """
 
@@ -39,13 +40,13 @@ from hornbeam.logic.schema import Schema
 
 
 class HeadBindings(NamedTuple):
-    """The distinct keys of the examples at these head variables."""
+    """A guard: the distinct keys of the examples at these head variables."""
 
     head: tuple[int, ...]
 
 
 class Projection(NamedTuple):
-    """The distinct values that a shape's own join has at these of its variables."""
+    """A guard: the distinct values of these variables in the join of a shape."""
 
     of: Shape
     at: tuple[int, ...]
@@ -55,19 +56,19 @@ Guard = HeadBindings | Projection
 
 
 class Root(NamedTuple):
-    """An atom over the variables of a shape; an argument that is a constant is None."""
+    """An atom over the variables of a shape; None stands for an argument that is a constant."""
 
     predicate: str
     args: tuple[int | None, ...]
     cutoff: int | None = None
-    """the variable that its time is compared with"""
+    """the variable that the facts' times are compared with"""
 
 
 class Shape(NamedTuple):
-    """What messages share: number of anchors, guard, and the roots with their constants left open.
+    """The common structure of messages: number of anchors, guard, and the roots without their constants.
 
-    Variables are numbered: anchors first, then the roots' other variables by first use. There is
-    one root but for a cycle, in which nothing can be summed out before the next atom is joined.
+    Variables are numbered: anchors first, then the roots' other variables by first use. Only a cycle
+    has more than one root: there, nothing can be summed out before the next atom is joined.
     """
 
     anchors: int
@@ -76,22 +77,22 @@ class Shape(NamedTuple):
 
     @property
     def sums_out(self) -> bool:
-        """Whether a root has a variable that is no anchor."""
+        """Whether a root has a variable that is not an anchor."""
         return any(arg is not None and arg >= self.anchors for root in self.roots for arg in root.args)
 
 
 class SqlMessage(NamedTuple):
-    """From values of the anchors to a number: the sum, over the roots' join, of the children's products."""
+    """A number for values of the anchors: the sum over the roots' join of the product of the children."""
 
     shape: Shape
     constants: tuple[str, ...]
     children: tuple[Attached, ...]
     comparisons: tuple[Comparison, ...] = ()
-    """of the roots' variables that are no anchors"""
+    """comparisons of the roots' variables that are not anchors"""
 
     @property
     def is_relation(self) -> bool:
-        """Whether the message is just the root's facts, each with the number 1."""
+        """Whether the message is the relation of its root, with the number 1 for each fact."""
         shape = self.shape
         return (
             not self.constants
@@ -104,28 +105,28 @@ class SqlMessage(NamedTuple):
 
 
 class Attached(NamedTuple):
-    """A message at the variables that give its keys, in the order of its anchors."""
+    """A message and the variables whose values are its keys, in the order of its anchors."""
 
     message: SqlMessage
     at: tuple[int, ...]
 
 
 class ComparisonRange(NamedTuple):
-    """The constants of a type that meet some comparisons, each an operator and a value."""
+    """The constants of a type that satisfy all comparisons, each an operator and a value."""
 
     type: str
     comparisons: tuple[tuple[str, Value], ...] = ()
 
 
 class Condition(NamedTuple):
-    """1 where a head variable, of this type, meets a comparison, else 0."""
+    """1 if a head variable of this type satisfies a comparison, else 0."""
 
     type: str
     comparison: Comparison
 
 
 class SqlTerm(NamedTuple):
-    """An integer times the sizes of ranges of constants, conditions, and a product of messages."""
+    """The product of an integer, sizes of ranges of constants, conditions, and messages."""
 
     coefficient: int
     populations: tuple[ComparisonRange, ...]
@@ -134,13 +135,13 @@ class SqlTerm(NamedTuple):
 
 
 class Formula(NamedTuple):
-    """The true count of a clause as a sum of terms, over the head variables that it uses."""
+    """The true count of a clause as a sum of terms, and the head variables that it depends on."""
 
     terms: tuple[SqlTerm, ...]
     head: tuple[int, ...]
 
-    def only(self) -> SqlMessage | None:
-        """The message that is the count; None where there is more to it."""
+    def only_message(self) -> SqlMessage | None:
+        """The message whose number is the count; None if the count is not a single message."""
         if len(self.terms) != 1:
             return None
         (term,) = self.terms
@@ -149,11 +150,11 @@ class Formula(NamedTuple):
         return term.factors[0].message
 
     def guarded(self) -> SqlMessage | None:
-        """The message that is the count, row by row of its guard, the examples.
+        """The message whose number is the count, with the examples' bindings as its guard, or None.
 
-        In a cycle rows of examples are best joined first, as in any join; so it gets a guard here.
+        A cycle gets a guard here, because the bindings of the examples are best joined first.
         """
-        message = self.only()
+        message = self.only_message()
         if message is None or message.shape.guard == HeadBindings(self.head):
             return message
         if message.shape.guard is None and len(message.shape.roots) > 1 and self.head:
@@ -161,8 +162,8 @@ class Formula(NamedTuple):
         return None
 
     def vector(self) -> SqlMessage | None:
-        """The message that is the count, number by number of the one head variable that it has."""
-        message = self.only()
+        """The message whose number is the count for each value of a single head variable, or None."""
+        message = self.only_message()
         if message is None or message.is_relation:
             return None
         shape = message.shape
@@ -170,11 +171,11 @@ class Formula(NamedTuple):
 
 
 _TIMED = "\0"
-"""The end of the name of a predicate whose last argument is a cut-off; no name of the user's has it."""
+"""Suffix of predicates whose last argument is a cut-off; no predicate of the user has it."""
 
 
 def formula(clause: Clause, schema: Schema, timed: Collection[str] = ()) -> Formula:
-    """The plan of a clause, for examples with cut-offs where some predicates are ``timed``.
+    """The plan of a clause; examples have cut-offs if there are ``timed`` predicates, whose facts have times.
 
     >>> from hornbeam.logic.parse import parse_clause
     >>> schema = Schema({"risk": ("p",), "friends": ("p", "p"), "smokes": ("p",)})
@@ -198,7 +199,7 @@ def formula(clause: Clause, schema: Schema, timed: Collection[str] = ()) -> Form
     )
     of_head = [comparison for comparison in comparisons if comparison.variable < arity]
     conditions = tuple(sorted((Condition(types[c.variable], c) for c in of_head), key=repr))
-    found: dict[tuple[tuple[ComparisonRange, ...], tuple[Attached, ...]], int] = {}
+    coefficients: dict[tuple[tuple[ComparisonRange, ...], tuple[Attached, ...]], int] = {}
     for number in range(len(negated) + 1):
         for chosen in combinations(negated, number):
             body = tuple(dict.fromkeys((*positive, *chosen)))
@@ -206,10 +207,10 @@ def formula(clause: Clause, schema: Schema, timed: Collection[str] = ()) -> Form
             unused = [variable for variable in free if variable not in used]
             populations = tuple(sorted((_range(v, types[v], comparisons) for v in unused), key=repr))
             product = (populations, tuple(_factors(body, comparisons, range(arity + bool(timed)))))
-            found[product] = found.get(product, 0) + (-1) ** number
+            coefficients[product] = coefficients.get(product, 0) + (-1) ** number
     terms = tuple(
         SqlTerm(coefficient, populations, conditions, factors)
-        for (populations, factors), coefficient in found.items()
+        for (populations, factors), coefficient in coefficients.items()
         if coefficient
     )
     head = {variable for term in terms for factor in term.factors for variable in factor.at}
@@ -228,13 +229,13 @@ def _with_cutoff(literal: Literal, timed: Collection[str], cutoff: int) -> Liter
 
 
 def _bound_by(atom: Atom) -> set[int]:
-    """The variables whose values the facts of an atom list."""
+    """The variables of an atom that its facts have values for: all but a cut-off."""
     args = atom.args[:-1] if atom.predicate.endswith(_TIMED) else atom.args
     return {arg for arg in args if isinstance(arg, int)}
 
 
 def _linked(atoms: Sequence[Atom], variables: set[int]) -> list[Atom]:
-    """Atoms that have one of these variables; those that only have a cut-off, where there are no others."""
+    """The atoms with one of these variables; atoms that share only a cut-off count if there are no others."""
     listed = [atom for atom in atoms if variables & _bound_by(atom)]
     return listed or [atom for atom in atoms if variables & set(atom.args)]
 
@@ -247,12 +248,12 @@ def _root(atom: Atom, names: Mapping[int, int]) -> Root:
 
 
 def _range(variable: int, type_name: str, comparisons: Sequence[Comparison]) -> ComparisonRange:
-    found = sorted(((c.operator, c.value) for c in comparisons if c.variable == variable), key=repr)
-    return ComparisonRange(type_name, tuple(found))
+    own = sorted(((c.operator, c.value) for c in comparisons if c.variable == variable), key=repr)
+    return ComparisonRange(type_name, tuple(own))
 
 
 def body_of(message: SqlMessage) -> tuple[Literal, ...]:
-    """The literals that a message counts, its anchors numbered first, for a reader.
+    """The literals that a message counts, for display; its anchors have the first numbers.
 
     >>> from hornbeam.logic.parse import parse_clause
     >>> schema = Schema({"risk": ("p",), "friends": ("p", "p"), "smokes": ("p",)})
@@ -284,12 +285,12 @@ def _add_literals(message: SqlMessage, names: dict[int, int], body: list[Literal
 def _factors(
     body: Sequence[Atom], comparisons: Sequence[Comparison], head: Iterable[int]
 ) -> Iterator[Attached]:
-    """The messages of a body whose head variables are bound; comparisons of those are not part of it."""
-    found = []
+    """The messages of a body with bound head variables, without comparisons of head variables."""
+    factors = []
     for component, at in _components(body, set(head)):
         guard = None if _meet(component, at) else HeadBindings(at)
-        found.append(Attached(_message(component, comparisons, at, guard), at))
-    return iter(sorted(found, key=repr))
+        factors.append(Attached(_message(component, comparisons, at, guard), at))
+    return iter(sorted(factors, key=repr))
 
 
 def _components(atoms: Sequence[Atom], bound: set[int]) -> list[tuple[tuple[Atom, ...], tuple[int, ...]]]:
@@ -308,20 +309,20 @@ def _components(atoms: Sequence[Atom], bound: set[int]) -> list[tuple[tuple[Atom
 
 
 def _meet(atoms: Sequence[Atom], at: Sequence[int]) -> bool:
-    """Whether the facts of one atom list values of all these variables."""
+    """Whether one atom has all these variables as arguments of its facts."""
     return any(set(at) <= _bound_by(atom) for atom in atoms)
 
 
 def _message(
     atoms: Sequence[Atom], comparisons: Sequence[Comparison], at: tuple[int, ...], guard: Guard | None
 ) -> SqlMessage:
-    """The message of a component at its bound variables; a guard is given where no atom has them all.
+    """The message of a component at its bound variables; it needs a guard if no atom has all of them.
 
-    Of the comparisons, those of the component's other variables are part of it.
+    Comparisons of the component's other variables become part of the message.
     """
     anchors = len(at)
     names = {variable: number for number, variable in enumerate(at)}
-    # Other variables keep out of the way of the anchors' new numbers.
+    # The other variables get numbers that differ from the new numbers of the anchors.
     for atom in atoms:
         for variable in literal_variables(atom):
             names.setdefault(variable, len(names))
@@ -362,7 +363,7 @@ def _rooted(
     parts = _components(list(rest), bound)
     for part, at in parts:
         if len(at) == len(bound) and not _meet(part, at):
-            # A guard would list every row of this join: it is joined on instead.
+            # A guard would list every row of this join, so one more atom is joined as a root instead.
             links = [rest[atom] for atom in _linked(part, bound)]
             more = (_rooted(component, comparisons, (*roots, link), anchors, guard) for link in links)
             return min(more, key=_difficulty)
@@ -378,7 +379,7 @@ def _rooted(
 
 
 def _difficulty(message: SqlMessage) -> tuple[int, int]:
-    """How many guards, then how many messages above one another."""
+    """The cost of a plan for comparison: the number of guards, then the depth of nested messages."""
     guards = int(message.shape.guard is not None)
     depth = 0
     for child in message.children:

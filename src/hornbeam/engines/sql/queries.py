@@ -1,4 +1,4 @@
-"""Messages and counts as SQL queries: expression trees only, no connection."""
+"""SQL queries of messages and counts, as expression trees."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from hornbeam.engines.sql.plan import (
 
 
 class MessageTable(NamedTuple):
-    """Where a message is: a table with key columns ``k0 k1 ...`` and one column of numbers."""
+    """The place of a message: a table with key columns ``k0 k1 ...``, and the column of its numbers."""
 
     table: str
     column: str
@@ -44,31 +44,40 @@ class MessageTable(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Tables:
-    """What a query may refer to: messages, guards (also bindings of examples), and number sizes."""
+    """The tables that a query may read: messages and guards, including bindings of examples."""
 
     messages: Mapping[SqlMessage, MessageTable]
     guards: Mapping[Guard, str]
     largest: Mapping[SqlMessage, int] | None
-    """an upper bound of each message's numbers, which decides types; None leaves types to the system"""
+    """an upper bound of each message's numbers, to choose integer types; None leaves types to the system"""
     population: Callable[[ComparisonRange], int | exp.Expr]
-    """the size of a type's population, or of a part of it"""
+    """the number of constants in a range"""
+
+
+class HeadBindingTable(NamedTuple):
+    """A table of bindings of head variables: their values ``k0 k1 ...``, and other columns."""
+
+    name: str
+    head: tuple[int, ...]
+    others: tuple[str, ...] = ("example",)
+    """the other columns, which a query of counts returns before the counts"""
 
 
 @dataclass(slots=True)
 class _Join:
-    """A child to join: where from, on what, and how to read its number."""
+    """A child to join: its table, the join conditions, and the number of columns that use it."""
 
     item: exp.Expr
     on: Sequence[exp.Expr]
     present: exp.Expr
-    """a column that is NULL where the join found nothing"""
+    """a column that is NULL in rows without a match"""
     users: int = 0
 
 
 class _Joins:
-    """Children joined at most once each, whatever number of columns need them.
+    """Joins each child at most once, even if several result columns use it.
 
-    A child that all of so many columns need drops the rows without a match.
+    A child that all of ``columns`` result columns use is an inner join, which drops rows without a match.
     """
 
     def __init__(
@@ -82,23 +91,23 @@ class _Joins:
         self._aliases: dict[tuple[str, tuple[int, ...]], str] = {}
 
     def use(self, attached: Sequence[Attached]) -> None:
-        """Note that one column needs these children, all of them."""
-        for place in dict.fromkeys(map(self._place, attached)):
-            self._joins[place].users += 1
+        """Register the children of one result column."""
+        for key in dict.fromkeys(map(self._key, attached)):
+            self._joins[key].users += 1
 
     def number(self, attached: Attached) -> exp.Expr | None:
-        """The child's number in a row, once all columns are noted; None where it is always 1."""
-        place = self._place(attached)
+        """The child's number in a row, None if it is always 1; valid after all columns are registered."""
+        key = self._key(attached)
         if not attached.message.is_relation:
-            alias = self._aliases[place]
+            alias = self._aliases[key]
             return own_column(self._tables.messages[attached.message].column, alias)
-        if self._joins[place].users == self._columns:
+        if self._joins[key].users == self._columns:
             return None
-        missing = exp.Is(this=self._joins[place].present.copy(), expression=exp.null())
+        missing = exp.Is(this=self._joins[key].present.copy(), expression=exp.null())
         return exp.Case(ifs=[exp.If(this=missing, true=integer(0))], default=integer(1))
 
     def condition(self, condition: Condition) -> exp.Expr:
-        """1 where a variable meets a comparison, else 0."""
+        """1 if a variable satisfies a comparison, else 0."""
         variable, operator, value = condition.comparison
         met = self._source.compares(self._values[variable].copy(), condition.type, operator, value)
         return exp.Case(ifs=[exp.If(this=met, true=integer(1))], default=integer(0))
@@ -108,39 +117,40 @@ class _Joins:
         for join in self._joins.values():
             join_to(select, join.item, "INNER" if join.users == self._columns else "LEFT", join.on)
 
-    def _place(self, attached: Attached) -> tuple[str, tuple[int, ...]]:
+    def _key(self, attached: Attached) -> tuple[str, tuple[int, ...]]:
+        """The key of the join for a child, which is added if it is new."""
         message, at = attached
         if message.is_relation:
             ((predicate, args, _),) = message.shape.roots
             terms = tuple(at[arg] for arg in args if arg is not None)
-            place = (f"relation {predicate}", terms)
-            if place not in self._joins:
-                alias = self._alias(place)
+            key = (f"relation {predicate}", terms)
+            if key not in self._joins:
+                alias = self._alias(key)
                 relation = self._source.relation(predicate)
                 on = [
                     exp.EQ(this=relation.column(position, alias), expression=self._values[term].copy())
                     for position, term in enumerate(terms)
                 ]
-                self._joins[place] = _Join(aliased(relation.item, alias), on, relation.column(0, alias))
-            return place
+                self._joins[key] = _Join(aliased(relation.item, alias), on, relation.column(0, alias))
+            return key
         table = self._tables.messages[message].table
-        place = (f"message {table}", at)
-        if place not in self._joins:
-            alias = self._alias(place)
+        key = (f"message {table}", at)
+        if key not in self._joins:
+            alias = self._alias(key)
             on = [
                 exp.EQ(this=own_column(f"k{number}", alias), expression=self._values[variable].copy())
                 for number, variable in enumerate(at)
             ]
-            self._joins[place] = _Join(own_table(table, alias), on, own_column("k0", alias))
-        return place
+            self._joins[key] = _Join(own_table(table, alias), on, own_column("k0", alias))
+        return key
 
-    def _alias(self, place: tuple[str, tuple[int, ...]]) -> str:
-        return self._aliases.setdefault(place, f"m{len(self._aliases)}")
+    def _alias(self, key: tuple[str, tuple[int, ...]]) -> str:
+        return self._aliases.setdefault(key, f"m{len(self._aliases)}")
 
 
 @dataclass(frozen=True, slots=True)
-class _Root:
-    """The join of guard and roots that all messages of a shape start from."""
+class _RootJoin:
+    """The join of guard and roots that all messages of a shape have in common."""
 
     select: exp.Select
     values: dict[int, exp.Expr]
@@ -149,9 +159,9 @@ class _Root:
     constant_types: list[str]
 
 
-def _root(source: SqlFacts, shape: Shape, guards: Mapping[Guard, str]) -> _Root:
+def _root(source: SqlFacts, shape: Shape, guards: Mapping[Guard, str]) -> _RootJoin:
     select = exp.Select()
-    root = _Root(select, {}, {}, [], [])
+    root = _RootJoin(select, {}, {}, [], [])
     if shape.guard is not None:
         select.from_(own_table(guards[shape.guard], "g"), copy=False)
         root.values.update({number: own_column(f"k{number}", "g") for number in range(shape.anchors)})
@@ -193,35 +203,35 @@ def message_query(
 ) -> exp.Select:
     """Messages of one shape in one pass: their keys ``k0 k1 ...`` and numbers ``n0 n1 ...``.
 
-    Tables of the children and of the guard must be in ``tables``. Where one message has no row
-    but another has, its number is NULL, which means 0. Where the guard has the bindings of examples,
-    their number ``example`` may be the key.
+    ``tables`` must have the children and the guard. A number is NULL, which means 0, if the message
+    has no row but another one has. With ``by_example`` the key is the number ``example`` of a binding;
+    the guard must be a table of the examples' bindings.
     """
     shape = messages[0].shape
     root = _root(source, shape, tables.guards)
     joins = _Joins(source, tables, root.values, len(messages))
     for message in messages:
         joins.use(message.children)
-    one_choice = len({(message.constants, message.comparisons) for message in messages}) == 1
+    same_rows = len({(message.constants, message.comparisons) for message in messages}) == 1
     select = root.select
-    if one_choice:
-        for condition in _chosen(source, root, messages[0]):
+    if same_rows:
+        for condition in _row_conditions(source, root, messages[0]):
             select = select.where(condition, copy=False)
     joins.add_to(select)
     keys = [root.values[number].copy() for number in range(shape.anchors)]
     if by_example:
         keys = [own_column("example", "g")]
-    summed = shape.sums_out or not one_choice or not keys
+    summed = shape.sums_out or not same_rows or not keys
     numbers = []
     for message in messages:
         factors = [number for child in message.children if (number := joins.number(child)) is not None]
         wide = tables.largest is not None and tables.largest[message] > INT64_MAX
         value = product(_widened(factors, dialect) if wide else factors)
-        if not one_choice:
-            chosen = conjunction(_chosen(source, root, message))
-            value = exp.Case(ifs=[exp.If(this=chosen, true=value)])
+        if not same_rows:
+            condition = conjunction(_row_conditions(source, root, message))
+            value = exp.Case(ifs=[exp.If(this=condition, true=value)])
         if summed:
-            counts_rows = one_choice and not factors
+            counts_rows = same_rows and not factors
             value = exp.Count(this=exp.Star()) if counts_rows else exp.Sum(this=value)
         if tables.largest is not None and (wide or summed):
             value = dialect.cast(value, wide)
@@ -234,24 +244,24 @@ def message_query(
     return select
 
 
-def _chosen(source: SqlFacts, root: _Root, message: SqlMessage) -> list[exp.Expr]:
-    """Which rows of the root count for a message: its constants, and its comparisons."""
-    places = zip(root.constant_columns, root.constant_types, message.constants, strict=True)
-    found = [source.equals(here.copy(), type_name, name) for here, type_name, name in places]
+def _row_conditions(source: SqlFacts, root: _RootJoin, message: SqlMessage) -> list[exp.Expr]:
+    """The conditions on rows of the root that count for a message: its constants and comparisons."""
+    constants = zip(root.constant_columns, root.constant_types, message.constants, strict=True)
+    conditions = [source.equals(here.copy(), type_name, name) for here, type_name, name in constants]
     for variable, operator, value in message.comparisons:
         here, type_name = root.values[variable].copy(), root.types[variable]
-        found.append(source.compares(here, type_name, operator, value))
-    return found
+        conditions.append(source.compares(here, type_name, operator, value))
+    return conditions
 
 
 def _widened(factors: list[exp.Expr], dialect: Dialect) -> list[exp.Expr]:
-    """Factors whose product does not overflow: the first is cast, the others follow."""
+    """Factors whose product does not overflow: the first is cast to the wide type."""
     first = factors[0] if factors else integer(1)
     return [dialect.cast(first, wide=True), *factors[1:]]
 
 
 def projection_query(source: SqlFacts, projection: Projection, guards: Mapping[Guard, str]) -> exp.Select:
-    """The distinct values of some variables of a shape's join, as ``k0 k1 ...``."""
+    """The distinct values of some variables in the join of a shape, as ``k0 k1 ...``."""
     root = _root(source, projection.of, guards)
     named = [
         own_alias(root.values[variable].copy(), f"k{number}") for number, variable in enumerate(projection.at)
@@ -262,16 +272,16 @@ def projection_query(source: SqlFacts, projection: Projection, guards: Mapping[G
 def groundings_query(
     source: SqlFacts, message: SqlMessage, each: int, guards: Mapping[Guard, str]
 ) -> exp.Select:
-    """How many rows ``n0`` the join of a message has for its keys ``k0 k1 ...`` and each ``constant``.
+    """The number of rows ``n0`` in the join of a message for its keys ``k0 k1 ...`` and each ``constant``.
 
-    The constants are the values of one more variable, as text. The message has no children.
+    The constants are the values of the variable ``each``, as text. The message has no children.
     """
     root = _root(source, message.shape, guards)
     keys = {f"k{number}": root.values[number] for number in range(message.shape.anchors)}
     groups = keys | {"constant": exp.cast(root.values[each], "TEXT")}
     named = [exp.alias_(value.copy(), name) for name, value in groups.items()]
     select = root.select.select(*named, exp.alias_(exp.Count(this=exp.Star()), "n0"), copy=False)
-    for condition in _chosen(source, root, message):
+    for condition in _row_conditions(source, root, message):
         select = select.where(condition, copy=False)
     return select.group_by(*(value.copy() for value in groups.values()), copy=False)
 
@@ -280,26 +290,23 @@ def counts_query(
     source: SqlFacts,
     dialect: Dialect,
     formulas: Sequence[Formula],
-    head: tuple[int, ...],
-    bindings: str,
+    bindings: HeadBindingTable,
     tables: Tables,
-    carried: Sequence[str] = ("example",),
     every_row: bool = True,
 ) -> exp.Select:
     """True counts ``t0 t1 ...`` of clauses for each row of a table of bindings of head variables.
 
-    That table has their values ``k0 k1 ...`` and what is ``carried`` beside the counts. Unless
-    ``every_row`` is asked for, a row may be missing where all counts are 0.
+    Without ``every_row``, rows whose counts are all 0 may be missing.
     """
-    values = {variable: own_column(f"k{number}", "b") for number, variable in enumerate(head)}
-    # A product is 0 where one of its factors has no row; of several terms another one may not be 0.
+    values = {variable: own_column(f"k{number}", "b") for number, variable in enumerate(bindings.head)}
+    # A product is 0 if one of its factors has no row; a sum of terms may still have another term.
     products = not every_row and all(len(formula.terms) == 1 for formula in formulas)
     joins = _Joins(source, tables, values, len(formulas) if products else None)
     for formula in formulas:
         joins.use([factor for term in formula.terms for factor in term.factors])
-    select = exp.Select().from_(own_table(bindings, "b"), copy=False)
+    select = exp.Select().from_(own_table(bindings.name, "b"), copy=False)
     joins.add_to(select)
-    named: list[exp.Expr] = [own_column(name, "b") for name in carried]
+    named: list[exp.Expr] = [own_column(name, "b") for name in bindings.others]
     for number, formula in enumerate(formulas):
         count = _count(formula, joins, tables, dialect)
         named.append(own_alias(count, f"t{number}"))
@@ -339,13 +346,13 @@ def _term(term: SqlTerm, joins: _Joins, tables: Tables, dialect: Dialect, wide: 
             factors.append(number)
     if coefficient != 1 or not factors:
         number = integer(coefficient)
-        # Small literals would be added in 32 bits.
+        # Small literals would be added as 32-bit integers.
         factors.insert(0, number if tables.largest is None else dialect.cast(number))
     return product(_widened(factors, dialect) if wide else factors)
 
 
 def formula_size(formula: Formula, tables: Tables) -> int:
-    """An upper bound of every number that computing a formula meets."""
+    """An upper bound of every number that occurs in computing a formula."""
     assert tables.largest is not None
     result = 0
     for term in formula.terms:
@@ -361,10 +368,10 @@ def formula_size(formula: Formula, tables: Tables) -> int:
 
 
 def logarithms_query(dialect: Dialect, counts: exp.Select, number: int) -> exp.Select:
-    """``counts_query`` with ln(1 + count), rounded to whole parts of LOG_UNIT, in place of each count.
+    """``counts_query`` with ln(1 + count), in units of 1/LOG_UNIT and rounded, instead of each count.
 
-    Rounding is of floats. Two systems can only disagree where a logarithm is as near to the middle
-    between two whole parts as their last bits; a test compares them on two million counts.
+    Floats are rounded. Two systems can only disagree if a logarithm is so close to the middle between
+    two whole numbers that the last bit decides; a test compares them on two million counts.
     """
     named: list[exp.Expr] = [own_column(name, "t") for name in ("example", "weight")]
     for position in range(number):
@@ -376,5 +383,5 @@ def logarithms_query(dialect: Dialect, counts: exp.Select, number: int) -> exp.S
 
 
 def largest_logarithm(count: int) -> int:
-    """No count up to this one has a greater logarithm, in whole parts of LOG_UNIT."""
+    """An upper bound of the logarithms, in units of 1/LOG_UNIT, of counts up to this one."""
     return math.ceil(math.log1p(count) * LOG_UNIT) + 1

@@ -1,7 +1,7 @@
-"""Counting where the data are: only sums come back, and the counts of the one clause that is chosen.
+"""A session that counts inside the SQL system and fetches only sums, and the counts of chosen clauses.
 
-Examples with equal keys at the head variables that a clause uses have equal counts, so counts are
-kept for the distinct bindings of those variables.
+Examples with equal keys at the head variables that a clause uses have equal counts, so the tables
+have counts for the distinct bindings of those variables.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ from hornbeam.engines.sql.messages import (
     needed,
 )
 from hornbeam.engines.sql.plan import Formula, Guard, HeadBindings, SqlMessage
-from hornbeam.engines.sql.queries import counts_query, largest_logarithm, logarithms_query
+from hornbeam.engines.sql.queries import HeadBindingTable, counts_query, largest_logarithm, logarithms_query
 from hornbeam.engines.sql.query_templates import CountsQuery, QueryTemplates
 from hornbeam.engines.sql.sizes import WIDE_MAX, Sizes, Statistics
 from hornbeam.logic.clauses import Clause
 
 MOST_CLAUSES = 400
-"""Clauses planned and counted together."""
+"""The most clauses that are planned and counted together."""
 
 
 class SqlSession(Session):
-    """Sums computed by the database; counts, or their logarithms, stay in its temporary tables."""
+    """The SQL system computes the sums; counts, or their logarithms, stay in its temporary tables."""
 
     def __init__(
         self,
@@ -62,56 +62,50 @@ class SqlSession(Session):
         self._examples = SqlExamples(connection, keys, self._values, self._bound)
         self._sizes = Sizes(source.schema, statistics, lambda guard: self._bindings(guard.head))
         self._messages = MessageTables(source, connection, self._sizes, memory // 2)
-        self._kept: dict[Clause, CountedClause | Skipped] = {}
+        self._answers: dict[Clause, CountedClause | Skipped] = {}
         self._tables = CountTables(connection, self._examples, memory // 4)
 
     def set_gradients(self, gradients: npt.NDArray[np.int64]) -> None:
         self._examples.set_gradients(gradients)
 
     def sums(self, clauses: Sequence[Clause]) -> Sums:
-        new = [clause for clause in clauses if clause not in self._kept]
-        self._tables.update(
-            [kept for clause in clauses if isinstance(kept := self._kept.get(clause), CountedClause)]
-        )
-        dropped = [
-            clause
-            for clause in clauses
-            if isinstance(kept := self._kept.get(clause), CountedClause)
-            and kept.round != self._examples.round
-        ]
-        for counted in self._count(new + dropped):
-            self._tables.update(counted)
-        found = [kept for clause in clauses if isinstance(kept := self._kept[clause], CountedClause)]
-        skipped = [kept for clause in clauses if isinstance(kept := self._kept[clause], Skipped)]
+        new = [clause for clause in clauses if clause not in self._answers]
+        known = [each for clause in clauses if isinstance(each := self._answers.get(clause), CountedClause)]
+        self._tables.update(known)
+        dropped = [each.clause for each in known if each.round != self._examples.round]
+        for members in self._count(new + dropped):
+            self._tables.update(members)
+        answers = [self._answers[clause] for clause in clauses]
+        counted = [answer for answer in answers if isinstance(answer, CountedClause)]
         return Sums(
-            [kept.clause for kept in found],
-            [kept.total for kept in found],
-            [kept.true or 0 for kept in found],
-            [kept.true_squared for kept in found],
-            [kept.true_gradient for kept in found],
-            tuple(skipped),
+            [each.clause for each in counted],
+            [each.total for each in counted],
+            [each.true or 0 for each in counted],
+            [each.true_squared for each in counted],
+            [each.true_gradient for each in counted],
+            tuple(answer for answer in answers if isinstance(answer, Skipped)),
             len(new),
         )
 
     def columns(self, clauses: Sequence[Clause]) -> list[Column]:
-        found = (self._plain or self).counts(clauses)
-        return [counts.true for counts in found if isinstance(counts, Counts)]
+        answers = (self._plain or self).counts(clauses)
+        return [counts.true for counts in answers if isinstance(counts, Counts)]
 
     def counts(self, clauses: Sequence[Clause]) -> list[Counts | Skipped]:
         """True counts of clauses, one per example."""
         missing = []
         known = []
         for clause in dict.fromkeys(clauses):
-            kept = self._kept.get(clause)
-            if isinstance(kept, CountedClause) and kept.table is not None:
-                known.append(kept)
-            elif not isinstance(kept, Skipped):
+            answer = self._answers.get(clause)
+            if isinstance(answer, CountedClause) and answer.table is not None:
+                known.append(answer)
+            elif not isinstance(answer, Skipped):
                 missing.append(clause)
-        found = self._tables.fetch(known)
+        counts = self._tables.fetch(known)
         for batch in self._batches(missing):
-            found |= self._at_once(batch)
-        skipped = {clause: kept for clause, kept in self._kept.items() if isinstance(kept, Skipped)}
-        return [skipped.get(clause) or found[clause] for clause in clauses]
+            counts |= self._count_once(batch)
+        skipped = {clause: each for clause, each in self._answers.items() if isinstance(each, Skipped)}
+        return [skipped.get(clause) or counts[clause] for clause in clauses]
 
     def close(self) -> None:
         if self._plain is not None:
@@ -119,16 +113,16 @@ class SqlSession(Session):
         self._tables.close()
         self._messages.close()
         self._examples.close()
-        self._kept.clear()
+        self._answers.clear()
 
     # --- counting --------------------------------------------------------------------------------
 
     def _count(self, clauses: Sequence[Clause]) -> Iterator[list[CountedClause]]:
-        """Count clauses, new or dropped, and keep the counts; a batch of these may go after its turn."""
+        """Count clauses, new or dropped, into tables; a later batch may drop the tables of an earlier one."""
         return map(self._count_batch, self._batches(clauses))
 
     def _batches(self, clauses: Sequence[Clause]) -> Iterator[dict[Clause, Formula]]:
-        """Clauses with their plans, in batches that fit the budget; those refused are noted."""
+        """Clauses with their plans, in batches that fit the budget; a refused clause is stored as skipped."""
         timed: frozenset[str] = frozenset()
         if clauses:
             self._head_types = self._source.schema.types_of(clauses[0].head.predicate)
@@ -141,7 +135,7 @@ class SqlSession(Session):
             plan = self._templates.plan(clause, self._source.schema, timed)
             refused = self._refused(clause, plan)
             if refused is not None:
-                self._kept[clause] = refused
+                self._answers[clause] = refused
                 continue
             cost = self._messages.cost(plan, planned) + CELL * self._bindings(plan.head)
             if batch and (cost > room or len(batch) == MOST_CLAUSES):
@@ -165,12 +159,12 @@ class SqlSession(Session):
             return Skipped(clause, "its partial results may exceed the memory budget", size, self._memory)
         return None
 
-    def _at_once(self, batch: dict[Clause, Formula]) -> dict[Clause, Counts]:
-        """Counts that are not kept, by one query for the clauses of each head where the system likes that."""
+    def _count_once(self, batch: dict[Clause, Formula]) -> dict[Clause, Counts]:
+        """Counts that are needed once: one query for the clauses of each head if the dialect prefers that."""
         doubtful = {clause: plan for clause, plan in batch.items() if self._sizes.formula(plan) > INT64_MAX}
         if not self._connection.dialect.one_query:
             doubtful = batch
-        found = self._tables.fetch(self._count_batch(doubtful)) if doubtful else {}
+        results = self._tables.fetch(self._count_batch(doubtful)) if doubtful else {}
         by_head: dict[Head, list[Clause]] = {}
         for clause, plan in batch.items():
             if clause not in doubtful:
@@ -180,11 +174,11 @@ class SqlSession(Session):
                 chunk = {clause: batch[clause] for clause in clauses[start : start + MOST_COLUMNS]}
                 keys = self._examples.bindings(head)
                 for group, text, by_code in self._queries_for(head, chunk):
-                    key, *counts = self._connection.integers(text, 1 + len(group))
-                    for clause, some in zip(group, counts, strict=True):
-                        column = keys.gather(key, some) if by_code else keys.spread(key, some)
-                        found[clause] = Counts(column, self._total(clause))
-        return found
+                    key, *columns = self._connection.integers(text, 1 + len(group))
+                    for clause, counts in zip(group, columns, strict=True):
+                        column = keys.gather(key, counts) if by_code else keys.spread(key, counts)
+                        results[clause] = Counts(column, self._total(clause))
+        return results
 
     def _queries_for(self, head: Head, plans: dict[Clause, Formula]) -> list[CountsQuery]:
         """Queries of the counts of clauses over the same head variables, from a template where possible."""
@@ -207,7 +201,7 @@ class SqlSession(Session):
         return self._examples.bindings(head).table
 
     def _vector(self, head: Head, plans: dict[Clause, Formula]) -> SqlMessage | None:
-        """The message that is the count of the one clause, where all of it may come over as it is."""
+        """The message that is the count of a single clause, if it is small enough to fetch all of it."""
         if len(plans) != 1 or not self._source.coded:
             return None
         (plan,) = plans.values()
@@ -232,11 +226,11 @@ class SqlSession(Session):
         if vector is not None:
             alone = {vector: next(iter(plans))}
         if len(alone) < len(plans):
-            messages.place(plans.values())
+            messages.make_for(plans.values())
             query = self._counts_query(head, list(plans.values()), messages)
             yield CountsQuery(tuple(plans), dialect.text(queries.around(query)))
             return
-        messages.place_children(alone)
+        messages.make_children(alone)
         for group, query in messages.queries(list(alone), by_example=vector is None):
             text = dialect.text(queries.around(query))
             yield CountsQuery(tuple(alone[message] for message in group), text, vector is not None)
@@ -244,25 +238,25 @@ class SqlSession(Session):
     def _count_batch(self, batch: dict[Clause, Formula]) -> list[CountedClause]:
         self._messages.trim()
         self._tables.trim()
-        self._messages.place(batch.values())
+        self._messages.make_for(batch.values())
         by_head: dict[Head, dict[Clause, Formula]] = {}
         for clause, plan in batch.items():
             by_head.setdefault(plan.head, {})[clause] = plan
-        kept: list[CountedClause] = []
+        counted: list[CountedClause] = []
         for head, plans in by_head.items():
             clauses = list(plans)
             for start in range(0, len(clauses), MOST_COLUMNS):
                 chunk = clauses[start : start + MOST_COLUMNS]
-                kept += self._keep(head, {clause: plans[clause] for clause in chunk})
-        return kept
+                counted += self._add_table(head, {clause: plans[clause] for clause in chunk})
+        return counted
 
-    def _keep(self, head: Head, plans: dict[Clause, Formula]) -> list[CountedClause]:
-        """Make a table of counts, or of their logarithms, and its members; without those too large."""
-        new = {clause: plan for clause, plan in plans.items() if clause not in self._kept}
+    def _add_table(self, head: Head, plans: dict[Clause, Formula]) -> list[CountedClause]:
+        """Make a table of counts, or of their logarithms; returns its members, without skipped clauses."""
+        new = {clause: plan for clause, plan in plans.items() if clause not in self._answers}
         self._admit(head, new)
-        members = [kept for clause in plans if isinstance(kept := self._kept[clause], CountedClause)]
+        members = [each for clause in plans if isinstance(each := self._answers[clause], CountedClause)]
         if members:
-            formulas = [plans[kept.clause] for kept in members]
+            formulas = [plans[counted.clause] for counted in members]
             query = self._counts_query(head, formulas, self._messages, "weight")
             if self._logarithm:
                 query = logarithms_query(self._connection.dialect, query, len(members))
@@ -270,27 +264,31 @@ class SqlSession(Session):
         return members
 
     def _counts_query(
-        self, head: Head, plans: Sequence[Formula], messages: MessageTables, *carried: str
+        self, head: Head, plans: Sequence[Formula], messages: MessageTables, *others: str
     ) -> exp.Select:
-        dialect, bindings = self._connection.dialect, messages.guards[HeadBindings(head)]
-        carried = ("example", *carried)
-        return counts_query(self._source, dialect, plans, head, bindings, messages.tables, carried, False)
+        """The counts of clauses by binding; ``others`` are columns of the bindings to add."""
+        bindings = HeadBindingTable(messages.guards[HeadBindings(head)], head, ("example", *others))
+        dialect = self._connection.dialect
+        return counts_query(self._source, dialect, plans, bindings, messages.tables, every_row=False)
 
     def _admit(self, head: Head, plans: dict[Clause, Formula]) -> None:
-        """Note new clauses, or that their counts are too large; where only bounds are, counts decide."""
+        """Store new clauses as counted, or as skipped if counts are too large.
+
+        If the upper bound of a clause exceeds int64, its actual counts decide.
+        """
         largest = {clause: self._sizes.formula(plan) for clause, plan in plans.items()}
         doubtful = {clause: plan for clause, plan in plans.items() if largest[clause] > INT64_MAX}
         if doubtful:
             counts = self._counts_query(head, list(doubtful.values()), self._messages).subquery("t")
-            found = largest_counts(self._connection, counts, range(len(doubtful)))
-            largest.update(zip(doubtful, found, strict=True))
+            measured = largest_counts(self._connection, counts, range(len(doubtful)))
+            largest.update(zip(doubtful, measured, strict=True))
         for clause, most in largest.items():
             if most > INT64_MAX:
                 reason = "its true count may exceed int64"
-                self._kept[clause] = Skipped(clause, reason, most, INT64_MAX)
+                self._answers[clause] = Skipped(clause, reason, most, INT64_MAX)
             else:
                 most = largest_logarithm(most) if self._logarithm else most
-                self._kept[clause] = CountedClause(clause, self._total(clause), most)
+                self._answers[clause] = CountedClause(clause, self._total(clause), most)
 
     # --- examples --------------------------------------------------------------------------------
 
@@ -301,7 +299,7 @@ class SqlSession(Session):
         return self._source.bound(keys, [self._head_types[variable] for variable in head])
 
     def _bindings(self, head: Head) -> int:
-        """How many distinct bindings head variables have; their table is there from now on."""
+        """The number of distinct bindings of head variables; their table is made and used as a guard."""
         keys = self._examples.bindings(head)
         self._messages.guards[HeadBindings(head)] = keys.table
         return len(keys)

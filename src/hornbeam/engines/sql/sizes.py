@@ -1,6 +1,6 @@
-"""Upper bounds of counts and sizes of partial results, from a few numbers per relation.
+"""Upper bounds of counts and of the sizes of partial results, from a few statistics per relation.
 
-What is skipped follows from these alone: clause, data, examples and budget.
+Whether a clause is skipped depends on these bounds only: on clause, data, examples and budget.
 """
 
 from __future__ import annotations
@@ -21,21 +21,23 @@ from hornbeam.logic.clauses import Value
 from hornbeam.logic.schema import Schema
 
 WIDE_MAX = 10**37
-"""Integers that every wide type holds, with room for one sum of a few terms."""
+"""The largest integer allowed in wide types; a sum of a few such integers still fits each of them."""
 
 
 class ColumnSizes(NamedTuple):
-    """One argument of a predicate: how many distinct values, and the most facts with the same value."""
+    """Statistics of one argument of a predicate."""
 
     distinct: int
+    """number of distinct values"""
     largest: int
+    """the most facts that share one value"""
 
 
 class Statistics(Protocol):
     """Sizes of populations and relations."""
 
     def population(self, type_name: str, comparisons: Sequence[tuple[str, Value]] = ()) -> int:
-        """How many constants of a type meet some comparisons."""
+        """The number of constants of a type that satisfy all comparisons."""
         ...
 
     def rows(self, predicate: str) -> int: ...
@@ -58,7 +60,7 @@ class Sizes:
         return self._statistics.population(*range_)
 
     def largest(self, message: SqlMessage) -> int:
-        """No number of the message is greater; at least 1, so that products of bounds bound products."""
+        """An upper bound of the message's numbers; at least 1, so that products of bounds bound products."""
         known = self._largest.get(message)
         if known is None:
             known = self._fan_out(message.shape)
@@ -68,7 +70,7 @@ class Sizes:
         return known
 
     def formula(self, formula: Formula) -> int:
-        """No number met in computing the formula is greater."""
+        """An upper bound of every number that occurs in computing the formula."""
         result = 0
         for term in formula.terms:
             size = abs(term.coefficient)
@@ -80,7 +82,7 @@ class Sizes:
         return result
 
     def rows(self, shape: Shape) -> int:
-        """At most so many keys has a message of the shape."""
+        """An upper bound of the number of rows of a message of this shape."""
         if shape.guard is not None:
             return self.guard(shape.guard)
         if shape.anchors == 0:
@@ -91,13 +93,13 @@ class Sizes:
         return self._statistics.rows(predicate)
 
     def guard(self, guard: Guard) -> int:
-        """How many rows a guard has: known for examples, estimated by average fan-out for others."""
+        """The rows of a guard: exact for bindings of examples, estimated by average fan-out for others."""
         if isinstance(guard, HeadBindings):
             return self._bindings(guard)
         return self._joined(guard)
 
     def widest_guard(self, message: SqlMessage) -> int:
-        """The most rows of any guard that the message or its children need."""
+        """The rows of the largest guard that the message or its descendants need."""
         own = 0 if message.shape.guard is None else self.guard(message.shape.guard)
         return max([own, *(self.widest_guard(child.message) for child in message.children)])
 
@@ -117,7 +119,7 @@ class Sizes:
         return joined
 
     def _fan_out(self, shape: Shape) -> int:
-        """At most so many rows of the roots' join share the values of the anchors."""
+        """An upper bound of the rows in the join of the roots that share the values of the anchors."""
         known = set(range(shape.anchors))
         joined = 1
         for predicate, args, _ in shape.roots:

@@ -1,4 +1,4 @@
-"""Counts by DuckDB, embedded in the process, out of core."""
+"""The DuckDB engine: in this process, with data that may exceed the memory."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ from hornbeam.engines.sql.expressions import DUCKDB, create_table, drop_table
 from hornbeam.errors import EngineError
 
 LEAST_MEMORY = 256_000_000
-"""DuckDB needs some memory to work in, whatever the budget for partial results."""
+"""The memory that DuckDB gets at least, even if the budget for partial results is smaller."""
 LEAST_BITS, MOST_BITS = 12, 20
-"""Bits of integer keys by which DuckDB groups in an array, not a hash table: its default, and our most."""
+"""DuckDB groups by integer keys of this many bits in an array, not a hash table: its default, our limit."""
 CELL = 32
-"""Bytes of one number in such an array, at most."""
+"""An upper bound of the bytes of one number in such an array."""
 
 
 class DuckDBConnection(Connection):
-    """A DuckDB in this process; what exceeds its memory goes to a folder that is removed at the end."""
+    """A DuckDB in this process; it spills to a temporary folder, which is removed at the end."""
 
     dialect = DUCKDB
 
     def __init__(self, memory: int, spill: Path | None = None, loaded: bool = False) -> None:
-        """``loaded`` says that facts will be copied to tables of ours, not read from files."""
+        """``loaded`` tells that facts will be copied to temporary tables, not read from files."""
         super().__init__()
         self._spill = (spill or Path(tempfile.gettempdir())) / f"hornbeam-{uuid.uuid4().hex}"
         self._worker = ThreadPoolExecutor(max_workers=1)
@@ -51,25 +51,25 @@ class DuckDBConnection(Connection):
             }
         )
         if loaded:
-            # To look for keys of a join while scanning spares reading files, but not tables of ours.
+            # Filtering scans by the keys of a join saves time for files, but not for temporary tables.
             self._duckdb.execute("SET disabled_optimizers = 'join_filter_pushdown'")
         ((threads,),) = self._duckdb.execute("SELECT current_setting('threads')").fetchall()
-        # Each thread has an array of its own, outside DuckDB's account of memory.
+        # Each thread has its own array, which DuckDB does not count against its memory limit.
         self._room = memory // 16 // CELL // int(threads)
         self._bits = LEAST_BITS
 
     def attach(self, file: Path, name: str) -> None:
-        """Read a DuckDB file, which stays as it is, under a name: its tables are then ``name.table``."""
+        """Open a DuckDB file for reading under a name; its tables are then ``name.table``."""
         path, alias = exp.Literal.string(str(file)), exp.to_identifier(name, quoted=True)
         self._execute(f"ATTACH {self.dialect.text(path)} AS {self.dialect.text(alias)} (READ_ONLY)")
 
     def view_parquet(self, path: Path) -> str:
-        """A Parquet file under a name of ours."""
+        """Create a view of a Parquet file; returns its name."""
         read = exp.Anonymous(this="read_parquet", expressions=[exp.Literal.string(str(path))])
         return self._view(exp.select("*").from_(exp.Table(this=read)))
 
     def view_text(self, file: DelimitedFile) -> str:
-        """A file of delimited text under a name of ours."""
+        """Create a view of a file of delimited text; returns its name."""
         return self._view(typed_query(self, file))
 
     def _view(self, query: exp.Select) -> str:
@@ -104,21 +104,22 @@ class DuckDBConnection(Connection):
         self._execute(self.dialect.text(drop_table(name)))
 
     def close(self) -> None:
-        # What is not used any more may be closed anywhere, also while a thread starts, which holds a lock
-        # that waiting for the end of another thread needs. The worker has nothing to do.
+        # Garbage collection may call this anywhere, even while a thread starts and holds a lock that
+        # waiting for another thread needs. So do not wait: the worker is idle.
         self._worker.shutdown(wait=False)
         self._duckdb.close()
         shutil.rmtree(self._spill, ignore_errors=True)
 
     def _group_by_arrays(self, columns: int) -> None:
-        """Let DuckDB group by keys of as many bits as arrays of so many numbers leave room for."""
+        """Let DuckDB group in arrays for keys of as many bits as fit the memory with this many columns."""
         bits = min(max((self._room // columns).bit_length() - 1, LEAST_BITS), MOST_BITS)
         if bits != self._bits:
             self._execute(f"SET perfect_ht_threshold = {bits}")
             self._bits = bits
 
     def _execute(self, query: str) -> duckdb.DuckDBPyConnection:
-        # DuckDB notices Ctrl-C between its tasks, and a task may be long. Here Python waits, so it can tell.
+        # DuckDB checks for Ctrl-C only between its tasks, which may be long. A worker thread runs the query,
+        # so that Python can handle Ctrl-C at once.
         running = self._worker.submit(self._duckdb.execute, query)
         try:
             return running.result()
@@ -133,17 +134,23 @@ class DuckDBConnection(Connection):
 
 
 def failure(error: duckdb.Error, spill: Path) -> str:
-    """One sentence about what DuckDB could not do, and what would help."""
-    said = " ".join(str(error).split())
+    """One sentence that says what DuckDB could not do, and what to do about it."""
+    reason = " ".join(str(error).split())
     if isinstance(error, duckdb.OutOfMemoryException):
-        return f"DuckDB ran out of memory or of room in {spill.parent}: {said} Give it more with memory=."
+        return (
+            f"DuckDB ran out of memory or of disk space in {spill.parent}: {reason} "
+            "Raise the limit with memory=."
+        )
     if isinstance(error, duckdb.IOException):
-        return f"DuckDB could not read or write ({said}); free some disk in {spill.parent}, then go on."
-    return f"DuckDB failed: {said}"
+        return (
+            f"DuckDB could not read or write a file ({reason}); check the path, free disk space in "
+            f"{spill.parent}, and run again."
+        )
+    return f"DuckDB failed: {reason}"
 
 
 class DuckDBEngine(SqlEngine):
-    """Counts by DuckDB."""
+    """Counts with DuckDB."""
 
     name = "duckdb"
     _dialect = DUCKDB
@@ -151,7 +158,7 @@ class DuckDBEngine(SqlEngine):
     def __init__(
         self, database: Database, memory: int = DEFAULT_MEMORY, scratch: str | Path | None = None
     ) -> None:
-        """``scratch`` is a folder for what exceeds the memory; by default that of temporary files."""
+        """``scratch`` is a folder for data that exceed the memory; by default that of temporary files."""
         super().__init__(database, memory)
         self._scratch = None if scratch is None else Path(scratch)
 

@@ -1,7 +1,7 @@
-"""Delimited text as DuckDB reads it in place: each column of the kind that all its values are.
+"""Delimited text that DuckDB reads in place, with a type for each column that fits all its values.
 
-The kinds are those that loading finds: 01234 is a code, not a number. DuckDB would guess from some
-rows; a pass over all of them says it for good, and later queries cast accordingly.
+The types follow the rules of loading: 01234 is a code, not a number. DuckDB would guess the types from
+some rows; here one pass reads all rows, and later queries cast accordingly.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from hornbeam.engines.sql.connection import Connection
 from hornbeam.engines.sql.expressions import DUCKDB, own_column
 
 MOST_IN_A_LINE = 16_777_216
-"""bytes, as for files that are loaded"""
+"""The most bytes in a line, the same as for files that are loaded."""
 _WHOLE = "-?(0|[1-9][0-9]{0,17})"
 _REAL = "-?(0|[1-9][0-9]*)([.][0-9]+)?([eE][-+]?[0-9]+)?"
 _BOOLEAN = "(true|false|True|False|TRUE|FALSE)"
@@ -39,38 +39,38 @@ class DelimitedFile(NamedTuple):
     columns: tuple[str, ...]
     header: bool = True
     missing: tuple[str, ...] = ()
-    """words that stand for no value"""
+    """words that mean a missing value"""
 
 
 def typed_query(connection: Connection, file: DelimitedFile) -> exp.Select:
     """The query that reads a file with a type for each column."""
     raw, places = _raw(file), range(len(file.columns))
-    strange = [_strange(_text(place), pattern) for place in places for _, pattern in _KINDS]
+    misfits = [_misfits(_text(place), pattern) for place in places for _, pattern in _KINDS]
     known = [exp.Count(this=_text(place)) for place in places]
-    ((*numbers,),) = connection.rows(DUCKDB.text(exp.select(*strange, *known).from_(raw.copy())))
+    ((*numbers,),) = connection.rows(DUCKDB.text(exp.select(*misfits, *known).from_(raw.copy())))
     query = exp.select().from_(raw)
     for place, name in enumerate(file.columns):
         of_kinds = numbers[place * len(_KINDS) : (place + 1) * len(_KINDS)]
         kind = next((kind for (kind, _), wrong in zip(_KINDS, of_kinds, strict=True) if not wrong), "VARCHAR")
-        if not numbers[len(strange) + place]:
+        if not numbers[len(misfits) + place]:
             kind = "VARCHAR"
         query = query.select(exp.alias_(exp.cast(_text(place), kind), name, quoted=True))
     return query
 
 
 def _text(place: int) -> exp.Expr:
-    """A column as it stands in the file."""
+    """A column of the file, as text."""
     return own_column(f"c{place}", "r")
 
 
-def _strange(value: exp.Expr, pattern: str) -> exp.Expr:
-    """How many values of a column a pattern does not fit."""
+def _misfits(value: exp.Expr, pattern: str) -> exp.Expr:
+    """The number of values of a column that a pattern does not match."""
     fits = exp.Anonymous(this="regexp_full_match", expressions=[value, exp.Literal.string(pattern)])
     return exp.CountIf(this=exp.Not(this=fits))
 
 
 def _raw(file: DelimitedFile) -> exp.Expr:
-    """The file as a table of text, its columns c0, c1, ...: nothing is left to DuckDB to guess."""
+    """The file as a table of text columns c0, c1, ...; all options are set: DuckDB guesses nothing."""
     kinds = [
         exp.PropertyEQ(this=exp.to_identifier(f"c{place}"), expression=exp.Literal.string("VARCHAR"))
         for place in range(len(file.columns))

@@ -1,4 +1,4 @@
-"""Counts by a PostgreSQL server, over a connection."""
+"""The PostgreSQL engine: on a server, over a connection."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 import psycopg
 from psycopg import errors as reasons
-from psycopg import sql
 from sqlglot import exp
 
 from hornbeam.data.database import Database
@@ -19,13 +18,14 @@ from hornbeam.engines.sql.connection import Connection, Values
 from hornbeam.engines.sql.engine import SqlEngine
 from hornbeam.engines.sql.expressions import POSTGRES, create_empty, create_table, drop_table
 from hornbeam.errors import EngineError
+from hornbeam.quoting import quoted
 
 _HEADER = b"PGCOPY\n\xff\r\n\x00" + bytes(8)
 _TRAILER = b"\xff\xff"
 
 
 class PostgresConnection(Connection):
-    """A connection of our own; its tables are temporary, or in a scratch schema that the user names."""
+    """A separate connection; its tables are temporary, or in a scratch schema that the user names."""
 
     dialect = POSTGRES
 
@@ -37,7 +37,7 @@ class PostgresConnection(Connection):
             self._psycopg = psycopg.connect(server, autocommit=True)
         except psycopg.Error as error:
             raise EngineError(_unreachable(error)) from error
-        # Compiling a query of hundreds of sums takes longer than running it.
+        # Compiling a query with hundreds of sums takes longer than running it.
         self._set("jit", "off")
         self._set("work_mem", f"{min(max(memory // 16, 4_000_000), 256_000_000) // 1000}kB")
         self._set("standard_conforming_strings", "on")
@@ -45,30 +45,30 @@ class PostgresConnection(Connection):
         if scratch is not None:
             self._check(scratch)
             ((path,),) = self.rows("SHOW search_path")
-            self._set("search_path", f"{sql.Identifier(scratch).as_string()}, {path}")
+            self._set("search_path", f"{quoted(scratch)}, {path}")
 
     def create(self, name: str, query: exp.Select) -> None:
         self._tables.add(name)
         self._execute(self.dialect.text(create_table(name, query, temporary=self._scratch is None)))
-        self._execute(sql.SQL("ANALYZE {}").format(sql.Identifier(name)))
+        self._execute(f"ANALYZE {quoted(name)}")
 
     def load(self, name: str, columns: Mapping[str, Values]) -> None:
         self._tables.add(name)
         types = {key: _type(values) for key, values in columns.items()}
         self._execute(self.dialect.text(create_empty(name, types, temporary=self._scratch is None)))
         text = "TEXT" in types.values()
-        form = sql.SQL("COPY {} FROM STDIN" if text else "COPY {} FROM STDIN (FORMAT BINARY)")
+        statement = f"COPY {quoted(name)} FROM STDIN" + ("" if text else " (FORMAT BINARY)")
         with (
             self._failures(),
             self._psycopg.cursor() as cursor,
-            cursor.copy(form.format(sql.Identifier(name))) as copy,
+            cursor.copy(statement.encode()) as copy,
         ):
             if text:
                 for row in zip(*(values.tolist() for values in columns.values()), strict=True):
                     copy.write_row(row)
             else:
                 copy.write(_packed(list(columns.values())))
-        self._execute(sql.SQL("ANALYZE {}").format(sql.Identifier(name)))
+        self._execute(f"ANALYZE {quoted(name)}")
 
     def rows(self, query: str) -> list[tuple[Any, ...]]:
         with self._failures(), self._psycopg.cursor() as cursor:
@@ -89,33 +89,38 @@ class PostgresConnection(Connection):
         self._tables.discard(name)
 
     def close(self) -> None:
-        # Temporary tables go with the connection; those in a scratch schema do not.
+        # Temporary tables end with the connection; tables in a scratch schema do not.
         if self._scratch is not None:
-            self.give_back(tuple(self._tables))
+            self.drop_all(tuple(self._tables))
         with suppress(psycopg.Error):
             self._psycopg.close()
 
     def _check(self, scratch: str) -> None:
-        """PostgreSQL would make tables elsewhere, without a word, where it may not make them here."""
+        """Check the permission to create tables: without it PostgreSQL would silently use another schema."""
         query = "SELECT has_schema_privilege(oid, 'CREATE, USAGE') FROM pg_namespace WHERE nspname = %s"
         with self._failures(), self._psycopg.cursor() as cursor:
-            may = cursor.execute(query, [scratch]).fetchone()
-        if may is None:
-            self._psycopg.close()
-            raise EngineError(f'there is no schema "{scratch}" in PostgreSQL; create it, or name another.')
-        if not may[0]:
+            row = cursor.execute(query, [scratch]).fetchone()
+        if row is None:
             self._psycopg.close()
             raise EngineError(
-                f'PostgreSQL gives no permission to make tables in the schema "{scratch}"; grant CREATE and '
-                "USAGE on it, or name another."
+                f'there is no schema "{scratch}" in PostgreSQL for scratch tables; create it, or name another '
+                "one."
+            )
+        (allowed,) = row
+        if not allowed:
+            self._psycopg.close()
+            raise EngineError(
+                f'PostgreSQL does not allow this user to create tables in the schema "{scratch}"; grant CREATE '
+                "and USAGE on it, or name another one."
             )
 
     def _set(self, name: str, value: str) -> None:
-        self._execute(sql.SQL("SELECT set_config({}, {}, false)").format(name, value))
-
-    def _execute(self, query: str | sql.Composed) -> None:
         with self._failures(), self._psycopg.cursor() as cursor:
-            cursor.execute(query.encode() if isinstance(query, str) else query)
+            cursor.execute("SELECT set_config(%s, %s, false)", [name, value])
+
+    def _execute(self, query: str) -> None:
+        with self._failures(), self._psycopg.cursor() as cursor:
+            cursor.execute(query.encode())
 
     @contextmanager
     def _failures(self) -> Iterator[None]:
@@ -126,27 +131,30 @@ class PostgresConnection(Connection):
 
 
 def failure(error: psycopg.Error, broken: bool) -> str:
-    """One sentence about what the server could not do, and what would help."""
-    said = " ".join(str(error.diag.message_primary or error).split())
+    """One sentence that says what the server could not do, and what to do about it."""
+    reason = " ".join(str(error.diag.message_primary or error).split())
     if broken or isinstance(error, reasons.AdminShutdown | reasons.CrashShutdown):
-        return f"the connection to PostgreSQL was lost ({said}); start the server, then run again."
+        return f"the connection to PostgreSQL was lost ({reason}); check that the server runs, and run again."
     if isinstance(error, reasons.InsufficientPrivilege):
         return (
-            f"PostgreSQL refused: {said}; grant SELECT on the tables of the facts, and TEMPORARY on the "
-            "database or CREATE on a scratch schema."
+            f"PostgreSQL refused: {reason}; grant SELECT on the tables that hold the facts, and TEMPORARY on "
+            "the database or CREATE on a scratch schema."
         )
     if isinstance(error, reasons.UndefinedTable | reasons.UndefinedColumn):
-        return f"PostgreSQL no longer has what was counted: {said}; somebody changed it, run again."
+        return (
+            f"PostgreSQL no longer has a table or column that is counted: {reason}; it was changed "
+            "meanwhile, run again."
+        )
     if isinstance(error, reasons.DiskFull | reasons.OutOfMemory):
-        return f"PostgreSQL ran out of room: {said}; free some disk or memory on the server, then run again."
-    return f"PostgreSQL failed: {said}."
+        return (
+            f"PostgreSQL ran out of disk space or memory: {reason}; free some on the server, and run again."
+        )
+    return f"PostgreSQL failed: {reason}."
 
 
 def _unreachable(error: psycopg.Error) -> str:
-    said = " ".join(str(error).split())
-    return (
-        f"PostgreSQL cannot be reached ({said}); set PGHOST, PGPORT, PGDATABASE and PGUSER, or give server=."
-    )
+    reason = " ".join(str(error).split())
+    return f"PostgreSQL cannot be reached ({reason}); set PGHOST, PGPORT, PGDATABASE and PGUSER, or give server=."
 
 
 def _type(values: Values) -> str:
@@ -156,7 +164,7 @@ def _type(values: Values) -> str:
 
 
 def _row_type(sizes: list[int]) -> np.dtype[Any]:
-    """A row in PostgreSQL's binary format: the number of fields, then each with its length."""
+    """A row in PostgreSQL's binary format: the number of fields, then the length and value of each."""
     fields: list[tuple[str, str]] = [("fields", ">i2")]
     for position, size in enumerate(sizes):
         fields += [(f"size{position}", ">i4"), (f"value{position}", f">i{size}")]
@@ -180,7 +188,7 @@ def _unpacked(data: bytes, number: int) -> list[npt.NDArray[np.int64]]:
 
 
 class PostgresEngine(SqlEngine):
-    """Counts by PostgreSQL; without ``server`` the usual PGHOST, PGPORT, PGDATABASE, PGUSER hold."""
+    """Counts with PostgreSQL; without ``server`` it uses PGHOST, PGPORT, PGDATABASE and PGUSER."""
 
     name = "postgres"
     _dialect = POSTGRES

@@ -1,4 +1,4 @@
-"""Counts by Spark: a local session, a cluster, or a session that the user has."""
+"""The Spark engine: on a local session, a cluster, or a session of the user."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LOCAL = "local[*]"
 
 
 class SparkConnection(Connection):
-    """A Spark session of our own; tables are cached views, which live in memory and on disk."""
+    """A separate Spark session; its tables are cached views, in memory and on disk."""
 
     dialect = SPARK
 
@@ -37,24 +37,24 @@ class SparkConnection(Connection):
         memory: int = DEFAULT_MEMORY,
     ) -> None:
         super().__init__()
-        # Settings and views of a new session are its own; executors and cached data are shared.
+        # A new session has its own settings and views; executors and cached data are shared.
         self._spark = (session or _session(master, memory)).newSession()
-        # Overflow must be an error, never another number.
+        # Overflow must be an error, never a wrong number.
         self._spark.conf.set("spark.sql.ansi.enabled", "true")
         if session is None and self._spark.sparkContext.master.startswith("local"):
-            # The default of 200 is for clusters; most of a small query's time would go into empty tasks.
+            # The default of 200 is for clusters; a small query would spend most of its time on empty tasks.
             parallel = self._spark.sparkContext.defaultParallelism
             self._spark.conf.set("spark.sql.shuffle.partitions", str(parallel))
         self._views: dict[str, DataFrame] = {}
 
     def create(self, name: str, query: exp.Select) -> None:
         with self._failures():
-            self._keep(name, self._spark.sql(self.dialect.text(query)))
+            self._cache(name, self._spark.sql(self.dialect.text(query)))
 
     def load(self, name: str, columns: Mapping[str, Values]) -> None:
         table = pyarrow.table({key: pyarrow.array(values) for key, values in columns.items()})
         with self._failures():
-            self._keep(name, self._spark.createDataFrame(table))
+            self._cache(name, self._spark.createDataFrame(table))
 
     def rows(self, query: str) -> list[tuple[Any, ...]]:
         with self._failures():
@@ -70,7 +70,7 @@ class SparkConnection(Connection):
             return list(self._spark.sql(query).dtypes)
 
     def tables(self, schema: str) -> list[str]:
-        """The names of the tables of a schema of the catalogue."""
+        """The names of the tables in a schema of the catalog."""
         with self._failures():
             return sorted(table.name for table in self._spark.catalog.listTables(schema))
 
@@ -82,9 +82,9 @@ class SparkConnection(Connection):
                 frame.unpersist()
 
     def close(self) -> None:
-        self.give_back(tuple(self._views))
+        self.drop_all(tuple(self._views))
 
-    def _keep(self, name: str, frame: DataFrame) -> None:
+    def _cache(self, name: str, frame: DataFrame) -> None:
         frame.persist(StorageLevel.MEMORY_AND_DISK)
         frame.createOrReplaceTempView(name)
         self._views[name] = frame
@@ -94,21 +94,23 @@ class SparkConnection(Connection):
         try:
             yield
         except PySparkException as error:
-            said = " ".join(str(error.getMessage() or error).split("\n")[0].split())
-            raise EngineError(f"Spark failed: {said}") from error
+            reason = " ".join(str(error.getMessage() or error).split("\n")[0].split())
+            raise EngineError(f"Spark failed: {reason}") from error
         except (Py4JError, OSError) as error:
-            said = " ".join(str(error).split("\n")[0].split())
-            raise EngineError(f"Spark was lost ({said}); start it, then run again.") from error
+            reason = " ".join(str(error).split("\n")[0].split())
+            raise EngineError(
+                f"the connection to Spark was lost ({reason}); check that Spark runs, and run again."
+            ) from error
 
 
 def _session(master: str | None, memory: int) -> SparkSession:
-    """The session that runs already, or a new one: local unless a master is named."""
+    """The active session if there is one and no master is given, else a new one: local by default."""
     active = SparkSession.getActiveSession()
     if active is not None and master is None:
         return active
     builder = SparkSession.builder.appName("hornbeam").master(master or LOCAL)
     builder = builder.config("spark.ui.enabled", "false").config("spark.ui.showConsoleProgress", "false")
-    # Takes effect only where no Java runs yet; its own default of 1 GB is soon full of examples.
+    # It takes effect only if no Java process runs yet. The default of 1 GB is too small for many examples.
     builder = builder.config("spark.driver.memory", f"{max(2, -(-memory // 10**9))}g")
     session: SparkSession = builder.getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
@@ -116,7 +118,7 @@ def _session(master: str | None, memory: int) -> SparkSession:
 
 
 class SparkEngine(SqlEngine):
-    """Counts by Spark; by default the running session, or else a local one."""
+    """Counts with Spark: by default in the active session, or else in a local one."""
 
     name = "spark"
     _dialect = SPARK

@@ -264,7 +264,7 @@ def test_a_table_that_must_not_be_read_and_one_that_must_not_be_made_are_one_sen
         assert "CREATE on a scratch schema" in str(caught.value)
         with pytest.raises(EngineError) as caught:
             opened("postgres", visitor, examples_of(folder), scratch="my scratch")
-        assert 'no permission to make tables in the schema "my scratch"' in sentence(caught.value)
+        assert 'does not allow this user to create tables in "my scratch"' in sentence(caught.value)
         with pytest.raises(EngineError) as caught:
             opened("postgres", visitor, examples_of(folder), scratch="nowhere")
         assert 'there is no schema "nowhere"' in sentence(caught.value)

@@ -1,1 +1,1 @@
-"""Whatever computes counts for clauses over a database, behind one contract."""
+"""Engines count clauses over a database; all of them implement one contract."""

@@ -1,8 +1,8 @@
-"""What every engine does: count clauses for examples.
+"""The contract of every engine: count clauses for examples.
 
-An engine is made for one database. ``count`` gives the true counts of clauses for rows of keys.
-``session`` fixes the examples and answers the learner's question, the sums of counts and
-gradients; the default session keeps counts in memory, others leave them where the data are.
+An engine is made for one database. ``count`` returns the true counts of clauses for rows of keys.
+``session`` fixes the examples and computes what a learner needs, sums of counts and of counts times
+gradients. The default session caches counts in memory; SQL sessions leave them in the database.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from hornbeam.data.database import Codes, Database
 from hornbeam.logic.clauses import Clause, atoms_of
 
 DEFAULT_MEMORY = 2_000_000_000
-"""Bytes an engine may use for partial results unless told otherwise."""
+"""Bytes that an engine may use for partial results by default."""
 INT64_MAX = 2**63 - 1
 LOG_UNIT = 1024
-"""Logarithms of counts are rounded to whole parts of this unit, so that their sums are exact."""
+"""Logarithms of counts are rounded to multiples of 1/LOG_UNIT, so that their sums are exact."""
 
 Column = npt.NDArray[Any]
 """True counts, one per example, in any integer type."""
@@ -41,23 +41,23 @@ def narrowest(largest: int) -> type[np.signedinteger[Any]]:
 class Counts:
     """The true counts of one clause, one per example, and its total; false = total - true.
 
-    Where false counts are guarded, ``within`` is how many groundings each example's guard leaves the
-    clause, and false = within - true.
+    If false counts are guarded, ``within`` is the number of groundings of the clause for which the
+    guard is true, one per example, and false = within - true.
     """
 
     true: Column
     total: int
     within: Column | None = None
     false_known: bool = True
-    """whether false counts are known: a guard may be too much to count where no false count is weighed"""
+    """False if the guard was too large to count and no weight multiplies the false counts"""
 
     @property
     def totals(self) -> int | Column:
-        """What true and false counts add up to: one number for all examples, or one for each."""
+        """The sum of true and false counts: one number for all examples, or one for each."""
         return self.total if self.within is None else self.within
 
     def false_of(self, place: int) -> int | None:
-        """The false count of one example, where it is known."""
+        """The false count of one example; None if it is unknown."""
         if not self.false_known:
             return None
         total = self.total if self.within is None else int(self.within[place])
@@ -66,7 +66,7 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """A clause that was not counted, and why; never a silent gap."""
+    """A clause that was not counted, and the reason."""
 
     clause: Clause
     reason: str
@@ -79,10 +79,10 @@ class Skipped:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sums:
-    """Exact sums over the examples, all that ridge fits need: one entry per clause that was counted."""
+    """Exact sums over the examples, with one entry per counted clause: all that a ridge fit needs."""
 
     clauses: Sequence[Clause]
-    """the clauses asked for, in their order, without those skipped"""
+    """the requested clauses in their order, without skipped ones"""
     total: list[int]
     true: list[int]
     """sum of t"""
@@ -92,7 +92,7 @@ class Sums:
     """sum of t*d, with the gradients d as integers"""
     skipped: tuple[Skipped, ...] = ()
     counted: int = 0
-    """how many had to be counted for this answer; the others were known"""
+    """number of clauses that had to be counted for this answer; the others were known"""
 
 
 class Engine(ABC):
@@ -106,19 +106,19 @@ class Engine(ABC):
 
     @abstractmethod
     def count(self, clauses: Sequence[Clause], keys: Codes) -> list[Counts | Skipped]:
-        """True counts of each clause, rows in the order of ``keys`` (codes; -1 is an unknown key).
+        """True counts of each clause, one per row of ``keys`` (codes; -1 is an unknown key).
 
-        Keys may have one column more than the head has arguments: cut-offs (``Database.cutoffs_of``).
-        Then a fact that has a time exists for a key only if its time is the key's cut-off or before
-        it; facts without a time always exist. Populations, and so totals, do not change.
+        Keys may have one more column than the head has arguments: cut-offs (``Database.cutoffs_of``).
+        Then a fact with a time exists for a key only if its time is not after the key's cut-off; facts
+        without a time always exist. Populations, and so totals, do not change.
 
-        Clauses are well typed under the database's schema and all have the same head. A count
-        that may exceed int64, or a clause whose cost exceeds the memory budget, is ``Skipped``;
-        which ones depends on clause, data, keys and budget only.
+        Clauses must be well typed under the database's schema and have the same head. A clause whose
+        count may exceed int64, or whose cost exceeds the memory budget, is ``Skipped``. This depends
+        only on clause, data, keys and budget.
         """
 
     def total(self, clause: Clause) -> int:
-        """Product of the populations of the free variables; 1 when there is none."""
+        """Product of the populations of the free variables; 1 if there are none."""
         bound = set(clause.head.args)
         predicates = self.database.schema.predicates
         result = 1
@@ -138,18 +138,18 @@ class Engine(ABC):
 
     @abstractmethod
     def session(self, keys: Codes, logarithm: bool = False) -> Session:
-        """Counting for fixed examples, with gradients, as a learner needs it.
+        """Start a session that counts for fixed examples, as a learner needs it.
 
-        With ``logarithm`` its sums are of ln(1 + count) in whole units of 1/LOG_UNIT, not of counts.
+        With ``logarithm`` it sums ln(1 + count), rounded to multiples of 1/LOG_UNIT, instead of counts.
         """
 
 
 class Session(ABC):
-    """Sums of counts and gradients for fixed examples."""
+    """Sums of counts, and of counts times gradients, for fixed examples."""
 
     @abstractmethod
     def set_gradients(self, gradients: npt.NDArray[np.int64]) -> None:
-        """Gradients as integers (multiples of 2**-30), one per example."""
+        """Set the gradients, one per example, as integers (multiples of 2**-30)."""
 
     @abstractmethod
     def sums(self, clauses: Sequence[Clause]) -> Sums:
@@ -165,4 +165,4 @@ class Session(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Give back whatever the session holds."""
+        """Release the resources of the session."""

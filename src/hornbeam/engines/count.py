@@ -1,7 +1,8 @@
-"""Counts or an error: for those who need every clause counted, not the best of many.
+"""Counts of every clause, or an error: for predictions, which need all of their clauses.
 
-An engine skips a clause whose cost for the given examples exceeds its budget. A learner goes on
-without it; a prediction cannot. The cost grows with the examples, so they are counted in parts.
+An engine skips a clause whose cost for the given examples exceeds its budget. A learner can go on
+without the clause; a prediction cannot. The cost grows with the number of examples, so a skipped
+clause is counted for one half of the examples after the other.
 """
 
 from __future__ import annotations
@@ -16,24 +17,24 @@ from hornbeam.errors import LimitError
 from hornbeam.logic.clauses import Clause
 
 LEAST_KEYS = 64
-"""Examples are not cut into parts smaller than this: a clause too large for these is refused."""
+"""This many examples are not halved again: if a clause is too large for them, it is an error."""
 
 
 def count_all(engine: Engine, clauses: Sequence[Clause], keys: Codes) -> list[Counts]:
-    """The counts of every clause; one that cannot be counted within the budget is a ``LimitError``."""
+    """The counts of every clause; raises ``LimitError`` if one cannot be counted within the budget."""
     return [
-        counts if isinstance(counts, Counts) else _in_parts(engine, counts, keys)
+        counts if isinstance(counts, Counts) else _in_halves(engine, counts, keys)
         for counts in engine.count(clauses, keys)
     ]
 
 
-def _in_parts(engine: Engine, skipped: Skipped, keys: Codes) -> Counts:
+def _in_halves(engine: Engine, skipped: Skipped, keys: Codes) -> Counts:
     if len(keys) <= LEAST_KEYS:
         raise LimitError(
             f"{skipped.clause} cannot be counted: {skipped.reason} "
             f"(estimate {skipped.estimate:,}, limit {skipped.budget:,})."
         )
     middle = len(keys) // 2
-    halves = [count_all(engine, [skipped.clause], part)[0] for part in (keys[:middle], keys[middle:])]
-    # Counts fit int64, but the halves may be of types whose common type is a float.
+    halves = [count_all(engine, [skipped.clause], half)[0] for half in (keys[:middle], keys[middle:])]
+    # The common type of two integer types may be a float, so both halves become int64.
     return Counts(np.concatenate([half.true.astype(np.int64) for half in halves]), halves[0].total)

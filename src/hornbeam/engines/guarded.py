@@ -1,8 +1,8 @@
-"""False counts inside the guard: how many of the guard's groundings the last literal does not hold for.
+"""Guarded false counts: groundings for which the guard is true but the last literal is not.
 
-With t(guard) true groundings of the guard and N combinations of values for the variables that the last
-literal brings, ``t(guard) * N`` groundings of the clause have a true guard; those that are not true are
-false. Any engine that counts clauses so counts these, too.
+Let t(guard) be the number of true groundings of the guard, and N the number of combinations of values
+for the variables that only the last literal has. Then ``t(guard) * N`` groundings of the clause have a
+true guard; those that are not true are false. So counts of clauses and guards are enough.
 """
 
 from __future__ import annotations
@@ -23,31 +23,31 @@ from hornbeam.logic.guards import guard_of, new_variables
 def count_guarded(
     engine: Engine, clauses: Sequence[Clause], keys: Codes, new: Sequence[int] | None = None
 ) -> list[Counts]:
-    """The counts of every clause, false ones inside its guard.
+    """The counts of every clause, with false counts inside its guard.
 
-    ``new`` says for each clause how many combinations of values the variables have that its last literal
-    brings; without it the populations of the data do. A body of one literal has an empty guard.
+    ``new`` is the number N of each clause (see above); by default it follows from the populations of the
+    data. A body of one literal has an empty guard.
     """
-    asked = dict.fromkeys([*clauses, *(guard_of(clause) for clause in clauses if len(clause.body) > 1)])
-    found = dict(zip(asked, count_all(engine, list(asked), keys), strict=True))
+    needed = dict.fromkeys([*clauses, *(guard_of(clause) for clause in clauses if len(clause.body) > 1)])
+    counts_of = dict(zip(needed, count_all(engine, list(needed), keys), strict=True))
     sizes = [new_total(engine, clause) for clause in clauses] if new is None else new
     counted = []
     for clause, size in zip(clauses, sizes, strict=True):
-        counts = found[clause]
+        counts = counts_of[clause]
         if len(clause.body) > 1:
-            counts = replace(counts, within=_times(found[guard_of(clause)].true, size))
+            counts = replace(counts, within=_times(counts_of[guard_of(clause)].true, size))
         counted.append(replace(counts, total=size))
     return counted
 
 
 def new_total(engine: Engine, clause: Clause) -> int:
-    """The product of the populations of the variables that the last literal alone has."""
+    """The product of the populations of the variables that only the last literal has."""
     types = engine.database.schema.variable_types(clause)
     return prod(len(engine.database.population(types[variable])) for variable in new_variables(clause))
 
 
 def _times(true: Column, size: int) -> Column:
-    """Exact products: Python's integers where int64 is too narrow."""
+    """Exact products: Python integers if int64 is too narrow."""
     fits = int(true.max(initial=0)) * size <= INT64_MAX
     within: Column = true.astype(np.int64 if fits else object) * size
     return within

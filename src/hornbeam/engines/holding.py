@@ -1,8 +1,8 @@
-"""Whether bodies hold for examples, and no more of their counts.
+"""Whether bodies hold for examples: one bit of each count.
 
 A body holds for an example if its free variables have values that make it true. Parts of a body that
-share no free variable hold or fail each on its own: so only parts are counted, each once, and a body
-that is known to hold need not be counted again for what is added to it.
+share no free variable hold independently. So only parts are counted, each once, and a part that is
+known to hold is not counted again when literals are added to another part.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class BodyPart(NamedTuple):
     literals: Body
     free: frozenset[int]
     new: bool = True
-    """whether some of them were added since the body was last known to hold"""
+    """whether literals were added since the body was last known to hold"""
 
 
 def parts_with(parts: Sequence[BodyPart], addition: Body, arity: int) -> tuple[BodyPart, ...]:
@@ -58,7 +58,7 @@ def known(parts: Iterable[BodyPart]) -> tuple[BodyPart, ...]:
 
 
 class CanonicalParts:
-    """Canonical clauses of parts, remembered: learners ask again in every step."""
+    """The canonical clauses of parts, cached because learners need them in every step."""
 
     def __init__(self, head: Atom) -> None:
         self.head = head
@@ -66,28 +66,28 @@ class CanonicalParts:
         self._known: dict[Body, Clause] = {}
 
     def new(self, parts: Iterable[BodyPart]) -> frozenset[Clause]:
-        """What must hold for a body to hold: the clauses of its new parts."""
+        """The clauses of the new parts of a body: it holds if all of them do."""
         return frozenset([self.clause(part.literals) for part in parts if part.new])
 
     def clause(self, literals: Body) -> Clause:
         """The canonical clause with these literals."""
-        found = self._known.get(literals)
-        if found is None:
-            # Parts that differ in the numbers of their variables only are common, and quickly made one.
+        clause = self._known.get(literals)
+        if clause is None:
+            # Parts often differ only in the numbers of their variables; renaming is cheaper than ``canonical``.
             names = {variable: variable for variable in range(self.arity)}
             for literal in literals:
                 for variable in literal_variables(literal):
                     names.setdefault(variable, len(names))
             body = tuple(rename(literal, names) for literal in literals)
-            found = self._known.get(body)
-            if found is None:
-                found = self._known[body] = canonical(Clause(self.head, body))
-            self._known[literals] = found
-        return found
+            clause = self._known.get(body)
+            if clause is None:
+                clause = self._known[body] = canonical(Clause(self.head, body))
+            self._known[literals] = clause
+        return clause
 
 
 class Holding:
-    """Which bodies hold for the examples of a fit: each counted once, and a bit of each count kept."""
+    """Which bodies hold for the examples of a fit; each is counted once, and cached as one truth value per example."""
 
     def __init__(self, engine: Engine, keys: Codes) -> None:
         self.engine = engine
@@ -98,12 +98,12 @@ class Holding:
         self._most = max(1, engine.memory // 2 // max(1, len(keys)))
 
     def hold(self, clauses: Sequence[Clause]) -> list[Truth | None]:
-        """For each clause whether its body holds for each example; ``None`` where it was skipped."""
+        """For each clause, whether its body holds for each example; ``None`` if it was skipped."""
         new = [clause for clause in clauses if clause not in self._known]
         if len(self._known) + len(new) > self._most:
             self._known.clear()
             new = list(clauses)
-        # Counts take up to eight bytes each until they are bits.
+        # A count takes up to eight bytes until it becomes a truth value.
         size = max(1, self._most // 8)
         for start in range(0, len(new), size):
             batch = new[start : start + size]
@@ -117,7 +117,7 @@ class Holding:
         return [self._known[clause] for clause in clauses]
 
     def holds(self, clause: Clause) -> Truth:
-        """Whether the body of a clause that was chosen holds for each example."""
-        (found,) = self.hold([clause])
-        assert found is not None
-        return found
+        """Whether the body of a clause that was counted holds for each example."""
+        (truth,) = self.hold([clause])
+        assert truth is not None
+        return truth

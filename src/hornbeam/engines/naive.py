@@ -1,4 +1,4 @@
-"""The definition of correct: try every assignment of the free variables. For tests only."""
+"""The reference engine: it tries every assignment of the free variables. For tests only."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hornbeam.logic.schema import number_of
 
 
 class NaiveEngine(Engine):
-    """Nested loops over populations; no planner, no index beyond a set of facts."""
+    """Nested loops over populations, without a planner or an index."""
 
     name = "naive"
 
@@ -61,7 +61,7 @@ class NaiveEngine(Engine):
     ) -> bool:
         if isinstance(literal, Comparison):
             code = binding[literal.variable]
-            if code == UNKNOWN:  # has no value, so it is on neither side
+            if code == UNKNOWN:  # it has no value, so it is on neither side of a threshold
                 return False
             number = self.database.numbers[types[literal.variable]][code]
             threshold = number_of(literal.value)
@@ -71,7 +71,7 @@ class NaiveEngine(Engine):
         return is_fact != isinstance(literal, Not)
 
     def _facts(self, atom: Atom) -> dict[tuple[int, ...], float]:
-        """The facts of a predicate, each with its time; those without one have always existed."""
+        """The facts of a predicate with their times; a fact without a time has always existed."""
         columns = self.database.relation(atom.predicate).columns
         rows = list(zip(*(column.tolist() for column in columns), strict=True))
         times = self.database.times.get(atom.predicate)
@@ -86,5 +86,5 @@ class NaiveEngine(Engine):
         )
 
     def _code(self, name: str, type_name: str) -> int:
-        # An unknown constant (-1) must not match an unknown key (-1): neither is in any fact.
+        # An unknown constant (-1) matches no fact, nor does an unknown key (-1).
         return self.database.population(type_name).code(name)

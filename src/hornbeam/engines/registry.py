@@ -1,4 +1,4 @@
-"""Engines by name; each is imported only when it is asked for."""
+"""Engines by name; an engine is imported only when it is opened."""
 
 from __future__ import annotations
 
@@ -48,13 +48,13 @@ Did you mean "naive"?
     options = {word: value for word, value in given.items() if value is not None}
     refused = [word for word in options if word not in TAKES.get(name, ())]
     if refused:
-        raise OptionError(f'{refused[0]} is refused: engine "{name}" has no use for it; leave it out.')
+        raise OptionError(f'engine "{name}" has no option {refused[0]}; leave it out.')
     made: Engine = getattr(module, ENGINES[name][1])(database, memory, **options)
     return made
 
 
 def engine_module(name: str) -> ModuleType:
-    """The module of an engine; without its library it says what to install."""
+    """The module of an engine; if its library is missing, the error says what to install."""
     if name not in ENGINES:
         raise OptionError(f'no engine "{name}". {did_you_mean(name, ENGINES, "Engines")}')
     try:

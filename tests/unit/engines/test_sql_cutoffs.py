@@ -171,7 +171,7 @@ def test_cut_offs_need_times() -> None:
     timeless = Model("churns", SCHEMA, 0.0, (), {})
     with pytest.raises(OptionError, match="learned from facts without times"):
         timeless.sql("duckdb", TABLES, ASKED)
-    with pytest.raises(OptionError, match="no table has a time"):
+    with pytest.raises(OptionError, match="no table of facts has a time"):
         model(DATE).sql("duckdb", {}, ASKED)
 
 

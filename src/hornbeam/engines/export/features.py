@@ -1,4 +1,4 @@
-"""What of counts is weighed, in SQL: their readings, and for weights of constants a table of weights.
+"""Features of counts in SQL, and for a clause with weights of constants a table of the weights.
 
 ``female(A) :- rated(A,B).`` with a weight for each film B is one join, however many films there are: its
 groundings are counted for each example and each B, and joined with the weights.
@@ -20,24 +20,24 @@ def double(value: exp.Expr) -> exp.Expr:
     return exp.cast(value, "DOUBLE")
 
 
-def read(count: exp.Expr, reading: str) -> exp.Expr:
-    """What a reading makes of a count."""
-    if reading.startswith("at least "):
-        reached = exp.GTE(this=count, expression=integer(int(reading.removeprefix("at least "))))
+def feature_value(count: exp.Expr, feature: str) -> exp.Expr:
+    """The value of a feature for a count."""
+    if feature.startswith("at least "):
+        reached = exp.GTE(this=count, expression=integer(int(feature.removeprefix("at least "))))
         return exp.Case(ifs=[exp.If(this=reached, true=real(1.0))], default=real(0.0))
-    return _logarithm(count) if reading == "log" else count
+    return _logarithm(count) if feature == "log" else count
 
 
 def share(true: exp.Expr, false: exp.Expr) -> exp.Expr:
-    """The part of both counts that is true; 0 where there are none."""
+    """The true count divided by the sum of both counts; 0 if that sum is 0."""
     both = exp.Add(this=true.copy(), expression=false)
-    some = exp.GT(this=both.copy(), expression=real(0.0))
-    part = exp.Div(this=true, expression=exp.Paren(this=both), typed=False, safe=False)
-    return exp.Case(ifs=[exp.If(this=some, true=part)], default=real(0.0))
+    positive = exp.GT(this=both.copy(), expression=real(0.0))
+    quotient = exp.Div(this=true, expression=exp.Paren(this=both), typed=False, safe=False)
+    return exp.Case(ifs=[exp.If(this=positive, true=quotient)], default=real(0.0))
 
 
 def _logarithm(count: exp.Expr) -> exp.Expr:
-    """ln(1 + count); a count below 0, as other data than those of training may have, is read as 0."""
+    """ln(1 + count); a negative count, possible with other data than the training data, is taken as 0."""
     least = exp.Case(
         ifs=[exp.If(this=exp.LT(this=count.copy(), expression=real(0.0)), true=real(0.0))],
         default=count,
@@ -48,8 +48,8 @@ def _logarithm(count: exp.Expr) -> exp.Expr:
 def is_join(clause: Clause) -> bool:
     """Whether the groundings of a body are the rows of its atoms joined with the keys of examples.
 
-    Each atom must share a variable with the head or the atoms before it, in some order: what hangs on
-    nothing would multiply the rows.
+    In some order each atom must share a variable with the head or an atom before it; an atom without a
+    link would multiply the rows.
 
     >>> from hornbeam.logic.parse import parse_clause
     >>> is_join(parse_clause("female(A) :- rated(A,B), genre(B,C)."))
@@ -69,13 +69,13 @@ def is_join(clause: Clause) -> bool:
 
 
 def join_of(clause: Clause, each: int, timed: frozenset[str]) -> tuple[SqlMessage, int]:
-    """The join of a body (see ``is_join``) with the keys of examples, and the number of ``each`` there."""
+    """The join of a body (see ``is_join``) with the keys of examples, and the new number of ``each``."""
     arity = len(clause.head.args)
     atoms = _linked(clause)
     used = {variable for atom in atoms for variable in literal_variables(atom)}
     head = sorted(used & set(range(arity)))
     has_times = any(atom.predicate in timed for atom in atoms)
-    # The cut-off of an example stands after its keys, where a clause has its first free variable.
+    # The cut-off is the column after the keys, the number of the first free variable of a clause.
     bindings = HeadBindings((*head, arity) if has_times else tuple(head))
     anchors = len(bindings.head)
     names = {variable: number for number, variable in enumerate(head)}
@@ -98,13 +98,13 @@ def join_of(clause: Clause, each: int, timed: frozenset[str]) -> tuple[SqlMessag
 
 
 def _linked(clause: Clause) -> list[Atom]:
-    """The atoms that hang on the head, each after one that it shares a variable with."""
-    rest = [literal for literal in clause.body if isinstance(literal, Atom)]
+    """The atoms linked to the head, each after one that it shares a variable with."""
+    remaining = [literal for literal in clause.body if isinstance(literal, Atom)]
     bound, ordered = set(clause.head.args), []
-    while found := next((atom for atom in rest if bound & set(literal_variables(atom))), None):
-        rest.remove(found)
-        ordered.append(found)
-        bound |= set(literal_variables(found))
+    while linked := next((atom for atom in remaining if bound & set(literal_variables(atom))), None):
+        remaining.remove(linked)
+        ordered.append(linked)
+        bound |= set(literal_variables(linked))
     return ordered
 
 
@@ -112,7 +112,7 @@ def weights_query(constants: Sequence[tuple[str, float]], dialect: Dialect) -> e
     """A table of constants and their weights."""
     rows = [exp.Tuple(expressions=[exp.Literal.string(name), real(weight)]) for name, weight in constants]
     names = ["constant", "weight"]
-    # SQLite has its own names for the columns of VALUES, and takes no others.
+    # SQLite names the columns of VALUES itself and does not allow other names.
     given = ["column1", "column2"] if dialect.name == "sqlite" else names
     columns = None if given != names else [exp.to_identifier(name) for name in names]
     table = exp.Values(expressions=rows, alias=exp.TableAlias(this=exp.to_identifier("w"), columns=columns))
@@ -120,17 +120,17 @@ def weights_query(constants: Sequence[tuple[str, float]], dialect: Dialect) -> e
     return exp.select(*named).from_(table)
 
 
-def sums_query(counts: exp.Select, keys: int, weights: str, reading: str) -> exp.Select:
-    """``total`` for each of the keys: the weights of constants, each times what is read of its count.
+def sums_query(counts: exp.Select, keys: int, weights: str, feature: str) -> exp.Select:
+    """The ``total`` for each key: the sum of the constants' weights times the features of their counts.
 
-    ``counts`` is a query of ``groundings_query``.
+    ``counts`` is a query made by ``groundings_query``.
     """
     head = [own_column(f"k{number}", "c") for number in range(keys)]
-    count = read(double(own_column("n0", "c")), reading)
-    weighed = exp.Mul(this=double(own_column("weight", "w")), expression=count)
+    value = feature_value(double(own_column("n0", "c")), feature)
+    weighted = exp.Mul(this=double(own_column("weight", "w")), expression=value)
     same = exp.EQ(this=own_column("constant", "c"), expression=own_column("constant", "w"))
     return (
-        exp.select(*head, exp.alias_(exp.Sum(this=weighed), "total"))
+        exp.select(*head, exp.alias_(exp.Sum(this=weighted), "total"))
         .from_(counts.subquery("c"))
         .join(own_table(weights, "w"), on=same, join_type="INNER")
         .group_by(*(key.copy() for key in head))

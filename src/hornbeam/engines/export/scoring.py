@@ -1,8 +1,8 @@
-"""Weighted clauses as one query that scores a table of examples, in any dialect.
+"""A model as one SQL query, in any dialect, that scores a table of examples.
 
-The query reads the tables that hold the facts, under their own names; everything it makes is a
-common table expression. Duplicate rows and rows with NULL are not facts. Constants are compared as
-text, keys with each other as they are, numbers as DOUBLE and dates as TIMESTAMP.
+The query reads the tables that hold the facts, under their own names; all else is in common table
+expressions. Duplicate rows count once, and rows with NULL are not facts. Constants are compared as
+text, keys by their own type, numbers as DOUBLE and dates as TIMESTAMP.
 """
 
 from __future__ import annotations
@@ -16,8 +16,15 @@ import sqlglot
 from sqlglot import exp
 
 from hornbeam.engines.contract import INT64_MAX
-from hornbeam.engines.export.features import double, join_of, read, share, sums_query, weights_query
-from hornbeam.engines.export.user_tables import Names, QueryPart, UserFacts
+from hornbeam.engines.export.features import (
+    double,
+    feature_value,
+    join_of,
+    share,
+    sums_query,
+    weights_query,
+)
+from hornbeam.engines.export.user_tables import FreeNames, NamedQuery, UserFacts
 from hornbeam.engines.sql.expressions import (
     EVERYTHING,
     Dialect,
@@ -56,34 +63,34 @@ from hornbeam.logic.guards import new_variables
 from hornbeam.logic.schema import Schema
 
 LARGEST_SCORE = 700
-"""exp of more overflows, and some systems refuse it; probabilities there are 0 or 1 to 1e-300."""
+"""exp of a larger number overflows, which some systems refuse; the probability is 0 or 1 to 1e-300."""
 
 
 class Weighted(NamedTuple):
-    """A clause, its weights ``[w0, w1, w2]``, and the total to use; None takes it from the data."""
+    """A clause, its weights ``[w0, w1, w2]``, and its total; with None the query takes it from the data."""
 
     clause: Clause
     weights: tuple[float, float, float]
     total: int | None
     feature: str = "count"
-    """what of the counts is weighted: ``count``, ``log`` for ln(1 + count), ``at least N`` or ``share``"""
+    """the feature that is weighted: ``count``, ``log`` for ln(1 + count), ``at least N`` or ``share``"""
     each: int | None = None
-    """the variable whose constants have weights of their own, in place of ``weights``"""
+    """the variable whose constants have their own weights, used instead of ``weights``"""
     constants: tuple[tuple[str, float], ...] = ()
     guard: Clause | None = None
-    """the clause whose groundings, times the total, are those that true and false counts add up to"""
+    """its count times ``total`` is the sum of true and false counts; if None, ``total`` is that sum"""
 
 
 @dataclass(frozen=True, slots=True)
 class Scoring:
-    """What a scoring query is made of."""
+    """A model as the scoring query needs it."""
 
     target: str
     schema: Schema
     prior: float
     clauses: Sequence[Weighted]
     times: str | None = None
-    """what the times of facts are, numbers or dates, where the model was learned from facts with times"""
+    """the kind of times, numbers or dates; None if the model was learned from facts without times"""
 
 
 def scoring_query(
@@ -92,18 +99,18 @@ def scoring_query(
     tables: Mapping[str, SqlTable] | None = None,
     examples: SqlTable | None = None,
 ) -> str:
-    """One query: a row per example with its keys, each clause's counts, the log-odds, the probability.
+    """A query with a row per example: its keys, each clause's counts, the log-odds, the probability.
 
-    In place of counts a clause with weights of constants has what these add up to.
+    A clause with weights of constants has the sum of these weights instead of counts.
 
     Without a mapping, facts are expected in a table named as the predicate, and examples in
     ``examples``, with columns ``arg1 arg2 ...``. The ``time`` of the examples is their cut-off: facts
-    of tables that have a time then exist up to it.
+    of tables with a time then exist only up to it.
     """
     known = _dialects()
     if dialect not in known:
         raise OptionError(f'no dialect "{dialect}". {did_you_mean(dialect, known, "Dialects")}')
-    return _Export(scoring, Dialect(dialect, "BIGINT"), tables or {}, examples).text()
+    return _ScoringQuery(scoring, Dialect(dialect, "BIGINT"), tables or {}, examples).text()
 
 
 def _dialects() -> list[str]:
@@ -114,7 +121,9 @@ def _arguments(number: int) -> tuple[str, ...]:
     return tuple(f"arg{position + 1}" for position in range(number))
 
 
-class _Export:
+class _ScoringQuery:
+    """Builds the query from common table expressions, each after those that it reads."""
+
     def __init__(
         self,
         scoring: Scoring,
@@ -129,7 +138,7 @@ class _Export:
         if len(self._examples.columns) != self._arity:
             raise SchemaError(
                 f"the examples have {len(self._examples.columns)} key columns, but "
-                f'"{scoring.target}" takes {self._arity}; name one column per argument.'
+                f'"{scoring.target}" has {self._arity} arguments; name one column per argument.'
             )
         self._times = None
         if self._examples.time is not None:
@@ -137,80 +146,82 @@ class _Export:
             if self._times is None:
                 raise OptionError(
                     "the model was learned from facts without times, so its examples have no cut-off; "
-                    "leave it out."
+                    "leave out the time of the examples."
                 )
         self._width = self._arity + (self._times is not None)
         predicates = scoring.schema.predicates
         defaults = {name: SqlTable((name,), _arguments(len(types))) for name, types in predicates.items()}
-        self._names = Names([self._examples, *(defaults | dict(tables)).values()])
+        self._names = FreeNames([self._examples, *(defaults | dict(tables)).values()])
         self._facts = UserFacts(scoring.schema, defaults | dict(tables), self._names, self._times)
         if self._times is not None and not self._facts.timed():
             raise OptionError(
-                "the examples have a cut-off, but no table has a time; name the column of each table's time."
+                "the examples have a cut-off, but no table of facts has a time; name the time column of each "
+                "table that has one."
             )
         if dialect.name == "sqlite" and (self._times is not None or _has_dates(scoring)):
             raise OptionError(
                 "SQLite has no type for times, so it cannot compare dates and cut-offs; "
-                "take another dialect (DuckDB reads SQLite's files)."
+                "use another dialect (DuckDB reads SQLite files)."
             )
         self._keys = self._names.take("example_keys")
-        self._placed: dict[SqlMessage, MessageTable] = {}
+        self._message_tables: dict[SqlMessage, MessageTable] = {}
         self._guards: dict[Guard, str] = {}
         self._sizes: dict[ComparisonRange, str] = {}
         self._sums_of: dict[int, tuple[str, tuple[int, ...]]] = {}
-        """of a clause with weights of constants: the part with its sums, and the head variables there"""
+        """for a clause with weights of constants: the expression with its sums, and its head variables"""
 
     def text(self) -> str:
-        """The whole query, each part after those that it reads."""
+        """The text of the whole query."""
         timed = self._facts.timed()
         counted = [weighted for weighted in self._scoring.clauses if weighted.each is None]
-        asked = [clause for each in counted for clause in (each.clause, each.guard) if clause is not None]
-        plans = [formula(clause, self._scoring.schema, timed) for clause in asked]
-        tables = Tables(self._placed, self._guards, None, self._population)
+        clauses = [clause for each in counted for clause in (each.clause, each.guard) if clause is not None]
+        plans = [formula(clause, self._scoring.schema, timed) for clause in clauses]
+        tables = Tables(self._message_tables, self._guards, None, self._population)
         messages = list(self._messages(plans, tables))
         keys = [f"k{number}" for number in range(self._width)]
         head = tuple(range(self._width))
         bindings = HeadBindingTable(self._keys, head, tuple(keys))
         query = counts_query(self._facts, self._dialect, plans, bindings, tables)
-        counts = QueryPart(self._names.take("clause_counts"), query)
+        counts = NamedQuery(self._names.take("clause_counts"), query)
         sums = list(self._sums(timed))
-        features = QueryPart(self._names.take("clause_features"), self._features(counts.name))
-        scores = QueryPart(self._names.take("example_scores"), self._scores(features.name))
-        populations = [QueryPart(name, self._size(range_)) for range_, name in self._sizes.items()]
-        examples = QueryPart(self._keys, self._key_columns())
-        parts = [examples, *self._facts.parts(), *populations, *messages, counts, *sums, features, scores]
+        features = NamedQuery(self._names.take("clause_features"), self._features(counts.name))
+        scores = NamedQuery(self._names.take("example_scores"), self._scores(features.name))
+        populations = [NamedQuery(name, self._size(range_)) for range_, name in self._sizes.items()]
+        examples = NamedQuery(self._keys, self._key_columns())
+        facts = self._facts.queries()
+        expressions = [examples, *facts, *populations, *messages, counts, *sums, features, scores]
         query = self._result(scores.name)
-        for name, part, comment in parts:
+        for name, expression, comment in expressions:
             if comment:
-                part.add_comments([_comment(comment)])
-            query = query.with_(name, as_=part, copy=False)
+                expression.add_comments([_comment(comment)])
+            query = query.with_(name, as_=expression, copy=False)
         return self._dialect.text(query, pretty=True) + "\n"
 
     def _key_columns(self) -> exp.Select:
         columns = self._examples.expressions("e")
         named = [exp.alias_(value, f"k{number}") for number, value in enumerate(columns)]
         if self._times is not None and self._examples.time is not None:
-            # Whoever has no cut-off sees everything.
+            # An example without a cut-off sees every fact.
             given = cutoff_value(column(self._examples.time, "e"), self._times)
             everything = cutoff_value(EVERYTHING[self._times], self._times)
             cutoff = exp.Coalesce(this=given, expressions=[everything])
             named.append(exp.alias_(cutoff, f"k{self._arity}"))
         return exp.select(*named).from_(self._examples.expression("e"))
 
-    def _messages(self, plans: Iterable[Formula], tables: Tables) -> Iterator[QueryPart]:
+    def _messages(self, plans: Iterable[Formula], tables: Tables) -> Iterator[NamedQuery]:
         for message in needed(plans):
             if message.is_relation:
                 continue
             if message.shape.guard is not None:
                 yield from self._guard(message.shape.guard)
-            name = self._names.take(f"message_{len(self._placed) + 1}")
+            name = self._names.take(f"message_{len(self._message_tables) + 1}")
             query = message_query(self._facts, self._dialect, [message], tables)
-            self._placed[message] = MessageTable(name, "n0")
+            self._message_tables[message] = MessageTable(name, "n0")
             anchors = ", ".join(map(variable_name, range(message.shape.anchors)))
             body = ", ".join(map(format_literal, body_of(message)))
-            yield QueryPart(name, query, f"for each {anchors}: {body}" if anchors else body)
+            yield NamedQuery(name, query, f"for each {anchors}: {body}" if anchors else body)
 
-    def _guard(self, guard: Guard) -> Iterator[QueryPart]:
+    def _guard(self, guard: Guard) -> Iterator[NamedQuery]:
         if guard in self._guards:
             return
         if isinstance(guard, HeadBindings):
@@ -224,10 +235,10 @@ class _Export:
                 yield from self._guard(guard.of.guard)
             query = projection_query(self._facts, guard, self._guards)
         self._guards[guard] = self._names.take(f"bindings_{len(self._guards) + 1}")
-        yield QueryPart(self._guards[guard], query)
+        yield NamedQuery(self._guards[guard], query)
 
-    def _sums(self, timed: frozenset[str]) -> Iterator[QueryPart]:
-        """For each clause with weights of constants: its weights, and what they add up to."""
+    def _sums(self, timed: frozenset[str]) -> Iterator[NamedQuery]:
+        """For each clause with weights of constants: its weights, and their sum for each example."""
         for number, weighted in enumerate(self._scoring.clauses):
             if weighted.each is None:
                 continue
@@ -236,41 +247,41 @@ class _Export:
             assert isinstance(guard, HeadBindings)
             yield from self._guard(guard)
             weights = self._names.take(f"weights_{number + 1}")
-            yield QueryPart(weights, weights_query(weighted.constants, self._dialect))
+            yield NamedQuery(weights, weights_query(weighted.constants, self._dialect))
             counts = groundings_query(self._facts, message, each, self._guards)
             query = sums_query(counts, len(guard.head), weights, weighted.feature)
             name = self._names.take(f"weighed_{number + 1}")
             self._sums_of[number] = name, guard.head
-            said = f"a weight for each {variable_name(weighted.each)} of {format_clause(weighted.clause)}"
-            yield QueryPart(name, query, said)
+            comment = f"a weight for each {variable_name(weighted.each)} of {format_clause(weighted.clause)}"
+            yield NamedQuery(name, query, comment)
 
     # --- populations -----------------------------------------------------------------------------
 
     def _population(self, range_: ComparisonRange) -> exp.Expr:
-        """The size of a type's population, or of a part of it, asked of the data."""
+        """The number of constants in a range, as a query over the data."""
         if range_ not in self._sizes:
             self._sizes[range_] = self._names.take(f"population_{len(self._sizes) + 1}")
         return exp.select("n").from_(self._sizes[range_]).subquery()
 
     def _size(self, range_: ComparisonRange) -> exp.Select:
-        """How many constants the facts and the examples have at arguments of a type."""
+        """The number of constants that the facts and the examples have at arguments of a type."""
         type_name = range_.type
-        parts = []
+        columns = []
         for predicate, types in sorted(self._scoring.schema.predicates.items()):
             for position, own in enumerate(types):
                 if own == type_name and predicate == self._scoring.target:
                     value = own_column(f"k{position}")
                     known = exp.Not(this=exp.Is(this=value.copy(), expression=exp.null()))
-                    parts.append(_distinct(value, self._keys).where(known))
+                    columns.append(_distinct(value, self._keys).where(known))
                 elif own == type_name:
-                    parts.append(_distinct(own_column(f"c{position}"), self._facts.name(predicate)))
-        union: exp.Query = parts[0]
-        for part in parts[1:]:
-            union = union.union(part)
+                    columns.append(_distinct(own_column(f"c{position}"), self._facts.name(predicate)))
+        union: exp.Query = columns[0]
+        for constants in columns[1:]:
+            union = union.union(constants)
         query = exp.select(exp.alias_(exp.Count(this=exp.Star()), "n")).from_(union.subquery("constants"))
         for operator, threshold in range_.comparisons:
-            met = self._facts.compares(own_column("constant"), type_name, operator, threshold)
-            query = query.where(met)
+            condition = self._facts.compares(own_column("constant"), type_name, operator, threshold)
+            query = query.where(condition)
         query.add_comments([_comment(f"the population of {type_name}")])
         return query
 
@@ -286,7 +297,7 @@ class _Export:
     # --- scores ----------------------------------------------------------------------------------
 
     def _features(self, counts: str) -> exp.Select:
-        """True and false counts side by side, and the sums of weights of constants."""
+        """For each example the true and false counts of clauses, and the sums of weights of constants."""
         named: list[exp.Expr] = [own_column(f"k{number}", "c") for number in range(self._width)]
         joins: list[tuple[exp.Expr, exp.Expr]] = []
         place = 0
@@ -327,12 +338,12 @@ class _Export:
             if weighted.feature == "share":
                 true, false = share(true, false), real(0.0)
             else:
-                true, false = (read(count, weighted.feature) for count in (true, false))
-            part = exp.Add(
+                true, false = (feature_value(count, weighted.feature) for count in (true, false))
+            contribution = exp.Add(
                 this=exp.Paren(this=exp.Add(this=w0, expression=exp.Mul(this=w1, expression=true))),
                 expression=exp.Mul(this=w2, expression=false),
             )
-            score = exp.Add(this=score, expression=exp.Paren(this=part))
+            score = exp.Add(this=score, expression=exp.Paren(this=contribution))
         return exp.select(exp.Star(), exp.alias_(double(score), "score")).from_(features)
 
     def _result(self, scores: str) -> exp.Select:
@@ -375,5 +386,5 @@ def _distinct(value: exp.Column, table: str) -> exp.Select:
 
 
 def _comment(text: str) -> str:
-    """Text that cannot end its comment, nor begin another."""
+    """Text that can neither end its comment nor begin another one."""
     return " " + text.replace("*/", "* /").replace("/*", "/ *").replace("\n", " ").strip() + " "

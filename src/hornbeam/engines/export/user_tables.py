@@ -1,4 +1,4 @@
-"""The tables of a user as the facts that an exported query reads, and plain names for its parts."""
+"""The user's tables as the facts of an exported query, and the names of its common table expressions."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from hornbeam.logic.clauses import Value
 from hornbeam.logic.schema import DATE, Schema
 
 
-class QueryPart(NamedTuple):
-    """A named part of the query."""
+class NamedQuery(NamedTuple):
+    """A common table expression of the exported query."""
 
     name: str
     query: exp.Select
     comment: str = ""
 
 
-class Names:
-    """Plain words for the parts of the query; none hides a table of the user's."""
+class FreeNames:
+    """Plain names for common table expressions that hide no table of the user."""
 
     def __init__(self, tables: Iterable[SqlTable]) -> None:
         self._taken = {table.name[-1].lower() for table in tables}
@@ -36,22 +36,22 @@ class Names:
 
 
 class UserFacts:
-    """The user's tables as a source: one common table expression for each predicate used."""
+    """The user's tables as a source of facts: one common table expression for each predicate in use."""
 
     def __init__(
-        self, schema: Schema, tables: Mapping[str, SqlTable], names: Names, times: str | None
+        self, schema: Schema, tables: Mapping[str, SqlTable], free_names: FreeNames, times: str | None
     ) -> None:
-        """``times`` is the kind of cut-offs, None where examples have none."""
+        """``times`` is the kind of cut-offs, None if the examples have none."""
         self.schema = schema
         self._times = times
         self._tables = tables
-        self._names_free = names
+        self._free_names = free_names
         self._names: dict[str, str] = {}
         for predicate, table in tables.items():
             if len(table.columns) != schema.arity(predicate):
                 raise SchemaError(
                     f'table {".".join(table.name)} has {len(table.columns)} columns for "{predicate}", '
-                    f"which takes {schema.arity(predicate)}; name one column per argument."
+                    f"which has {schema.arity(predicate)} arguments; name one column per argument."
                 )
 
     def relation(self, predicate: str) -> SqlRelation:
@@ -75,15 +75,15 @@ class UserFacts:
         return compared(value, operator, threshold)
 
     def name(self, predicate: str) -> str:
-        """A plain word for a predicate's facts; two predicates never share one."""
+        """The name of the expression with a predicate's facts; no two predicates share one."""
         if predicate not in self._names:
             word = "facts_" + re.sub(r"[^a-z0-9]+", "_", predicate.lower())
-            self._names[predicate] = self._names_free.take(word)
+            self._names[predicate] = self._free_names.take(word)
         return self._names[predicate]
 
-    def parts(self) -> list[QueryPart]:
-        """The facts of each predicate used so far, under their plain names."""
-        return [QueryPart(name, self._facts(predicate)) for predicate, name in self._names.items()]
+    def queries(self) -> list[NamedQuery]:
+        """The facts of each predicate used so far, under their names."""
+        return [NamedQuery(name, self._facts(predicate)) for predicate, name in self._names.items()]
 
     def _facts(self, predicate: str) -> exp.Select:
         table = self._tables[predicate]

@@ -103,15 +103,15 @@ class PostgresConnection(Connection):
         if row is None:
             self._psycopg.close()
             raise EngineError(
-                f'there is no schema "{scratch}" in PostgreSQL for scratch tables; create it, or name another '
-                "one."
+                f'there is no schema "{scratch}" in PostgreSQL for the scratch tables; create it, or name '
+                "another one."
             )
         (allowed,) = row
         if not allowed:
             self._psycopg.close()
             raise EngineError(
-                f'PostgreSQL does not allow this user to create tables in the schema "{scratch}"; grant CREATE '
-                "and USAGE on it, or name another one."
+                f'PostgreSQL does not allow this user to create tables in "{scratch}"; grant CREATE and '
+                "USAGE on that schema, or name another one."
             )
 
     def _set(self, name: str, value: str) -> None:
@@ -154,7 +154,10 @@ def failure(error: psycopg.Error, broken: bool) -> str:
 
 def _unreachable(error: psycopg.Error) -> str:
     reason = " ".join(str(error).split())
-    return f"PostgreSQL cannot be reached ({reason}); set PGHOST, PGPORT, PGDATABASE and PGUSER, or give server=."
+    return (
+        f"PostgreSQL cannot be reached ({reason}); set PGHOST, PGPORT, PGDATABASE and PGUSER, "
+        "or give server=."
+    )
 
 
 def _type(values: Values) -> str:

@@ -28,7 +28,7 @@ class BodyPart(NamedTuple):
     literals: Body
     free: frozenset[int]
     new: bool = True
-    """whether literals were added since the body was last known to hold"""
+    """whether some of them were added since the body was last known to hold"""
 
 
 def parts_with(parts: Sequence[BodyPart], addition: Body, arity: int) -> tuple[BodyPart, ...]:
@@ -73,7 +73,7 @@ class CanonicalParts:
         """The canonical clause with these literals."""
         clause = self._known.get(literals)
         if clause is None:
-            # Parts often differ only in the numbers of their variables; renaming is cheaper than ``canonical``.
+            # Parts often differ only in the numbers of variables; renaming is cheaper than ``canonical``.
             names = {variable: variable for variable in range(self.arity)}
             for literal in literals:
                 for variable in literal_variables(literal):
@@ -87,7 +87,7 @@ class CanonicalParts:
 
 
 class Holding:
-    """Which bodies hold for the examples of a fit; each is counted once, and cached as one truth value per example."""
+    """Which bodies hold for the examples of a fit; each is counted once and cached as truth values."""
 
     def __init__(self, engine: Engine, keys: Codes) -> None:
         self.engine = engine

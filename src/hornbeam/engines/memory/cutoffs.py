@@ -1,14 +1,13 @@
 """Counts with cut-off times: for an example, facts after its cut-off do not exist.
 
-What a literal counts then depends on a value *and* a cut-off. Instead of a vector over all values, a
-message is computed where it is asked for: at the distinct pairs of value and cut-off that the
-examples have, and from there, link by link, at the pairs that these lead to. Facts are sorted by
-value and time, so that those before a cut-off stand together: counting them, or adding up weights
-of what hangs below and knows no time, takes two searches, whatever their number. Only a literal
-with something timed below it is followed fact by fact. Parts of a body that no time touches are
-ordinary messages.
+The count of a literal then depends on a value *and* a cut-off. So a message is not a vector over all
+values; it is computed only at the distinct pairs of value and cut-off that the examples have, and at
+the pairs that their facts lead to. Facts are sorted by value and time, so that all facts up to a
+cut-off are contiguous: two binary searches count them, or sum their weights if the messages below do
+not depend on time. A literal with time-dependent messages below it is followed fact by fact. Messages
+that do not depend on time are computed as without cut-offs.
 
-A cut-off is a number here: its place among the distinct cut-offs of the examples.
+Here a cut-off is represented by its rank among the distinct cut-offs of the examples.
 """
 
 from __future__ import annotations
@@ -24,26 +23,26 @@ from hornbeam.engines.cache import Cache
 from hornbeam.engines.contract import INT64_MAX
 from hornbeam.engines.memory.indexes import FactIndexes, Integers, fold
 from hornbeam.engines.memory.messages import Messages
-from hornbeam.engines.memory.plan import Compared, Core, Factor, Hanging, Joined, Message, Summed
+from hornbeam.engines.memory.plan import Attachments, Compared, Core, Factor, Joined, Message, Summed
 from hornbeam.engines.memory.time_order import Pairs, TimeOrder
 from hornbeam.engines.memory.vectors import RefusedError, Vector, grouped_sum, product, too_large
 from hornbeam.logic.clauses import Atom, Not, literal_variables
 
-Found = TypeVar("Found")
+Result = TypeVar("Result")
 BYTES_PER_ROW = 64
-"""What one followed fact counts against the memory budget."""
+"""Bytes that one followed fact counts against the memory budget."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Followed:
-    """Pairs followed through the facts of an atom: which pair each row belongs to, and its values."""
+class _FollowedFacts:
+    """Pairs followed through the facts of an atom: a row per pair and fact, with its pair and its values."""
 
     pair: Integers
     columns: dict[int, Integers]
 
 
-class Timed:
-    """Counts for one set of examples, each with its cut-off."""
+class CutoffFactors:
+    """Computes the factors of examples that have cut-offs."""
 
     def __init__(self, facts: FactIndexes, messages: Messages, cutoffs: Floats, memory: int) -> None:
         self.facts = facts
@@ -53,22 +52,22 @@ class Timed:
         self.cuts: Integers = cuts.ravel()
         self.order = TimeOrder(facts, self.distinct)
         self._timed: dict[Message, bool] = {}
-        self._kept = Cache(memory // 4)
+        self._cache = Cache(memory // 4)
 
-    # --- what time touches -------------------------------------------------------------------
+    # --- what depends on time ----------------------------------------------------------------
 
-    def touches(self, factor: Factor) -> bool:
+    def depends_on_time(self, factor: Factor) -> bool:
         """Whether a factor has a literal whose facts have times."""
         if isinstance(factor, Summed):
             return any(map(self._is_timed, factor.messages))
         return self._has_times(factor.core) or self._any_timed(factor.weights)
 
-    def plain(self, messages: Iterable[Message]) -> Iterator[Message]:
-        """The messages at or below these that no time touches, the greatest of them."""
+    def timeless(self, messages: Iterable[Message]) -> Iterator[Message]:
+        """The topmost messages, among these and those below them, that do not depend on time."""
         for message in messages:
             if self._is_timed(message):
                 for _, below in message.below:
-                    yield from self.plain(below)
+                    yield from self.timeless(below)
             else:
                 yield message
 
@@ -78,8 +77,8 @@ class Timed:
             known = self._timed[message] = self._has_times(message.form) or self._any_timed(message.below)
         return known
 
-    def _any_timed(self, hanging: Hanging) -> bool:
-        return any(self._is_timed(message) for _, messages in hanging for message in messages)
+    def _any_timed(self, attached: Attachments) -> bool:
+        return any(self._is_timed(message) for _, messages in attached for message in messages)
 
     def _has_times(self, form: Atom | Not | Compared | Core) -> bool:
         times = self.facts.database.times
@@ -101,19 +100,20 @@ class Timed:
             if factor.head is None:
                 return self._of_cuts(self._summed(factor.messages))
             pairs, inverse = self._of_examples((factor.head,), columns)
-            found = self._product_at(factor.messages, pairs)
+            vector = self._product_at(factor.messages, pairs)
         else:
             if not factor.heads:
                 return self._of_cuts(self._joined_sum(factor))
             pairs, inverse = self._of_examples(factor.heads, columns)
-            found = self._join(factor.core, factor.weights, pairs)
-        return Vector(found.values[inverse], found.largest)
+            vector = self._join(factor.core, factor.weights, pairs)
+        return Vector(vector.values[inverse], vector.largest)
 
-    def _of_cuts(self, found: Vector) -> Vector:
-        return Vector(found.values[self.cuts], found.largest)
+    def _of_cuts(self, by_cut: Vector) -> Vector:
+        """The value of each example, from one value for each cut-off."""
+        return Vector(by_cut.values[self.cuts], by_cut.largest)
 
     def _of_examples(self, heads: tuple[int, ...], columns: tuple[Integers, ...]) -> tuple[Pairs, Integers]:
-        """The distinct pairs that the examples have at some head variables, and which has which."""
+        """The distinct pairs of the examples at some head variables, and the pair of each example."""
         return self._distinct([columns[head] for head in heads], self.cuts, ("examples", heads))
 
     def _summed(self, messages: Sequence[Message]) -> Vector:
@@ -125,7 +125,7 @@ class Timed:
             return self._at(first, nowhere)
         timed = [message for message in messages if self._is_timed(message)]
         if len(timed) == 1 and isinstance(timed[0].form, Atom):
-            # A sum over all its facts, the other messages being weights at its variable 0.
+            # The sum over all facts of its atom, with the other messages as weights at its variable 0.
             others = tuple(message for message in messages if message is not timed[0])
             weights = (((0,), others),) if others else ()
             return self._sum_atom(timed[0].form, (), (*timed[0].below, *weights), nowhere)
@@ -136,7 +136,7 @@ class Timed:
         return grouped_sum(pairs.cuts, self._product_at(messages, pairs), len(cuts))
 
     def _joined_sum(self, factor: Joined) -> Vector:
-        """A core that touches no head variable, for each cut-off: joined on all values of variable 0."""
+        """The sum of a core without head variables for each cut-off, joined on all values of variable 0."""
         cuts = np.arange(len(self.distinct))
         atom = next(atom for atom in factor.core.atoms if 0 in atom.args)
         size = self.facts.size(atom, 0)
@@ -146,7 +146,7 @@ class Timed:
         return grouped_sum(pairs.cuts, self._join(factor.core, factor.weights, pairs), len(cuts))
 
     def _size(self, messages: Sequence[Message]) -> int:
-        """The population of the variable at which messages hang."""
+        """The population of the variable that messages are attached to."""
         for message in messages:
             match message.form:
                 case (Atom() as atom) | Not(atom):
@@ -169,7 +169,7 @@ class Timed:
             codes = pairs.columns[0] if len(pairs.columns) == 1 else self._group(message, pairs)
             return Vector(vector.values[codes], vector.largest)
         key = _key(message, pairs.path)
-        return self._remembered(key, lambda: self._compute(message, pairs), lambda found: found.values.nbytes)
+        return self._cached(key, lambda: self._compute(message, pairs), lambda vector: vector.values.nbytes)
 
     def _group(self, message: Message, pairs: Pairs) -> Integers:
         assert isinstance(message.form, Atom)
@@ -184,10 +184,10 @@ class Timed:
                 return Vector.of((end == start).astype(np.int8))
             case Atom() as atom:
                 return self._sum_atom(atom, tuple(range(len(pairs.columns))), message.below, pairs)
-        raise AssertionError(f"no time touches {message.form}")
+        raise AssertionError(f"{message.form} does not depend on time")
 
-    def _sum_atom(self, atom: Atom, bound: tuple[int, ...], below: Hanging, pairs: Pairs) -> Vector:
-        """The facts of an atom that agree with pairs, each as often as what hangs below it says."""
+    def _sum_atom(self, atom: Atom, bound: tuple[int, ...], below: Attachments, pairs: Pairs) -> Vector:
+        """For each pair, the sum over the facts of an atom that match it of the messages below."""
         if self._any_timed(below):
             followed = self._follow(atom, bound, pairs)
             weights = [self._below(each, followed, atom, bound, pairs) for each in below]
@@ -196,27 +196,27 @@ class Timed:
         if not below:
             return Vector.of(end - start)
         rows = self.order.index(atom, bound).rows
-        weights_of_rows = product([self.messages.row_weights(atom, *hanging) for hanging in below])
+        weights_of_rows = product([self.messages.row_weights(atom, *attached) for attached in below])
         return _sums_of_ranges(weights_of_rows, rows, start, end)
 
     def _below(
         self,
-        hanging: tuple[tuple[int, ...], tuple[Message, ...]],
-        followed: _Followed,
+        attached: tuple[tuple[int, ...], tuple[Message, ...]],
+        followed: _FollowedFacts,
         atom: Atom,
         bound: tuple[int, ...],
         pairs: Pairs,
     ) -> Vector:
-        """What messages at some variables of an atom give to each followed row."""
-        variables, messages = hanging
+        """The product of messages at variables of an atom, for each followed fact."""
+        variables, messages = attached
         columns = [followed.columns[variable] for variable in variables]
         path = _key(self.facts.pattern(atom, *bound), pairs.path, self.facts.pattern(atom, *variables))
-        there, inverse = self._distinct(columns, pairs.cuts[followed.pair], path)
-        found = self._product_at(messages, there)
-        return Vector(found.values[inverse], found.largest)
+        below_pairs, inverse = self._distinct(columns, pairs.cuts[followed.pair], path)
+        vector = self._product_at(messages, below_pairs)
+        return Vector(vector.values[inverse], vector.largest)
 
     def _distinct(self, columns: Sequence[Integers], cuts: Integers, path: object) -> tuple[Pairs, Integers]:
-        """The distinct pairs among values with cut-offs, and which of them each is."""
+        """The distinct pairs of values and cut-offs, and the distinct pair of each row."""
 
         def make() -> tuple[Pairs, Integers]:
             all_columns = [*columns, cuts]
@@ -225,38 +225,36 @@ class Timed:
             pairs = Pairs(tuple(column[first] for column in columns), cuts[first], path)
             return pairs, inverse.ravel()
 
-        return self._remembered(
-            _key("pairs", path), make, lambda found: 8 * len(found[1]) + 24 * len(found[0])
-        )
+        return self._cached(_key("pairs", path), make, lambda made: 8 * len(made[1]) + 24 * len(made[0]))
 
     # --- facts in order of time --------------------------------------------------------------
 
     def _find(self, atom: Atom, bound: tuple[int, ...], pairs: Pairs) -> tuple[Integers, Integers]:
-        """The range of rows in the atom's index that each pair admits."""
+        """The range of rows in the atom's index that match each pair."""
         key = _key("range", pairs.path, self.facts.pattern(atom, *bound))
         index = self.order.index(atom, bound)
-        return self._remembered(key, lambda: index.find(pairs), lambda found: 16 * len(found[0]))
+        return self._cached(key, lambda: index.find(pairs), lambda ranges: 16 * len(ranges[0]))
 
-    def _follow(self, atom: Atom, bound: tuple[int, ...], pairs: Pairs) -> _Followed:
-        """Every fact of an atom that a pair admits, as a row of its own."""
+    def _follow(self, atom: Atom, bound: tuple[int, ...], pairs: Pairs) -> _FollowedFacts:
+        """Every fact of an atom that matches a pair, in one row for each pair that it matches."""
 
-        def make() -> _Followed:
+        def make() -> _FollowedFacts:
             start, end = self._find(atom, bound, pairs)
             degrees = end - start
             self._visit(int(degrees.sum()))
             pair = np.repeat(np.arange(len(pairs)), degrees)
             within = np.arange(len(pair)) - np.repeat(np.cumsum(degrees) - degrees, degrees)
             rows = self.order.index(atom, bound).rows[start[pair] + within]
-            view, order = self.facts.view(atom)
-            columns = {variable: view.columns[place][rows] for place, variable in enumerate(order)}
-            return _Followed(pair, columns)
+            matching, order = self.facts.of_atom(atom)
+            columns = {variable: matching.columns[place][rows] for place, variable in enumerate(order)}
+            return _FollowedFacts(pair, columns)
 
-        # Columns are by variable, and the same view may be that of p(A,B) and of p(B,A).
+        # Columns are by variable; the atoms p(A,B) and p(B,A) have the same facts but other variables.
         key = _key("followed", pairs.path, self.facts.pattern(atom, *bound), literal_variables(atom))
-        return self._remembered(key, make, lambda found: (8 + 4 * len(found.columns)) * len(found.pair))
+        return self._cached(key, make, lambda made: (8 + 4 * len(made.columns)) * len(made.pair))
 
     def _visit(self, rows: int) -> None:
-        """Refuse what would follow more facts at once than the budget holds."""
+        """Refuse to follow more facts at once than fit the budget."""
         if rows * BYTES_PER_ROW > self.memory:
             raise RefusedError(
                 "with cut-off times it would follow more facts than the memory budget allows",
@@ -266,28 +264,28 @@ class Timed:
 
     # --- cores -------------------------------------------------------------------------------
 
-    def _join(self, core: Core, weights: Hanging, pairs: Pairs) -> Vector:
-        """The ways to satisfy a core at pairs of its anchors, each weighted by what hangs at it."""
+    def _join(self, core: Core, weights: Attachments, pairs: Pairs) -> Vector:
+        """The ways to satisfy a core at pairs of its anchors, weighted by the attached messages."""
         columns = dict(enumerate(pairs.columns))
         row: Integers = np.arange(len(pairs))
         times = Vector(np.ones(len(pairs), dtype=np.int8), 1)
-        atoms, hanging = list(core.atoms), list(weights)
+        atoms, attached = list(core.atoms), list(weights)
         while True:
-            for each in [each for each in hanging if all(v in columns for v in each[0])]:
-                hanging.remove(each)
-                there, inverse = self._distinct([columns[v] for v in each[0]], pairs.cuts[row], None)
-                found = self._product_at(each[1], there)
-                times = product([times, Vector(found.values[inverse], found.largest)])
+            for each in [each for each in attached if all(v in columns for v in each[0])]:
+                attached.remove(each)
+                distinct, inverse = self._distinct([columns[v] for v in each[0]], pairs.cuts[row], None)
+                weight = self._product_at(each[1], distinct)
+                times = product([times, Vector(weight.values[inverse], weight.largest)])
             for atom in [atom for atom in atoms if all(v in columns for v in literal_variables(atom))]:
                 atoms.remove(atom)
                 start, end = self._ends(atom, columns, pairs.cuts[row])
                 times = product([times, Vector.of(end - start)])
             if not atoms:
                 return grouped_sum(row, times, len(pairs))
-            held = np.flatnonzero(times.values)
-            row, times = row[held], Vector(times.values[held], times.largest)
-            columns = {variable: column[held] for variable, column in columns.items()}
-            # The atom with the fewest facts to follow goes first; ties by place keep it repeatable.
+            nonzero = np.flatnonzero(times.values)
+            row, times = row[nonzero], Vector(times.values[nonzero], times.largest)
+            columns = {variable: column[nonzero] for variable, column in columns.items()}
+            # The atom with the fewest facts to follow is next; ties go to the first, so the order is fixed.
             ways = {
                 place: self._ends(atom, columns, pairs.cuts[row])
                 for place, atom in enumerate(atoms)
@@ -303,36 +301,36 @@ class Timed:
             rows = self.order.index(atom, _bound(atom, columns)).rows[start[repeat] + within]
             row, times = row[repeat], Vector(times.values[repeat], times.largest)
             columns = {variable: column[repeat] for variable, column in columns.items()}
-            view, order = self.facts.view(atom)
-            columns |= {v: view.columns[at][rows] for at, v in enumerate(order) if v not in columns}
+            matching, order = self.facts.of_atom(atom)
+            columns |= {v: matching.columns[at][rows] for at, v in enumerate(order) if v not in columns}
 
     def _ends(self, atom: Atom, columns: dict[int, Integers], cuts: Integers) -> tuple[Integers, Integers]:
         bound = _bound(atom, columns)
-        there = Pairs(tuple(columns[variable] for variable in bound), cuts, None)
-        return self.order.index(atom, bound).find(there)
+        bound_pairs = Pairs(tuple(columns[variable] for variable in bound), cuts, None)
+        return self.order.index(atom, bound).find(bound_pairs)
 
     # --- memory ------------------------------------------------------------------------------
 
-    def _remembered(self, key: object, make: Callable[[], Found], size: Callable[[Found], int]) -> Found:
-        """What was made before under the key; where there is none, it is made and forgotten."""
+    def _cached(self, key: object, make: Callable[[], Result], size: Callable[[Result], int]) -> Result:
+        """The cached result for a key, made if it is missing; with the key None nothing is cached."""
         if key is None:
             return make()
-        known = self._kept.get(key)
-        if known is None:
+        cached = self._cache.get(key)
+        if cached is None:
             try:
-                known = make()
-                self._kept.put(key, known, size(known) + 300)
+                cached = make()
+                self._cache.put(key, cached, size(cached) + 300)
             except RefusedError as refused:
-                known = refused
-                self._kept.put(key, known, 300)
-        if isinstance(known, RefusedError):
-            raise known
-        found: Found = known
-        return found
+                cached = refused
+                self._cache.put(key, cached, 300)
+        if isinstance(cached, RefusedError):
+            raise cached
+        result: Result = cached
+        return result
 
 
 def _key(what: object, path: object, *more: object) -> object:
-    """A key for what depends on some pairs; None where the pairs are asked for once."""
+    """A cache key for a result that depends on pairs; None if the pairs are used once."""
     return None if path is None else (what, path, *more)
 
 
@@ -345,11 +343,11 @@ def _bound(atom: Atom, columns: dict[int, Integers]) -> tuple[int, ...]:
 
 
 def _sums_of_ranges(weights: Vector, rows: Integers, start: Integers, end: Integers) -> Vector:
-    """The weights of rows, added up from each start to its end."""
+    """The sum of the weights of rows, from each start to its end."""
     bound = int((end - start).max(initial=0)) * weights.largest
     if bound > INT64_MAX:
         raise too_large(bound)
     upto = np.zeros(len(rows) + 1, dtype=np.int64)
-    # The sum of all may pass int64 and wrap around; the difference of two sums is right all the same.
+    # The sum of all may exceed int64 and wrap around, but the difference of two sums is still right.
     np.cumsum(weights.values[rows], out=upto[1:])
     return Vector.of(upto[end] - upto[start])

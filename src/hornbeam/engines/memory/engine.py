@@ -1,8 +1,8 @@
-"""The default engine: in process, on NumPy arrays and SciPy sparse matrices.
+"""The default engine: in this process, on NumPy arrays and SciPy sparse matrices.
 
-A clause is planned into factors (``plan``); factors that are messages are vectors over a
-population, computed once and shared (``messages``); cores are joined on the distinct bindings that
-the examples have (``join``). An example's count is the product of its factors.
+A clause is planned as factors (``plan``). Factors made of messages are vectors over a population,
+computed once and shared by clauses (``messages``). Cores are joined on the distinct bindings of the
+examples (``join``). The count of an example is the product of its factors.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from hornbeam.engines.contract import (
     narrowest,
 )
 from hornbeam.engines.count_cache import CountCache
-from hornbeam.engines.memory.cutoffs import Timed
+from hornbeam.engines.memory.cutoffs import CutoffFactors
 from hornbeam.engines.memory.indexes import FactIndexes, Integers, fold
 from hornbeam.engines.memory.join import BYTES_PER_BINDING, BindingTable, Join, row_sums
 from hornbeam.engines.memory.messages import Messages
@@ -38,18 +38,20 @@ from hornbeam.logic.clauses import Clause, Comparison
 from hornbeam.logic.components import Component, components_of
 
 TABLE_ROWS = 1 << 18
-"""A core's join is kept as a table for other weights to come while it has at most so many rows."""
+"""The join of a core is cached as a table, for other weights later, if it has at most this many rows."""
 FACTOR_SHARE = 64
-"""Factors of the examples are kept in one part in this many of the memory budget."""
+"""The factors of the examples are cached in this fraction (1/64) of the memory budget."""
 _UNKNOWN: Any = object()
+_TOO_LARGE = "too large to cache"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DistinctBindings:
-    """The distinct values that examples give to some head variables, and which example has which."""
+    """The distinct bindings of head variables that the examples have, and the binding of each example."""
 
     columns: tuple[Integers, ...]
     inverse: Integers | None
+    """None if every example has its own binding, in the order of the examples"""
 
 
 class FactorSignature(NamedTuple):
@@ -64,14 +66,14 @@ class FactorSignature(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class ExampleRows:
-    """The keys of one set of examples, and what was computed for them."""
+    """The keys of one set of examples, and caches of results for them."""
 
     keys: Codes
     columns: tuple[Integers, ...]
     vectors: Cache
-    """the factors of each example, under a budget"""
+    """the values of factors for each example"""
     bindings: dict[tuple[int, ...], DistinctBindings] = field(default_factory=dict)
-    timed: Timed | None = None
+    cutoffs: CutoffFactors | None = None
     signatures: dict[int, FactorSignature | None] = field(default_factory=dict)
     """the signature of each factor, by the factor's id; None for a refused factor"""
     factors: dict[int, Factor] = field(default_factory=dict)
@@ -79,7 +81,7 @@ class ExampleRows:
 
 
 class MemoryEngine(Engine):
-    """Counts in memory; exact integers; partial results under the memory budget."""
+    """Counts in memory, in exact integers, with partial results under the memory budget."""
 
     name = "memory"
 
@@ -120,7 +122,7 @@ class MemoryEngine(Engine):
         return total
 
     def _plans(self, clauses: Sequence[Clause], examples: ExampleRows) -> list[tuple[CountTerm, ...]]:
-        """The plans of clauses, with the messages of factors that are new computed together."""
+        """The plans of clauses; computes the messages of new factors together."""
         self._facts.tidy(self.memory // 8)
         plans = [self._planner.plan(clause) for clause in clauses]
         fresh = {
@@ -132,11 +134,11 @@ class MemoryEngine(Engine):
         }
         examples.factors |= fresh
         messages = messages_of(fresh.values())
-        self._messages.prepare(messages if examples.timed is None else examples.timed.plain(messages))
+        self._messages.prepare(messages if examples.cutoffs is None else examples.cutoffs.timeless(messages))
         return plans
 
     def _signature(self, terms: Sequence[CountTerm], examples: ExampleRows) -> Hashable:
-        """The number and the columns whose product the counts are; 0/1 columns once."""
+        """The number and the columns whose product is the counts; a column of 0 and 1 is listed once."""
         if len(terms) != 1:
             return None
         times = 1
@@ -173,12 +175,12 @@ class MemoryEngine(Engine):
             columns = []
             for place, type_name in enumerate(types):
                 size = len(self.database.population(type_name))
-                # An unknown constant takes the place after the last: a constant without facts.
+                # An unknown constant gets the code after the last: a constant without facts.
                 columns.append(np.where(keys[:, place] < 0, np.intp(size), keys[:, place]))
             known = self._examples = ExampleRows(keys, tuple(columns), Cache(self.memory // FACTOR_SHARE))
             cutoffs = self.database.cutoffs_of(target, keys)
             if cutoffs is not None and len(keys):
-                known.timed = Timed(self._facts, self._messages, cutoffs, self.memory)
+                known.cutoffs = CutoffFactors(self._facts, self._messages, cutoffs, self.memory)
             self._joins = Cache(self.memory // 4)
         return known
 
@@ -205,14 +207,14 @@ class MemoryEngine(Engine):
         return true
 
     def _product(self, factors: Sequence[Factor], times: int, examples: ExampleRows) -> tuple[Column, int]:
-        """The product of factors for each example, times a number, and the largest of them."""
+        """The product of factors and a number for each example, and an upper bound of the products."""
         columns: list[Vector] = []
         for factor in factors:
-            found = self._factor(factor, examples)
-            if isinstance(found, int):
-                times *= found
+            value = self._factor(factor, examples)
+            if isinstance(value, int):
+                times *= value
             else:
-                columns.append(found)
+                columns.append(value)
         bound = times
         for column in columns:
             bound *= column.largest
@@ -229,18 +231,18 @@ class MemoryEngine(Engine):
         return result, bound
 
     def _factor(self, factor: Factor, examples: ExampleRows) -> Vector | int:
-        """The value of a factor for each example, or the one number that it is for all."""
-        found: Vector | int | None = examples.vectors.get(id(factor))
-        if found is None:
-            found = self._new_factor(factor, examples)
-            if isinstance(found, Vector):
-                found = Vector.of(found.values)
-                examples.vectors.put(id(factor), found, found.values.nbytes + 200)
-        return found
+        """The value of a factor for each example, or one number for all examples."""
+        value: Vector | int | None = examples.vectors.get(id(factor))
+        if value is None:
+            value = self._new_factor(factor, examples)
+            if isinstance(value, Vector):
+                value = Vector.of(value.values)
+                examples.vectors.put(id(factor), value, value.values.nbytes + 200)
+        return value
 
     def _new_factor(self, factor: Factor, examples: ExampleRows) -> Vector | int:
-        if examples.timed is not None and examples.timed.touches(factor):
-            return examples.timed.column(factor, examples.columns)
+        if examples.cutoffs is not None and examples.cutoffs.depends_on_time(factor):
+            return examples.cutoffs.column(factor, examples.columns)
         if isinstance(factor, Summed):
             vector = self._messages.at(factor.messages)
             if factor.head is None:
@@ -249,7 +251,7 @@ class MemoryEngine(Engine):
         return self._joined(factor, examples) if factor.heads else self._joined_sum(factor)
 
     def _wide_product(self, columns: Sequence[Vector], times: int) -> tuple[Column, int]:
-        """A product whose factors alone would allow more than int64, but whose examples do not."""
+        """A product for which the factors' bounds exceed int64; the counts of the examples may not."""
         if times > INT64_MAX or not columns:
             raise too_large(times)
         bound = np.full(len(columns[0].values), float(times))
@@ -278,7 +280,7 @@ class MemoryEngine(Engine):
         return Vector(column.values[bindings.inverse], column.largest)
 
     def _joined_sum(self, factor: Joined) -> int:
-        """A core that touches no head variable: joined on all values of its variable 0, summed."""
+        """The sum of a core without head variables, joined on all values of its variable 0."""
         atom = next(atom for atom in factor.core.atoms if 0 in atom.args)
         size = self._facts.size(atom, 0)
         values = self._join(factor, (np.arange(size),), ())
@@ -296,7 +298,7 @@ class MemoryEngine(Engine):
                 table = join.run(columns)
                 size = 8 * (len(table.columns) + 2) * len(table)
             except RefusedError:
-                table, size = "too wide to keep", 0
+                table, size = _TOO_LARGE, 0
             self._joins.put(key, table, size + 300)
         if isinstance(table, BindingTable):
             return row_sums(table, rows, weights)
@@ -304,21 +306,21 @@ class MemoryEngine(Engine):
         return row_sums(join.run(columns), rows, ())
 
     def _bindings(self, heads: tuple[int, ...], examples: ExampleRows) -> DistinctBindings:
-        found = examples.bindings.get(heads)
-        if found is None:
+        bindings = examples.bindings.get(heads)
+        if bindings is None:
             columns = [examples.columns[head] for head in heads]
             keys, _ = fold(columns, [int(column.max(initial=0)) + 1 for column in columns])
             _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
             if len(first) == len(keys):
-                found = DistinctBindings(tuple(columns), None)
+                bindings = DistinctBindings(tuple(columns), None)
             else:
-                found = DistinctBindings(tuple(column[first] for column in columns), inverse.ravel())
-            examples.bindings[heads] = found
-        return found
+                bindings = DistinctBindings(tuple(column[first] for column in columns), inverse.ravel())
+            examples.bindings[heads] = bindings
+        return bindings
 
 
 def _population_sum(vector: Vector) -> int:
-    """The sum over the constants of a population: the last place is no constant of it."""
+    """The sum over the constants of a population; the last element stands for no constant."""
     values = vector.values[:-1]
     if vector.largest * len(values) <= INT64_MAX:
         return int(values.sum(dtype=np.int64))

@@ -1,11 +1,11 @@
-"""Indexes over the facts, made when first asked for and kept: views, links, lookups.
+"""Indexes over the facts, made at first use and cached: facts of atoms, links, lookups.
 
-A *view* of an atom holds the facts that match its constants and repeated variables, a column per
-variable. *Links* lead from the values of one variable to those of another (a sparse matrix).
-A *lookup* finds the rows of a view by the values of several variables.
+The *facts of an atom* match its constants and repeated variables; they have a column per variable.
+*Links* lead from the values of one variable to those of another (a sparse matrix). A *lookup* finds
+the facts of an atom by the values of several variables.
 
-Codes run from 0 to size-1; code ``size`` stands for a constant that no fact has, so every index
-has one more, empty, place at its end.
+Codes run from 0 to size-1; the code ``size`` stands for a constant without facts, so every index
+has one more, empty, element at its end.
 """
 
 from __future__ import annotations
@@ -25,25 +25,25 @@ from hornbeam.logic.clauses import Atom, literal_variables
 
 Integers = npt.NDArray[Any]
 DENSE_KEYS = 1 << 22
-"""A lookup has a place for every possible key while there are no more than these."""
+"""A lookup is an array over all possible keys if there are no more than these."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class RelationView:
+class AtomFacts:
     """Facts that match an atom's constants and repeated variables; rows distinct and sorted."""
 
     columns: tuple[Codes, ...]
     sizes: tuple[int, ...]
     rows: int
     times: Integers | None = None
-    """how often each row counts, where not once: only in views that stand for a product of links"""
+    """how often each row counts (None: once); only a product of links has it"""
     since: Floats | None = None
-    """from which time on each row is a fact; None: always"""
+    """the time from which each row is a fact; None: always"""
 
 
 @dataclass(slots=True, eq=False)
 class Links:
-    """From each value of one variable to values of another, with the number of ways (None: 1)."""
+    """From each value of one variable to values of another; ``times`` is the number of ways (None: 1)."""
 
     starts: Codes
     ends: Codes
@@ -54,7 +54,7 @@ class Links:
 
     @property
     def widest(self) -> int:
-        """The most ways that any one value has."""
+        """The largest number of ways from any value."""
         if self._widest < 0:
             if self.times is None:
                 self._widest = int(np.diff(self.starts).max(initial=0))
@@ -63,17 +63,17 @@ class Links:
         return self._widest
 
     def degrees(self, codes: Integers) -> Integers:
-        """How many links each of these values has."""
+        """The number of links of each of these values."""
         degrees: Integers = self.starts[codes + 1] - self.starts[codes]
         return degrees
 
     def matrix(self, dtype: type[np.generic]) -> Matrix:
         """The links as a matrix; matrices without multiplicities share one array of ones."""
-        found = self._matrices.get(dtype)
-        if found is None:
+        matrix = self._matrices.get(dtype)
+        if matrix is None:
             entries = _ones(dtype, len(self.ends)) if self.times is None else self.times.astype(dtype)
-            found = self._matrices[dtype] = Matrix(self.starts, self.ends, entries, self.shape)
-        return found
+            matrix = self._matrices[dtype] = Matrix(self.starts, self.ends, entries, self.shape)
+        return matrix
 
 
 _ONES: dict[type[np.generic], npt.NDArray[Any]] = {}
@@ -88,17 +88,17 @@ def _ones(dtype: type[np.generic], length: int) -> npt.NDArray[Any]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Lookup:
-    """Rows of a view by the values of its key variables: the other columns, and multiplicities."""
+    """The facts of an atom by the values of key variables: the other columns, and multiplicities."""
 
     folds: tuple[tuple[int, Integers | None], ...]
     keys: Integers | None
-    """the distinct keys, sorted; None where ``starts`` has a place for every possible key"""
+    """the distinct keys, sorted; None if ``starts`` has an element for every possible key"""
     starts: Integers
     columns: tuple[Codes, ...]
     times: Integers | None
 
     def find(self, values: Sequence[Integers]) -> tuple[Integers, Integers]:
-        """First row and number of rows for each tuple of key values."""
+        """The first row and the number of rows for each tuple of key values."""
         keys = probe(values, self.folds)
         if self.keys is None:
             place = keys
@@ -107,22 +107,22 @@ class Lookup:
         else:
             place = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
         first = self.starts[place]
-        found = self.starts[place + 1] - first
+        number = self.starts[place + 1] - first
         if self.keys is not None:
-            found[self.keys[place] != keys] = 0
-        return first, found
+            number[self.keys[place] != keys] = 0
+        return first, number
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Groups:
-    """The distinct values of an atom's first variables, and which of them each row of its view has."""
+    """The distinct values of an atom's first variables, and the group of each of its facts."""
 
     folds: tuple[tuple[int, Integers | None], ...]
     keys: Integers
     of_row: Integers
 
     def codes(self, values: Sequence[Integers]) -> Integers:
-        """The group of each tuple of values; ``len(keys)``, the place after the last, for none."""
+        """The group of each tuple of values; ``len(keys)`` if the tuple is in no group."""
         if len(self.keys) == 0:
             return np.zeros(len(values[0]), dtype=np.int32)
         keys = probe(values, self.folds)
@@ -131,87 +131,89 @@ class Groups:
 
 
 class FactIndexes:
-    """All indexes of one database."""
+    """The indexes of one database."""
 
     def __init__(self, database: Database) -> None:
         self.database = database
-        self._views: dict[tuple[object, ...], RelationView] = {}
+        self._of_atoms: dict[tuple[object, ...], AtomFacts] = {}
         self._links: dict[tuple[object, ...], Links] = {}
         self._degrees: dict[tuple[object, ...], Integers] = {}
         self._lookups: dict[tuple[object, ...], Lookup] = {}
         self._groups: dict[tuple[object, ...], Groups] = {}
         self._matches: dict[tuple[object, ...], Integers] = {}
-        self._names: dict[object, str] = {}
+        self._stand_ins: dict[object, str] = {}
         self.computed = 0
-        """bytes of computed views"""
+        """bytes of the facts of stand-in predicates"""
         self._orders: dict[tuple[str, int], tuple[Integers, Integers]] = {}
 
     def size(self, atom: Atom, variable: int) -> int:
         """The population of the variable's type."""
-        view, order = self.view(atom)
-        return view.sizes[order.index(variable)]
+        matching, order = self.of_atom(atom)
+        return matching.sizes[order.index(variable)]
 
-    def view(self, atom: Atom) -> tuple[RelationView, tuple[int, ...]]:
-        """The view of an atom, and the variable of each of its columns."""
+    def of_atom(self, atom: Atom) -> tuple[AtomFacts, tuple[int, ...]]:
+        """The facts of an atom, and the variable of each of their columns."""
         order = literal_variables(atom)
         key = _pattern(atom, order)
-        view = self._views.get(key)
-        if view is None:
-            view = self._views[key] = self._make_view(atom, order)
-        return view, order
+        matching = self._of_atoms.get(key)
+        if matching is None:
+            matching = self._of_atoms[key] = self._select(atom, order)
+        return matching, order
 
     def column(self, atom: Atom, variable: int) -> Codes:
-        view, order = self.view(atom)
-        return view.columns[order.index(variable)]
+        matching, order = self.of_atom(atom)
+        return matching.columns[order.index(variable)]
 
     def degrees(self, atom: Atom, variable: int) -> Integers:
-        """How many facts of an atom have each value of a variable; last, 0 for a constant without facts."""
-        view, order = self.view(atom)
+        """The number of facts of an atom with each value of a variable; the last, for no constant, is 0."""
+        matching, order = self.of_atom(atom)
         place = order.index(variable)
         key = (_pattern(atom, order), place)
         degrees = self._degrees.get(key)
         if degrees is None:
-            degrees = np.bincount(view.columns[place], minlength=view.sizes[place] + 1).astype(np.int32)
+            degrees = np.bincount(matching.columns[place], minlength=matching.sizes[place] + 1).astype(
+                np.int32
+            )
             self._degrees[key] = degrees
         return degrees
 
     def links(self, atom: Atom, source: int, target: int) -> Links:
-        """Links from one variable of an atom to another; its other variables are counted out."""
-        view, order = self.view(atom)
+        """Links from one variable of an atom to another; the other variables are summed out."""
+        matching, order = self.of_atom(atom)
         i, j = order.index(source), order.index(target)
         key = (_pattern(atom, order), i, j)
         links = self._links.get(key)
         if links is None:
-            links = self._links[key] = _make_links(view, i, j)
+            links = self._links[key] = _make_links(matching, i, j)
         return links
 
     def lookup(self, atom: Atom, keys: tuple[int, ...], others: tuple[int, ...]) -> Lookup:
-        """Rows of an atom by its key variables; variables in neither list are counted out."""
-        view, order = self.view(atom)
+        """The facts of an atom by key variables; variables in neither list are summed out."""
+        matching, order = self.of_atom(atom)
         by = tuple(order.index(variable) for variable in keys)
         rest = tuple(order.index(variable) for variable in others)
         key = (_pattern(atom, order), by, rest)
         lookup = self._lookups.get(key)
         if lookup is None:
-            lookup = self._lookups[key] = _make_lookup(view, by, rest)
+            lookup = self._lookups[key] = _make_lookup(matching, by, rest)
         return lookup
 
     def groups(self, atom: Atom, roots: int) -> Groups:
         """The distinct values of variables 0 .. roots-1 of an atom."""
-        view, order = self.view(atom)
+        matching, order = self.of_atom(atom)
         places = tuple(order.index(variable) for variable in range(roots))
         key = (_pattern(atom, order), places)
         groups = self._groups.get(key)
         if groups is None:
-            columns = [view.columns[place] for place in places]
-            keys, folds = fold(columns, [view.sizes[place] + 1 for place in places])
+            columns = [matching.columns[place] for place in places]
+            keys, folds = fold(columns, [matching.sizes[place] + 1 for place in places])
             distinct, of_row = np.unique(keys, return_inverse=True)
             groups = self._groups[key] = Groups(folds, distinct, of_row.ravel().astype(np.int32))
         return groups
 
     def matches(self, atom: Atom, variables: tuple[int, ...], other: Atom) -> Integers:
-        """For each row of an atom's view, the group of the other atom that its variables lead to."""
-        view, order = self.view(atom)
+        """For each fact of an atom, the group of the other atom with the same values of these variables."""
+        matching, order = self.of_atom(atom)
         places = tuple(order.index(variable) for variable in variables)
         other_order = literal_variables(other)
         roots = tuple(other_order.index(variable) for variable in range(len(variables)))
@@ -219,38 +221,39 @@ class FactIndexes:
         codes = self._matches.get(key)
         if codes is None:
             groups = self.groups(other, len(variables))
-            codes = self._matches[key] = groups.codes([view.columns[place] for place in places])
+            codes = self._matches[key] = groups.codes([matching.columns[place] for place in places])
         return codes
 
     def pattern(self, atom: Atom, *variables: int) -> tuple[object, ...]:
-        """What tells the view of an atom, and places of variables in it, from all others."""
+        """A key that identifies the facts of an atom, and the columns of variables in them."""
         order = literal_variables(atom)
         return (_pattern(atom, order), *map(order.index, variables))
 
-    def stand_in(self, key: object, view: RelationView) -> str:
-        """A predicate that stands for a computed view, for as long as ``tidy`` leaves it."""
-        name = self._names.setdefault(key, f"*{len(self._names)}")
-        self._views[name, tuple(range(len(view.columns)))] = view
-        self.computed += view.rows * 16
+    def add_stand_in(self, key: object, computed: AtomFacts) -> str:
+        """A new stand-in predicate for computed facts; it is valid until ``tidy`` removes them."""
+        name = self._stand_ins.setdefault(key, f"*{len(self._stand_ins)}")
+        self._of_atoms[name, tuple(range(len(computed.columns)))] = computed
+        self.computed += computed.rows * 16
         return name
 
-    def standing(self, key: object) -> str | None:
-        """The predicate that stands for an earlier computed view, if it still does."""
-        name = self._names.get(key)
-        return name if name and (name, (0, 1)) in self._views else None
+    def stand_in(self, key: object) -> str | None:
+        """The stand-in predicate for facts computed earlier, if they still exist."""
+        name = self._stand_ins.get(key)
+        return name if name and (name, (0, 1)) in self._of_atoms else None
 
     def tidy(self, budget: int) -> None:
-        """Forget computed views, and all indexes over them, once they take more than a budget."""
+        """Remove the facts of stand-in predicates, and the indexes over them, if they exceed a budget."""
         if self.computed <= budget:
             return
         self.computed = 0
-        for pattern in [p for p in self._views if str(p[0]).startswith("*")]:
-            del self._views[pattern]
+        stand_ins = set(self._stand_ins.values())
+        for pattern in [p for p in self._of_atoms if p[0] in stand_ins]:
+            del self._of_atoms[pattern]
         for index in (self._links, self._lookups):
-            for key in [k for k in index if str(k[0][0]).startswith("*")]:  # type: ignore[index]
+            for key in [k for k in index if k[0][0] in stand_ins]:  # type: ignore[index]
                 del index[key]
 
-    def _make_view(self, atom: Atom, order: tuple[int, ...]) -> RelationView:
+    def _select(self, atom: Atom, order: tuple[int, ...]) -> AtomFacts:
         types = self.database.schema.types_of(atom.predicate)
         columns = self._columns(atom.predicate)
         codes = [
@@ -274,15 +277,15 @@ class FactIndexes:
         places = [atom.args.index(variable) for variable in order]
         sizes = tuple(len(self.database.population(types[place])) for place in places)
         since = columns[-1] if atom.predicate in self.database.times else None
-        return RelationView(tuple(columns[place] for place in places), sizes, len(columns[0]), None, since)
+        return AtomFacts(tuple(columns[place] for place in places), sizes, len(columns[0]), None, since)
 
     def _columns(self, predicate: str) -> list[npt.NDArray[Any]]:
-        """The columns of a relation and, where its rows have times, those last."""
+        """The columns of a relation; if its facts have times, these are the last column."""
         columns: list[npt.NDArray[Any]] = list(self.database.relation(predicate).columns)
         return columns + ([self.database.times[predicate]] if predicate in self.database.times else [])
 
     def _rows_with(self, predicate: str, place: int, code: int) -> list[npt.NDArray[Any]]:
-        """The rows that have a constant at a place, in their order."""
+        """The rows with a constant in one column, in their order."""
         columns = self._columns(predicate)
         if place == 0:  # rows are sorted by their first column
             first, last = np.searchsorted(columns[0], [code, code + 1])
@@ -301,28 +304,28 @@ def _pattern(atom: Atom, order: tuple[int, ...]) -> tuple[object, ...]:
     return (atom.predicate, args)
 
 
-def _make_links(view: RelationView, i: int, j: int) -> Links:
-    shape = (view.sizes[i] + 1, view.sizes[j] + 1)
-    source, target, ways = view.columns[i], view.columns[j], view.times
-    if len(view.columns) > 2:
+def _make_links(matching: AtomFacts, i: int, j: int) -> Links:
+    shape = (matching.sizes[i] + 1, matching.sizes[j] + 1)
+    source, target, ways = matching.columns[i], matching.columns[j], matching.times
+    if len(matching.columns) > 2:
         keys, times = np.unique(source.astype(np.int64) * shape[1] + target, return_counts=True)
         wide_source, wide_target = np.divmod(keys, shape[1])
         source, target = wide_source, wide_target.astype(np.int32)
         ways = None if times.max(initial=1) == 1 else times
     elif i > j:
-        # Rows are sorted by the target here; the counting sort keeps that order in each row.
-        found = by_row(source, target, _ones(np.int8, len(source)) if ways is None else ways, shape)
-        return Links(found.starts, found.ends, None if ways is None else found.entries, shape, {})
+        # The rows are sorted by the target; the counting sort by the source keeps that order.
+        matrix = by_row(source, target, _ones(np.int8, len(source)) if ways is None else ways, shape)
+        return Links(matrix.starts, matrix.ends, None if ways is None else matrix.entries, shape, {})
     starts = np.zeros(shape[0] + 1, dtype=np.int32)
     np.cumsum(np.bincount(source, minlength=shape[0]), out=starts[1:])
     return Links(starts, target, ways, shape, {})
 
 
-def _make_lookup(view: RelationView, by: tuple[int, ...], rest: tuple[int, ...]) -> Lookup:
-    columns = [view.columns[place] for place in (*by, *rest)]
-    sizes = [view.sizes[place] + 1 for place in (*by, *rest)]
-    times = view.times
-    if len(columns) < len(view.columns):
+def _make_lookup(matching: AtomFacts, by: tuple[int, ...], rest: tuple[int, ...]) -> Lookup:
+    columns = [matching.columns[place] for place in (*by, *rest)]
+    sizes = [matching.sizes[place] + 1 for place in (*by, *rest)]
+    times = matching.times
+    if len(columns) < len(matching.columns):
         first, times = unique_rows(columns, sizes, times)
         columns = [column[first] for column in columns]
         times = None if times.max(initial=1) == 1 else times

@@ -1,8 +1,8 @@
-"""Joins of cores: what cannot be summed out, on the bindings that examples have.
+"""Joins of cores, the literals that cannot be summed out, on the bindings of the examples.
 
 A table of partial bindings grows by one variable (or one atom) at a time, always by the cheapest
-step; two atoms that lead to the same new variable are intersected row by row. Variables that
-nothing needs any more are summed out, so rows stay few. A step that would make more rows than fit
+step; two atoms that lead to the same new variable are intersected row by row. Variables that are no
+longer needed are summed out, which keeps the table small. A step that would make more rows than fit
 the budget is done in pieces.
 """
 
@@ -21,17 +21,17 @@ from hornbeam.engines.memory.vectors import RefusedError, Weight, float_bound
 from hornbeam.logic.clauses import Atom, literal_variables
 
 BYTES_PER_BINDING = 16
-"""What one partial binding counts against the memory budget."""
+"""Bytes that one partial binding counts against the memory budget."""
 CHUNK_SHARE = 128
 CHUNK_ROWS = 1 << 18
-"""A step visits at most budget / CHUNK_SHARE facts at a time, and no more than these: they stay in cache."""
+"""A step visits at most budget / CHUNK_SHARE facts at a time, and at most CHUNK_ROWS, which fit the cache."""
 AGGREGATE_FROM = 1 << 10
-"""Rows from which summing out variables that nothing needs pays for its sort."""
+"""The number of rows from which summing out unneeded variables is worth its sort."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BindingTable:
-    """Partial bindings: the row of the bindings each belongs to, its variables, how many ways."""
+    """Partial bindings: the original row of each, the values of its variables, its number of ways."""
 
     row: Integers
     columns: dict[int, Integers]
@@ -48,7 +48,7 @@ class BindingTable:
         )
 
     def scaled(self, factor: Integers | None) -> BindingTable:
-        """The same bindings in ``factor`` times as many ways each; refused past int64."""
+        """The same bindings with their ways multiplied by ``factor``; refused beyond int64."""
         if factor is None:
             return self
         if self.times is None:
@@ -61,7 +61,7 @@ class BindingTable:
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """One way to go on: bind ``new`` variables by ``atoms`` at this many visited facts."""
+    """A possible next step: bind the ``new`` variables by ``atoms``, visiting ``cost`` facts."""
 
     cost: int
     atoms: tuple[Atom, ...]
@@ -88,7 +88,7 @@ class Join:
         }
 
     def run(self, bindings: Sequence[Integers]) -> BindingTable:
-        """The bindings with the kept variables, rows in order, distinct, with multiplicities."""
+        """The distinct bindings of the variables to keep, sorted by original row, with multiplicities."""
         start = BindingTable(np.arange(len(bindings[0]), dtype=np.int64), dict(enumerate(bindings)), None)
         return self._grow(start, self.atoms, self.weights)
 
@@ -113,7 +113,7 @@ class Join:
     def _settle(
         self, table: BindingTable, atoms: tuple[Atom, ...], weights: tuple[Weight, ...]
     ) -> tuple[BindingTable, tuple[Atom, ...], tuple[Weight, ...]]:
-        """Apply every weight and atom whose variables are bound; drop what nothing needs any more."""
+        """Apply every weight and atom whose variables are bound; drop variables that are no longer needed."""
         later = []
         for weight in weights:
             if all(variable in table.columns for variable in weight.variables):
@@ -122,19 +122,19 @@ class Join:
             else:
                 later.append(weight)
         weights = tuple(later)
-        rest = []
+        unbound = []
         for atom in atoms:
             bound, new = self._needed(table, atom, atoms, weights)
             if new:
-                rest.append(atom)
+                unbound.append(atom)
             else:
                 lookup = self.facts.lookup(atom, bound, ())
-                first, found = lookup.find([table.columns[variable] for variable in bound])
-                places = np.flatnonzero(found)
+                first, matches = lookup.find([table.columns[variable] for variable in bound])
+                places = np.flatnonzero(matches)
                 table = table.take(places)
                 if lookup.times is not None:
                     table = table.scaled(lookup.times[first[places]])
-        return self._dropped(table, tuple(rest), weights), tuple(rest), weights
+        return self._dropped(table, tuple(unbound), weights), tuple(unbound), weights
 
     def _visit(self, cost: int) -> None:
         self.visited += cost
@@ -146,7 +146,7 @@ class Join:
             )
 
     def _pieces(self, table: BindingTable, step: _Step) -> Iterator[tuple[BindingTable, _Step]]:
-        """The table and a step cut into parts that each visit about as much as fits the budget."""
+        """The table and a step in pieces that each visit about as many facts as fit the budget."""
         piece = np.cumsum(step.degrees, dtype=np.int64) // self.chunk
         edges = np.flatnonzero(np.diff(piece, prepend=-1, append=piece[-1] + 1))
         for first, last in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True):
@@ -155,7 +155,7 @@ class Join:
     def _needed(
         self, table: BindingTable, atom: Atom, atoms: tuple[Atom, ...], weights: tuple[Weight, ...]
     ) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """Bound variables of an atom, and its new ones that something else asks for."""
+        """The bound variables of an atom, and its new variables that are needed elsewhere."""
         own = literal_variables(atom)
         bound = tuple(variable for variable in own if variable in table.columns)
         new = tuple(
@@ -190,7 +190,7 @@ class Join:
                 (one, _, few), (two, _, more) = ways[:2]
                 both = few.astype(np.int64) + more
                 steps.append(_Step(int(both.sum()), (one, two), (new_variable,), both))
-        # An intersection reads both sides but leaves few rows: worth more than one side alone.
+        # An intersection reads both sides but leaves few rows, so it is preferred to one side alone.
         return min(steps, key=lambda step: step.cost if len(step.atoms) == 1 else step.cost / 8)
 
     def _extend(self, table: BindingTable, step: _Step) -> BindingTable:
@@ -217,7 +217,7 @@ class Join:
         return longer.scaled(None if times is None else times[places])
 
     def _intersect(self, table: BindingTable, step: _Step) -> BindingTable:
-        """The new variable's values that both atoms have for a binding, row by row."""
+        """For each binding, the values of the new variable that both atoms have."""
         (new,) = step.new
         sides = []
         plain = True
@@ -236,7 +236,7 @@ class Join:
     def _dropped(
         self, table: BindingTable, atoms: tuple[Atom, ...], weights: tuple[Weight, ...]
     ) -> BindingTable:
-        """The table without the variables that nothing needs any more, equal bindings merged."""
+        """The table without variables that are no longer needed, and with equal bindings merged."""
         needed = self.keep.union(*(atom.args for atom in atoms), *(weight.variables for weight in weights))
         columns = {v: column for v, column in table.columns.items() if v in needed}
         if len(columns) == len(table.columns) and atoms:
@@ -245,7 +245,7 @@ class Join:
         return table if atoms and len(table) < AGGREGATE_FROM else self._merged(table)
 
     def _merged(self, table: BindingTable) -> BindingTable:
-        """Equal bindings of a row become one, with their ways added."""
+        """Merge equal bindings of a row and add up their ways."""
         if len(table) == 0:
             return table
         variables = list(table.columns)
@@ -274,7 +274,7 @@ def _concatenated(tables: Sequence[BindingTable]) -> BindingTable:
 
 
 def row_sums(table: BindingTable, rows: int, weights: Sequence[Weight]) -> Integers:
-    """For each row of the bindings, its ways times the weights of its kept variables, added up."""
+    """For each original row, the sum over its bindings of ways times weights."""
     for weight in weights:
         table = table.scaled(weight.of(table.columns))
     if table.times is None:

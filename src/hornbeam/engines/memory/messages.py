@@ -1,7 +1,7 @@
 """Messages as vectors, each computed once for all clauses, many at a time.
 
-A message whose literal leads to one weighted variable is a sparse matrix-vector product. Messages
-over the same literal differ only in the vector; they are pushed through together.
+A message whose literal has one weighted variable is the product of a sparse matrix with a vector.
+Messages with the same literal differ only in the vector, so their products are computed together.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 from hornbeam.engines.cache import Cache
 from hornbeam.engines.memory.indexes import FactIndexes, Integers
 from hornbeam.engines.memory.join import Join, row_sums
-from hornbeam.engines.memory.plan import Compared, Core, Hanging, Message
+from hornbeam.engines.memory.plan import Attachments, Compared, Core, Message
 from hornbeam.engines.memory.vectors import (
     FEW,
     PACK_FROM,
@@ -29,21 +29,21 @@ from hornbeam.engines.memory.vectors import (
 from hornbeam.logic.clauses import AT_LEAST, Atom, Not
 
 _MANY_CUTS, _FACTS_EACH = 4, 4
-"""So many thresholds of one argument, with so many facts for each value, take one pass over the facts."""
+"""From this many thresholds of one argument, and facts per value, all are counted in one pass."""
 _MOST_CELLS = 1 << 25
-"""numbers that such a pass may keep at a time"""
+"""The most numbers in the table of such a pass."""
 
 
 class Messages:
-    """The vectors of messages over one database, kept under a budget."""
+    """The vectors of messages over one database, cached under a budget."""
 
     def __init__(self, facts: FactIndexes, memory: int) -> None:
         self.facts = facts
         self.memory = memory
-        self._kept = Cache(memory // 4)
+        self._cache = Cache(memory // 4)
 
     def prepare(self, messages: Iterable[Message]) -> None:
-        """Compute what is not kept yet, level by level, equal literals together."""
+        """Compute the messages that are not cached, level by level, those with equal literals together."""
         levels: list[dict[Message, None]] = []
         self._collect(messages, levels)
         for level in levels:
@@ -56,18 +56,18 @@ class Messages:
                 if len(group) > 1:
                     self._push_together(group)
                 else:
-                    self._keep(group[0], self._compute(group[0]))
+                    self._store(group[0], self._compute(group[0]))
 
     def vector(self, message: Message) -> Vector:
-        """The vector of a message; raises ``RefusedError`` where it may pass int64 or the budget."""
-        found = self._kept.get(message)
-        if found is None:
-            found = self._compute(message)
-            self._keep(message, found)
-        if isinstance(found, RefusedError):
-            raise found
-        assert isinstance(found, Vector)
-        return found
+        """The vector of a message; raises ``RefusedError`` if it may exceed int64 or the budget."""
+        vector = self._cache.get(message)
+        if vector is None:
+            vector = self._compute(message)
+            self._store(message, vector)
+        if isinstance(vector, RefusedError):
+            raise vector
+        assert isinstance(vector, Vector)
+        return vector
 
     def at(self, messages: Sequence[Message]) -> Vector:
         """The product of the messages at one variable."""
@@ -75,9 +75,9 @@ class Messages:
             return self.vector(messages[0])
         return product([self.vector(message) for message in messages])
 
-    def weights(self, hanging: Hanging) -> Iterator[Weight]:
-        """The weights that hanging messages give to bindings of their variables."""
-        for variables, messages in hanging:
+    def weights(self, attached: Attachments) -> Iterator[Weight]:
+        """The weights that attached messages give to bindings of their variables."""
+        for variables, messages in attached:
             if len(variables) == 1:
                 yield Weight(variables, self.at(messages), None)
             else:
@@ -89,18 +89,18 @@ class Messages:
     def _collect(self, messages: Iterable[Message], levels: list[dict[Message, None]]) -> None:
         for message in messages:
             if isinstance(message.form, Compared):
-                # Made when asked for: where many cut the same facts, nobody asks.
+                # Computed at first use: if many thresholds are counted in one pass, it is never used.
                 continue
             while len(levels) <= message.depth:
                 levels.append({})
-            if message not in levels[message.depth] and self._kept.get(message) is None:
+            if message not in levels[message.depth] and self._cache.get(message) is None:
                 levels[message.depth][message] = None
                 for _, below in message.below:
                     self._collect(below, levels)
 
-    def _keep(self, message: Message, found: Vector | RefusedError) -> None:
-        size = found.values.nbytes + 200 if isinstance(found, Vector) else 200
-        self._kept.put(message, found, size)
+    def _store(self, message: Message, result: Vector | RefusedError) -> None:
+        size = result.values.nbytes + 200 if isinstance(result, Vector) else 200
+        self._cache.put(message, result, size)
 
     def _compute(self, message: Message) -> Vector | RefusedError:
         try:
@@ -113,11 +113,11 @@ class Messages:
             return refused
 
     def _compared(self, form: Compared) -> Vector:
-        """1 for each constant on the comparison's side; the last place, no constant, is on neither."""
+        """1 for each constant on the comparison's side; the last element, for no constant, is 0."""
         numbers = self.facts.database.numbers[form.type]
-        found = np.zeros(len(numbers) + 1, dtype=np.int8)
-        found[:-1] = numbers >= form.number if form.operator == AT_LEAST else numbers < form.number
-        return Vector.of(found)
+        truth = np.zeros(len(numbers) + 1, dtype=np.int8)
+        truth[:-1] = numbers >= form.number if form.operator == AT_LEAST else numbers < form.number
+        return Vector.of(truth)
 
     def _sum(self, literal: Atom | Not, message: Message) -> Vector:
         if isinstance(literal, Not):
@@ -127,45 +127,45 @@ class Messages:
         variable = _pushed_from(message)
         if variable is not None:
             return self._push(literal, variable, self.at(message.below[0][1]))
-        rows = [self.row_weights(literal, *hanging) for hanging in message.below]
+        rows = [self.row_weights(literal, *attached) for attached in message.below]
         groups, size = self._groups(literal, message.roots)
         return grouped_sum(groups, product(rows), size)
 
     def _counts(self, atom: Atom, roots: int) -> Integers:
-        """Facts per value of the roots; an atom without variables counts as if it had one value."""
+        """The number of facts for each value of the roots; an atom without variables has one value."""
         if 0 not in atom.args:
-            return np.array([self.facts.view(atom)[0].rows, 0])
+            return np.array([self.facts.of_atom(atom)[0].rows, 0])
         if roots == 1:
             return self.facts.degrees(atom, 0)
         groups, size = self._groups(atom, roots)
         return np.bincount(groups, minlength=size)
 
     def _push(self, atom: Atom, variable: int, vector: Vector) -> Vector:
-        """The vector at a variable of an atom, summed along its facts to variable 0."""
-        found = self._push_few(atom, variable, vector, FEW)
-        return push(self.facts.links(atom, 0, variable), vector) if found is None else found
+        """For each value of variable 0, the sum of the vector at another variable over the atom's facts."""
+        pushed = self._push_few(atom, variable, vector, FEW)
+        return push(self.facts.links(atom, 0, variable), vector) if pushed is None else pushed
 
     def _push_few(self, atom: Atom, variable: int, vector: Vector, share: int) -> Vector | None:
-        """The same along the links back from what is not 0, where these are few; else None."""
-        rows = self.facts.view(atom)[0].rows
+        """The same, along the reverse links from the nonzero values if these are few; else None."""
+        rows = self.facts.of_atom(atom)[0].rows
         if rows < PACK_FROM or np.count_nonzero(vector.values) * share > len(vector.values):
             return None
         reached = np.flatnonzero(vector.values != 0)
-        # Told from the degrees, so that links back are made only where they are used.
+        # Degrees are enough to decide, so that reverse links are made only if they are used.
         visited = int(self.facts.degrees(atom, variable)[reached].sum(dtype=np.int64))
         if visited * share > rows or visited * vector.largest >= 2**31:
             return None
         return push_few(self.facts.links(atom, variable, 0), vector, reached)
 
     def _groups(self, atom: Atom, roots: int) -> tuple[Integers, int]:
-        """The value of the roots in each row of an atom, as one code, and how many codes there are."""
+        """The values of the roots in each fact of an atom as one code, and the number of codes."""
         if roots == 1:
             return self.facts.column(atom, 0), self.facts.size(atom, 0) + 1
         groups = self.facts.groups(atom, roots)
         return groups.of_row, len(groups.keys) + 1
 
     def row_weights(self, atom: Atom, variables: tuple[int, ...], messages: Sequence[Message]) -> Vector:
-        """What messages at some variables of an atom give to each of its rows."""
+        """The product of messages at variables of an atom, for each of its facts."""
         if len(variables) == 1:
             vector = self.at(messages)
             return Vector(vector.values[self.facts.column(atom, variables[0])], vector.largest)
@@ -177,7 +177,7 @@ class Messages:
             rows.append(Vector(vector.values[codes], vector.largest))
         return product(rows)
 
-    def _knot(self, core: Core, below: Hanging) -> Vector:
+    def _knot(self, core: Core, below: Attachments) -> Vector:
         """A core joined for each value of its variable 0."""
         atom = next(atom for atom in core.atoms if 0 in atom.args)
         size = self.facts.size(atom, 0)
@@ -188,26 +188,27 @@ class Messages:
         atom, variable = group[0].form, group[0].below[0][0][0]
         assert isinstance(atom, Atom)
         cut = [message for message in group if _comparison(message) is not None]
-        size, rows = self.facts.size(atom, 0), self.facts.view(atom)[0].rows
+        size, rows = self.facts.size(atom, 0), self.facts.of_atom(atom)[0].rows
         if len(cut) >= _MANY_CUTS and rows >= _FACTS_EACH * size and size * len(cut) <= _MOST_CELLS:
             self._cut_together(atom, variable, cut)
             group = [message for message in group if _comparison(message) is None]
-        able: list[Message] = []
+        pushable: list[Message] = []
         vectors: list[Vector] = []
         for message in group:
             try:
                 vectors.append(self.at(message.below[0][1]))
-                able.append(message)
+                pushable.append(message)
             except RefusedError as refused:
-                self._keep(message, refused)
-        for message, found in zip(able, push_many(self.facts.links(atom, 0, variable), vectors), strict=True):
-            self._keep(message, found)
+                self._store(message, refused)
+        pushed = push_many(self.facts.links(atom, 0, variable), vectors)
+        for message, result in zip(pushable, pushed, strict=True):
+            self._store(message, result)
 
     def _cut_together(self, atom: Atom, variable: int, group: Sequence[Message]) -> None:
-        """The facts of an atom on one side of each of many thresholds, in one pass over them.
+        """Count the facts of an atom on one side of each of many thresholds, in one pass over the facts.
 
-        Each fact falls between two thresholds; how many do so for each value of variable 0, added up
-        from the lowest, tells all of them.
+        Each fact falls between two thresholds. The numbers of facts between neighbouring thresholds,
+        for each value of variable 0, are added up from the lowest threshold.
         """
         compared = [form for message in group if (form := _comparison(message)) is not None]
         cuts = np.unique([form.number for form in compared])
@@ -218,18 +219,18 @@ class Messages:
         np.cumsum(upto, axis=0, out=upto)
         for message, form in zip(group, compared, strict=True):
             below = upto[np.searchsorted(cuts, form.number)]
-            self._keep(message, Vector.of(upto[-1] - below if form.operator == AT_LEAST else below))
+            self._store(message, Vector.of(upto[-1] - below if form.operator == AT_LEAST else below))
 
 
 def _comparison(message: Message) -> Compared | None:
-    """The comparison of a message that has one, and nothing else, at the variable it is pushed from."""
+    """The comparison, if it is the only message at the variable that a message is pushed from."""
     (_, messages) = message.below[0]
     form = messages[0].form
     return form if len(messages) == 1 and isinstance(form, Compared) else None
 
 
 def _pushed_from(message: Message) -> int | None:
-    """The one weighted variable of a message that is a product of links with a vector, else None."""
+    """The only weighted variable of a message that is a product of links with a vector, else None."""
     if message.roots == 1 and isinstance(message.form, Atom) and len(message.below) == 1:
         variables = message.below[0][0]
         if len(variables) == 1:

@@ -1,12 +1,13 @@
-"""How a body is counted: into factors, and each factor into messages. Pure logic, no data.
+"""The plan of a count: factors for a body, messages for a factor. It uses clauses and types, no data.
 
-Bind the head variables, and the body falls into *components* that share no free variable; the
-count of the body is the product of theirs. Within a component, a literal can be summed out when
-all it shares with the rest lies in one variable or within one other literal: it becomes a
-*message*, a number for each value of what it shares. What cannot be summed out, because it is a
-cycle or links two head variables, is the component's *core*; it is joined on the bindings that
-examples have, with the messages as weights. A core that hangs from the rest at one variable is
-joined once for each value of that variable: a *knot*, and a message as well.
+With the head variables bound, a body separates into *components* that share no free variable; the
+count of the body is the product of their counts. Within a component, a literal can be summed out if
+it shares only one variable with the other literals, or only variables that one other literal has.
+It becomes a *message*, a number for each value of the shared variables. Literals that cannot be
+summed out, because they form a cycle or link two head variables, are the component's *core*. A core
+is joined on the bindings of the examples, with the messages as weights. A core that shares one
+variable with the other literals is joined once for each value of that variable; it is called a
+*knot*, and is a message too.
 """
 
 from __future__ import annotations
@@ -30,35 +31,35 @@ from hornbeam.logic.schema import Schema, number_of
 
 Variables = tuple[int, ...]
 Types = Mapping[int, str]
-"""The type of each variable of a clause; only clauses with comparisons need it."""
+"""The type of each variable of a clause; empty unless the clause has comparisons."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Message:
-    """For each value of variables 0 .. roots-1: the ways to satisfy a literal and what hangs from it.
+    """For each value of variables 0 .. roots-1: the ways to satisfy a literal and the messages below it.
 
-    ``below`` lists the messages at the other variables; a knot has a core instead of a literal.
-    Equal messages are one object, so that a message is counted once for all clauses.
+    ``below`` has the messages attached to its variables; a knot has a core instead of a literal.
+    Equal messages are one object, so that a message is computed once for all clauses.
     """
 
     form: Atom | Not | Compared | Core
     roots: int
-    below: Hanging
+    below: Attachments
     depth: int
     number: int
 
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """1 for each value of a numeric type that is on one side of a number, 0 for the others."""
+    """1 for each value of a numeric type on one side of a number, 0 for the other values."""
 
     type: str
     operator: str
     number: float
 
 
-Hanging = tuple[tuple[Variables, tuple[Message, ...]], ...]
-"""Messages by the variables at which they hang, each in the order of the messages' roots."""
+Attachments = tuple[tuple[Variables, tuple[Message, ...]], ...]
+"""Messages with the variables that they are attached to, in the order of the messages' roots."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +72,7 @@ class Core:
 
 @dataclass(frozen=True, slots=True)
 class Summed:
-    """The product of messages at a head variable; summed over a population where ``head`` is None."""
+    """The product of messages at a head variable; if ``head`` is None, its sum over a population."""
 
     head: int | None
     messages: tuple[Message, ...]
@@ -79,11 +80,11 @@ class Summed:
 
 @dataclass(frozen=True, slots=True)
 class Joined:
-    """A core joined on these head variables (none: all values of its variable 0, summed)."""
+    """A core joined on head variables; without any, its sum over all values of its variable 0."""
 
     heads: tuple[int, ...]
     core: Core
-    weights: Hanging
+    weights: Attachments
 
 
 Factor = Summed | Joined
@@ -91,7 +92,7 @@ Factor = Summed | Joined
 
 @dataclass(frozen=True, slots=True)
 class CountTerm:
-    """``sign`` times the populations of ``vanished`` variables times the product of factors."""
+    """``sign`` times the populations of the ``vanished`` variables times the product of factors."""
 
     sign: int
     vanished: tuple[int, ...]
@@ -100,7 +101,7 @@ class CountTerm:
 
 @dataclass(slots=True)
 class Planner:
-    """Plans clauses; remembers plans and messages, so that equal parts are the same object."""
+    """Plans clauses; caches plans and messages, so that equal factors and messages are one object."""
 
     schema: Schema
     _messages: dict[object, Message] = field(default_factory=dict)
@@ -110,17 +111,17 @@ class Planner:
     _factors_made: dict[Factor, Factor] = field(default_factory=dict)
 
     def plan(self, clause: Clause) -> tuple[CountTerm, ...]:
-        """The count of a clause as a signed sum of products."""
+        """The count of a clause as a sum of terms with signs."""
         terms = self._plans.get(clause)
         if terms is None:
             terms = self._plans[clause] = self._terms(clause)
         return terms
 
     def _terms(self, clause: Clause) -> tuple[CountTerm, ...]:
-        """Negated literals with two or more variables by inclusion and exclusion.
+        """Expands negated literals with two or more variables by inclusion and exclusion.
 
-        t(body, not l) = N_new * t(body) - t(body, l). Those with one variable need no such
-        expansion: their message is 1 where the atom is no fact.
+        t(body, not l) = N_new * t(body) - t(body, l). A negated literal with one variable needs no
+        expansion: its message is 1 where the atom is not a fact.
         """
         types: Types = {}
         if any(isinstance(literal, Comparison) for literal in clause.body):
@@ -170,42 +171,42 @@ class Planner:
         return tuple(factors)
 
     def _factor(self, literals: Sequence[Literal], anchors: Variables, types: Types) -> Factor:
-        core, hanging = self._sum_out(literals, anchors, types)
+        core, attached = self._sum_out(literals, anchors, types)
         if core:
             roots = anchors or literal_variables(core[0])[:1]
-            form, weights = self._core(core, hanging, roots, stay=())
+            form, weights = self._core(core, attached, roots, stay=())
             factor: Factor = Joined(anchors, form, weights)
         else:
-            # All of a component without a core ends as messages at one variable.
-            ((_, messages),) = hanging.items()
+            # A component without a core is reduced to messages at one variable.
+            ((_, messages),) = attached.items()
             factor = Summed(anchors[0] if anchors else None, tuple(messages))
         return self._factors_made.setdefault(factor, factor)
 
     def _sum_out(
         self, literals: Sequence[Literal], anchors: Variables, types: Types
     ) -> tuple[list[Literal], dict[Variables, list[Message]]]:
-        """The core of a component, and the messages that hang at its variables."""
+        """The core of a component, and the messages attached to its variables."""
         core = list(literals)
-        hanging: dict[Variables, list[Message]] = {}
+        attached: dict[Variables, list[Message]] = {}
         while core:
             ear = _ear(core, anchors)
             if ear is not None:
                 literal, roots = ear
                 core.remove(literal)
-                message = self._summed_literal(literal, roots, hanging, types)
-                hanging.setdefault(roots, []).append(message)
+                message = self._summed_literal(literal, roots, attached, types)
+                attached.setdefault(roots, []).append(message)
                 continue
             knot = _knot(core, anchors)
             if knot is None:
                 break
             atoms, root = knot
             core = [literal for literal in core if literal not in atoms]
-            message = self._knot(atoms, root, hanging)
-            hanging.setdefault((root,), []).append(message)
-        return core, hanging
+            message = self._knot(atoms, root, attached)
+            attached.setdefault((root,), []).append(message)
+        return core, attached
 
     def _summed_literal(
-        self, literal: Literal, roots: Variables, hanging: dict[Variables, list[Message]], types: Types
+        self, literal: Literal, roots: Variables, attached: dict[Variables, list[Message]], types: Types
     ) -> Message:
         if isinstance(literal, Comparison):
             number = number_of(literal.value)
@@ -213,15 +214,15 @@ class Planner:
         numbers = {variable: number for number, variable in enumerate(roots)}
         for variable in literal_variables(literal):
             numbers.setdefault(variable, len(numbers))
-        below = _taken(hanging, numbers, roots)
+        below = _detached(attached, numbers, roots)
         atom = renumbered(atom_of(literal), numbers)
         return self._message(Not(atom) if isinstance(literal, Not) else atom, len(roots), below)
 
-    def _knot(self, atoms: list[Literal], root: int, hanging: dict[Variables, list[Message]]) -> Message:
-        core, below = self._core(atoms, hanging, (root,), stay=(root,))
+    def _knot(self, atoms: list[Literal], root: int, attached: dict[Variables, list[Message]]) -> Message:
+        core, below = self._core(atoms, attached, (root,), stay=(root,))
         return self._message(core, 1, below)
 
-    def _message(self, form: Atom | Not | Compared | Core, roots: int, below: Hanging) -> Message:
+    def _message(self, form: Atom | Not | Compared | Core, roots: int, below: Attachments) -> Message:
         key = (type(form), form, roots, below)
         message = self._messages.get(key)
         if message is None:
@@ -233,21 +234,21 @@ class Planner:
     def _core(
         self,
         core: list[Literal],
-        hanging: dict[Variables, list[Message]],
+        attached: dict[Variables, list[Message]],
         roots: Variables,
         stay: Variables,
-    ) -> tuple[Core, Hanging]:
+    ) -> tuple[Core, Attachments]:
         numbers = {variable: number for number, variable in enumerate(roots)}
         for literal in core:
             for variable in literal_variables(literal):
                 numbers.setdefault(variable, len(numbers))
-        # A comparison has one variable and is always summed out: a core has none.
+        # A comparison has one variable and is always summed out, so a core has no comparisons.
         atoms = tuple(renumbered(atom, numbers) for atom in atoms_of(core))
-        return Core(atoms, len(roots)), _taken(hanging, numbers, stay)
+        return Core(atoms, len(roots)), _detached(attached, numbers, stay)
 
 
 def _ear(core: list[Literal], anchors: Variables) -> tuple[Literal, Variables] | None:
-    """A literal that can be summed out, and the variables it shares with the rest, its roots."""
+    """A literal that can be summed out, and its roots: the variables it shares with the others."""
     wide: tuple[Literal, Variables] | None = None
     own = [literal_variables(literal) for literal in core]
     for place, literal in enumerate(core):
@@ -261,7 +262,7 @@ def _ear(core: list[Literal], anchors: Variables) -> tuple[Literal, Variables] |
 
 
 def _knot(core: list[Literal], anchors: Variables) -> tuple[list[Literal], int] | None:
-    """Literals of a core that touch the anchors' side in one variable only, and that variable."""
+    """Literals of a core that share one variable with the others and contain no anchor, and the variable."""
     if not anchors:
         return None
     free = dict.fromkeys(v for literal in core for v in literal_variables(literal) if v not in anchors)
@@ -272,18 +273,20 @@ def _knot(core: list[Literal], anchors: Variables) -> tuple[list[Literal], int] 
     return None
 
 
-def _taken(hanging: dict[Variables, list[Message]], numbers: dict[int, int], stay: Variables) -> Hanging:
-    """Take down what hangs at the numbered variables, except what hangs at those that ``stay`` alone."""
-    taken = []
-    for variables in list(hanging):
+def _detached(
+    attached: dict[Variables, list[Message]], numbers: dict[int, int], stay: Variables
+) -> Attachments:
+    """Detach the messages at the numbered variables, except those at variables that all ``stay``."""
+    detached = []
+    for variables in list(attached):
         if all(v in numbers for v in variables) and not all(v in stay for v in variables):
-            messages = sorted(hanging.pop(variables), key=lambda message: message.number)
-            taken.append((tuple(numbers[v] for v in variables), tuple(messages)))
-    return tuple(sorted(taken, key=lambda item: item[0]))
+            messages = sorted(attached.pop(variables), key=lambda message: message.number)
+            detached.append((tuple(numbers[v] for v in variables), tuple(messages)))
+    return tuple(sorted(detached, key=lambda item: item[0]))
 
 
 def renumbered(atom: Atom, numbers: dict[int, int]) -> Atom:
-    """The atom with every variable replaced by its number."""
+    """The atom with each variable replaced by its number."""
     return Atom(
         atom.predicate,
         tuple(numbers[term] if isinstance(term, int) else term for term in atom.args),

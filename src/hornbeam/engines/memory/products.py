@@ -1,9 +1,9 @@
-"""Products of links: a free variable between two others is multiplied away before a join.
+"""Products of links: a free variable that only connects two others is eliminated before a join.
 
-In ``center(B,C), token(B,F), token(D,F)`` the variable F only links B and D. Multiplying the two
-sets of links through F gives new links from B to D, with the number of ways, shared by every
-clause that has this part. It is done while it is cheap; on large data a join on the bindings that
-examples have visits far less.
+In ``center(B,C), token(B,F), token(D,F)`` the variable F only connects B and D. Multiplying the two
+sets of links through F gives new links from B to D with their numbers of ways. All clauses with these
+literals share them. Products are made only while they are cheap; on large data a join on the bindings
+of the examples visits far fewer facts.
 """
 
 from __future__ import annotations
@@ -14,23 +14,23 @@ from dataclasses import replace
 import numpy as np
 
 from hornbeam.engines.contract import INT64_MAX
-from hornbeam.engines.memory.indexes import FactIndexes, Links, RelationView
+from hornbeam.engines.memory.indexes import AtomFacts, FactIndexes, Links
 from hornbeam.engines.memory.plan import Core
 from hornbeam.engines.memory.vectors import Weight
 from hornbeam.logic.clauses import Atom, literal_variables
 
 MOST_STEPS = 1 << 25
-"""Multiplications that a product of links may take."""
+"""The most multiplications for a product of links."""
 MOST_ROWS = 1 << 22
-"""Links that a product may have."""
+"""The most links of a product."""
 DENSE_CELLS = 1 << 23
-"""Cells of three matrices up to which a product is done on full matrices."""
+"""The most cells of the three matrices for which a product may use full matrices."""
 
 
 def multiplied_through(
     facts: FactIndexes, core: Core, weights: tuple[Weight, ...], keep: frozenset[int]
 ) -> tuple[tuple[Atom, ...], tuple[Weight, ...]]:
-    """The core's atoms and weights with every variable multiplied away that can be, cheaply."""
+    """A core's atoms and weights after eliminating every variable for which a product is cheap."""
     atoms = core.atoms
     free = dict.fromkeys(v for atom in atoms for v in literal_variables(atom) if v >= core.anchors)
     changed = True
@@ -53,7 +53,7 @@ Ends = tuple[tuple[Atom, int], tuple[Atom, int]]
 def _ends(
     variable: int, atoms: tuple[Atom, ...], weights: tuple[Weight, ...], anchors: int, keep: frozenset[int]
 ) -> Ends | None:
-    """The two atoms that alone use a variable, each with its one other variable that matters."""
+    """The only two atoms with a variable, each with its only other variable that is needed elsewhere."""
     users = [atom for atom in atoms if variable in atom.args]
     if len(users) != 2 or len(atoms) == 2:
         return None
@@ -86,18 +86,18 @@ def _product(facts: FactIndexes, variable: int, ends: Ends, weights: tuple[Weigh
         facts.pattern(two, target, variable),
         tuple(weight.vector for weight in here),
     )
-    name = facts.standing(key)
+    name = facts.stand_in(key)
     if name is None:
         links = facts.links(one, source, variable), facts.links(two, variable, target)
-        view = _multiplied(*links, here)
-        if view is None:
+        multiplied = _multiplied(*links, here)
+        if multiplied is None:
             return None
-        name = facts.stand_in(key, view)
+        name = facts.add_stand_in(key, multiplied)
     return Atom(name, (source, target))
 
 
-def _multiplied(left: Links, right: Links, weights: Sequence[Weight]) -> RelationView | None:
-    """Links through a variable as a view with multiplicities; None where that takes too much."""
+def _multiplied(left: Links, right: Links, weights: Sequence[Weight]) -> AtomFacts | None:
+    """Links through a variable as facts with multiplicities; None if they cost too much."""
     shape = (left.shape[0], right.shape[1])
     steps = int(right.degrees(left.ends).sum(dtype=np.int64))
     if steps > MOST_STEPS or min(steps, shape[0] * shape[1]) > MOST_ROWS:
@@ -112,15 +112,15 @@ def _multiplied(left: Links, right: Links, weights: Sequence[Weight]) -> Relatio
         first = replace(first, entries=first.entries * weight.vector.values[first.ends])
     cells = first.shape[0] * first.shape[1] + second.shape[0] * second.shape[1] + shape[0] * shape[1]
     if cells <= DENSE_CELLS and bound < 2**53 and steps > cells:
-        # Exact in floats: every partial sum is a whole number below 2**53.
+        # Floats are exact here, because every partial sum is a whole number below 2**53.
         full = first.full(np.float64) @ second.full(np.float64)
         rows, columns = np.nonzero(full)
         times = full[rows, columns].astype(np.int64)
     else:
-        found = first.product(second)
-        present = found.entries != 0
-        rows = np.repeat(np.arange(shape[0]), np.diff(found.starts))[present]
-        columns, times = found.ends[present], found.entries[present]
+        sparse = first.product(second)
+        present = sparse.entries != 0
+        rows = np.repeat(np.arange(shape[0]), np.diff(sparse.starts))[present]
+        columns, times = sparse.ends[present], sparse.entries[present]
     sizes = (shape[0] - 1, shape[1] - 1)
     ways = None if times.max(initial=1) == 1 else times
-    return RelationView((rows.astype(np.int32), columns.astype(np.int32)), sizes, len(rows), ways)
+    return AtomFacts((rows.astype(np.int32), columns.astype(np.int32)), sizes, len(rows), ways)

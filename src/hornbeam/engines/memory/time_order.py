@@ -1,4 +1,4 @@
-"""Facts in order of time: those that a cut-off admits stand together, and are found by two searches."""
+"""Facts sorted by time: two binary searches find all facts that a cut-off admits."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from hornbeam.logic.clauses import Atom
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pairs:
-    """Where a message is asked for: values of its variables, each with a cut-off.
+    """Pairs at which a message is needed: values of its variables, each with a cut-off.
 
-    ``path`` tells how they came about: the same path gives the same pairs. None: they are asked once.
+    ``path`` identifies the pairs: equal paths mean equal pairs. None: the pairs are used once.
     """
 
     columns: tuple[Integers, ...]
@@ -27,44 +27,46 @@ class Pairs:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Index:
-    """The rows of an atom's view that some cut-off admits, sorted by key variables, then time."""
+class TimeIndex:
+    """The facts of an atom that some cut-off admits, sorted by key variables, then by time."""
 
     keys: Integers
     folds: tuple[tuple[int, Integers | None], ...]
     rows: Integers
 
     def find(self, pairs: Pairs) -> tuple[Integers, Integers]:
-        """For each pair the place of its first row, and the place after its last."""
+        """For each pair the position of its first row, and the position after its last row."""
         start = probe([*pairs.columns, np.zeros_like(pairs.cuts)], self.folds)
         end = probe([*pairs.columns, pairs.cuts], self.folds)
         return np.searchsorted(self.keys, start, "left"), np.searchsorted(self.keys, end, "right")
 
 
 class TimeOrder:
-    """The facts of one database by value and time, for the distinct cut-offs of some examples."""
+    """The facts of one database by value and time, for the distinct cut-offs of the examples."""
 
     def __init__(self, facts: FactIndexes, distinct: Floats) -> None:
         self.facts = facts
         self.distinct = distinct
-        self._indexes: dict[object, Index] = {}
+        self._indexes: dict[object, TimeIndex] = {}
 
-    def index(self, atom: Atom, bound: tuple[int, ...]) -> Index:
-        """The facts of an atom by some of its variables."""
+    def index(self, atom: Atom, bound: tuple[int, ...]) -> TimeIndex:
+        """The facts of an atom by some of its variables, then by time."""
         key = self.facts.pattern(atom, *bound)
         index = self._indexes.get(key)
         if index is None:
-            view, order = self.facts.view(atom)
+            matching, order = self.facts.of_atom(atom)
             places = [order.index(variable) for variable in bound]
-            rows: Integers = np.arange(view.rows)
-            ranks: Integers = np.zeros(view.rows, dtype=np.int64)
-            if view.since is not None:
-                # The first cut-off that admits the row; those that none admits are left out.
-                ranks = np.searchsorted(self.distinct, view.since, "left")
+            rows: Integers = np.arange(matching.rows)
+            ranks: Integers = np.zeros(matching.rows, dtype=np.int64)
+            if matching.since is not None:
+                # The rank of the first cut-off that admits the row; rows that none admits are left out.
+                ranks = np.searchsorted(self.distinct, matching.since, "left")
                 rows = np.flatnonzero(ranks < len(self.distinct))
                 ranks = ranks[rows]
-            columns = [*(view.columns[place][rows] for place in places), ranks]
-            keys, folds = fold(columns, [*(view.sizes[place] + 1 for place in places), len(self.distinct)])
+            columns = [*(matching.columns[place][rows] for place in places), ranks]
+            keys, folds = fold(
+                columns, [*(matching.sizes[place] + 1 for place in places), len(self.distinct)]
+            )
             by_key = np.argsort(keys, kind="stable")
-            index = self._indexes[key] = Index(keys[by_key], folds, rows[by_key])
+            index = self._indexes[key] = TimeIndex(keys[by_key], folds, rows[by_key])
         return index

@@ -1,4 +1,4 @@
-"""Vectors of exact counts: narrow integers with a known largest value, and the refusal of overflow."""
+"""Vectors of exact counts: narrow integers with a known largest value; overflow is refused."""
 
 from __future__ import annotations
 
@@ -12,17 +12,16 @@ from hornbeam.engines.contract import INT64_MAX, narrowest
 from hornbeam.engines.memory.indexes import Groups, Integers, Links
 
 PACK_FROM = 1 << 14
-"""Links from which packing pays; below, the cost is in the calls, and one matrix product is one call."""
-
+"""The number of links from which packing pays; with fewer links the calls cost more than the work."""
 
 FEW = 5
-"""A vector is pushed along the links back from what is not 0 where these are at most one in this many."""
+"""A vector with at most one nonzero value in this many is pushed from the nonzero values only."""
 TIGHTER_FROM = 8
-"""Vectors from which one more product, for a tighter bound of their counts, pays."""
+"""The number of vectors from which one more product, for a tighter bound of their counts, pays."""
 
 
 class RefusedError(Exception):
-    """A count that may pass int64, or a join past the budget: the clause is skipped."""
+    """A count may exceed int64, or a join the budget: the clause is skipped."""
 
     def __init__(self, reason: str, estimate: int, budget: int) -> None:
         super().__init__(reason)
@@ -37,21 +36,21 @@ def too_large(estimate: int) -> RefusedError:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Vector:
-    """A number for each constant of a type (or group of constants), and last for none of them."""
+    """A number for each constant of a type (or each group); the last one stands for an unknown constant."""
 
     values: Integers
     largest: int
 
     @classmethod
     def of(cls, values: Integers) -> Vector:
-        """Stored in the narrowest integer type that holds it."""
+        """A vector in the narrowest integer type that holds the values."""
         largest = int(values.max(initial=0))
         return cls(values.astype(narrowest(largest), copy=False), largest)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Weight:
-    """A vector as the weight of bindings of some variables; several variables are read by group."""
+    """A vector as weights of bindings of variables; bindings of several variables are looked up as groups."""
 
     variables: tuple[int, ...]
     vector: Vector
@@ -66,7 +65,7 @@ class Weight:
 
 
 def product(vectors: Sequence[Vector]) -> Vector:
-    """The product, value by value; refused where it may pass int64."""
+    """The elementwise product; refused if it may exceed int64."""
     result = vectors[0]
     for vector in vectors[1:]:
         bound = result.largest * vector.largest
@@ -80,7 +79,7 @@ def product(vectors: Sequence[Vector]) -> Vector:
 
 
 def float_bound(values: Any) -> int:
-    """A safe bound from float arithmetic; refused where it passes int64."""
+    """A safe upper bound of float values; refused if it exceeds int64."""
     bound = int(values.max(initial=0.0) * (1 + 1e-9))
     if bound > INT64_MAX:
         raise too_large(bound)
@@ -88,9 +87,9 @@ def float_bound(values: Any) -> int:
 
 
 def grouped_sum(groups: Integers, weights: Vector, size: int) -> Vector:
-    """The weights of each group of rows added up; ``size`` groups."""
+    """The sum of the weights of each of ``size`` groups of rows."""
     if weights.largest * len(groups) < 2**53:
-        # Floats are exact here: every partial sum is a whole number below 2**53.
+        # Floats are exact here, because every partial sum is a whole number below 2**53.
         return Vector.of(np.bincount(groups, weights=weights.values, minlength=size).astype(np.int64))
     float_bound(np.bincount(groups, weights=weights.values, minlength=size))
     values = np.zeros(size, dtype=np.int64)
@@ -109,16 +108,16 @@ def push(links: Links, vector: Vector) -> Vector:
 
 
 def push_few(back: Links, vector: Vector, reached: Integers) -> Vector:
-    """``push`` of a vector that is 0 but at ``reached``, along the links back from there.
+    """``push`` of a vector that is nonzero only at ``reached``, along the reverse links ``back``.
 
-    The facts there times the largest value are below 2**31.
+    The number of these links times the largest value must be below 2**31.
     """
     rows = back.matrix(np.int32).take(reached)
     return Vector.of(rows.transposed_times(vector.values[reached].astype(np.int32)))
 
 
 def push_many(links: Links, vectors: Sequence[Vector]) -> list[Vector | RefusedError]:
-    """``push`` for several vectors over the same links, in few passes over them."""
+    """``push`` of several vectors along the same links, in few passes over the links."""
     results: dict[int, Vector | RefusedError] = {}
     lanes: dict[int, list[int]] = {16: [], 32: [], 64: []}
     for place, bound in enumerate(_bounds(links, vectors)):
@@ -145,11 +144,11 @@ def push_many(links: Links, vectors: Sequence[Vector]) -> list[Vector | RefusedE
 
 
 def _bounds(links: Links, vectors: Sequence[Vector]) -> list[int]:
-    """For each vector a number that no count of it exceeds."""
+    """For each vector an upper bound of its pushed counts."""
     bounds = [links.widest * vector.largest for vector in vectors]
     if len(vectors) < TIGHTER_FROM or len(links.ends) < PACK_FROM or max(bounds) < 2**16:
         return bounds
-    # The product of the largest values at each place bounds them all; often it allows narrower lanes.
+    # Pushing the elementwise maximum bounds all vectors; often it allows narrower lanes.
     largest = Vector.of(np.maximum.reduce([vector.values for vector in vectors]))
     try:
         shared = push(links, largest).largest
@@ -159,7 +158,7 @@ def _bounds(links: Links, vectors: Sequence[Vector]) -> list[int]:
 
 
 def _push_packed(links: Links, vectors: Sequence[Vector], bits: int) -> list[Vector]:
-    """Counts below 2**bits side by side in 64-bit integers: no sum carries into its neighbour."""
+    """Push several vectors packed into 64-bit integers: counts below 2**bits never carry over."""
     if len(vectors) == 1:
         return [push(links, vectors[0])]
     lane = np.uint16 if bits == 16 else np.uint32

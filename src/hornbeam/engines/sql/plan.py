@@ -286,11 +286,11 @@ def _factors(
     body: Sequence[Atom], comparisons: Sequence[Comparison], head: Iterable[int]
 ) -> Iterator[Attached]:
     """The messages of a body with bound head variables, without comparisons of head variables."""
-    factors = []
+    found = []
     for component, at in _components(body, set(head)):
         guard = None if _meet(component, at) else HeadBindings(at)
-        factors.append(Attached(_message(component, comparisons, at, guard), at))
-    return iter(sorted(factors, key=repr))
+        found.append(Attached(_message(component, comparisons, at, guard), at))
+    return iter(sorted(found, key=repr))
 
 
 def _components(atoms: Sequence[Atom], bound: set[int]) -> list[tuple[tuple[Atom, ...], tuple[int, ...]]]:

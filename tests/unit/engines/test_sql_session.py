@@ -81,7 +81,7 @@ def test_a_query_written_once_serves_other_examples_and_other_heads() -> None:
                 assert isinstance(ours, Counts)
                 assert isinstance(theirs, Counts)
                 assert (ours.true.tolist(), ours.total) == (theirs.true.tolist(), theirs.total)
-        written.append(dict(engine._texts._templates))
+        written.append(dict(engine._templates._templates))
     assert len(written[0]) > len(clauses)
     assert written[0] == written[2]
     engine.close()

@@ -28,7 +28,7 @@ class SqlEngine(Engine):
         self._connection: Connection | None = None
         self._source: LoadedSource | None = None
         self._finalizer: Callable[[], object] | None = None
-        self._texts = QueryTemplates()
+        self._templates = QueryTemplates()
 
     @abstractmethod
     def _connect(self) -> Connection:
@@ -49,7 +49,7 @@ class SqlEngine(Engine):
         if self._finalizer is not None:
             self._finalizer()
         self._connection = self._source = self._finalizer = None
-        self._texts = QueryTemplates()
+        self._templates = QueryTemplates()
 
     def _session(self, keys: Codes, logarithm: bool = False) -> SqlSession:
         if isinstance(self.database, TableDatabase):
@@ -58,7 +58,7 @@ class SqlEngine(Engine):
                 name = placed.connection.dialect.name
                 raise OptionError(f'the facts are in tables of {name}: use engine="{name}".')
             return SqlSession(
-                placed.connection, placed, placed, keys, self.total, self.memory, logarithm, self._texts
+                placed.connection, placed, keys, self.total, self.memory, logarithm, self._templates
             )
         if self._connection is not None and self._connection.inherited:
             self.close()
@@ -67,9 +67,7 @@ class SqlEngine(Engine):
             self._finalizer = weakref.finalize(self, _close, self._connection)
             self._source = LoadedSource(self.database, self._connection)
         loaded = self._source
-        return SqlSession(
-            self._connection, loaded, loaded, keys, self.total, self.memory, logarithm, self._texts
-        )
+        return SqlSession(self._connection, loaded, keys, self.total, self.memory, logarithm, self._templates)
 
 
 def _close(connection: Connection) -> None:

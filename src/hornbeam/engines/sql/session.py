@@ -7,6 +7,7 @@ have counts for the distinct bindings of those variables.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -35,14 +36,17 @@ MOST_CLAUSES = 400
 """The most clauses that are planned and counted together."""
 
 
+class MeasuredSource(SqlSource, Statistics, Protocol):
+    """Facts that an engine can count, and their statistics."""
+
+
 class SqlSession(Session):
     """The SQL system computes the sums; counts, or their logarithms, stay in its temporary tables."""
 
     def __init__(
         self,
         connection: Connection,
-        source: SqlSource,
-        statistics: Statistics,
+        source: MeasuredSource,
         keys: Codes,
         total: Callable[[Clause], int],
         memory: int,
@@ -52,7 +56,7 @@ class SqlSession(Session):
         self._logarithm = logarithm
         self._templates = QueryTemplates() if templates is None else templates
         # The tables have logarithms then, so the counts of a chosen clause are counted again.
-        plain = (connection, source, statistics, keys, total, memory, False, templates)
+        plain = (connection, source, keys, total, memory, False, templates)
         self._plain = SqlSession(*plain) if logarithm else None
         self._connection = connection
         self._source = source
@@ -60,7 +64,7 @@ class SqlSession(Session):
         self._memory = memory
         self._head_types: tuple[str, ...] = ()
         self._examples = SqlExamples(connection, keys, self._values, self._bound)
-        self._sizes = Sizes(source.schema, statistics, lambda guard: self._bindings(guard.head))
+        self._sizes = Sizes(source.schema, source, lambda guard: self._bindings(guard.head))
         self._messages = MessageTables(source, connection, self._sizes, memory // 2)
         self._answers: dict[Clause, CountedClause | Skipped] = {}
         self._tables = CountTables(connection, self._examples, memory // 4)

@@ -255,13 +255,13 @@ class Model:
         whose time is their cut-off.
         """
         from hornbeam.engines.export.features import is_join
-        from hornbeam.engines.export.scoring import Scoring, Weighted, scoring_query
+        from hornbeam.engines.export.scoring import ScoredClause, ScoringModel, scoring_query
         from hornbeam.engines.sql.expressions import SqlTable
 
         of_training = self.populations == "training"
         times = self.settings.get("times")
         clauses = [
-            Weighted(
+            ScoredClause(
                 part.clause,
                 part.weights,
                 part.total if of_training else None,
@@ -269,13 +269,14 @@ class Model:
                 part.each,
                 part.constants,
                 guard_of(part.clause) if self.guarded and len(part.clause.body) > 1 else None,
+                bound_of(part.feature),
             )
             for weighted in self.compact().clauses
             # Weights of constants are one join, or else a clause for each.
             for part in ([weighted] if weighted.constants and is_join(weighted.clause) else weighted.parts())
         ]
         return scoring_query(
-            Scoring(self.target, self.schema, self.prior, clauses, cast("str | None", times)),
+            ScoringModel(self.target, self.schema, self.prior, clauses, cast("str | None", times)),
             dialect,
             {name: SqlTable.of(*table) for name, table in (tables or {}).items()},
             None if examples is None else SqlTable.of(*examples),

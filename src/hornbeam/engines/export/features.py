@@ -20,10 +20,10 @@ def double(value: exp.Expr) -> exp.Expr:
     return exp.cast(value, "DOUBLE")
 
 
-def feature_value(count: exp.Expr, feature: str) -> exp.Expr:
-    """The value of a feature for a count."""
-    if feature.startswith("at least "):
-        reached = exp.GTE(this=count, expression=integer(int(feature.removeprefix("at least "))))
+def feature_value(count: exp.Expr, feature: str, bound: int | None) -> exp.Expr:
+    """The value of a feature for a count: the count, its logarithm, or whether it reaches a bound."""
+    if bound is not None:
+        reached = exp.GTE(this=count, expression=integer(bound))
         return exp.Case(ifs=[exp.If(this=reached, true=real(1.0))], default=real(0.0))
     return _logarithm(count) if feature == "log" else count
 
@@ -120,13 +120,13 @@ def weights_query(constants: Sequence[tuple[str, float]], dialect: Dialect) -> e
     return exp.select(*named).from_(table)
 
 
-def sums_query(counts: exp.Select, keys: int, weights: str, feature: str) -> exp.Select:
+def sums_query(counts: exp.Select, keys: int, weights: str, feature: str, bound: int | None) -> exp.Select:
     """The ``total`` for each key: the sum of the constants' weights times the features of their counts.
 
     ``counts`` is a query made by ``groundings_query``.
     """
     head = [own_column(f"k{number}", "c") for number in range(keys)]
-    value = feature_value(double(own_column("n0", "c")), feature)
+    value = feature_value(double(own_column("n0", "c")), feature, bound)
     weighted = exp.Mul(this=double(own_column("weight", "w")), expression=value)
     same = exp.EQ(this=own_column("constant", "c"), expression=own_column("constant", "w"))
     return (

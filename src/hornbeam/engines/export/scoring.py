@@ -66,7 +66,7 @@ LARGEST_SCORE = 700
 """exp of a larger number overflows, which some systems refuse; the probability is 0 or 1 to 1e-300."""
 
 
-class Weighted(NamedTuple):
+class ScoredClause(NamedTuple):
     """A clause, its weights ``[w0, w1, w2]``, and its total; with None the query takes it from the data."""
 
     clause: Clause
@@ -79,22 +79,24 @@ class Weighted(NamedTuple):
     constants: tuple[tuple[str, float], ...] = ()
     guard: Clause | None = None
     """its count times ``total`` is the sum of true and false counts; if None, ``total`` is that sum"""
+    bound: int | None = None
+    """the number N of the feature ``at least N``"""
 
 
 @dataclass(frozen=True, slots=True)
-class Scoring:
+class ScoringModel:
     """A model as the scoring query needs it."""
 
     target: str
     schema: Schema
     prior: float
-    clauses: Sequence[Weighted]
+    clauses: Sequence[ScoredClause]
     times: str | None = None
     """the kind of times, numbers or dates; None if the model was learned from facts without times"""
 
 
 def scoring_query(
-    scoring: Scoring,
+    model: ScoringModel,
     dialect: str,
     tables: Mapping[str, SqlTable] | None = None,
     examples: SqlTable | None = None,
@@ -110,7 +112,7 @@ def scoring_query(
     known = _dialects()
     if dialect not in known:
         raise OptionError(f'no dialect "{dialect}". {did_you_mean(dialect, known, "Dialects")}')
-    return _ScoringQuery(scoring, Dialect(dialect, "BIGINT"), tables or {}, examples).text()
+    return _ScoringQuery(model, Dialect(dialect, "BIGINT"), tables or {}, examples).text()
 
 
 def _dialects() -> list[str]:
@@ -126,39 +128,39 @@ class _ScoringQuery:
 
     def __init__(
         self,
-        scoring: Scoring,
+        model: ScoringModel,
         dialect: Dialect,
         tables: Mapping[str, SqlTable],
         examples: SqlTable | None,
     ) -> None:
-        self._scoring = scoring
+        self._model = model
         self._dialect = dialect
-        self._arity = scoring.schema.arity(scoring.target)
+        self._arity = model.schema.arity(model.target)
         self._examples = examples or SqlTable(("examples",), _arguments(self._arity))
         if len(self._examples.columns) != self._arity:
             raise SchemaError(
                 f"the examples have {len(self._examples.columns)} key columns, but "
-                f'"{scoring.target}" has {self._arity} arguments; name one column per argument.'
+                f'"{model.target}" has {self._arity} arguments; name one column per argument.'
             )
         self._times = None
         if self._examples.time is not None:
-            self._times = scoring.times
+            self._times = model.times
             if self._times is None:
                 raise OptionError(
                     "the model was learned from facts without times, so its examples have no cut-off; "
                     "leave out the time of the examples."
                 )
         self._width = self._arity + (self._times is not None)
-        predicates = scoring.schema.predicates
+        predicates = model.schema.predicates
         defaults = {name: SqlTable((name,), _arguments(len(types))) for name, types in predicates.items()}
         self._names = FreeNames([self._examples, *(defaults | dict(tables)).values()])
-        self._facts = UserFacts(scoring.schema, defaults | dict(tables), self._names, self._times)
+        self._facts = UserFacts(model.schema, defaults | dict(tables), self._names, self._times)
         if self._times is not None and not self._facts.timed():
             raise OptionError(
                 "the examples have a cut-off, but no table of facts has a time; name the time column of each "
                 "table that has one."
             )
-        if dialect.name == "sqlite" and (self._times is not None or _has_dates(scoring)):
+        if dialect.name == "sqlite" and (self._times is not None or _has_dates(model)):
             raise OptionError(
                 "SQLite has no type for times, so it cannot compare dates and cut-offs; "
                 "use another dialect (DuckDB reads SQLite files)."
@@ -173,9 +175,9 @@ class _ScoringQuery:
     def text(self) -> str:
         """The text of the whole query."""
         timed = self._facts.timed()
-        counted = [weighted for weighted in self._scoring.clauses if weighted.each is None]
+        counted = [weighted for weighted in self._model.clauses if weighted.each is None]
         clauses = [clause for each in counted for clause in (each.clause, each.guard) if clause is not None]
-        plans = [formula(clause, self._scoring.schema, timed) for clause in clauses]
+        plans = [formula(clause, self._model.schema, timed) for clause in clauses]
         tables = Tables(self._message_tables, self._guards, None, self._population)
         messages = list(self._messages(plans, tables))
         keys = [f"k{number}" for number in range(self._width)]
@@ -239,7 +241,7 @@ class _ScoringQuery:
 
     def _sums(self, timed: frozenset[str]) -> Iterator[NamedQuery]:
         """For each clause with weights of constants: its weights, and their sum for each example."""
-        for number, weighted in enumerate(self._scoring.clauses):
+        for number, weighted in enumerate(self._model.clauses):
             if weighted.each is None:
                 continue
             message, each = join_of(weighted.clause, weighted.each, timed)
@@ -249,7 +251,7 @@ class _ScoringQuery:
             weights = self._names.take(f"weights_{number + 1}")
             yield NamedQuery(weights, weights_query(weighted.constants, self._dialect))
             counts = groundings_query(self._facts, message, each, self._guards)
-            query = sums_query(counts, len(guard.head), weights, weighted.feature)
+            query = sums_query(counts, len(guard.head), weights, weighted.feature, weighted.bound)
             name = self._names.take(f"weighed_{number + 1}")
             self._sums_of[number] = name, guard.head
             comment = f"a weight for each {variable_name(weighted.each)} of {format_clause(weighted.clause)}"
@@ -267,9 +269,9 @@ class _ScoringQuery:
         """The number of constants that the facts and the examples have at arguments of a type."""
         type_name = range_.type
         columns = []
-        for predicate, types in sorted(self._scoring.schema.predicates.items()):
+        for predicate, types in sorted(self._model.schema.predicates.items()):
             for position, own in enumerate(types):
-                if own == type_name and predicate == self._scoring.target:
+                if own == type_name and predicate == self._model.target:
                     value = own_column(f"k{position}")
                     known = exp.Not(this=exp.Is(this=value.copy(), expression=exp.null()))
                     columns.append(_distinct(value, self._keys).where(known))
@@ -285,11 +287,11 @@ class _ScoringQuery:
         query.add_comments([_comment(f"the population of {type_name}")])
         return query
 
-    def _total(self, weighted: Weighted) -> exp.Expr:
+    def _total(self, weighted: ScoredClause) -> exp.Expr:
         if weighted.total is not None:
             exact = weighted.total <= INT64_MAX
             return integer(weighted.total) if exact else exp.Literal.number(float(weighted.total))
-        types = self._scoring.schema.variable_types(weighted.clause)
+        types = self._model.schema.variable_types(weighted.clause)
         clause = weighted.clause
         free = clause.free_variables() if weighted.guard is None else new_variables(clause)
         return product([double(self._population(ComparisonRange(types[variable]))) for variable in free])
@@ -301,7 +303,7 @@ class _ScoringQuery:
         named: list[exp.Expr] = [own_column(f"k{number}", "c") for number in range(self._width)]
         joins: list[tuple[exp.Expr, exp.Expr]] = []
         place = 0
-        for number, weighted in enumerate(self._scoring.clauses):
+        for number, weighted in enumerate(self._model.clauses):
             if weighted.each is not None:
                 name, head = self._sums_of[number]
                 alias = f"s{number + 1}"
@@ -328,8 +330,8 @@ class _ScoringQuery:
         return select
 
     def _scores(self, features: str) -> exp.Select:
-        score: exp.Expr = real(self._scoring.prior)
-        for number, weighted in enumerate(self._scoring.clauses):
+        score: exp.Expr = real(self._model.prior)
+        for number, weighted in enumerate(self._model.clauses):
             if weighted.each is not None:
                 score = exp.Add(this=score, expression=own_column(f"sum_{number + 1}"))
                 continue
@@ -338,7 +340,8 @@ class _ScoringQuery:
             if weighted.feature == "share":
                 true, false = share(true, false), real(0.0)
             else:
-                true, false = (feature_value(count, weighted.feature) for count in (true, false))
+                true = feature_value(true, weighted.feature, weighted.bound)
+                false = feature_value(false, weighted.feature, weighted.bound)
             contribution = exp.Add(
                 this=exp.Paren(this=exp.Add(this=w0, expression=exp.Mul(this=w1, expression=true))),
                 expression=exp.Mul(this=w2, expression=false),
@@ -351,7 +354,7 @@ class _ScoringQuery:
             exp.alias_(own_column(f"k{number}"), exp.to_identifier(name, quoted=True))
             for number, name in enumerate([*self._examples.columns, self._examples.time][: self._width])
         ]
-        for number, weighted in enumerate(self._scoring.clauses):
+        for number, weighted in enumerate(self._model.clauses):
             kinds = ("true", "false") if weighted.each is None else ("sum",)
             named += [own_column(f"{kind}_{number + 1}") for kind in kinds]
         score = own_column("score")
@@ -373,9 +376,9 @@ class _ScoringQuery:
         return exp.select(*named).from_(scores)
 
 
-def _has_dates(scoring: Scoring) -> bool:
+def _has_dates(model: ScoringModel) -> bool:
     """Whether a clause compares dates."""
-    bodies = (weighted.clause.body for weighted in scoring.clauses)
+    bodies = (weighted.clause.body for weighted in model.clauses)
     return any(
         isinstance(each, Comparison) and isinstance(each.value, datetime) for body in bodies for each in body
     )

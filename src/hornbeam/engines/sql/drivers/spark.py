@@ -99,7 +99,7 @@ class SparkConnection(Connection):
         except (Py4JError, OSError) as error:
             reason = " ".join(str(error).split("\n")[0].split())
             raise EngineError(
-                f"the connection to Spark was lost ({reason}); check that Spark runs, and run again."
+                f"Spark stopped or cannot be reached ({reason}); check that it runs, and run again."
             ) from error
 
 

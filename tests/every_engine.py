@@ -1,4 +1,4 @@
-"""The engines that the shared suites run on; an engine is added by adding its name here."""
+"""The engines that the shared test suites run on; add a new engine here."""
 
 from importlib.util import find_spec
 from shutil import which
@@ -18,7 +18,7 @@ from strategies import Case
 ENGINES: dict[str, type[Engine]] = {"naive": NaiveEngine, "memory": MemoryEngine, "duckdb": DuckDBEngine}
 
 MISSING: dict[str, str] = {}
-"""Engines that cannot run here, and what they need; the end of a run names them."""
+"""Engines that cannot run here, and what they need; the test summary lists them."""
 
 if find_spec("psycopg") and servers.can_run_postgres():
     from hornbeam.engines.sql.drivers.postgres import PostgresEngine
@@ -35,25 +35,25 @@ else:
     MISSING["spark"] = "pyspark, pyarrow and java"
 
 SLOWER = {"duckdb": 20, "postgres": 20, "spark": 400}
-"""Engines that start or answer slowly draw so many times fewer random cases."""
+"""Slow engines get fewer random cases, by this factor."""
 BUDGETS = (0, 50, 200, 500, 1_000, 2_000, 5_000, 20_000, 100_000)
-"""Of memory, in bytes, from nothing to enough."""
+"""Memory budgets in bytes, from nothing to enough."""
 
 every_engine = pytest.mark.parametrize("engine", ENGINES.values(), ids=ENGINES.keys())
 _OTHERS = {name: engine for name, engine in ENGINES.items() if engine is not NaiveEngine}
 every_other_engine = pytest.mark.parametrize("engine", _OTHERS.values(), ids=_OTHERS.keys())
-"""All but the one that defines what is right."""
+"""All engines but the reference engine."""
 
 
 def true_counts(engine: Engine, clause: Clause, keys: Codes) -> list[int]:
-    """The true counts of one clause that must not be skipped."""
+    """The true counts of a clause; the test fails if it is skipped."""
     (counts,) = engine.count([clause], keys)
     assert isinstance(counts, Counts), counts
     return [int(count) for count in counts.true]
 
 
 def check_counts(engine: type[Engine], case: Case) -> None:
-    """An engine counts what the definition counts."""
+    """An engine counts the same as the reference engine."""
     expected = NaiveEngine(case.database).count(case.clauses, case.keys)
     found = engine(case.database).count(case.clauses, case.keys)
     for clause, right, counts in zip(case.clauses, expected, found, strict=True):
@@ -63,7 +63,7 @@ def check_counts(engine: type[Engine], case: Case) -> None:
 
 
 def check_sums(engine: type[Engine], case: Case, gradients: list[int]) -> None:
-    """A session sums what the definition counts, and gives its columns."""
+    """A session returns the sums and columns of the counts of the reference engine."""
     d = gradients[: len(case.keys)]
     clauses = list(dict.fromkeys(case.clauses))
     session = engine(case.database).session(case.keys)

@@ -1,4 +1,4 @@
-"""The systems that exported queries are run on: those of the engines that can run here, and SQLite."""
+"""The systems that exported queries run on: those of the engines available here, and SQLite."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SYSTEMS = [name for name in ("duckdb", "postgres", "spark") if name in ENGINES]
 
 @contextmanager
 def opened(system: str) -> Iterator[Callable[[str], Rows]]:
-    """What runs a statement on a system and gives its rows; tables are to be temporary."""
+    """A function that runs a statement on a system and returns its rows; create only temporary tables."""
     match system:
         case "duckdb":
             with duckdb.connect() as connection:

@@ -38,7 +38,7 @@ def test_an_engine_counts_what_the_definition_counts(engine: type[Engine], case:
 @every_engine
 @given(case=timed_cases())
 def test_a_cut_off_is_the_last_time_that_exists(engine: type[Engine], case: Case) -> None:
-    """Each key is counted as if the facts after its cut-off had never been written down."""
+    """Each key is counted as if the facts after its cut-off did not exist."""
     assert case.cutoffs is not None
     for clause in case.clauses:
         found = true_counts(engine(case.database), clause, case.keys)

@@ -43,7 +43,7 @@ def test_clauses_with_equal_signatures_have_equal_counts(engine: type[Engine], c
 @every_other_engine
 @given(case=cases())
 def test_signatures_stay_when_other_examples_come_between(engine: type[Engine], case: Case) -> None:
-    """Whoever keeps counts by their signatures may be one of several that ask the same engine."""
+    """Several sessions that cache counts by signature may share one engine."""
     shared = engine(case.database)
     signatures = list(shared.signatures(case.clauses, case.keys))
     others = case.keys[::-1].copy()
@@ -191,7 +191,7 @@ def test_an_unknown_constant_matches_nothing(engine: type[Engine], case: Case, d
 @given(case=cases(), copies=st.integers(2, 200))
 @settings(max_examples=max(CASES // 5, 1))
 def test_copies_of_every_constant_multiply_the_counts(engine: type[Engine], case: Case, copies: int) -> None:
-    """Each free variable has so many times as many values: counts grow past 16, 32 and 63 bits."""
+    """Each free variable has several times as many values: counts exceed 16, 32 and 63 bits."""
     while copies > 2 and _largest_relation(case.database, copies) > 20_000:
         copies -= 1
     keys = np.where(case.keys < 0, case.keys, case.keys * copies)
@@ -210,7 +210,7 @@ def test_copies_of_every_constant_multiply_the_counts(engine: type[Engine], case
 
 
 def _extension(case: Case, data: st.DataObject, comparisons: bool = True) -> tuple[Clause, Literal]:
-    """A clause of the case and one literal more, which may bring new variables."""
+    """A clause of the case and one more literal, which may have new variables."""
     clause = case.clauses[0]
     most = len(clause.body) + 1
     body = data.draw(bodies(case.database, clause.body, most, comparisons))
@@ -259,7 +259,7 @@ def _largest_relation(database: Database, copies: int) -> int:
 
 
 def _copied(database: Database, copies: int) -> Database:
-    """Each constant so many times; whatever is true of constants is true of all their copies.
+    """Several copies of each constant; a fact about constants is a fact about all their copies.
 
     The first copy keeps the name, so that constants in clauses name one copy.
     """
@@ -310,7 +310,7 @@ def test_the_two_sides_of_a_comparison_share_the_assignments(
     other = true_counts(counter, _with(clause, comparison.negated()), case.keys)
     for key, all_of_it, first, second in zip(case.keys.tolist(), body, one, other, strict=True):
         unknown = comparison.variable < len(key) and key[comparison.variable] == UNKNOWN
-        # An unknown key has no value and is on neither side.
+        # An unknown key has no value and is on neither side of a threshold.
         assert first + second == (0 if unknown else all_of_it)
 
 

@@ -14,7 +14,7 @@ from strategies import CASES, Case, cases
 
 
 def opposite(literal: Atom | Not) -> Literal:
-    """The literal that holds wherever this one does not."""
+    """The literal that holds exactly if this one does not."""
     return literal.atom if isinstance(literal, Not) else Not(literal)
 
 
@@ -31,7 +31,7 @@ def test_false_counts_are_true_counts_of_the_opposite(engine: type[Engine], case
         assert counts.true.tolist() == expected.true.tolist(), clause
         assert found == [expected.false_of(place) for place in range(len(case.keys))], clause
         *guard, last = clause.body
-        # A key that is unknown is neither above a threshold nor below it.
+        # An unknown key is neither above nor below a threshold.
         if not isinstance(last, Comparison):
             (right,) = naive.count([Clause(clause.head, (*guard, opposite(last)))], case.keys)
             assert found == right.true.tolist(), clause

@@ -1,4 +1,4 @@
-"""Counts near and past every width of an integer, and many clauses at once on worlds of some size."""
+"""Counts near and beyond every integer width, and many clauses at once on larger worlds."""
 
 from collections.abc import Callable
 from itertools import pairwise, product
@@ -18,8 +18,8 @@ from hornbeam.logic.refine import Language, refinements
 from hornbeam.logic.schema import Schema
 from strategies import CASES
 
-# Where every count is a job of its own, hundreds of them would take an hour: those engines meet wide
-# counts in golden/overflow.case and in the copies of test_engines_agree.py.
+# An engine that runs a job for each count would take an hour here; golden/overflow.case and the copies
+# in test_engines_agree.py test its wide counts.
 OTHERS = {
     name: engine
     for name, engine in ENGINES.items()
@@ -27,15 +27,15 @@ OTHERS = {
 }
 every_other_engine = pytest.mark.parametrize("engine", OTHERS.values(), ids=OTHERS.keys())
 
-# --- everything is linked to everything: whatever the body, every assignment is true ----------
+# --- every possible fact exists: every assignment satisfies every body -----------------------
 
 MOST_LITERALS = {"postgres": 16}
-"""Engines whose planner takes minutes over a query of sixty nested sums get shorter bodies."""
+"""Engines whose planner takes minutes for a query of sixty nested sums get shorter bodies."""
 SCHEMA = Schema({"t": ("x",), "e": ("x", "x"), "v": ("x",), "r": ("x", "x", "x")})
 
 
 def complete(size: int, strangers: int) -> Database:
-    """All facts about so many constants, and so many constants more without facts."""
+    """All facts about some constants, and more constants without facts."""
     names = [f"c{number}" for number in range(size)]
     everybody = [*names, *(f"s{number}" for number in range(strangers))]
     facts = {"v": product(names), "e": product(names, repeat=2), "r": product(names, repeat=3)}
@@ -74,7 +74,7 @@ def knot(length: int) -> list[Literal]:
 
 
 def ladder(length: int) -> list[Literal]:
-    """Three arguments: each literal continues with one variable and adds one or two."""
+    """Three arguments: each literal shares one variable with the last and adds one or two."""
     first = [Atom("r", (0, 1, 1))]
     return [*first, *(Atom("r", (variable, variable + 1, variable)) for variable in range(1, length))]
 
@@ -103,11 +103,11 @@ def test_counts_are_exact_up_to_the_last_bit_and_refused_beyond(
         assert counts.true.tolist() == [expected, 0, expected, 0 if strangers else expected]
 
 
-# --- worlds of some size ----------------------------------------------------------------------
+# --- larger worlds ----------------------------------------------------------------------------
 
 
 def candidates(database: Database, target: str, most: int) -> list[Clause]:
-    """The refinements of up to two literals, as a search meets them."""
+    """The refinements of up to two literals, in the order of a search."""
     head = head_atom(target, database.schema.arity(target))
     language = Language(head, database.schema, database.modes, database.constants)
     first = refinements(language.empty(), language)

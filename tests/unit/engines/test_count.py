@@ -1,4 +1,4 @@
-"""Every clause counted, or an error that says which and why."""
+"""Every clause is counted, or an error names the clause and the reason."""
 
 import numpy as np
 import pytest
@@ -19,7 +19,7 @@ KEYS = np.arange(300, dtype=np.int32).reshape(-1, 1)
 
 
 class Small(NaiveEngine):
-    """Counts no more than so many examples at once, in types that differ from part to part."""
+    """Refuses more than a number of examples at once; the integer type differs from call to call."""
 
     def __init__(self, most: int) -> None:
         super().__init__(DATABASE)

@@ -19,7 +19,7 @@ CLAUSES = [Clause(Atom("risk", (0,)), (Atom(f"p{number}", (0,)),)) for number in
 
 
 class TableEngine(Engine):
-    """Counts that are written down: one row per clause, ``None`` for one that is skipped."""
+    """Returns given counts: one row per clause, ``None`` for a skipped clause."""
 
     name = "table"
 
@@ -43,7 +43,7 @@ class TableEngine(Engine):
 
 
 class SigningEngine(TableEngine):
-    """The same, and it knows which clauses have equal counts, or some of them."""
+    """The same, with signatures for some of the clauses that have equal counts."""
 
     def signatures(self, clauses: Sequence[Clause], keys: Codes) -> Sequence[Hashable]:
         rows = [self.rows[clause] for clause in clauses]
@@ -66,7 +66,7 @@ COUNTS = st.one_of(st.integers(0, 3), st.integers(0, 300), st.integers(0, 2**33)
 
 @st.composite
 def tables(draw: st.DrawFn) -> tuple[list[list[int] | None], list[list[int]], list[list[int]]]:
-    """Counts of some clauses, gradients of some rounds, and which clauses each round asks for."""
+    """Counts of clauses, the gradients of some rounds, and the clauses that each round needs."""
     size = draw(st.integers(1, 5))
     rows = draw(
         st.lists(
@@ -125,7 +125,7 @@ def test_clauses_with_equal_signatures_are_counted_once() -> None:
 
 
 @pytest.mark.parametrize("memory", [1, 8, 32])
-def test_past_the_budget_the_blocks_used_longest_ago_are_dropped_and_counted_again(memory: int) -> None:
+def test_past_the_budget_the_least_recently_used_blocks_are_dropped_and_counted_again(memory: int) -> None:
     rows = [[number, number + 1, 0, 1] for number in range(12)]
     cache, engine = session(rows, memory)
     for gradient in range(3):

@@ -40,7 +40,7 @@ def small(cutoffs: list[float]) -> Database:
 
 
 def leaking(seed: int = 0) -> Database:
-    """Who churns calls afterwards: before the cut-off only visits foretell it."""
+    """Customers who churn call afterwards: before the cut-off only visits predict churn."""
     rng = np.random.default_rng(seed)
     size = 300
     names = list(Numbered("c", size))
@@ -244,5 +244,5 @@ def test_clauses_that_read_one_predicate_both_ways_are_counted_apart() -> None:
     texts = ("risk(A) :- p(C,D), p(E,C), A >= 35.", "risk(A) :- p(C,D), p(E,C), D >= 35, A >= 35.")
     clauses = [parse_clause(text, schema) for text in texts]
     keys = database.examples_of("risk").keys
-    # What the first follows must not be taken for what the second does.
+    # The cached facts of the first atom must not be used for the second.
     assert [counts.true.tolist() for counts in MemoryEngine(database).count(clauses, keys)] == [[0], [0]]

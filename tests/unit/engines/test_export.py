@@ -1,4 +1,4 @@
-"""A model as a query gives the model's probabilities where the data are."""
+"""An exported query computes the model's probabilities inside the database."""
 
 from __future__ import annotations
 
@@ -71,13 +71,13 @@ def model(populations: str = "database") -> Model:
         total = MemoryEngine(database()).total(clause) * (number + 1)
         weights = (0.1 * number - 0.2, 0.3 / (number + 1), -0.05 + 1e-7 * number)
         clauses.append(WeightedClause(clause, weights, total))
-    # The same body again, as boosting likes it.
+    # The same body again, as boosting often adds it.
     clauses.append(WeightedClause(clauses[0].clause, (0.25, -0.125, 1 / 3), clauses[0].total))
     return Model("advisedby", SCHEMA, -0.7, tuple(clauses), {"populations": populations})
 
 
 def user_tables() -> dict[str, Table]:
-    """Tables as users have them: under other names, with duplicates and NULLs that are no facts."""
+    """Tables as users have them: under other names, with duplicates, and with NULLs that are not facts."""
     tables: dict[str, Table] = {}
     for predicate, columns in FACTS.items():
         rows = list(zip(*columns, strict=True))
@@ -90,7 +90,7 @@ WHERE = {name: (["my " + name], columns) for name, (columns, _) in user_tables()
 
 
 def values(rows: Sequence[tuple[str, ...]], columns: Sequence[str]) -> exp.Select:
-    """A query that gives rows of text."""
+    """A query that returns rows of text."""
     tuples = [
         exp.Tuple(
             expressions=[
@@ -115,7 +115,7 @@ def make_tables(dialect: str, execute: Callable[[str], object]) -> None:
 
 
 def run_on(system: str, query: str) -> list[tuple[object, ...]]:
-    """The rows of a query where the user's tables are."""
+    """The rows of a query on a system with the user's tables."""
     with opened(system) as run:
         make_tables(system, run)
         return run(query)

@@ -1,4 +1,4 @@
-"""Guarded false counts: learned, kept, explained, told, deployed."""
+"""Guarded false counts in learning, model files, explanations, reports and exported queries."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def test_a_guard_too_large_to_count_is_left_out_where_no_weight_asks_for_it() ->
     facts = {"friends": [["ann"] * 1000 + ["bob"], [*many, "ann"]], "smokes": [["bob"]]}
     database = build(SCHEMA, (), facts, {"risk": ([("ann",), ("bob",)], [0, 1])})
     examples, engine = database.examples_of("risk"), MemoryEngine(database)
-    # 1,000 to the seventh are the groundings of ann's guard, and none of them is one of the clause.
+    # The guard of ann has 1,000**7 groundings, and none of them makes the clause true.
     body = ", ".join(f"friends(A,{name})" for name in "BCDEFGH")
     text = f"risk(A) :- {body}, smokes(A)."
     plain = model(weighted(FRIENDS_SMOKE, (0.0, 1.0, 0.0)), weighted(text, (0.0, 1.0, 0.0), reading="log"))
@@ -140,7 +140,7 @@ def test_a_guard_too_large_to_count_is_left_out_where_no_weight_asks_for_it() ->
     parts = examples_data(measure(plain, engine, examples), engine)["parts"]
     assert ["within" in part for part in parts] == [True, False]
     assert ["total" in part for part in parts] == [False, False]
-    # Where it is weighed, neither is possible.
+    # If a weight multiplies the false count, neither is possible.
     weighing = model(weighted(text, (0.0, 1.0, 1.0)))
     for ask in (weighing.scores, weighing.counts):
         with pytest.raises(LimitError, match="cannot be counted: its true count may exceed int64"):
@@ -281,7 +281,7 @@ def test_groundings_beyond_what_can_be_counted_are_not_chosen(
     session.set_gradients(slopes := np.array([1, -1, 1, -1]) << 28)
     columns = Columns(session.columns, guards=session.sums)
     clause = parse_clause("risk(A) :- friends(A,B), friends(B,C).", SCHEMA)
-    # Somebody has three friends: three times 2**62 is no int64.
+    # A person has three friends: three times 2**62 exceeds int64.
     found = best_guarded([clause], columns, lambda _: total, slopes, 1.0)
     assert (found is not None) == chosen
 
@@ -307,7 +307,7 @@ def test_a_guard_that_cannot_be_counted_is_told(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_a_planted_share_is_found() -> None:
-    """Who is sick hangs on what part of the friends smokes, whether they are two or twenty."""
+    """Whether a person is sick depends on the share of friends who smoke, be they two or twenty."""
     rng = np.random.default_rng(3)
     persons = [f"p{number}" for number in range(300)]
     smoking = rng.random(300) < 0.5

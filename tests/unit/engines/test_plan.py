@@ -1,4 +1,4 @@
-"""How bodies are cut into messages and cores: by their form alone, without data."""
+"""Bodies are cut into messages and cores by their form alone, without data."""
 
 from hornbeam.engines.memory.plan import Compared, Core, CountTerm, Factor, Joined, Planner, Summed
 from hornbeam.logic.clauses import Atom
@@ -35,7 +35,7 @@ def test_a_path_is_a_message_of_messages() -> None:
     assert factor.head == 0
     (message,) = factor.messages
     assert (message.form, message.roots) == (Atom("e", (0, 1)), 1)
-    # As deep as the deepest of what hangs below it: q is a leaf, e(B,C) has one of its own.
+    # The depth follows the deepest message below: q is a leaf, e(B,C) has a message below it.
     assert message.depth == 2
     ((variables, below),) = message.below
     assert variables == (1,)

@@ -75,7 +75,7 @@ def test_a_vector_of_another_type_is_refused_not_cut():
 
 @pytest.mark.parametrize("order", ["before", "after"])
 def test_scipy_works_beside_the_kernels(order):
-    """Loaded before or after all of scipy.sparse, both work, and alone they bring no scipy."""
+    """They work if loaded before or after scipy.sparse, and do not import scipy themselves."""
     imports = ["import hornbeam.data.sparse as kernels", "from scipy import sparse"]
     lines = imports if order == "before" else imports[::-1]
     if order == "before":

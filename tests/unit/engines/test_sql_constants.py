@@ -59,14 +59,14 @@ JOINS: Sequence[Entry] = [
     ("likes(A,B) :- rated(A,C), stars(C,D), D >= 2, D < 6.5.", 2, FILMS, COUNT),
     ("likes(A,B) :- knows(C,C), knows(B,C).", 2, PEOPLE, COUNT),
 ]
-"""Clauses, the variable whose constants have weights, some of these, and what is read of the counts."""
+"""Clauses, the variable whose constants have weights, some of these weights, and the feature."""
 APART: Sequence[Entry] = [
     ("likes(A,B) :- rated(A,C), not genre(C,D).", 2, FILMS[:4], LOG),
     ("likes(A,B) :- knows(A,C), genre(D,E).", 4, KINDS, COUNT),
     ("likes(A,B) :- genre(C,D).", 3, KINDS, COUNT),
     ("likes(A,B) :- not rated(B,C).", 2, FILMS[1:3], COUNT),
 ]
-"""The same for bodies that are no joins: what is negated, or hangs on nothing."""
+"""The same for bodies that are not joins: with negated literals, or literals without a link."""
 
 
 def weighted(entry: Entry, number: int) -> WeightedClause:
@@ -128,7 +128,7 @@ CASES = [(system, cutoffs) for system in SYSTEMS for cutoffs in (False, True) if
 
 @pytest.mark.parametrize(("system", "cutoffs"), [*CASES, ("sqlite", False)])
 def test_the_query_gives_the_models_probabilities(system: str, cutoffs: bool) -> None:
-    # Spark takes its time for every join of a query.
+    # Spark is slow for every join of a query.
     some = JOINS[1:4] if system == "spark" else [*JOINS, *APART]
     learned = model(NUMBER if cutoffs else None, some)
     tables = {name: (name, ["arg1", "arg2"], None, "day") for name in FACTS} if cutoffs else {}
@@ -178,7 +178,7 @@ def test_no_constants_with_weights_say_nothing() -> None:
     "dialect", ["bigquery", "clickhouse", "databricks", "mysql", "redshift", "snowflake", "trino", "tsql"]
 )
 def test_the_query_reads_back_in_other_dialects(dialect: str) -> None:
-    """Every name is one literal of the query, whatever is in it."""
+    """Every name is one literal of the query, whatever characters it has."""
     query = Model("likes", SCHEMA, 0.0, (weighted(JOINS[0], 0),), {}).sql(dialect)
     (tree,) = sqlglot.parse(query, read=dialect)
     assert isinstance(tree, exp.Select)

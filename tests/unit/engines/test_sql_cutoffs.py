@@ -103,7 +103,7 @@ def model(kind: str, false_counts: str = POPULATION) -> Model:
 
 
 def make_tables(kind: str, system: str, execute: Callable[[str], object]) -> None:
-    """Times and cut-offs in columns of their own kind."""
+    """Times and cut-offs in columns of numbers or dates."""
     numbers = "NUMERIC(9, 3)" if system == "postgres" else "DOUBLE"
     moment = "DATE" if kind == DATE else numbers
     rows = {
@@ -151,7 +151,7 @@ def test_the_query_gives_the_models_probabilities_at_the_cut_offs(
     assert len(found) == len(expected)
     by_place = {key: place for place, key in enumerate(sorted(found))}
     right = {key: place for place, key in enumerate(sorted(expected))}
-    # A cut-off after all facts is known as the last moment of these: compared by order, not by value.
+    # A cut-off after all facts becomes the last time of a fact: cut-offs are compared by rank, not value.
     for key, place in by_place.items():
         (same,) = [other for other, where in right.items() if where == place]
         assert found[key] == pytest.approx(expected[same], abs=1e-9), key
@@ -192,7 +192,7 @@ def test_the_command_takes_cut_offs_times_and_flags(tmp_path, capsys) -> None:
 
 @pytest.mark.parametrize("kind", [NUMBER, DATE])
 def test_thresholds_in_place_heed_the_last_cut_off(kind: str, tmp_path: Path) -> None:
-    """As those in memory do: what was measured after it has no say."""
+    """As with loaded facts: measurements after the cut-off have no effect."""
     schema = Schema({"churns": ("person",), "paid": ("person", "price")}, {"price": "number"})
     modes = [parse_mode("paid(+person,`price).")]
     rows = [(f"p{number}", 10.0 * number, number) for number in range(1, 9)]

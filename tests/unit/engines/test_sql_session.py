@@ -54,7 +54,7 @@ def tables_of(engine: DuckDBEngine) -> set[str]:
     return {name for (name,) in engine._connection.rows("SELECT table_name FROM duckdb_tables()")}
 
 
-# --- texts kept --------------------------------------------------------------------------------
+# --- templates of queries ----------------------------------------------------------------------
 
 
 def test_a_query_written_once_serves_other_examples_and_other_heads() -> None:
@@ -176,7 +176,7 @@ def test_an_engine_can_be_used_again_after_it_was_closed(world: Database) -> Non
 
 
 def test_closing_waits_for_no_thread(monkeypatch: pytest.MonkeyPatch) -> None:
-    # It may happen while a thread starts: that holds a lock which waiting for another thread needs.
+    # It may run while a thread starts and holds a lock that waiting for another thread needs.
     def never(thread: threading.Thread, timeout: float | None = None) -> None:
         raise AssertionError("waited for a thread")
 
@@ -194,7 +194,7 @@ def test_the_spill_folder_is_removed(tmp_path: Path) -> None:
 
 
 def interrupted(connection: Connection, query: str) -> None:
-    """Ctrl-C while a query runs that would take far longer than anybody waits."""
+    """Press Ctrl-C during a query that would run far longer than the test waits."""
     timer = threading.Timer(0.3, os.kill, [os.getpid(), signal.SIGINT])
     timer.start()
     with pytest.raises(KeyboardInterrupt):
@@ -450,7 +450,7 @@ def test_a_logarithm_is_the_same_whole_number_everywhere(engine: type[SqlEngine]
 
 @pytest.mark.parametrize("engine", SQL_ENGINES.values(), ids=SQL_ENGINES.keys())
 def test_squares_past_every_integer_type_are_summed_exactly(engine: type, world: Database) -> None:
-    """Counts near 2**62: their squares are near 2**124, and a few of them pass every wide type."""
+    """Counts near 2**62: their squares are near 2**124, and the sum of a few exceeds every wide type."""
     from hornbeam.data.database import build
     from hornbeam.logic.clauses import Atom, Clause, head_atom
     from hornbeam.logic.schema import Schema

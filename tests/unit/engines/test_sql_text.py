@@ -1,6 +1,6 @@
-"""The SQL itself, kept in files: a change to it is seen, and explained.
+"""Generated SQL equals the files in tests/snapshots, so that every change of it is reviewed.
 
-``HORNBEAM_SNAPSHOTS=write pytest tests/unit/test_sql_text.py`` writes the files anew.
+``HORNBEAM_SNAPSHOTS=write pytest tests/unit/engines/test_sql_text.py`` rewrites the files.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def test_one_query_in_every_dialect(dialect: str) -> None:
 
 
 class Recorded(DuckDBConnection):
-    """Notes every query before it runs, in one dialect and in another."""
+    """Records every query before it runs, in the dialect ``shown``."""
 
     texts: list[str]
 
@@ -99,7 +99,7 @@ class RecordedEngine(DuckDBEngine):
 
 @pytest.mark.parametrize("dialect", [DuckDBConnection.dialect, SPARK], ids=["duckdb", "spark"])
 def test_many_clauses_are_counted_in_few_passes(dialect: Dialect) -> None:
-    """One pass over friends for all that hangs on it, one over job for both constants."""
+    """One pass over friends for all messages attached to it, one over job for both constants."""
     facts = {
         "friends": [["a", "b", "c"], ["b", "c", "a"]],
         "smokes": [["a", "b"]],
@@ -121,7 +121,7 @@ def test_many_clauses_are_counted_in_few_passes(dialect: Dialect) -> None:
     session.sums([parse_clause(text, SCHEMA) for text in texts])
     connection = engine._connection
     assert isinstance(connection, Recorded)
-    # Loading tables is not the point here; what is made from them is.
+    # Only the queries over loaded tables are compared, not the loading itself.
     made = [text for text in connection.texts if "_arrays" not in text]
     engine.close()
     assert len(made) == 3

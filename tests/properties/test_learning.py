@@ -159,7 +159,7 @@ def test_the_fast_learner_equals_the_slow_one(world: tuple[Database, str], optio
     examples = database.examples_of(target)
     expected = slow_fit(database, target, options)
     for engine in (NaiveEngine(database), MemoryEngine(database)):
-        model = fit(engine, examples.keys, examples.labels, target, options).model
+        model = fit(engine, examples, options).model
         assert [(str(each.clause), list(each.weights)) for each in model.clauses] == expected
 
 
@@ -173,7 +173,7 @@ def test_the_likelihood_of_the_training_examples_rises_with_every_step(
     database, target = world
     examples = database.examples_of(target)
     engine = NaiveEngine(database)
-    fitted = fit(engine, examples.keys, examples.labels, target, options)
+    fitted = fit(engine, examples, options)
     before = fitted.model.prior + np.zeros(len(examples))
     for number, step in enumerate(fitted.history.steps, start=1):
         so_far = replace(fitted.model, clauses=fitted.model.clauses[:number])
@@ -217,6 +217,6 @@ def test_the_order_of_facts_examples_and_modes_is_no_part_of_the_model(
     models = []
     for each in (database, shuffled):
         examples = each.examples_of(target)
-        models.append(fit(NaiveEngine(each), examples.keys, examples.labels, target, options).model)
+        models.append(fit(NaiveEngine(each), examples, options).model)
     assert models[0].clauses == models[1].clauses
     assert models[0].prior == models[1].prior

@@ -5,6 +5,7 @@ Totals to 1e18, penalties from 1e-12 to 1e12, counts that are all equal, example
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from math import isfinite
 
@@ -154,8 +155,9 @@ def test_a_clause_that_separates_the_examples_keeps_finite_weights() -> None:
 
 def learned(database: Database, target: str, options: FitOptions, flip: bool = False) -> Model:
     examples = database.examples_of(target)
-    labels = (1 - examples.labels if flip else examples.labels).astype(np.int8)
-    fitted = fit(open_engine("memory", database), examples.keys, labels, target, options)
+    if flip:
+        examples = replace(examples, labels=(1 - examples.labels).astype(np.int8))
+    fitted = fit(open_engine("memory", database), examples, options)
     assert isinstance(fitted.model, Model)
     return fitted.model
 

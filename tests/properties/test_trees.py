@@ -166,7 +166,7 @@ def test_leaf_values_are_the_means_of_the_gradients_of_their_examples(world, opt
     examples = database.examples_of(target)
     engine = MemoryEngine(database)
     assume(options.neg_pos_ratio is None)
-    fitted = fit(engine, examples.keys, examples.labels, target, options)
+    fitted = fit(engine, examples, options)
     scores = np.full(len(examples), fitted.model.prior)
     holding = Holding(engine, examples.keys)
     for step in fitted.history.steps:
@@ -184,7 +184,7 @@ def test_leaf_values_are_the_means_of_the_gradients_of_their_examples(world, opt
 def test_nodes_in_a_file_make_the_tree_again(world, options):
     database, target = world
     examples = database.examples_of(target)
-    fitted = fit(MemoryEngine(database), examples.keys, examples.labels, target, options)
+    fitted = fit(MemoryEngine(database), examples, options)
     for tree in fitted.model.trees:
         fields = Fields({"nodes": node_fields(tree, fitted.model.head)}, Place("test"))
         assert read_tree(fields, database.schema, target) == tree

@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from hornbeam.data.database import Codes, Database, Population
 from hornbeam.data.numbers import Floats
+from hornbeam.data.relations import Examples
 from hornbeam.engines.contract import Skipped
 from hornbeam.errors import DataError, Place
 from hornbeam.files import remove_leftovers, write_file
@@ -29,7 +30,7 @@ from hornbeam.model.fields import Fields
 FORMAT = 1
 FILE = "checkpoint.json"
 
-Marks = Mapping[str, str]
+Fingerprint = Mapping[str, str]
 """A short hash for each thing that a fit depends on."""
 Done = TypeVar("Done", bound=Record)
 
@@ -50,9 +51,11 @@ class Checkpoint(Generic[Done]):
     ``read`` makes a step of the learner from its JSON values.
     """
 
-    def __init__(self, folder: Path, marks: Marks, read: Callable[[Fields, Schema], Done]) -> None:
+    def __init__(
+        self, folder: Path, fingerprint: Fingerprint, read: Callable[[Fields, Schema], Done]
+    ) -> None:
         self.folder = folder
-        self.marks = dict(marks)
+        self.fingerprint = dict(fingerprint)
         self.read = read
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -73,7 +76,7 @@ class Checkpoint(Generic[Done]):
         """Replace the saved state, whole or not at all."""
         document = {
             "format": FORMAT,
-            "marks": self.marks,
+            "marks": self.fingerprint,
             "ended": ended or "",
             "chosen": list(chosen),
             "steps": [step.as_dict() for step in steps],
@@ -90,10 +93,10 @@ class Checkpoint(Generic[Done]):
         except FileNotFoundError:
             return Saved()
         except (OSError, ValueError):
-            raise DataError("cannot be read as a checkpoint; remove it to start anew.", place) from None
+            raise DataError("cannot be read as a checkpoint; remove it to start again.", place) from None
         if not isinstance(document, dict) or document.get("format") != FORMAT:
-            raise DataError("is not a checkpoint of this version; remove it to start anew.", place)
-        self._compare(document.get("marks"))
+            raise DataError("is not a checkpoint of this version; remove it to start again.", place)
+        self._check_fingerprint(document.get("marks"))
         fields = Fields(document, place)
         skipped = tuple(_read_skipped(each, schema) for each in fields.objects("skipped", "skipped clause"))
         steps = tuple(self.read(each, schema) for each in fields.objects("steps", "step"))
@@ -102,13 +105,13 @@ class Checkpoint(Generic[Done]):
             raise fields.wrong("chosen", "three numbers, or none", list(chosen))
         return Saved(steps, skipped, str(document.get("ended") or "") or None, chosen)
 
-    def _compare(self, marks: object) -> None:
-        found = marks if isinstance(marks, dict) else {}
-        other = [name for name, mark in self.marks.items() if found.get(name) != mark]
-        if other:
+    def _check_fingerprint(self, saved: object) -> None:
+        hashes = saved if isinstance(saved, dict) else {}
+        different = [name for name, value in self.fingerprint.items() if hashes.get(name) != value]
+        if different:
             raise DataError(
-                f"this checkpoint belongs to a fit with other {' and '.join(other)}; "
-                "name another folder, or remove it to start anew.",
+                f"this checkpoint belongs to a fit with other {' and '.join(different)}; "
+                "name another folder, or remove it to start again.",
                 Place(str(self.folder)),
             )
 
@@ -144,19 +147,15 @@ def _read_skipped(fields: Fields, schema: Schema) -> Skipped:
 # --- what a checkpoint belongs to --------------------------------------------------------------
 
 
-def fingerprint(
-    database: Database,
-    target: str,
-    keys: Codes,
-    labels: npt.NDArray[np.int8],
-    settings: Mapping[str, object],
-    memory: int,
-) -> Marks:
+def fit_fingerprint(
+    database: Database, examples: Examples, settings: Mapping[str, object], memory: int
+) -> Fingerprint:
     """Hashes of schema and modes, facts, examples and options.
 
     By names, not codes, and of sets, not lists: the order of facts, examples and modes is no part
     of it. The memory budget is, because it decides which candidates are skipped.
     """
+    target, keys, labels = examples.target, examples.keys, examples.labels
     predicates = database.schema.predicates
     names = {type_name: _name_hashes(database.population(type_name)) for type_name in database.schema.types()}
     populations = [(type_name, _set_hash(hashes[:, :-1])) for type_name, hashes in sorted(names.items())]
@@ -168,12 +167,12 @@ def fingerprint(
             facts.append((predicate, rows))
     of_arguments = [names[t] for t in predicates[target]]
     cutoffs = database.cutoffs_of(target, keys)
-    examples = []
+    example_hashes = []
     for label in (0, 1):
         rows_of_label = labels == label
         columns = [keys[rows_of_label, position] for position in range(len(of_arguments))]
         times = None if cutoffs is None else cutoffs[rows_of_label]
-        examples.append(_row_hash(of_arguments, columns, times))
+        example_hashes.append(_row_hash(of_arguments, columns, times))
     return {
         "schema or modes": _short(
             sorted(predicates.items()),
@@ -181,7 +180,7 @@ def fingerprint(
             sorted(map(str, database.modes)),
         ),
         "facts": _short(facts, populations, database.marks()),
-        "examples": _short(target, len(labels), examples),
+        "examples": _short(target, len(labels), example_hashes),
         "options": _short(sorted(settings.items()), memory),
     }
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol, TypeVar
 
 from hornbeam.learning.history import INTERRUPTED, TIME_LIMIT, Record
@@ -12,6 +14,21 @@ Pause = Callable[[], None]
 """Called where a fit may be stopped."""
 ShouldStop = Callable[[], str | None]
 """Asked before each length of each search: the reason to stop now, or ``None``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Control:
+    """How the caller of a fit watches it, saves it and stops it."""
+
+    on_step: Callable[[Record], None] | None = None
+    """called after each step; before the first, with number 0, while options are chosen"""
+    checkpoint: str | Path | None = None
+    """folder in which the state is saved after each step; the same fit continues from there"""
+    should_stop: ShouldStop | None = None
+    """ends the fit early: the model keeps the steps done so far and is marked as cut"""
+
+
+NO_CONTROL = Control()
 
 
 class _StopRequestedError(Exception):
@@ -34,8 +51,7 @@ def run(
     nothing: Going,
     start: Callable[[], Going],
     step: Callable[[Going, Pause], tuple[Going, Sequence[Record]]],
-    on_step: Callable[[Record], None] | None = None,
-    should_stop: ShouldStop | None = None,
+    control: Control,
 ) -> tuple[Going, str | None]:
     """Steps until the state has ended: the last state, and why somebody stopped it before, if so.
 
@@ -44,7 +60,7 @@ def run(
     """
 
     def pause() -> None:
-        if should_stop is not None and (why := should_stop()) is not None:
+        if control.should_stop is not None and (why := control.should_stop()) is not None:
             raise _StopRequestedError(why)
 
     state = nothing
@@ -52,9 +68,9 @@ def run(
         state = start()
         while state.ended is None:
             state, done = step(state, pause)
-            if on_step is not None:
+            if control.on_step is not None:
                 for record in done:
-                    on_step(record)
+                    control.on_step(record)
     except KeyboardInterrupt:
         return state, INTERRUPTED
     except _StopRequestedError as stopped:

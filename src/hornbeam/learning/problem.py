@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hornbeam.data.database import Codes, Database
+from hornbeam.data.relations import Examples
 from hornbeam.errors import DataError, SchemaError
 from hornbeam.learning.history import History
 from hornbeam.learning.options import BASE_RATE
@@ -30,8 +31,9 @@ class Fit(Generic[Learned]):
     history: History
 
 
-def check_labels(labels: Labels, target: str) -> None:
-    """Labels are 0 and 1, and there are some of each."""
+def check_labels(examples: Examples) -> None:
+    """Raise an error unless labels are 0 and 1 and both occur."""
+    labels, target = examples.labels, examples.target
     values, counts = np.unique(labels, return_counts=True)
     wrong = [value for value in values.tolist() if value not in (0, 1)]
     if wrong:

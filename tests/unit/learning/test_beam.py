@@ -11,14 +11,14 @@ import pytest
 from hornbeam.data.database import Codes, build
 from hornbeam.engines.contract import Counts, Engine, Session, Skipped
 from hornbeam.engines.kept_counts import KeptCounts
-from hornbeam.learning.options import FitOptions
-from hornbeam.learning.search.beam import Found, first_in_rank, search
+from hornbeam.learning.search.beam import SearchLimits, SearchResult, SearchSpace, first_in_rank, search
 from hornbeam.learning.search.ridge import Ridge, clause_sums, exact_gain, gains, response
 from hornbeam.logic.clauses import Atom, Clause
 from hornbeam.logic.schema import Schema
 
 HEAD = Atom("h", (0,))
 EMPTY = Clause(HEAD, ())
+LIMITS = SearchLimits(max_literals=4, beam_width=30, stop="best")
 SLOPES = np.array([2**29, -(2**29), 2**28, -(2**27)], dtype=np.int64)
 
 
@@ -56,7 +56,7 @@ def find(
     slopes: np.ndarray = SLOPES,
     total: int = 1000,
     **options: object,
-) -> Found:
+) -> SearchResult:
     """Search where ``grow`` says which bodies a body grows into; the empty body is ``""``."""
     session = TableEngine(counts, total).session(np.zeros((len(slopes), 1), dtype=np.int32))
     session.set_gradients(slopes)
@@ -65,10 +65,12 @@ def find(
         key = " ".join(literal.predicate for literal in each.body)
         return [clause(*names.split()) for names in grow.get(key, [])]
 
-    return search(session, refine, EMPTY, Ridge(response(slopes), 1.0), FitOptions(**options))  # type: ignore[arg-type]
+    return search(
+        session, SearchSpace(EMPTY, refine), Ridge(response(slopes), 1.0), LIMITS._replace(**options)
+    )  # type: ignore[arg-type]
 
 
-def text(found: Found) -> str:
+def text(found: SearchResult) -> str:
     assert found.best is not None
     return " ".join(literal.predicate for literal in found.best.clause.body)
 

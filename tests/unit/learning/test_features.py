@@ -12,7 +12,7 @@ from hornbeam.engines.contract import LOG_UNIT
 from hornbeam.engines.memory.engine import MemoryEngine
 from hornbeam.errors import ModelError
 from hornbeam.learning.boosting.boost import fit
-from hornbeam.learning.boosting.choice import best_reading
+from hornbeam.learning.boosting.choice import best_feature
 from hornbeam.learning.boosting.columns import Columns, Feature
 from hornbeam.learning.constants.per_constant import Family
 from hornbeam.learning.options import fit_options
@@ -65,7 +65,7 @@ def test_the_reading_chosen_gains_most(table: list[list[int]], slopes: list[int]
     gradients = np.array(slopes)
     spread = np.full(8, 0.25)
     counted = Columns(lambda clauses: [columns[clause] for clause in clauses])
-    found = best_reading(list(columns), counted, (), gradients, spread, 2.0, penalty)
+    found = best_feature(list(columns), counted, (), gradients, spread, 2.0, penalty)
     exact: dict[tuple[Clause, str], Fraction] = {}
     n, whole = 8, sum(slopes)
     for clause, column in columns.items():
@@ -101,7 +101,7 @@ def chosen(
     family = [] if weighed is None else [Family(Clause(HEAD, (Atom("of", (0, 1)),)), 1, (), weighed)]
     read = Columns(lambda clauses: [columns[clause] for clause in clauses], family)
     slopes = SLOPES.astype(np.int64)
-    found = best_reading(list(columns), read, taken, slopes, np.full(8, 0.25), 2.0, penalty)
+    found = best_feature(list(columns), read, taken, slopes, np.full(8, 0.25), 2.0, penalty)
     return None if found is None else found[0]
 
 
@@ -128,7 +128,7 @@ def test_a_model_with_bounds_is_kept_and_read_again() -> None:
     database = university(2, seed=3)
     examples = database.examples_of("advisedby")
     options = fit_options(n_steps=6)
-    model = fit(MemoryEngine(database), examples.keys, examples.labels, "advisedby", options).model
+    model = fit(MemoryEngine(database), examples, options).model
     text = model_text(model)
     again = parse_model(text)
     assert model_text(again) == text

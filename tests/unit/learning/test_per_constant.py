@@ -21,6 +21,7 @@ from hornbeam.learning.constants import per_constant
 from hornbeam.learning.constants.logistic import logistic_weights
 from hornbeam.learning.constants.per_constant import Family, families
 from hornbeam.learning.history import INTERRUPTED
+from hornbeam.learning.loop import Control
 from hornbeam.learning.options import fit_options
 from hornbeam.learning.problem import Fit, language_for, log_loss
 from hornbeam.logic.clauses import Clause
@@ -57,7 +58,7 @@ def fitted(world: Database, engine: type = MemoryEngine, **options: object) -> F
     examples = world.examples_of("likes")
     train = np.arange(len(examples)) % 3 > 0
     chosen = fit_options(**{"n_steps": 4, "max_literals": 2, **options})
-    return fit(engine(world), examples.keys[train], examples.labels[train], "likes", chosen)
+    return fit(engine(world), examples.at(train), chosen)
 
 
 def sparse(full: np.ndarray) -> Matrix:
@@ -134,7 +135,7 @@ def test_the_order_of_facts_does_not_matter(world: Database) -> None:
     )
     options = fit_options(n_steps=3, max_literals=2)
     texts = [
-        model_text(fit(MemoryEngine(each), found.keys, found.labels, "likes", options).model)
+        model_text(fit(MemoryEngine(each), found, options).model)
         for each in (world, turned)
         for found in [each.examples_of("likes")]
     ]
@@ -155,17 +156,11 @@ def test_the_model_file_keeps_the_constants(world: Database) -> None:
 def test_an_interrupted_fit_goes_on_to_the_same_model(world: Database, tmp_path: Path) -> None:
     examples = world.examples_of("likes")
     options = fit_options(n_steps=4, max_literals=2)
-    whole = fit(MemoryEngine(world), examples.keys, examples.labels, "likes", options).model
+    whole = fit(MemoryEngine(world), examples, options).model
     stops = iter([None] * 4 + ["enough"] * 100)
     for should_stop in (lambda: next(stops), None):
         model = fit(
-            MemoryEngine(world),
-            examples.keys,
-            examples.labels,
-            "likes",
-            options,
-            checkpoint=tmp_path,
-            should_stop=should_stop,
+            MemoryEngine(world), examples, options, Control(checkpoint=tmp_path, should_stop=should_stop)
         ).model
     assert model_text(model) == model_text(whole)
 
@@ -240,7 +235,7 @@ def test_a_pair_has_weights_for_the_constants_of_one_if_the_other_fits(pairs: Da
     examples = pairs.examples_of("advised")
     options = fit_options(n_steps=3, max_literals=2)
     engines = [each(pairs) for each in (MemoryEngine, NaiveEngine, DuckDBEngine)]
-    models = [fit(each, examples.keys, examples.labels, "advised", options).model for each in engines]
+    models = [fit(each, examples, options).model for each in engines]
     assert len({model_text(model) for model in models}) == 1
     (first,) = (each for each in models[0].clauses if each.each is not None)
     assert str(first.clause) == "advised(A,B) :- professor(B), phase(A,C)."
@@ -283,7 +278,7 @@ def test_variables_are_numbered_as_they_are_read_again_wherever_modes_ask_for_co
     examples = world.examples_of("likes")
     options = fit_options(n_steps=3, max_literals=2, validate=False)
     models = [
-        fit(MemoryEngine(world), examples.keys, examples.labels, "likes", options, checkpoint=tmp_path).model
+        fit(MemoryEngine(world), examples, options, Control(checkpoint=tmp_path)).model
         for _ in ("from the start", "from what the first has left")
     ]
     first = models[0].clauses[0]

@@ -14,6 +14,7 @@ from hornbeam.errors import OptionError
 from hornbeam.learning.boosting.boost import fit
 from hornbeam.learning.boosting.prune import strongest
 from hornbeam.learning.boosting.refit import refitted
+from hornbeam.learning.loop import Control
 from hornbeam.learning.options import fit_options
 from hornbeam.learning.problem import log_loss
 from hornbeam.model.clause_model import Model
@@ -63,9 +64,7 @@ def smokers(engine: type = MemoryEngine, checkpoint: Path | None = None, **optio
     database = generate.smokers(120, seed=4)
     examples = database.examples_of("cancer")
     chosen = fit_options(**{"n_steps": 8, "max_literals": 2, "validate": False, **options})
-    return fit(
-        engine(database), examples.keys, examples.labels, "cancer", chosen, checkpoint=checkpoint
-    ).model
+    return fit(engine(database), examples, chosen, Control(checkpoint=checkpoint)).model
 
 
 def test_a_short_model_has_the_best_clauses_of_all_steps(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from hornbeam.engines.memory.engine import MemoryEngine
 from hornbeam.engines.naive import NaiveEngine
 from hornbeam.learning.boosting import boost
 from hornbeam.learning.boosting.refit import refitted, spreads
+from hornbeam.learning.loop import Control
 from hornbeam.learning.options import FitOptions, fit_options
 from hornbeam.learning.search.ridge import ClauseSums, Slope, response
 from hornbeam.logic.parse import parse_clause
@@ -104,7 +105,7 @@ def fitted(**options: object) -> tuple[Model, MemoryEngine]:
     examples = world.examples_of("advisedby")
     engine = MemoryEngine(world)
     chosen = fit_options("default", n_steps=4, **options)
-    return boost.fit(engine, examples.keys, examples.labels, "advisedby", chosen).model, engine
+    return boost.fit(engine, examples, chosen).model, engine
 
 
 def test_the_default_finds_the_planted_clause_and_says_nothing_twice() -> None:
@@ -131,7 +132,7 @@ def test_a_refit_resumes_to_the_same_model(tmp_path) -> None:
     def learn(checkpoint, should_stop=None):
         engine = MemoryEngine(world)
         return boost.fit(
-            engine, examples.keys, examples.labels, "advisedby", options, None, checkpoint, should_stop
+            engine, examples, options, Control(checkpoint=checkpoint, should_stop=should_stop)
         ).model
 
     whole = learn(None)
@@ -174,9 +175,7 @@ def test_the_order_of_examples_is_no_part_of_it() -> None:
     texts = []
     for seed in range(3):
         order = np.random.default_rng(seed).permutation(len(examples))
-        found = boost.fit(
-            MemoryEngine(database), examples.keys[order], examples.labels[order], "advisedby", options
-        )
+        found = boost.fit(MemoryEngine(database), examples.at(order), options)
         texts.append(model_text(found.model))
     assert texts[0] == texts[1] == texts[2]
 

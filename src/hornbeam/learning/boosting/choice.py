@@ -55,7 +55,7 @@ class _Gradients:
         return found
 
 
-def best_reading(
+def best_feature(
     clauses: Sequence[Clause],
     columns: Columns,
     taken: Collection[Feature],

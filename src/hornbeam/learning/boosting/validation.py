@@ -15,12 +15,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hornbeam.data.database import Codes, Database
+from hornbeam.data.database import Database
+from hornbeam.data.relations import Examples
 from hornbeam.data.sampling import HeldOutPart, part_numbers, part_of
 from hornbeam.learning.boosting.steps import BoostProblem, Chosen, Mask, init, joint_weights, step
 from hornbeam.learning.history import Trial
 from hornbeam.learning.loop import Pause
-from hornbeam.learning.problem import Labels, losses
+from hornbeam.learning.problem import losses
 from hornbeam.model.clause_model import Floats
 
 PARTS = 3
@@ -36,9 +37,10 @@ PENALTIES = (0.1, 0.3, 1.0, 3.0, 10.0)
 """What is tried, times the penalty given."""
 
 
-def held_out(database: Database, target: str, keys: Codes, labels: Labels, seed: int) -> list[HeldOutPart]:
-    """The parts, where there are enough examples of both labels in them."""
-    columns = part_numbers(database, target, keys, PARTS, f"held out {seed}")
+def held_out(database: Database, examples: Examples, seed: int) -> list[HeldOutPart]:
+    """The parts of the examples; none if they hold too few examples of either label."""
+    labels = examples.labels
+    columns = part_numbers(database, examples.target, examples.keys, PARTS, f"held out {seed}")
     parts = [part_of(columns, [number] * len(columns)) for number in range(PARTS)]
     outside = labels[np.any([part.outside for part in parts], axis=0)]
     enough = all(np.count_nonzero(outside == label) >= LEAST_HELD_OUT for label in (0, 1))
@@ -52,8 +54,8 @@ def validated(
     on_trial: Callable[[Trial], None] | None = None,
 ) -> Chosen:
     """The options that predict the parts held out best; ``on_trial`` hears how far that is."""
-    assert problem.way.refit is not None
-    given = Chosen(problem.bounds.max_literals, problem.way.refit, problem.bounds.n_steps)
+    assert problem.strategy.refit is not None
+    given = Chosen(problem.limits.max_literals, problem.strategy.refit, problem.n_steps)
     shortest = max(min(SHORTEST, given.max_literals), given.max_literals - 1)
     lengths = range(shortest, given.max_literals + 1)
     trials = [(given._replace(max_literals=length), part) for length in lengths for part in parts]

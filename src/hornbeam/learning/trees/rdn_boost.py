@@ -10,20 +10,20 @@ does not depend on what is learned, so those of all steps are counted together, 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
-from hornbeam.data.database import Codes
+from hornbeam.data.relations import Examples
 from hornbeam.data.sampling import redrawn, sampled
 from hornbeam.engines.contract import Engine, Skipped
 from hornbeam.engines.holding import Holding
-from hornbeam.learning.checkpoint import Checkpoint, fingerprint
-from hornbeam.learning.history import ALL_STEPS, NO_GAIN, History, Record
-from hornbeam.learning.loop import Pause, ShouldStop, run
+from hornbeam.learning.checkpoint import Checkpoint, fit_fingerprint
+from hornbeam.learning.history import ALL_STEPS, NO_GAIN, History
+from hornbeam.learning.loop import NO_CONTROL, Control, Pause, run
 from hornbeam.learning.options import (
     BEAM,
     LITERALS,
@@ -145,30 +145,27 @@ class TreeProblem:
 
 def fit(
     engine: Engine,
-    keys: Codes,
-    labels: Labels,
-    target: str,
+    examples: Examples,
     options: RDNOptions | None = None,
-    on_step: Callable[[Record], None] | None = None,
-    checkpoint: str | Path | None = None,
-    should_stop: ShouldStop | None = None,
+    control: Control = NO_CONTROL,
 ) -> Fit[TreeModel]:
-    """Learn trees for the target from examples given as rows of codes and labels 0 or 1.
+    """Learn trees for the target from examples with labels 0 and 1.
 
-    Ctrl-C and ``should_stop`` end the fit with the trees grown so far and mark it as cut. With a
-    checkpoint folder the state is saved after every step, and the same call goes on from there.
+    Ctrl-C and ``control.should_stop`` end the fit with the trees grown so far and mark it as cut.
     """
     options = options or RDNOptions()
     database = engine.database
-    check_labels(labels, target)
+    check_labels(examples)
     saved: Checkpoint[TreeStep] | None = None
-    if checkpoint is not None:
+    if control.checkpoint is not None:
         settings = options.settings() | {"learner": LEARNER}
-        marks = fingerprint(database, target, keys, labels, settings, engine.memory)
+        fingerprint = fit_fingerprint(database, examples, settings, engine.memory)
         saved = Checkpoint(
-            Path(checkpoint), marks, lambda fields, schema: _read_step(fields, schema, problem.head)
+            Path(control.checkpoint),
+            fingerprint,
+            lambda fields, schema: _read_step(fields, schema, problem.head),
         )
-    problem = _problem(engine, keys, labels, target, options)
+    problem = _problem(engine, examples, options)
 
     def start() -> TreeState:
         return init(problem) if saved is None else _resumed(problem, saved, database.schema)
@@ -179,17 +176,18 @@ def fit(
             saved.save(state.steps, state.skipped, state.ended)
         return state, done
 
-    state, reason = run(init(problem), start, go_on, on_step, should_stop)
+    state, reason = run(init(problem), start, go_on, control)
     cut = reason is not None and state.ended is None
     ended = state.ended or reason or ALL_STEPS
     settings = options.settings() | dict(database.origin) | ({"cut": ended} if cut else {})
     trees = tuple(each.tree for each in state.steps)
-    model = TreeModel(target, database.schema, problem.prior, trees, settings, LEARNER)
+    model = TreeModel(examples.target, database.schema, problem.prior, trees, settings, LEARNER)
     return Fit(model, History(state.steps, ended, cut, state.skipped))
 
 
-def _problem(engine: Engine, keys: Codes, labels: Labels, target: str, options: RDNOptions) -> TreeProblem:
+def _problem(engine: Engine, examples: Examples, options: RDNOptions) -> TreeProblem:
     database = engine.database
+    target, keys, labels = examples.target, examples.keys, examples.labels
     language = language_for(database, target, options.negation, options.n_thresholds, keys)
     ratio, seed = options.neg_pos_ratio, options.seed
     if options.redraw:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import heapq
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import NamedTuple
@@ -18,13 +18,14 @@ from typing import NamedTuple
 import numpy as np
 
 from hornbeam.data.database import Codes
+from hornbeam.data.relations import Examples
 from hornbeam.data.sampling import atom_texts, sampled
 from hornbeam.engines.contract import Counts, Engine, Skipped
 from hornbeam.engines.count import count_all
 from hornbeam.engines.holding import Body, CanonicalParts, Holding, Truth, parts_of
 from hornbeam.errors import LimitError
-from hornbeam.learning.history import History, Record
-from hornbeam.learning.loop import Pause, ShouldStop, run
+from hornbeam.learning.history import History
+from hornbeam.learning.loop import NO_CONTROL, Control, Pause, run
 from hornbeam.learning.options import (
     LITERALS,
     PENALTY,
@@ -158,27 +159,23 @@ class CoverProblem:
 
 def fit(
     engine: Engine,
-    keys: Codes,
-    labels: Labels,
-    target: str,
+    examples: Examples,
     options: ILPOptions | None = None,
-    on_step: Callable[[Record], None] | None = None,
-    should_stop: ShouldStop | None = None,
+    control: Control = NO_CONTROL,
 ) -> Fit[Model]:
-    """Learn clauses, then their weights, from examples given as rows of codes and labels 0 or 1.
+    """Learn clauses, then their weights, from examples with labels 0 and 1.
 
-    Ctrl-C and ``should_stop`` end the search for clauses; those found so far are weighed.
+    Ctrl-C and ``control.should_stop`` end the search for clauses; those found so far are weighed.
     """
     options = options or ILPOptions()
     database = engine.database
-    check_labels(labels, target)
+    target, keys, labels = examples.target, examples.keys, examples.labels
+    check_labels(examples)
     language = language_for(database, target, False, options.n_thresholds, keys)
     kept = sampled(database, target, keys, labels, options.neg_pos_ratio, options.seed)
     problem = _problem(engine, language, keys[kept], labels[kept], options)
     nothing = CoverState(problem.positive)
-    state, reason = run(
-        nothing, lambda: nothing, lambda state, pause: step(problem, state, pause), on_step, should_stop
-    )
+    state, reason = run(nothing, lambda: nothing, lambda state, pause: step(problem, state, pause), control)
     cut = reason is not None and state.ended is None
     ended = state.ended or reason or ALL_COVERED
     counts, skipped = _counted(engine, [each.clause for each in state.steps], keys)

@@ -1,7 +1,7 @@
-"""Fits that survive a crash: the steps done, saved after each, and what they belong to.
+"""Checkpoints: the steps of a fit, saved after each one, and a fingerprint of what they belong to.
 
-A checkpoint is one small file. It holds the steps, not the counts: scores are added up again when
-a fit goes on, in the same order, so the model comes out the same to the last bit.
+A checkpoint is one small file. It holds the steps, not the counts. When a fit continues, the scores are
+added again in the same order, so that the model is the same to the last bit.
 """
 
 from __future__ import annotations
@@ -31,22 +31,22 @@ FORMAT = 1
 FILE = "checkpoint.json"
 
 Fingerprint = Mapping[str, str]
-"""A short hash for each thing that a fit depends on."""
+"""A hash of each thing that a fit depends on, by its name in messages."""
 Done = TypeVar("Done", bound=Record)
 
 
 class Saved(NamedTuple, Generic[Done]):
-    """What a checkpoint holds: the steps done, the candidates skipped, and why the fit ended if it did."""
+    """The contents of a checkpoint: the steps, the candidates skipped, and why the fit ended if it did."""
 
     steps: tuple[Done, ...] = ()
     skipped: tuple[Skipped, ...] = ()
     ended: str | None = None
     chosen: tuple[float, ...] = ()
-    """the options that examples held out chose, if they did"""
+    """the options chosen on held-out examples; empty if none were"""
 
 
 class Checkpoint(Generic[Done]):
-    """The saved state of one fit in a folder of its own; one of another fit is refused.
+    """The saved state of one fit in its own folder; the state of a different fit is refused.
 
     ``read`` makes a step of the learner from its JSON values.
     """
@@ -73,7 +73,7 @@ class Checkpoint(Generic[Done]):
         ended: str | None,
         chosen: Sequence[float] = (),
     ) -> None:
-        """Replace the saved state, whole or not at all."""
+        """Replace the saved state in one atomic write."""
         document = {
             "format": FORMAT,
             "marks": self.fingerprint,
@@ -85,7 +85,7 @@ class Checkpoint(Generic[Done]):
         write_file(self.folder / FILE, json.dumps(document, allow_nan=False) + "\n")
 
     def load(self, schema: Schema) -> Saved[Done]:
-        """What was saved last; there are no steps where nothing was saved yet."""
+        """The state saved last; without steps if nothing was saved yet."""
         path = self.folder / FILE
         place = Place(str(path))
         try:
@@ -144,7 +144,7 @@ def _read_skipped(fields: Fields, schema: Schema) -> Skipped:
     )
 
 
-# --- what a checkpoint belongs to --------------------------------------------------------------
+# --- the fingerprint of a fit -------------------------------------------------------------------
 
 
 def fit_fingerprint(
@@ -152,8 +152,8 @@ def fit_fingerprint(
 ) -> Fingerprint:
     """Hashes of schema and modes, facts, examples and options.
 
-    By names, not codes, and of sets, not lists: the order of facts, examples and modes is no part
-    of it. The memory budget is, because it decides which candidates are skipped.
+    Names are hashed, not codes, and sets, not lists: the order of facts, examples and modes does not
+    matter. The memory budget does, because it decides which candidates are skipped.
     """
     target, keys, labels = examples.target, examples.keys, examples.labels
     predicates = database.schema.predicates
@@ -186,12 +186,12 @@ def fit_fingerprint(
 
 
 Hashes = npt.NDArray[np.uint64]
-"""Two independent hashes of 64 bits for each thing, one row each."""
+"""Two independent 64-bit hashes of each value, one row each."""
 _ROWS = 1 << 16
 
 
 def _name_hashes(population: Population) -> Hashes:
-    """Hashes of the names by code; the last one is for a key that has no code."""
+    """Hashes of the names by code; the last hash is for a key that has no code."""
     digests = [_digest(name) for name in population.names]
     digests.append(_digest("unknown key", person=b"unknown"))
     return np.frombuffer(b"".join(digests), dtype="<u8").astype(np.uint64).reshape(-1, 2).T
@@ -204,12 +204,12 @@ def _digest(text: str, person: bytes = b"") -> bytes:
 def _row_hash(
     names: Sequence[Hashes], columns: Sequence[Codes], times: Floats | None = None
 ) -> tuple[int, int]:
-    """The hash of a set of rows of codes, perhaps with times: whatever their order, and by name."""
+    """The hash of a set of rows, with their times if any, by names and not by order."""
     first, second = 0, 0
     for start in range(0, len(columns[0]), _ROWS):
         mixed = np.zeros((2, 1), dtype=np.uint64)
         for hashes, column in zip(names, columns, strict=True):
-            # Mixing between columns tells friends(ann,bob) from friends(bob,ann).
+            # Mixing between columns distinguishes friends(ann,bob) from friends(bob,ann).
             mixed = _mixed(mixed + hashes[:, column[start : start + _ROWS]])
         if times is not None:
             mixed = _mixed(mixed + (times[start : start + _ROWS] + 0.0).view(np.uint64))
@@ -219,7 +219,7 @@ def _row_hash(
 
 
 def _set_hash(hashes: Hashes) -> tuple[int, int]:
-    """Sums do not depend on the order; each term is mixed, so that they depend on all else."""
+    """The sum of mixed hashes: independent of their order, dependent on every bit."""
     first, second = _mixed(hashes).sum(axis=1, dtype=np.uint64).tolist()
     return first, second
 

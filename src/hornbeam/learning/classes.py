@@ -1,4 +1,4 @@
-"""Learning targets with several classes: any learner, once for each class against the others."""
+"""Targets with several classes: one model for each class against all others, by any learner."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from hornbeam.model.class_model import ClassModel
 from hornbeam.model.files import LearnedModel
 
 MOST_CLASSES = 100
-"""more are hardly classes"""
+"""Targets with more classes are refused."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClassHistory:
-    """What happened in the fit of each model, by class."""
+    """The history of each model's fit, by class."""
 
     by_class: Mapping[str, History]
 
@@ -36,12 +36,12 @@ class ClassHistory:
 
     @property
     def ended(self) -> str:
-        """Why the fits ended: that somebody interrupted one, or else why the last one did."""
+        """Why the fits ended: interrupted if any was, otherwise the ending of the last one."""
         endings = [history.ended for history in self.by_class.values()]
         return INTERRUPTED if INTERRUPTED in endings else endings[-1]
 
     def notices(self) -> tuple[Notice, ...]:
-        """What the owner of the fits should hear once."""
+        """Messages for the user, with the class they belong to."""
         return tuple(
             Notice(f"class {name}: {notice.message}")
             for name, history in self.by_class.items()
@@ -55,7 +55,7 @@ class ClassHistory:
 
 @dataclass(frozen=True, eq=False)
 class ClassFit:
-    """A model of classes and how it came about."""
+    """A model of classes and the history of its fit."""
 
     model: ClassModel
     history: ClassHistory
@@ -76,7 +76,7 @@ def fit_classes(
     """
     target, classes, labels = examples.target, examples.classes, examples.labels
     if len(classes) < 2:
-        raise DataError(f'"{target}" has one class only; learning needs two at least.')
+        raise DataError(f'"{target}" has only one class; learning needs at least two.')
     counts = np.bincount(labels, minlength=len(classes))
     if not counts.all():
         raise DataError(f'no example of "{target}" is of class "{classes[int(counts.argmin())]}".')

@@ -1,4 +1,4 @@
-"""The loop of all learners that go step by step, and the ways to stop it."""
+"""The loop of all learners that work step by step, and how a caller watches and stops it."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from typing import Protocol, TypeVar
 from hornbeam.learning.history import INTERRUPTED, TIME_LIMIT, Record
 
 Pause = Callable[[], None]
-"""Called where a fit may be stopped."""
+"""Called wherever a fit may be stopped."""
 ShouldStop = Callable[[], str | None]
-"""Asked before each length of each search: the reason to stop now, or ``None``."""
+"""Called before each length of each search; returns the reason to stop now, or ``None``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +32,15 @@ NO_CONTROL = Control()
 
 
 class _StopRequestedError(Exception):
-    """Somebody asked the fit to stop; the message is the reason."""
+    """The caller asked the fit to stop; ``reason`` is why."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
 
 
 class Progress(Protocol):
-    """What the loop needs to know of a state."""
+    """The part of a state that the loop needs."""
 
     @property
     def ended(self) -> str | None:
@@ -53,10 +57,10 @@ def run(
     step: Callable[[Going, Pause], tuple[Going, Sequence[Record]]],
     control: Control,
 ) -> tuple[Going, str | None]:
-    """Steps until the state has ended: the last state, and why somebody stopped it before, if so.
+    """Take steps until the state has ended. Returns the last state, and why the caller stopped it, if so.
 
-    Ctrl-C and ``should_stop`` leave the state after the last whole step; ``nothing`` where not even
-    the ``start`` was done.
+    Ctrl-C and ``should_stop`` give the state after the last complete step; ``nothing`` if even ``start``
+    was not complete.
     """
 
     def pause() -> None:
@@ -74,11 +78,11 @@ def run(
     except KeyboardInterrupt:
         return state, INTERRUPTED
     except _StopRequestedError as stopped:
-        return state, str(stopped)
+        return state, stopped.reason
     return state, None
 
 
 def time_limit(seconds: float) -> ShouldStop:
-    """A ``should_stop`` that ends a fit so many seconds from now."""
+    """A ``should_stop`` that ends a fit after a number of seconds from now."""
     end = time.monotonic() + seconds
     return lambda: TIME_LIMIT if time.monotonic() >= end else None

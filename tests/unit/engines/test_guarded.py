@@ -22,8 +22,9 @@ from hornbeam.learning.boosting.boost import fit
 from hornbeam.learning.boosting.choice import best_guarded
 from hornbeam.learning.boosting.columns import Columns
 from hornbeam.learning.loop import Control
+from hornbeam.learning.numbers import GRADIENT_BITS
 from hornbeam.learning.options import FitOptions, fit_options
-from hornbeam.learning.search.ridge import GRADIENT_BITS, guarded_fit
+from hornbeam.learning.search.ridge import guarded_fit
 from hornbeam.logic.guards import guard_of
 from hornbeam.logic.modes import schema_of
 from hornbeam.logic.parse import parse_clause, parse_mode

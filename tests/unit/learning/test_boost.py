@@ -76,12 +76,12 @@ def test_weights_of_one_step_are_the_ridge_fit_to_label_minus_half() -> None:
     (counts,) = NaiveEngine(smokers()).count([weighted.clause], smokers().examples_of("risk").keys)
     true = counts.true.astype(float)
     rows = np.stack([np.ones(5), true, weighted.total - true], axis=1)
-    slopes = smokers().examples_of("risk").labels - 0.5
-    expected = np.linalg.solve(rows.T @ rows + np.eye(3), rows.T @ slopes)
+    gradients = smokers().examples_of("risk").labels - 0.5
+    expected = np.linalg.solve(rows.T @ rows + np.eye(3), rows.T @ gradients)
     assert weighted.weights == pytest.approx(expected.tolist(), rel=1e-9)
     (step,) = fitted.history.steps
     assert step.error_before == pytest.approx(1.25)
-    assert step.error_after == pytest.approx(float(np.sum((rows @ expected - slopes) ** 2)))
+    assert step.error_after == pytest.approx(float(np.sum((rows @ expected - gradients) ** 2)))
 
 
 def test_history_tells_every_step() -> None:

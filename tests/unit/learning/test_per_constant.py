@@ -18,12 +18,13 @@ from hornbeam.engines.sql.drivers.duckdb import DuckDBEngine
 from hornbeam.errors import ModelError
 from hornbeam.learning.boosting.boost import fit
 from hornbeam.learning.constants import per_constant
-from hornbeam.learning.constants.logistic import logistic_weights
-from hornbeam.learning.constants.per_constant import Family, families
+from hornbeam.learning.constants.per_constant import Families, Family, families
 from hornbeam.learning.history import INTERRUPTED
 from hornbeam.learning.loop import Control
+from hornbeam.learning.losses.logistic import log_loss
+from hornbeam.learning.losses.sparse import fit_sparse_weights
 from hornbeam.learning.options import fit_options
-from hornbeam.learning.problem import Fit, language_for, log_loss
+from hornbeam.learning.problem import Fit, language_for
 from hornbeam.logic.clauses import Clause
 from hornbeam.logic.modes import schema_of
 from hornbeam.logic.parse import parse_clause, parse_mode
@@ -71,17 +72,17 @@ def test_weights_are_those_of_logistic_regression(l2: float) -> None:
     rng = np.random.default_rng(0)
     features = rng.poisson(0.4, size=(200, 30)).astype(float)
     labels = (rng.random(200) < 0.3 + 0.3 * (features[:, 0] > 0)).astype(np.int8)
-    found = logistic_weights(sparse(features), labels, 1 - labels, l2)
+    found = fit_sparse_weights(sparse(features), labels, 1 - labels, l2)
     right = LogisticRegression(C=1 / l2, tol=1e-10, max_iter=10_000).fit(features, labels)
     assert found[:-1] == pytest.approx(right.coef_[0], abs=2e-4)
     assert found[-1] == pytest.approx(right.intercept_[0], abs=1e-3)
     # The loss is convex: from far away too, where whole steps of Newton's would lead astray.
-    far = logistic_weights(sparse(features), labels, 1 - labels, l2, np.full(31, 20.0))
+    far = fit_sparse_weights(sparse(features), labels, 1 - labels, l2, np.full(31, 20.0))
     assert far[:-1] == pytest.approx(right.coef_[0], abs=2e-4)
 
 
 def test_weights_stay_finite_with_one_label_only() -> None:
-    assert np.isfinite(logistic_weights(sparse(np.eye(4)), np.ones(4), np.zeros(4), 1.0)).all()
+    assert np.isfinite(fit_sparse_weights(sparse(np.eye(4)), np.ones(4), np.zeros(4), 1.0)).all()
 
 
 def test_each_film_gets_a_weight_and_the_model_is_better_for_it(world: Database) -> None:
@@ -110,7 +111,7 @@ def test_what_only_remembers_is_worth_nothing() -> None:
     noise = build(schema_of(MODES), MODES, facts, {"likes": ([(person,) for person in persons], labels)})
     examples = noise.examples_of("likes")
     language = language_for(noise, "likes", False, 0)
-    (family,) = families(MemoryEngine(noise), language, examples.keys, examples.labels, 0)
+    (family,) = families(MemoryEngine(noise), language, examples.keys, examples.labels, 0).fitted
     assert evaluate(examples.labels, 1 / (1 + np.exp(-family.crossed))).auc_roc < 0.6
 
 
@@ -291,7 +292,7 @@ def test_modes_of_constants_alone_or_of_several_have_no_weights_for_each() -> No
     world = rating_world(("rated(+person,#mark,#film).", "day(#weather)."))
     examples = world.examples_of("likes")
     language = language_for(world, "likes", False, 0)
-    assert list(families(MemoryEngine(world), language, examples.keys, examples.labels, 0)) == []
+    assert families(MemoryEngine(world), language, examples.keys, examples.labels, 0) == Families()
 
 
 class Refusing(MemoryEngine):
@@ -326,7 +327,7 @@ def found_families(database: Database, target: str) -> dict[str, Family]:
     """By what is weighed and the clause: ``B of likes(A) :- rated(A,B).``"""
     examples = database.examples_of(target)
     language = language_for(database, target, False, 4)
-    found = families(MemoryEngine(database), language, examples.keys, examples.labels, 0)
+    found = families(MemoryEngine(database), language, examples.keys, examples.labels, 0).fitted
     return {f"{'ABCDE'[each.variable]} of {each.clause}": each for each in found if isinstance(each, Family)}
 
 
@@ -398,7 +399,7 @@ def test_examples_have_sums_that_others_gave(
     language = language_for(database, target, False, 0)
 
     def sums(labels: np.ndarray) -> np.ndarray:
-        found = families(MemoryEngine(database), language, examples.keys, labels, 0)
+        found = families(MemoryEngine(database), language, examples.keys, labels, 0).fitted
         return np.array([each.crossed for each in found if isinstance(each, Family)])
 
     before = sums(examples.labels)

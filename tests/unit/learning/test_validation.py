@@ -17,12 +17,12 @@ from hornbeam.engines.naive import NaiveEngine
 from hornbeam.errors import ModelError
 from hornbeam.learning.boosting import validation
 from hornbeam.learning.boosting.boost import fit
-from hornbeam.learning.boosting.refit import refitted
 from hornbeam.learning.boosting.steps import Chosen
 from hornbeam.learning.boosting.validation import held_out
 from hornbeam.learning.classes import fit_classes
 from hornbeam.learning.history import INTERRUPTED, Record, Trial
 from hornbeam.learning.loop import Control, time_limit
+from hornbeam.learning.losses.dense import fit_weights
 from hornbeam.learning.options import FitOptions, fit_options
 from hornbeam.learning.problem import Fit
 from hornbeam.logic.clauses import Clause
@@ -142,7 +142,7 @@ def test_the_final_weights_are_those_of_the_penalty_chosen(monkeypatch: pytest.M
         model, clauses=tuple(replace(each, weights=(0.0, 1.0, 0.0)) for each in model.clauses)
     )
     rows = np.array(list(unweighted.contributions(MemoryEngine(database), examples.keys)))
-    right = refitted(rows, examples.labels, 40.0)
+    right = fit_weights(rows, examples.labels, 40.0)
     assert [each.weights[1] for each in model.clauses] == pytest.approx(right.weights, rel=1e-9)
     assert model.settings["l2"] == 2.0
 
@@ -313,7 +313,7 @@ def test_a_limit_of_time_ends_the_choice_too() -> None:
     assert found.history.cut
     assert found.history.ended == "time limit"
     (notice,) = found.history.notices()
-    assert "(time limit, while examples held out chose options: without validate" in notice.message
+    assert "(time limit while options were chosen on held-out examples; turn validate off" in notice.message
 
 
 def test_whoever_watches_hears_how_far_options_are_chosen() -> None:
@@ -330,7 +330,7 @@ def test_whoever_watches_hears_how_far_options_are_chosen() -> None:
         steps = [each.steps for each in trials if each.trial == number]
         assert steps == list(range(len(steps)))
     assert (trials[0].title, trials[0].candidates) == (
-        "choosing options by examples held out: trial 1 of 6",
+        "choosing options on held-out examples: trial 1 of 6",
         0,
     )
     assert trials[1].title.endswith("trial 1 of 6, 1 step")

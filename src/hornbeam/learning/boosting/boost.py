@@ -35,13 +35,14 @@ from hornbeam.learning.boosting.steps import (
 )
 from hornbeam.learning.boosting.validation import held_out, validated
 from hornbeam.learning.checkpoint import Checkpoint, Saved, fit_fingerprint, read_step
-from hornbeam.learning.constants.per_constant import families
+from hornbeam.learning.constants.per_constant import families, no_families
 from hornbeam.learning.history import ALL_STEPS, History, Step
 from hornbeam.learning.loop import NO_CONTROL, Control, Pause, run
+from hornbeam.learning.numbers import Labels, round_weight
 from hornbeam.learning.options import BASE_RATE, BEST, PRESETS, FitOptions
-from hornbeam.learning.problem import Fit, Labels, check_labels, language_for, prior_of
+from hornbeam.learning.problem import Fit, check_labels, language_for, prior_of
 from hornbeam.learning.search.beam import SearchLimits, SearchSpace
-from hornbeam.learning.search.ridge import Ridge, Slope, round_weight
+from hornbeam.learning.search.ridge import LineFit, Ridge
 from hornbeam.logic.guards import GUARDED
 from hornbeam.logic.refine import memoised
 from hornbeam.model.clause_model import Model, WeightedClause
@@ -64,7 +65,7 @@ def fit(
     guarded = options.false_counts == GUARDED
     strategy = Strategy(
         "rlr",
-        (lambda whole: Slope(whole, CAUTION * options.l2, LOG_UNIT))
+        (lambda whole: LineFit(whole, CAUTION * options.l2, LOG_UNIT))
         if options.feature != COUNT
         else (lambda whole: Ridge(whole, options.l2)),
         feature=COUNT if options.feature == COUNT else LOG,
@@ -164,10 +165,12 @@ def _problem(engine: Engine, examples: Examples, options: BoostOptions, strategy
     language = language_for(engine.database, examples.target, options.negation, options.n_thresholds, keys)
     prior = prior_of(labels, options.prior)
     session = engine.session(keys, logarithm=strategy.feature == LOG)
-    weighted = families(engine, language, keys, labels, options.seed) if strategy.per_constant else ()
+    fit_families = no_families
+    if strategy.per_constant:
+        fit_families = partial(families, engine, language, keys, labels, options.seed)
     guarded = options.settings().get("false_counts") == GUARDED
     total = partial(new_total, engine) if guarded else engine.total
-    columns = Columns(session.columns, weighted, engine.memory // 16, session.sums if guarded else None)
+    columns = Columns(session.columns, fit_families, engine.memory // 16, session.sums if guarded else None)
     return BoostProblem(
         session=session,
         space=SearchSpace(language.empty(), memoised(language)),

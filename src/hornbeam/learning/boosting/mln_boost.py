@@ -6,9 +6,9 @@ Natarajan, Kersting and Shavlik, "Learning Markov logic networks via functional 
 
     w = sum(t*d) / sum(t*t),  which lowers the squared error by  sum(t*d)^2 / sum(t*t),
 
-and the next clause of the step to ``d - w*t``. There is no bias and no penalty: an example of which
-no clause has a true grounding keeps the log-odds of the prior. A weighted clause is that of relational
-logistic regression with ``[0, w, 0]``, so the models are the same kind of model.
+and the next clause of the step is fitted to ``d - w*t``. There is no bias and no penalty: an example for
+which no clause has a true grounding keeps the log-odds of the prior. A weighted clause is one of relational
+logistic regression with weights ``[0, w, 0]``, so both learners make the same kind of model.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from hornbeam.engines.contract import Engine, Sums
 from hornbeam.learning.boosting.boost import boosted
 from hornbeam.learning.boosting.steps import Strategy
 from hornbeam.learning.loop import NO_CONTROL, Control
+from hornbeam.learning.numbers import GRADIENT_BITS, round_weight
 from hornbeam.learning.options import (
     BEAM,
     LITERALS,
@@ -39,7 +40,7 @@ from hornbeam.learning.options import (
     option,
 )
 from hornbeam.learning.problem import Fit
-from hornbeam.learning.search.ridge import GRADIENT_BITS, ClauseSums, Response, round_weight
+from hornbeam.learning.search.ridge import ClauseSums, Response
 from hornbeam.model.clause_model import Model
 from hornbeam.model.files import WEIGHTED_CLAUSES, register_kind
 

@@ -18,10 +18,11 @@ import numpy.typing as npt
 from hornbeam.engines.contract import Session, Skipped
 from hornbeam.learning.boosting.choice import best_feature, best_guarded
 from hornbeam.learning.boosting.columns import Columns, Feature
-from hornbeam.learning.boosting.refit import Refitted, refitted
 from hornbeam.learning.history import ALL_STEPS, NO_GAIN, Step
 from hornbeam.learning.loop import Pause
-from hornbeam.learning.problem import Labels, gradients, log_loss, whole_gradients
+from hornbeam.learning.losses.dense import JointWeights, fit_weights
+from hornbeam.learning.losses.logistic import curvatures, gradients, log_loss
+from hornbeam.learning.numbers import Integers, Labels, whole_gradients
 from hornbeam.learning.search.beam import (
     Fitting,
     Scored,
@@ -31,7 +32,7 @@ from hornbeam.learning.search.beam import (
     length_of,
     search,
 )
-from hornbeam.learning.search.ridge import ClauseSums, Fitted, Integers, Response, response
+from hornbeam.learning.search.ridge import ClauseSums, Fitted, Response, response
 from hornbeam.logic.clauses import Clause, canonical
 from hornbeam.logic.guards import guard_of, with_guard
 from hornbeam.model.clause_model import Floats, WeightedClause, sigmoid
@@ -148,7 +149,7 @@ class BoostState(NamedTuple):
     ended: str | None = None
     features: tuple[Floats, ...] = ()
     """the weighted feature of each clause, where all weights are fitted jointly"""
-    joint: Refitted | None = None
+    joint: JointWeights | None = None
     chosen: Chosen | None = None
 
 
@@ -270,14 +271,13 @@ def _best_feature(
     earlier = [each.weighted for each in state.steps]
     clauses = [each.clause for each in leaders]
     clauses += [canonical(each.clause) for each in earlier if each.each is None]
-    chances = sigmoid(state.scores)
-    spread = chances * (1.0 - chances)
+    curvature = curvatures(sigmoid(state.scores))
     return best_feature(
         list(dict.fromkeys(clauses)),
         problem.columns,
         {Feature(each.clause, each.feature, each.each) for each in earlier},
         gradients,
-        spread if problem.inside is None else spread * problem.inside,
+        curvature if problem.inside is None else curvature * problem.inside,
         problem.strategy.caution,
         problem.strategy.length_penalty,
     )
@@ -300,11 +300,13 @@ def jointly(problem: BoostProblem, state: BoostState, added: WeightedClause) -> 
     return state._replace(features=features, joint=joint, scores=joint.scores(rows))
 
 
-def joint_weights(problem: BoostProblem, rows: Floats, l2: float, start: Refitted | None = None) -> Refitted:
+def joint_weights(
+    problem: BoostProblem, rows: Floats, l2: float, start: JointWeights | None = None
+) -> JointWeights:
     """The weights of features, one row each, from the examples to learn from."""
     if problem.inside is None:
-        return refitted(rows, problem.labels, l2, start)
-    return refitted(rows[:, problem.inside], problem.labels[problem.inside], l2, start)
+        return fit_weights(rows, problem.labels, l2, start)
+    return fit_weights(rows[:, problem.inside], problem.labels[problem.inside], l2, start)
 
 
 def contribution_of(problem: BoostProblem, weighted: WeightedClause) -> Floats:

@@ -25,9 +25,9 @@ from hornbeam.engines.contract import Counts, Engine, Skipped
 from hornbeam.errors import LimitError
 from hornbeam.learning.history import History, Record
 from hornbeam.learning.loop import NO_CONTROL, Control, Pause, run
+from hornbeam.learning.numbers import Labels, round_weight
 from hornbeam.learning.options import BASE_RATE, PENALTY, RATIO, SEED, OneOf, Options, Whole, option
-from hornbeam.learning.problem import Fit, Labels, check_labels, language_for, prior_of
-from hornbeam.learning.search.ridge import round_weight
+from hornbeam.learning.problem import Fit, check_labels, language_for, prior_of
 from hornbeam.logic.clauses import Clause
 from hornbeam.model.clause_model import Floats
 from hornbeam.model.features import COUNT, LOG

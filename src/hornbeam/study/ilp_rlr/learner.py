@@ -26,6 +26,7 @@ from hornbeam.engines.holding import Body, CanonicalParts, Holding, Truth, parts
 from hornbeam.errors import LimitError
 from hornbeam.learning.history import History
 from hornbeam.learning.loop import NO_CONTROL, Control, Pause, run
+from hornbeam.learning.numbers import Labels
 from hornbeam.learning.options import (
     LITERALS,
     PENALTY,
@@ -37,7 +38,7 @@ from hornbeam.learning.options import (
     Whole,
     option,
 )
-from hornbeam.learning.problem import Fit, Labels, check_labels, language_for
+from hornbeam.learning.problem import Fit, check_labels, language_for
 from hornbeam.logic.clauses import Clause, canonical, literal_variables
 from hornbeam.logic.refine import Language
 from hornbeam.model.clause_model import Model, WeightedClause

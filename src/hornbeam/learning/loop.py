@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 from hornbeam.learning.history import INTERRUPTED, TIME_LIMIT, Record
 
@@ -31,6 +31,17 @@ class Control:
 NO_CONTROL = Control()
 
 
+class Ending(NamedTuple):
+    """Why a fit ended, and whether its caller stopped it early."""
+
+    reason: str
+    cut: bool
+
+    def settings(self) -> dict[str, object]:
+        """The entry of a model file: the reason, if the fit was stopped early."""
+        return {"cut": self.reason} if self.cut else {}
+
+
 class _StopRequestedError(Exception):
     """The caller asked the fit to stop; ``reason`` is why."""
 
@@ -48,16 +59,16 @@ class Progress(Protocol):
         ...
 
 
-Going = TypeVar("Going", bound=Progress)
+State = TypeVar("State", bound=Progress)
 
 
 def run(
-    nothing: Going,
-    start: Callable[[], Going],
-    step: Callable[[Going, Pause], tuple[Going, Sequence[Record]]],
+    nothing: State,
+    start: Callable[[], State],
+    step: Callable[[State, Pause], tuple[State, Sequence[Record]]],
     control: Control,
-) -> tuple[Going, str | None]:
-    """Take steps until the state has ended. Returns the last state, and why the caller stopped it, if so.
+) -> tuple[State, Ending]:
+    """Take steps until the state has ended or the caller stops it. Returns the last state and its ending.
 
     Ctrl-C and ``should_stop`` give the state after the last complete step; ``nothing`` if even ``start``
     was not complete.
@@ -67,7 +78,7 @@ def run(
         if control.should_stop is not None and (why := control.should_stop()) is not None:
             raise _StopRequestedError(why)
 
-    state = nothing
+    state, stopped = nothing, ""
     try:
         state = start()
         while state.ended is None:
@@ -76,10 +87,11 @@ def run(
                 for record in done:
                     control.on_step(record)
     except KeyboardInterrupt:
-        return state, INTERRUPTED
-    except _StopRequestedError as stopped:
-        return state, stopped.reason
-    return state, None
+        stopped = INTERRUPTED
+    except _StopRequestedError as request:
+        stopped = request.reason
+    # A request that comes after the last step stops nothing.
+    return state, Ending(stopped, cut=True) if state.ended is None else Ending(state.ended, cut=False)
 
 
 def time_limit(seconds: float) -> ShouldStop:

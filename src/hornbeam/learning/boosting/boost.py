@@ -36,8 +36,8 @@ from hornbeam.learning.boosting.steps import (
 from hornbeam.learning.boosting.validation import held_out, validated
 from hornbeam.learning.checkpoint import Checkpoint, Saved, fit_fingerprint, read_step
 from hornbeam.learning.constants.per_constant import families, no_families
-from hornbeam.learning.history import ALL_STEPS, History, Step
-from hornbeam.learning.loop import NO_CONTROL, Control, Pause, run
+from hornbeam.learning.history import History, Step
+from hornbeam.learning.loop import NO_CONTROL, Control, Ending, Pause, run
 from hornbeam.learning.numbers import Labels, round_weight
 from hornbeam.learning.options import BASE_RATE, BEST, PRESETS, FitOptions
 from hornbeam.learning.problem import Fit, check_labels, language_for, prior_of
@@ -62,7 +62,7 @@ def fit(
 
     Ctrl-C and ``control.should_stop`` end the fit with the steps done so far and mark it as cut.
     """
-    guarded = options.false_counts == GUARDED
+    in_guards = options.false_counts == GUARDED
     strategy = Strategy(
         "rlr",
         (lambda whole: LineFit(whole, CAUTION * options.l2, LOG_UNIT))
@@ -77,7 +77,8 @@ def fit(
         per_constant=options.per_constant and options.feature == BEST and options.refit,
         validate=options.validate and options.refit,
         max_clauses=options.max_clauses,
-        guarded=options.l2 if guarded and options.feature == COUNT and not options.refit else None,
+        in_guards=in_guards,
+        guarded_l2=options.l2 if in_guards and options.feature == COUNT and not options.refit else None,
     )
     return boosted(engine, examples, options, strategy, control)
 
@@ -90,7 +91,7 @@ def boosted(
     control: Control = NO_CONTROL,
 ) -> Fit[Model]:
     """Like ``fit``, with any strategy."""
-    database, target = engine.database, examples.target
+    database = engine.database
     check_labels(examples)
     saved = None
     if control.checkpoint is not None:
@@ -119,10 +120,10 @@ def boosted(
         return state, done
 
     try:
-        state, reason = run(init(problem), start, go_on, control)
+        state, ending = run(init(problem), start, go_on, control)
     finally:
         problem.session.close()
-    return _result(problem, state, target, database, options, reason, bool(parts))
+    return _result(problem, state, examples.target, database, options, ending, bool(parts))
 
 
 def resumed(problem: BoostProblem, saved: Saved[Step]) -> BoostState:
@@ -168,9 +169,9 @@ def _problem(engine: Engine, examples: Examples, options: BoostOptions, strategy
     fit_families = no_families
     if strategy.per_constant:
         fit_families = partial(families, engine, language, keys, labels, options.seed)
-    guarded = options.settings().get("false_counts") == GUARDED
-    total = partial(new_total, engine) if guarded else engine.total
-    columns = Columns(session.columns, fit_families, engine.memory // 16, session.sums if guarded else None)
+    total = partial(new_total, engine) if strategy.in_guards else engine.total
+    guards = session.sums if strategy.in_guards else None
+    columns = Columns(session.columns, fit_families, engine.memory // 16, guards)
     return BoostProblem(
         session=session,
         space=SearchSpace(language.empty(), memoised(language)),
@@ -190,18 +191,16 @@ def _result(
     target: str,
     database: Database,
     options: BoostOptions,
-    reason: str | None,
+    ending: Ending,
     choosing: bool,
 ) -> Fit[Model]:
-    cut = reason is not None and state.ended is None
-    ended = state.ended or reason or ALL_STEPS
-    settings = options.settings() | dict(database.origin) | ({"cut": ended} if cut else {})
+    settings = options.settings() | dict(database.origin) | ending.settings()
     if state.chosen is not None:
         settings |= state.chosen.settings()
     prior, clauses = _weighed(problem, state)
     model = Model(target, database.schema, prior, clauses, settings, problem.strategy.learner)
-    choosing = choosing and cut and state.chosen is None
-    return Fit(model, History(state.steps, ended, cut, state.skipped, choosing))
+    choosing = choosing and ending.cut and state.chosen is None
+    return Fit(model, History(state.steps, ending.reason, ending.cut, state.skipped, choosing))
 
 
 def _weighed(problem: BoostProblem, state: BoostState) -> tuple[float, tuple[WeightedClause, ...]]:

@@ -86,8 +86,10 @@ class Strategy:
     validate: bool = False
     max_clauses: int | None = None
     """clauses that the final model keeps at most; None keeps all"""
-    guarded: float | None = None
-    """ridge penalty for fits to true and false counts inside guards; None to count over all groundings"""
+    in_guards: bool = False
+    """whether false groundings are counted inside guards only, not over all combinations"""
+    guarded_l2: float | None = None
+    """ridge penalty for fits to true and false counts inside guards; None to fit features"""
 
 
 class Chosen(NamedTuple):
@@ -246,11 +248,11 @@ def _chosen(
     problem: BoostProblem, state: BoostState, gradients: Integers, result: SearchResult, fitting: Fitting
 ) -> tuple[Feature, Fitted] | None:
     """The feature to add, from the clauses that a search found, and its fit."""
-    if problem.strategy.guarded is not None:
+    if problem.strategy.guarded_l2 is not None:
         clauses = [each.clause for each in result.leaders]
         if problem.limits.stop == "full" and clauses:
             clauses = [clause for clause in clauses if length_of(clause) == length_of(clauses[-1])]
-        return best_guarded(clauses, problem.columns, problem.total, gradients, problem.strategy.guarded)
+        return best_guarded(clauses, problem.columns, problem.total, gradients, problem.strategy.guarded_l2)
     if problem.strategy.choose_feature:
         best = _best_feature(problem, state, gradients, result)
     else:

@@ -178,13 +178,11 @@ def fit(
             saved.save(state.steps, state.skipped, state.ended)
         return state, done
 
-    state, reason = run(init(problem), start, go_on, control)
-    cut = reason is not None and state.ended is None
-    ended = state.ended or reason or ALL_STEPS
-    settings = options.settings() | dict(database.origin) | ({"cut": ended} if cut else {})
+    state, ending = run(init(problem), start, go_on, control)
+    settings = options.settings() | dict(database.origin) | ending.settings()
     trees = tuple(each.tree for each in state.steps)
     model = TreeModel(examples.target, database.schema, problem.prior, trees, settings, LEARNER)
-    return Fit(model, History(state.steps, ended, cut, state.skipped))
+    return Fit(model, History(state.steps, ending.reason, ending.cut, state.skipped))
 
 
 def _problem(engine: Engine, examples: Examples, options: RDNOptions) -> TreeProblem:

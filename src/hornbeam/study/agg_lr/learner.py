@@ -133,12 +133,10 @@ def fit(
         state = _weighed(engine, keys[order], labels[order], target, options, pause)
         return state, state.steps
 
-    state, reason = run(nothing, lambda: nothing, step, control)
-    cut = reason is not None and state.ended is None
-    ended = state.ended or reason or WEIGHED
-    settings = options.settings() | dict(database.origin) | ({"cut": ended} if cut else {})
+    state, ending = run(nothing, lambda: nothing, step, control)
+    settings = options.settings() | dict(database.origin) | ending.settings()
     model = AggregateModel(target, database.schema, state.prior, state.features, settings)
-    return Fit(model, History(state.steps, ended, cut, state.skipped))
+    return Fit(model, History(state.steps, ending.reason, ending.cut, state.skipped))
 
 
 def _weighed(

@@ -176,18 +176,18 @@ def fit(
     kept = sampled(database, target, keys, labels, options.neg_pos_ratio, options.seed)
     problem = _problem(engine, language, keys[kept], labels[kept], options)
     nothing = CoverState(problem.positive)
-    state, reason = run(nothing, lambda: nothing, lambda state, pause: step(problem, state, pause), control)
-    cut = reason is not None and state.ended is None
-    ended = state.ended or reason or ALL_COVERED
+    state, ending = run(nothing, lambda: nothing, lambda state, pause: step(problem, state, pause), control)
     counts, skipped = _counted(engine, [each.clause for each in state.steps], keys)
     prior, weights = joint_weights(list(counts.values()), labels, options.l2)
     weighted = tuple(
         WeightedClause(clause, weight, counts[clause].total)
         for clause, weight in zip(counts, weights, strict=True)
     )
-    settings = options.settings() | dict(database.origin) | ({"cut": ended} if cut else {})
+    settings = options.settings() | dict(database.origin) | ending.settings()
     model = Model(target, database.schema, prior, weighted, settings, LEARNER)
-    return Fit(model, History(state.steps, ended, cut, (*problem.holding.skipped.values(), *skipped)))
+    return Fit(
+        model, History(state.steps, ending.reason, ending.cut, (*problem.holding.skipped.values(), *skipped))
+    )
 
 
 def _counted(

@@ -23,7 +23,7 @@ from time import process_time
 
 import numpy as np
 
-from hornbeam.data.database import Codes, Database, build
+from hornbeam.data.database import Database, Examples, build
 from hornbeam.datasets.folds import stratified
 from hornbeam.engines.memory.engine import MemoryEngine
 from hornbeam.learning.boosting.boost import fit
@@ -63,8 +63,7 @@ class Part:
 
     target: str
     training: Database
-    keys: Codes
-    labels: np.ndarray
+    examples: Examples
     validation: Database
     names: np.ndarray
     truth: np.ndarray
@@ -100,9 +99,8 @@ def _group_parts(folder: Path, target: str, folds: Sequence[str]) -> Iterator[Pa
     for group in groups[1:]:
         own = {name for name in _constants(group) if seen[name] == 1}
         training = _without(whole, target, own)
-        examples = training.examples_of(target)
         names, truth = group.examples(target)
-        yield Part(target, training, examples.keys, examples.labels, group, names, truth)
+        yield Part(target, training, training.examples_of(target), group, names, truth)
 
 
 def _constants(database: Database) -> set[str]:
@@ -128,7 +126,7 @@ def _without(database: Database, target: str, constants: set[str]) -> Database:
 
 def scores_of(part: Part, engine: MemoryEngine, options: FitOptions) -> dict[str, float]:
     """Scores of one fit on the part held out; log-loss for both choices of totals."""
-    model = fit(engine, part.keys, part.labels, part.target, options).model
+    model = fit(engine, part.examples, options).model
     seen, _ = data_for(model, part.validation)
     keys, _ = codes_for(model, seen, part.names)
     validation = MemoryEngine(seen)

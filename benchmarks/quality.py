@@ -25,7 +25,7 @@ import numpy as np
 from sklearn.model_selection import StratifiedKFold
 
 import measure
-from hornbeam.data.database import Database
+from hornbeam.data.database import Database, Examples
 from hornbeam.engines.memory.engine import MemoryEngine
 from hornbeam.learning.learners import learn, options_for
 from hornbeam.loading import load
@@ -108,8 +108,7 @@ class Part(NamedTuple):
     """A database to learn from and the examples to score, with the databases they are in."""
 
     train: Database
-    keys: Any
-    labels: Any
+    examples: Examples
     test: Database
     names: Any
     truth: Any
@@ -168,15 +167,14 @@ def parts_of(name: str, seed: int) -> Iterator[Part]:
                 _load(DATA / data.folder / fold, split, data.target, data.without)
                 for split in ("train", "test")
             )
-            examples = train.examples_of(data.target)
-            yield Part(train, examples.keys, examples.labels, test, *test.examples(data.target))
+            yield Part(train, train.examples_of(data.target), test, *test.examples(data.target))
         return
     database = _load(DATA / data.folder, None, data.target, None)
     examples, (names, labels) = database.examples_of(data.target), database.examples(data.target)
     for inside, outside in StratifiedKFold(data.number, shuffle=True, random_state=seed).split(
         labels, labels
     ):
-        yield Part(database, examples.keys[inside], labels[inside], database, names[outside], labels[outside])
+        yield Part(database, examples.at(inside), database, names[outside], labels[outside])
 
 
 def _measured(part: Part, target: str, row: str, seed: int) -> dict[str, float]:
@@ -185,7 +183,7 @@ def _measured(part: Part, target: str, row: str, seed: int) -> dict[str, float]:
     if hasattr(options, "seed"):
         options = options_for(learner, preset, **settings, seed=seed)
     start = time.process_time()
-    model = learn(learner, MemoryEngine(part.train), part.keys, part.labels, target, options).model
+    model = learn(learner, MemoryEngine(part.train), part.examples, options).model
     cpu = time.process_time() - start
     chances = predict(model, part.test, part.names).probabilities
     found = evaluate(part.truth, chances)

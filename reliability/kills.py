@@ -18,6 +18,7 @@ from pathlib import Path
 from hornbeam.datasets.worlds import smokers
 from hornbeam.engines.registry import open_engine
 from hornbeam.learning.boosting.boost import fit
+from hornbeam.learning.loop import Control
 from hornbeam.learning.options import FitOptions
 from hornbeam.model.files import save_model
 from results import record
@@ -48,7 +49,7 @@ def killed(folder: Path, kills: int, seed: int) -> dict[str, int]:
     def learn(name: str) -> None:
         engine = open_engine("memory", database)
         state = folder / f"state-{name}"
-        fitted = fit(engine, examples.keys, examples.labels, "cancer", OPTIONS, checkpoint=state)
+        fitted = fit(engine, examples, OPTIONS, Control(checkpoint=state))
         save_model(fitted.model, folder / f"model-{name}")
 
     def start(name: str) -> int:

@@ -21,6 +21,7 @@ import psutil
 from hornbeam import load
 from hornbeam.engines.registry import open_engine
 from hornbeam.learning.boosting.boost import fit
+from hornbeam.learning.loop import Control
 from hornbeam.learning.options import fit_options
 from hornbeam.model.explain import explain
 from hornbeam.model.files import load_model, save_model
@@ -92,7 +93,7 @@ def _round(data: Path, folder: Path, tables: bool) -> str:
     engine = open_engine("memory", database)
     options = fit_options(n_steps=2, max_literals=2)
     state = folder / "state"
-    fitted = fit(engine, examples.keys, examples.labels, "cancer", options, checkpoint=state)
+    fitted = fit(engine, examples, options, Control(checkpoint=state))
     (state / "checkpoint.json").unlink()
     path = folder / "model.json"
     save_model(fitted.model, path)

@@ -57,10 +57,7 @@ def same_by_every_engine(fit: Callable[..., Fit[Any]], world: tuple[Database, st
     """The model that a learner makes of a world, whatever the engine; a file of it reads back."""
     database, target = world
     examples = database.examples_of(target)
-    model, other = (
-        fit(engine(database), examples.keys, examples.labels, target, options).model
-        for engine in (NaiveEngine, MemoryEngine)
-    )
+    model, other = (fit(engine(database), examples, options).model for engine in (NaiveEngine, MemoryEngine))
     assert model == other
     assert parse_model(model_text(model)) == model
     return model

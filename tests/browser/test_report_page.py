@@ -84,7 +84,7 @@ class World:
         training, self.database = university(n_departments=4, seed=0), university(n_departments=4, seed=1)
         examples = training.examples_of(TARGET)
         options = fit_options(n_steps=8, max_literals=2)
-        fitted = boost.fit(open_engine("memory", training), examples.keys, examples.labels, TARGET, options)
+        fitted = boost.fit(open_engine("memory", training), examples, options)
         self.model = fitted.model
         self.engine = open_engine("memory", self.database)
         self.examples = self.database.examples_of(TARGET)

@@ -32,7 +32,7 @@ def learned(database: Database, engine: str, literals: int) -> str:
     examples = database.examples_of("cancer")
     options = fit_options(n_steps=3, max_literals=literals, beam_width=3)
     opened = open_engine(engine, database)
-    return model_text(fit(opened, examples.keys, examples.labels, "cancer", options).model)
+    return model_text(fit(opened, examples, options).model)
 
 
 def at_once(executor: Executor, database: Database, engine: str) -> list[str]:

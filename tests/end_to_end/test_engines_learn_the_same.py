@@ -24,7 +24,7 @@ features = pytest.mark.parametrize("feature", ["count", "log"])
 
 def learned(engine: Engine, target: str, options: FitOptions) -> str:
     examples = engine.database.examples_of(target)
-    return model_text(fit(engine, examples.keys, examples.labels, target, options).model)
+    return model_text(fit(engine, examples, options).model)
 
 
 @cache

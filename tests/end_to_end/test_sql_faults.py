@@ -20,6 +20,7 @@ from hornbeam.errors import DataError, EngineError
 from hornbeam.in_place.database import TableDatabase
 from hornbeam.in_place.open import load_for
 from hornbeam.learning.boosting.boost import fit
+from hornbeam.learning.loop import Control
 from hornbeam.learning.options import FitOptions
 from hornbeam.model.files import model_text
 
@@ -64,7 +65,7 @@ def learned(
     options: FitOptions = OPTIONS,
 ) -> str:
     examples = engine.database.examples_of("sick")
-    return model_text(fit(engine, examples.keys, examples.labels, "sick", options, on_step, saved).model)
+    return model_text(fit(engine, examples, options, Control(on_step=on_step, checkpoint=saved)).model)
 
 
 @pytest.fixture

@@ -170,8 +170,8 @@ def test_empty_tables(hornbeam, tmp_path):
 def test_tables_that_say_nothing_of_the_target(hornbeam, tmp_path, engine):
     write(tmp_path / "shop", {"users.csv": "user_id,vip\n1,true\n2,false\n", "movies.csv": MOVIES})
     assert refused(hornbeam, "fit", "shop", "--target", "users.vip", "--engine", engine) == (
-        "no literal can be added to vip(A): no other column tells something of users, and no table links to "
-        "it; hornbeam inspect shows what tables are taken for."
+        'nothing to learn from: "users" has no other usable column, and no table links to it; '
+        "run hornbeam inspect to check how the tables are read."
     )
 
 

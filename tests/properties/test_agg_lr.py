@@ -106,7 +106,7 @@ def test_no_feature_is_constant_or_says_what_another_says(world):
     database, target = world
     examples = database.examples_of(target)
     engine = MemoryEngine(database)
-    fitted = fit(engine, examples.keys, examples.labels, target)
+    fitted = fit(engine, examples)
     columns = fitted.model.values(engine, examples.keys)
     (info,) = fitted.history.steps
     assert info.features == len(columns) == info.computed - info.constant - info.repeated

@@ -16,8 +16,8 @@ from hornbeam.engines.contract import Counts
 from hornbeam.engines.memory.engine import MemoryEngine
 from hornbeam.engines.naive import NaiveEngine
 from hornbeam.learning.boosting.boost import fit
+from hornbeam.learning.losses.logistic import log_loss
 from hornbeam.learning.options import FitOptions
-from hornbeam.learning.problem import log_loss
 from hornbeam.logic.clauses import Clause, head_atom
 from hornbeam.logic.modes import schema_of
 from hornbeam.logic.parse import parse_mode
@@ -94,7 +94,7 @@ def slow_fit(database: Database, target: str, options: FitOptions) -> list[tuple
             known[clause] = counts.true.tolist(), counts.total
         return known[clause]
 
-    def ridge(clause: Clause, slopes: list[Fraction]) -> tuple[Fraction, list[Fraction]]:
+    def ridge(clause: Clause, gradients: list[Fraction]) -> tuple[Fraction, list[Fraction]]:
         true, total = count(clause)
         rows = [[Fraction(1), Fraction(t), Fraction(total - t)] for t in true]
         normal = [
@@ -102,11 +102,12 @@ def slow_fit(database: Database, target: str, options: FitOptions) -> list[tuple
             for i in range(3)
         ]
         right = [
-            sum((row[i] * d for row, d in zip(rows, slopes, strict=True)), Fraction(0)) for i in range(3)
+            sum((row[i] * d for row, d in zip(rows, gradients, strict=True)), Fraction(0)) for i in range(3)
         ]
         w = solve(normal, right)
         errors = (
-            sum(a * b for a, b in zip(w, row, strict=True)) - d for row, d in zip(rows, slopes, strict=True)
+            sum(a * b for a, b in zip(w, row, strict=True)) - d
+            for row, d in zip(rows, gradients, strict=True)
         )
         return sum((error * error for error in errors), Fraction(0)), w
 
@@ -118,20 +119,20 @@ def slow_fit(database: Database, target: str, options: FitOptions) -> list[tuple
     learned: list[tuple[str, list[float]]] = []
     for _ in range(options.n_steps):
         chances = [1 / (1 + math.exp(-s)) if s >= 0 else math.exp(s) / (1 + math.exp(s)) for s in scores]
-        slopes = [Fraction(round((y - p) * 2**30), 2**30) for y, p in zip(labels, chances, strict=True)]
+        gradients = [Fraction(round((y - p) * 2**30), 2**30) for y, p in zip(labels, chances, strict=True)]
         beam, found = [language.empty()], []
         for _ in range(options.max_literals):
             candidates = {c for clause in beam for c in refinements(clause, language)}
-            level = sorted((ridge(c, slopes)[0], len(c.body), str(c), c) for c in candidates)
+            level = sorted((ridge(c, gradients)[0], len(c.body), str(c), c) for c in candidates)
             if not level:
                 break
             found = level if options.stop == "full" else [*found, *level]
             beam = [entry[3] for entry in level[: options.beam_width]]
         best = min(found) if found else None
-        if best is None or float(best[0]) >= float(sum(d * d for d in slopes)):
+        if best is None or float(best[0]) >= float(sum(d * d for d in gradients)):
             break
         clause = best[3]
-        w = [float(f"{float_digits(each)}") for each in ridge(clause, slopes)[1]]
+        w = [float(f"{float_digits(each)}") for each in ridge(clause, gradients)[1]]
         true, total = count(clause)
         scores = [
             s + ((w[0] + w[1] * t) + w[2] * float(total - t)) for s, t in zip(scores, true, strict=True)
@@ -159,7 +160,7 @@ def test_the_fast_learner_equals_the_slow_one(world: tuple[Database, str], optio
     examples = database.examples_of(target)
     expected = slow_fit(database, target, options)
     for engine in (NaiveEngine(database), MemoryEngine(database)):
-        model = fit(engine, examples.keys, examples.labels, target, options).model
+        model = fit(engine, examples, options).model
         assert [(str(each.clause), list(each.weights)) for each in model.clauses] == expected
 
 
@@ -173,7 +174,7 @@ def test_the_likelihood_of_the_training_examples_rises_with_every_step(
     database, target = world
     examples = database.examples_of(target)
     engine = NaiveEngine(database)
-    fitted = fit(engine, examples.keys, examples.labels, target, options)
+    fitted = fit(engine, examples, options)
     before = fitted.model.prior + np.zeros(len(examples))
     for number, step in enumerate(fitted.history.steps, start=1):
         so_far = replace(fitted.model, clauses=fitted.model.clauses[:number])
@@ -217,6 +218,6 @@ def test_the_order_of_facts_examples_and_modes_is_no_part_of_the_model(
     models = []
     for each in (database, shuffled):
         examples = each.examples_of(target)
-        models.append(fit(NaiveEngine(each), examples.keys, examples.labels, target, options).model)
+        models.append(fit(NaiveEngine(each), examples, options).model)
     assert models[0].clauses == models[1].clauses
     assert models[0].prior == models[1].prior

@@ -81,7 +81,7 @@ def slow_fit(database: Database, target: str, options: MLNOptions) -> list[tuple
 def test_clauses_and_weights_are_those_of_the_definition(world, options):
     database, target = world
     examples = database.examples_of(target)
-    fitted = fit(MemoryEngine(database), examples.keys, examples.labels, target, options)
+    fitted = fit(MemoryEngine(database), examples, options)
     found = [(str(each.clause), each.weights[1]) for each in fitted.model.clauses]
     expected = slow_fit(database, target, options)
     assert [text for text, _ in found] == [text for text, _ in expected]

@@ -5,6 +5,7 @@ Totals to 1e18, penalties from 1e-12 to 1e12, counts that are all equal, example
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from math import isfinite
 
@@ -17,9 +18,10 @@ from hornbeam.data.database import Database, build
 from hornbeam.engines.contract import LOG_UNIT, Sums
 from hornbeam.engines.registry import open_engine
 from hornbeam.learning.boosting.boost import fit
-from hornbeam.learning.boosting.refit import refitted
+from hornbeam.learning.losses.dense import fit_weights
+from hornbeam.learning.numbers import GRADIENT_BITS
 from hornbeam.learning.options import FitOptions, fit_options
-from hornbeam.learning.search.ridge import GRADIENT_BITS, ClauseSums, Response, Ridge, Slope, response
+from hornbeam.learning.search.ridge import ClauseSums, LineFit, Response, Ridge, response
 from hornbeam.logic.modes import schema_of
 from hornbeam.logic.parse import parse_mode
 from hornbeam.model.clause_model import Model, sigmoid
@@ -66,7 +68,7 @@ def test_every_fit_is_finite_and_gains_nothing_below_zero(
     drawn: tuple[int, list[int], list[int]], l2: float, slope: bool
 ) -> None:
     single, many, whole = of(*drawn)
-    way = Slope(whole, l2, LOG_UNIT) if slope else Ridge(whole, l2)
+    way = LineFit(whole, l2, LOG_UNIT) if slope else Ridge(whole, l2)
     assert all(map(isfinite, way.weights(single)))
     (gain,) = way.gains(many).tolist()
     assert isfinite(gain)
@@ -87,7 +89,7 @@ def test_a_larger_penalty_gives_smaller_weights_and_a_larger_error(
     norms = [sum(Fraction(w) ** 2 for w in way.weights(single)) for way in (light, heavy)]
     assert norms[1] <= norms[0] * (1 + slack)
     assert heavy.exact_gain(single) <= light.exact_gain(single)
-    slopes = [abs(Slope(whole, l2, LOG_UNIT).weights(single)[1]) for l2 in (less, more)]
+    slopes = [abs(LineFit(whole, l2, LOG_UNIT).weights(single)[1]) for l2 in (less, more)]
     assert slopes[1] <= slopes[0]
 
 
@@ -99,7 +101,7 @@ def test_the_other_sign_of_every_gradient_is_the_other_sign_of_every_weight(
     ways = []
     for sign in (1, -1):
         single, many, whole = of(total, true, [sign * each for each in gradients])
-        way = Slope(whole, l2, LOG_UNIT) if slope else Ridge(whole, l2)
+        way = LineFit(whole, l2, LOG_UNIT) if slope else Ridge(whole, l2)
         ways.append((way.weights(single), way.exact_gain(single), way.gains(many).tolist()))
     (weights, exact, quick), (others, other_exact, other_quick) = ways
     assert others == tuple(-each for each in weights)
@@ -132,11 +134,11 @@ def test_a_joint_refit_is_finite_and_the_same_for_both_labels(rows: list[tuple[i
     labels = np.array([1, 0, *(label for _, label in rows)], dtype=np.int8)
     counts = np.log1p(np.array([60, 0, *(count for count, _ in rows)], dtype=np.float64))
     features = np.vstack([counts, np.ones_like(counts)])
-    found = refitted(features, labels, l2)
+    found = fit_weights(features, labels, l2)
     assert all(map(isfinite, (found.intercept, *found.weights)))
     scores = found.scores(features)
     assert np.isfinite(scores).all()
-    other = refitted(features, (1 - labels).astype(np.int8), l2)
+    other = fit_weights(features, (1 - labels).astype(np.int8), l2)
     # Of scores that far out only the probability is determined.
     assert np.allclose(sigmoid(other.scores(features)), sigmoid(-scores), atol=1e-7)
 
@@ -144,7 +146,9 @@ def test_a_joint_refit_is_finite_and_the_same_for_both_labels(rows: list[tuple[i
 def test_a_clause_that_separates_the_examples_keeps_finite_weights() -> None:
     features = np.array([[0.0, 0.0, 5.0, 5.0]])
     labels = np.array([0, 0, 1, 1], dtype=np.int8)
-    weights = [abs(refitted(features, labels, l2).weights[0]) for l2 in (1e-12, 1e-6, 1e-3, 1.0, 1e3, 1e12)]
+    weights = [
+        abs(fit_weights(features, labels, l2).weights[0]) for l2 in (1e-12, 1e-6, 1e-3, 1.0, 1e3, 1e12)
+    ]
     assert all(map(isfinite, weights))
     assert weights == sorted(weights, reverse=True)
 
@@ -154,8 +158,9 @@ def test_a_clause_that_separates_the_examples_keeps_finite_weights() -> None:
 
 def learned(database: Database, target: str, options: FitOptions, flip: bool = False) -> Model:
     examples = database.examples_of(target)
-    labels = (1 - examples.labels if flip else examples.labels).astype(np.int8)
-    fitted = fit(open_engine("memory", database), examples.keys, labels, target, options)
+    if flip:
+        examples = replace(examples, labels=(1 - examples.labels).astype(np.int8))
+    fitted = fit(open_engine("memory", database), examples, options)
     assert isinstance(fitted.model, Model)
     return fitted.model
 

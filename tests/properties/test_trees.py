@@ -54,11 +54,11 @@ class SlowTrees:
         (counts,) = self.engine.count([Clause(self.language.head, body)], self.keys[rows])
         return [row for row, count in zip(rows, counts.true.tolist(), strict=True) if count > 0]
 
-    def error(self, slopes: list[int], rows: list[int]) -> Fraction:
-        mean = Fraction(sum(slopes[row] for row in rows), len(rows))
-        return sum(((slopes[row] - mean) ** 2 for row in rows), Fraction(0))
+    def error(self, gradients: list[int], rows: list[int]) -> Fraction:
+        mean = Fraction(sum(gradients[row] for row in rows), len(rows))
+        return sum(((gradients[row] - mean) ** 2 for row in rows), Fraction(0))
 
-    def split(self, body: tuple, slopes: list[int], rows: list[int]) -> tuple | None:
+    def split(self, body: tuple, gradients: list[int], rows: list[int]) -> tuple | None:
         best = None
         beam: list[tuple] = [()]
         for _ in range(self.options.max_literals):
@@ -73,7 +73,11 @@ class SlowTrees:
                     no = [row for row in rows if row not in yes]
                     beam.append(longer)
                     if min(len(yes), len(no)) >= self.options.min_examples:
-                        fall = self.error(slopes, rows) - self.error(slopes, yes) - self.error(slopes, no)
+                        fall = (
+                            self.error(gradients, rows)
+                            - self.error(gradients, yes)
+                            - self.error(gradients, no)
+                        )
                         level.append((-fall, body_text(longer), longer, yes, no))
             if level:
                 first = min(level, key=lambda row: row[:2])
@@ -81,7 +85,7 @@ class SlowTrees:
                     best = first
         return best
 
-    def tree(self, slopes: list[int], rows: list[int]) -> Tree:
+    def tree(self, gradients: list[int], rows: list[int]) -> Tree:
         """Splits the open place that gains most until there are leaves enough."""
         open_places = [((), rows, 0, ())]
         chosen: dict[tuple, tuple] = {}
@@ -91,7 +95,7 @@ class SlowTrees:
                 body, here, depth, path = place
                 if path not in known:
                     deep = depth >= self.options.max_depth
-                    known[path] = None if deep else self.split(body, slopes, here)
+                    known[path] = None if deep else self.split(body, gradients, here)
             able = [place for place in open_places if known[place[3]] is not None]
             if not able:
                 break
@@ -106,7 +110,7 @@ class SlowTrees:
 
         def made(path: tuple) -> Tree:
             if path in ends:
-                mean = Fraction(sum(slopes[row] for row in ends[path]), len(ends[path])) / 2**30
+                mean = Fraction(sum(gradients[row] for row in ends[path]), len(ends[path])) / 2**30
                 return Leaf(float(f"{float(mean):.12g}"), len(ends[path]))
             return Node(chosen[path][2], made((*path, True)), made((*path, False)))
 
@@ -119,11 +123,11 @@ def test_a_tree_is_that_of_the_definition(world, options, data):
     database, target = world
     slow = SlowTrees(database, target, options)
     size = len(slow.keys)
-    slopes = data.draw(st.lists(st.integers(-5, 5), min_size=size, max_size=size))
+    gradients = data.draw(st.lists(st.integers(-5, 5), min_size=size, max_size=size))
     holding = Holding(MemoryEngine(database), slow.keys)
     growth = Growth(NodeTests(slow.language, holding), options, lambda: None)
-    found = growth.tree(np.array(slopes) * 2**26, np.arange(size))
-    expected = slow.tree([slope * 2**26 for slope in slopes], list(range(size)))
+    found = growth.tree(np.array(gradients) * 2**26, np.arange(size))
+    expected = slow.tree([slope * 2**26 for slope in gradients], list(range(size)))
     # Places of one gain may be split in another order where there are not leaves enough for all.
     if options.max_leaves > 2**options.max_depth or len(list(leaves(expected))) < options.max_leaves:
         assert found == expected
@@ -166,16 +170,16 @@ def test_leaf_values_are_the_means_of_the_gradients_of_their_examples(world, opt
     examples = database.examples_of(target)
     engine = MemoryEngine(database)
     assume(options.neg_pos_ratio is None)
-    fitted = fit(engine, examples.keys, examples.labels, target, options)
+    fitted = fit(engine, examples, options)
     scores = np.full(len(examples), fitted.model.prior)
     holding = Holding(engine, examples.keys)
     for step in fitted.history.steps:
-        slopes = examples.labels - 1 / (1 + np.exp(-scores))
+        gradients = examples.labels - 1 / (1 + np.exp(-scores))
         values = leaf_values(step.tree, fitted.model.head, len(examples), holding.holds)
         for value in set(values.tolist()):
             rows = values == value
-            assert abs(slopes[rows].mean() - value) < 1e-8
-        assert abs(np.sum((slopes - values) ** 2) - step.error_after) < 1e-6
+            assert abs(gradients[rows].mean() - value) < 1e-8
+        assert abs(np.sum((gradients - values) ** 2) - step.error_after) < 1e-6
         scores = scores + values
 
 
@@ -184,7 +188,7 @@ def test_leaf_values_are_the_means_of_the_gradients_of_their_examples(world, opt
 def test_nodes_in_a_file_make_the_tree_again(world, options):
     database, target = world
     examples = database.examples_of(target)
-    fitted = fit(MemoryEngine(database), examples.keys, examples.labels, target, options)
+    fitted = fit(MemoryEngine(database), examples, options)
     for tree in fitted.model.trees:
         fields = Fields({"nodes": node_fields(tree, fitted.model.head)}, Place("test"))
         assert read_tree(fields, database.schema, target) == tree

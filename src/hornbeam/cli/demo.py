@@ -29,9 +29,7 @@ def story(page: Path) -> Iterator[str]:
     )
     fitted = boost.fit(
         open_engine("memory", training),
-        examples.keys,
-        examples.labels,
-        TARGET,
+        examples,
         fit_options(n_steps=3, max_literals=2, prior="base-rate", neg_pos_ratio=None),
     )
     model = fitted.model.compact()

@@ -196,7 +196,7 @@ def fit(
     from hornbeam.learning.classes import fit_classes
     from hornbeam.learning.history import INTERRUPTED
     from hornbeam.learning.learners import learn
-    from hornbeam.learning.loop import time_limit
+    from hornbeam.learning.loop import Control, time_limit
     from hornbeam.model.files import save_model
 
     given: dict[str, object] = {
@@ -265,14 +265,12 @@ def fit(
     counting = open_engine(engine, database, budget, scratch=scratch, master=master)
     fitted: Fit[LearnedModel] | ClassFit
     with progress(getattr(options, "n_steps", None)) as on_step:
-        labels, keys = found.labels, found.keys
         if found.classes:
-            fitted = fit_classes(
-                learner, counting, keys, labels, found.classes, name, options, on_step, checkpoint, seconds
-            )
+            control = Control(on_step, checkpoint)
+            fitted = fit_classes(learner, counting, found, options, control, seconds)
         else:
             limit = None if seconds is None else time_limit(seconds)
-            fitted = learn(learner, counting, keys, labels, name, options, on_step, checkpoint, limit)
+            fitted = learn(learner, counting, found, options, Control(on_step, checkpoint, limit))
     clock.lap("learn")
     done = fitted.history
     interrupted = done.ended == INTERRUPTED

@@ -206,7 +206,9 @@ class Examples:
     def labelled(self) -> Examples:
         """Those whose label is known, in the same order."""
         known = self.labels != UNLABELLED
-        if known.all():
-            return self
-        cutoffs = None if self.cutoffs is None else self.cutoffs[known]
-        return replace(self, keys=self.keys[known], labels=self.labels[known], cutoffs=cutoffs)
+        return self if known.all() else self.at(known)
+
+    def at(self, rows: npt.NDArray[np.intp] | npt.NDArray[np.bool_]) -> Examples:
+        """The examples at some positions, or where a mask is true."""
+        cutoffs = None if self.cutoffs is None else self.cutoffs[rows]
+        return replace(self, keys=self.keys[rows], labels=self.labels[rows], cutoffs=cutoffs)

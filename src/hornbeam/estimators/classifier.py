@@ -24,6 +24,7 @@ from hornbeam.learning import loop
 from hornbeam.learning.classes import MOST_CLASSES, fit_classes
 from hornbeam.learning.history import History
 from hornbeam.learning.learners import learn, options_for
+from hornbeam.learning.loop import Control
 from hornbeam.learning.options import Options
 from hornbeam.model.class_model import ClassModel
 from hornbeam.model.clause_model import Model
@@ -82,16 +83,14 @@ class RelationalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         self.history_: History | Mapping[str, History]
         if classes.tolist() == [0, 1]:
             limit = None if self.time_limit is None else loop.time_limit(self.time_limit)
-            fitted = learn(
-                self.learner, engine, keys, labels.astype(np.int8), target, options, should_stop=limit
-            )
+            examples = Examples(target, keys, labels.astype(np.int8))
+            fitted = learn(self.learner, engine, examples, options, Control(should_stop=limit))
             self.model_, self.history_ = fitted.model, fitted.history
             _warn(fitted.history.notices())
         else:
-            texts = list(map(key_text, classes.tolist()))
-            of_classes = fit_classes(
-                self.learner, engine, keys, labels, texts, target, options, time_limit=self.time_limit
-            )
+            texts = tuple(map(key_text, classes.tolist()))
+            examples = Examples(target, keys, labels.astype(np.int8), texts)
+            of_classes = fit_classes(self.learner, engine, examples, options, time_limit=self.time_limit)
             self.model_, self.history_ = of_classes.model, of_classes.history.by_class
             _warn(of_classes.history.notices())
         self.classes_ = classes

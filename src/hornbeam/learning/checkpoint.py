@@ -1,7 +1,7 @@
-"""Fits that survive a crash: the steps done, saved after each, and what they belong to.
+"""Checkpoints: the steps of a fit, saved after each one, and a fingerprint of what they belong to.
 
-A checkpoint is one small file. It holds the steps, not the counts: scores are added up again when
-a fit goes on, in the same order, so the model comes out the same to the last bit.
+A checkpoint is one small file. It holds the steps, not the counts. When a fit continues, the scores are
+added again in the same order, so that the model is the same to the last bit.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from hornbeam.data.database import Codes, Database, Population
 from hornbeam.data.numbers import Floats
+from hornbeam.data.relations import Examples
 from hornbeam.engines.contract import Skipped
 from hornbeam.errors import DataError, Place
 from hornbeam.files import remove_leftovers, write_file
@@ -29,30 +30,32 @@ from hornbeam.model.fields import Fields
 FORMAT = 1
 FILE = "checkpoint.json"
 
-Marks = Mapping[str, str]
-"""A short hash for each thing that a fit depends on."""
+Fingerprint = Mapping[str, str]
+"""A hash of each thing that a fit depends on, by its name in messages."""
 Done = TypeVar("Done", bound=Record)
 
 
 class Saved(NamedTuple, Generic[Done]):
-    """What a checkpoint holds: the steps done, the candidates skipped, and why the fit ended if it did."""
+    """The contents of a checkpoint: the steps, the candidates skipped, and why the fit ended if it did."""
 
     steps: tuple[Done, ...] = ()
     skipped: tuple[Skipped, ...] = ()
     ended: str | None = None
     chosen: tuple[float, ...] = ()
-    """the options that examples held out chose, if they did"""
+    """the options chosen on held-out examples; empty if none were"""
 
 
 class Checkpoint(Generic[Done]):
-    """The saved state of one fit in a folder of its own; one of another fit is refused.
+    """The saved state of one fit in its own folder; the state of a different fit is refused.
 
     ``read`` makes a step of the learner from its JSON values.
     """
 
-    def __init__(self, folder: Path, marks: Marks, read: Callable[[Fields, Schema], Done]) -> None:
+    def __init__(
+        self, folder: Path, fingerprint: Fingerprint, read: Callable[[Fields, Schema], Done]
+    ) -> None:
         self.folder = folder
-        self.marks = dict(marks)
+        self.fingerprint = dict(fingerprint)
         self.read = read
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -70,10 +73,10 @@ class Checkpoint(Generic[Done]):
         ended: str | None,
         chosen: Sequence[float] = (),
     ) -> None:
-        """Replace the saved state, whole or not at all."""
+        """Replace the saved state in one atomic write."""
         document = {
             "format": FORMAT,
-            "marks": self.marks,
+            "marks": self.fingerprint,
             "ended": ended or "",
             "chosen": list(chosen),
             "steps": [step.as_dict() for step in steps],
@@ -82,7 +85,7 @@ class Checkpoint(Generic[Done]):
         write_file(self.folder / FILE, json.dumps(document, allow_nan=False) + "\n")
 
     def load(self, schema: Schema) -> Saved[Done]:
-        """What was saved last; there are no steps where nothing was saved yet."""
+        """The state saved last; without steps if nothing was saved yet."""
         path = self.folder / FILE
         place = Place(str(path))
         try:
@@ -90,10 +93,10 @@ class Checkpoint(Generic[Done]):
         except FileNotFoundError:
             return Saved()
         except (OSError, ValueError):
-            raise DataError("cannot be read as a checkpoint; remove it to start anew.", place) from None
+            raise DataError("cannot be read as a checkpoint; remove it to start again.", place) from None
         if not isinstance(document, dict) or document.get("format") != FORMAT:
-            raise DataError("is not a checkpoint of this version; remove it to start anew.", place)
-        self._compare(document.get("marks"))
+            raise DataError("is not a checkpoint of this version; remove it to start again.", place)
+        self._check_fingerprint(document.get("marks"))
         fields = Fields(document, place)
         skipped = tuple(_read_skipped(each, schema) for each in fields.objects("skipped", "skipped clause"))
         steps = tuple(self.read(each, schema) for each in fields.objects("steps", "step"))
@@ -102,13 +105,13 @@ class Checkpoint(Generic[Done]):
             raise fields.wrong("chosen", "three numbers, or none", list(chosen))
         return Saved(steps, skipped, str(document.get("ended") or "") or None, chosen)
 
-    def _compare(self, marks: object) -> None:
-        found = marks if isinstance(marks, dict) else {}
-        other = [name for name, mark in self.marks.items() if found.get(name) != mark]
-        if other:
+    def _check_fingerprint(self, saved: object) -> None:
+        hashes = saved if isinstance(saved, dict) else {}
+        different = [name for name, value in self.fingerprint.items() if hashes.get(name) != value]
+        if different:
             raise DataError(
-                f"this checkpoint belongs to a fit with other {' and '.join(other)}; "
-                "name another folder, or remove it to start anew.",
+                f"this checkpoint belongs to a fit with other {' and '.join(different)}; "
+                "name another folder, or remove it to start again.",
                 Place(str(self.folder)),
             )
 
@@ -141,22 +144,18 @@ def _read_skipped(fields: Fields, schema: Schema) -> Skipped:
     )
 
 
-# --- what a checkpoint belongs to --------------------------------------------------------------
+# --- the fingerprint of a fit -------------------------------------------------------------------
 
 
-def fingerprint(
-    database: Database,
-    target: str,
-    keys: Codes,
-    labels: npt.NDArray[np.int8],
-    settings: Mapping[str, object],
-    memory: int,
-) -> Marks:
+def fit_fingerprint(
+    database: Database, examples: Examples, settings: Mapping[str, object], memory: int
+) -> Fingerprint:
     """Hashes of schema and modes, facts, examples and options.
 
-    By names, not codes, and of sets, not lists: the order of facts, examples and modes is no part
-    of it. The memory budget is, because it decides which candidates are skipped.
+    Names are hashed, not codes, and sets, not lists: the order of facts, examples and modes does not
+    matter. The memory budget does, because it decides which candidates are skipped.
     """
+    target, keys, labels = examples.target, examples.keys, examples.labels
     predicates = database.schema.predicates
     names = {type_name: _name_hashes(database.population(type_name)) for type_name in database.schema.types()}
     populations = [(type_name, _set_hash(hashes[:, :-1])) for type_name, hashes in sorted(names.items())]
@@ -168,12 +167,12 @@ def fingerprint(
             facts.append((predicate, rows))
     of_arguments = [names[t] for t in predicates[target]]
     cutoffs = database.cutoffs_of(target, keys)
-    examples = []
+    example_hashes = []
     for label in (0, 1):
         rows_of_label = labels == label
         columns = [keys[rows_of_label, position] for position in range(len(of_arguments))]
         times = None if cutoffs is None else cutoffs[rows_of_label]
-        examples.append(_row_hash(of_arguments, columns, times))
+        example_hashes.append(_row_hash(of_arguments, columns, times))
     return {
         "schema or modes": _short(
             sorted(predicates.items()),
@@ -181,18 +180,18 @@ def fingerprint(
             sorted(map(str, database.modes)),
         ),
         "facts": _short(facts, populations, database.marks()),
-        "examples": _short(target, len(labels), examples),
+        "examples": _short(target, len(labels), example_hashes),
         "options": _short(sorted(settings.items()), memory),
     }
 
 
 Hashes = npt.NDArray[np.uint64]
-"""Two independent hashes of 64 bits for each thing, one row each."""
+"""Two independent 64-bit hashes of each value, one row each."""
 _ROWS = 1 << 16
 
 
 def _name_hashes(population: Population) -> Hashes:
-    """Hashes of the names by code; the last one is for a key that has no code."""
+    """Hashes of the names by code; the last hash is for a key that has no code."""
     digests = [_digest(name) for name in population.names]
     digests.append(_digest("unknown key", person=b"unknown"))
     return np.frombuffer(b"".join(digests), dtype="<u8").astype(np.uint64).reshape(-1, 2).T
@@ -205,12 +204,12 @@ def _digest(text: str, person: bytes = b"") -> bytes:
 def _row_hash(
     names: Sequence[Hashes], columns: Sequence[Codes], times: Floats | None = None
 ) -> tuple[int, int]:
-    """The hash of a set of rows of codes, perhaps with times: whatever their order, and by name."""
+    """The hash of a set of rows, with their times if any, by names and not by order."""
     first, second = 0, 0
     for start in range(0, len(columns[0]), _ROWS):
         mixed = np.zeros((2, 1), dtype=np.uint64)
         for hashes, column in zip(names, columns, strict=True):
-            # Mixing between columns tells friends(ann,bob) from friends(bob,ann).
+            # Mixing between columns distinguishes friends(ann,bob) from friends(bob,ann).
             mixed = _mixed(mixed + hashes[:, column[start : start + _ROWS]])
         if times is not None:
             mixed = _mixed(mixed + (times[start : start + _ROWS] + 0.0).view(np.uint64))
@@ -220,7 +219,7 @@ def _row_hash(
 
 
 def _set_hash(hashes: Hashes) -> tuple[int, int]:
-    """Sums do not depend on the order; each term is mixed, so that they depend on all else."""
+    """The sum of mixed hashes: independent of their order, dependent on every bit."""
     first, second = _mixed(hashes).sum(axis=1, dtype=np.uint64).tolist()
     return first, second
 

@@ -1,32 +1,32 @@
-"""Learning targets with several classes: any learner, once for each class against the others."""
+"""Targets with several classes: one model for each class against all others, by any learner."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
-from hornbeam.data.database import Codes, Notice
+from hornbeam.data.database import Notice
+from hornbeam.data.relations import Examples
 from hornbeam.engines.contract import Engine
 from hornbeam.errors import DataError
 from hornbeam.learning import loop
 from hornbeam.learning.history import INTERRUPTED, History, Record
 from hornbeam.learning.learners import learn
-from hornbeam.learning.loop import ShouldStop
+from hornbeam.learning.loop import NO_CONTROL, Control, ShouldStop
 from hornbeam.learning.options import Options
 from hornbeam.model.class_model import ClassModel
 from hornbeam.model.files import LearnedModel
 
 MOST_CLASSES = 100
-"""more are hardly classes"""
+"""Targets with more classes are refused."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClassHistory:
-    """What happened in the fit of each model, by class."""
+    """The history of each model's fit, by class."""
 
     by_class: Mapping[str, History]
 
@@ -36,12 +36,12 @@ class ClassHistory:
 
     @property
     def ended(self) -> str:
-        """Why the fits ended: that somebody interrupted one, or else why the last one did."""
+        """Why the fits ended: interrupted if any was, otherwise the ending of the last one."""
         endings = [history.ended for history in self.by_class.values()]
         return INTERRUPTED if INTERRUPTED in endings else endings[-1]
 
     def notices(self) -> tuple[Notice, ...]:
-        """What the owner of the fits should hear once."""
+        """Messages for the user, with the class they belong to."""
         return tuple(
             Notice(f"class {name}: {notice.message}")
             for name, history in self.by_class.items()
@@ -55,7 +55,7 @@ class ClassHistory:
 
 @dataclass(frozen=True, eq=False)
 class ClassFit:
-    """A model of classes and how it came about."""
+    """A model of classes and the history of its fit."""
 
     model: ClassModel
     history: ClassHistory
@@ -64,22 +64,19 @@ class ClassFit:
 def fit_classes(
     learner: str,
     engine: Engine,
-    keys: Codes,
-    labels: npt.NDArray[np.integer],
-    classes: Sequence[str],
-    target: str,
+    examples: Examples,
     options: Options,
-    on_step: Callable[[Record], None] | None = None,
-    checkpoint: str | Path | None = None,
+    control: Control = NO_CONTROL,
     time_limit: float | None = None,
 ) -> ClassFit:
-    """Learn a model of each class; labels are positions in ``classes``.
+    """Learn a model for each class; labels are positions in the examples' classes.
 
-    A time limit, in seconds, is shared by the models in equal parts. Checkpoints are kept in a folder
-    per class. Ctrl-C keeps the steps of the model at hand and ends the others before their first.
+    Each model gets an equal share of the time limit, which is in seconds. Each class has its own folder
+    for checkpoints. Ctrl-C keeps the steps of the current model and ends the later ones before their first.
     """
+    target, classes, labels = examples.target, examples.classes, examples.labels
     if len(classes) < 2:
-        raise DataError(f'"{target}" has one class only; learning needs two at least.')
+        raise DataError(f'"{target}" has only one class; learning needs at least two.')
     counts = np.bincount(labels, minlength=len(classes))
     if not counts.all():
         raise DataError(f'no example of "{target}" is of class "{classes[int(counts.argmin())]}".')
@@ -88,23 +85,17 @@ def fit_classes(
     wanted = range(1, 2) if len(classes) == 2 else range(len(classes))
     for number in wanted:
         interrupted = any(history.ended == INTERRUPTED for history in histories.values())
-        fitted = learn(
-            learner,
-            engine,
-            keys,
-            (labels == number).astype(np.int8),
-            target,
-            options,
-            on_step,
-            None if checkpoint is None else Path(checkpoint) / f"class{number + 1}",
-            _stop_at_once if interrupted else _limit(time_limit, len(wanted)),
-        )
+        of_class = replace(examples, labels=(labels == number).astype(np.int8), classes=())
+        limit = None if time_limit is None else loop.time_limit(time_limit / len(wanted))
+        stop = _stop_at_once if interrupted else _first_of(control.should_stop, limit)
+        folder = None if control.checkpoint is None else Path(control.checkpoint) / f"class{number + 1}"
+        fitted = learn(learner, engine, of_class, options, Control(control.on_step, folder, stop))
         models.append(fitted.model)
         histories[classes[number]] = fitted.history
     settings = dict(models[0].settings)
     if any("cut" in model.settings for model in models):
         settings["cut"] = next(model.settings["cut"] for model in models if "cut" in model.settings)
-    model = ClassModel(target, engine.database.schema, tuple(classes), tuple(models), settings)
+    model = ClassModel(target, engine.database.schema, classes, tuple(models), settings)
     return ClassFit(model, ClassHistory(histories))
 
 
@@ -112,5 +103,8 @@ def _stop_at_once() -> str:
     return INTERRUPTED
 
 
-def _limit(seconds: float | None, parts: int) -> ShouldStop | None:
-    return None if seconds is None else loop.time_limit(seconds / parts)
+def _first_of(one: ShouldStop | None, other: ShouldStop | None) -> ShouldStop | None:
+    """Stop as soon as either of two asks for it."""
+    if one is None or other is None:
+        return one or other
+    return lambda: one() or other()

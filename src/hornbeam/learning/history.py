@@ -1,4 +1,4 @@
-"""What happened in a fit, step by step: data for reports, never part of a model."""
+"""The record of a fit, step by step: data for reports, not part of the model."""
 
 from __future__ import annotations
 
@@ -7,53 +7,54 @@ from typing import Protocol
 
 from hornbeam.data.database import Notice
 from hornbeam.engines.contract import Skipped
+from hornbeam.errors import plural
 from hornbeam.model.clause_model import WeightedClause
 
 ALL_STEPS = "all steps done"
 NO_GAIN = "no clause lowers the error"
 INTERRUPTED = "interrupted"
 TIME_LIMIT = "time limit"
-CHOOSING = ", while examples held out chose options: without validate the steps begin at once"
-"""What is said of a fit that was stopped before its first step for that."""
+CHOOSING = " while options were chosen on held-out examples; turn validate off to skip this"
+"""Added to the reason of a fit that was stopped before its first step."""
 
 
 class Record(Protocol):
-    """What one step of a learner did."""
+    """The record of one step of a learner."""
 
     @property
     def number(self) -> int:
-        """The step it belongs to, from 1; 0 before the first, while options are chosen."""
+        """The number of the step, from 1; 0 while options are chosen, before the first step."""
         ...
 
     @property
     def title(self) -> str:
-        """What was found, in a line."""
+        """What the step added, in one line."""
         ...
 
     @property
     def candidates(self) -> int:
-        """How many were looked at to find it."""
+        """Number of candidates examined."""
         ...
 
     def as_dict(self) -> dict[str, object]:
-        """As JSON values."""
+        """The record as JSON values."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """How far options are chosen, before the first step: for whoever watches, no part of a history.
+    """Progress of the choice of options, before the first step; not part of a history.
 
     >>> Trial(2, 6, 3, 1200).title
-    'choosing options by examples held out: trial 2 of 6, 3 steps'
+    'choosing options on held-out examples: trial 2 of 6, 3 steps'
     """
 
     trial: int
     trials: int
     steps: int = 0
-    """steps of this trial that are done"""
+    """steps of this trial done so far"""
     candidates: int = 0
-    """those of the last of them"""
+    """candidates of the last step"""
 
     @property
     def number(self) -> int:
@@ -62,30 +63,30 @@ class Trial:
     @property
     def title(self) -> str:
         steps = f", {self.steps} step{'s' * (self.steps > 1)}" if self.steps else ""
-        return f"choosing options by examples held out: trial {self.trial} of {self.trials}{steps}"
+        return f"choosing options on held-out examples: trial {self.trial} of {self.trials}{steps}"
 
     def as_dict(self) -> dict[str, object]:
-        """As JSON values."""
+        """The trial as JSON values."""
         return asdict(self)
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A clause that a round of boosting added, and what it took to find it."""
+    """A clause that a step of boosting added, and the effort of its search."""
 
     number: int
-    """the round, counted from 1; a learner may add several clauses in one"""
+    """number of the step, from 1; a learner may add several clauses in one step"""
     weighted: WeightedClause
     error_before: float
     """sum of the squared gradients"""
     error_after: float
-    """what the clause's ridge fit leaves of it"""
+    """the same after the clause's fit"""
     log_loss: float
     """mean over the training examples, after the step"""
     counted: int
     """candidates that had to be counted"""
     reused: int
-    """candidates whose counts were known"""
+    """candidates whose counts were cached"""
     skipped: int
     """candidates that could not be counted exactly or within the budget"""
     seconds: float
@@ -123,27 +124,27 @@ class History:
     steps: tuple[Record, ...]
     ended: str
     cut: bool
-    """whether it ended before its time: on request, or by a time limit"""
+    """whether the fit was stopped early: on request, or by a time limit"""
     skipped: tuple[Skipped, ...] = ()
-    """every candidate that was skipped, once"""
+    """the candidates that were skipped, each once"""
     choosing: bool = False
-    """whether it was cut while examples held out chose options, before its first step"""
+    """whether it was stopped while options were chosen, before its first step"""
 
     def notices(self) -> tuple[Notice, ...]:
-        """What a fit's owner should hear once: that it was cut, learned nothing, or skipped clauses."""
-        said = []
+        """Messages for the user: the fit was stopped, learned nothing, or skipped clauses."""
+        messages = []
         if self.cut:
             done = self.steps[-1].number if self.steps else 0
-            why = self.ended + CHOOSING * self.choosing
-            said.append(f"the fit was cut ({why}); the model has the {done} steps done.")
+            reason = self.ended + CHOOSING * self.choosing
+            messages.append(f"the fit was stopped early ({reason}); the model has {plural(done, 'step')}.")
         elif not self.steps:
-            said.append(f"{self.ended}: the model is its prior alone.")
+            messages.append(f"{self.ended}: the model is its prior alone.")
         if self.skipped:
-            said.append(
-                f"{len(self.skipped)} candidate clauses could not be counted and were skipped; "
-                f"the history lists them (first: {self.skipped[0]})."
+            messages.append(
+                f"skipped {plural(len(self.skipped), 'candidate clause')} that could not be counted; "
+                f"the history lists all (first: {self.skipped[0]})."
             )
-        return tuple(map(Notice, said))
+        return tuple(map(Notice, messages))
 
     def as_dict(self) -> dict[str, object]:
         """The history as JSON values."""

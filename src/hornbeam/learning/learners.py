@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from importlib import import_module
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from hornbeam.data.database import Codes
+from hornbeam.data.relations import Examples
 from hornbeam.engines.contract import Engine
 from hornbeam.errors import OptionError, did_you_mean
-from hornbeam.learning.history import Record
-from hornbeam.learning.loop import ShouldStop
+from hornbeam.learning.loop import NO_CONTROL, Control
 from hornbeam.learning.options import Options, fit_options
-from hornbeam.learning.problem import Fit, Labels
+from hornbeam.learning.problem import Fit
 from hornbeam.model.files import LearnedModel
 
 RLR = "rlr"
@@ -82,25 +79,11 @@ max_literals, neg_pos_ratio, seed.
 
 
 def learn(
-    learner: str,
-    engine: Engine,
-    keys: Codes,
-    labels: Labels,
-    target: str,
-    options: Options,
-    on_step: Callable[[Record], None] | None = None,
-    checkpoint: str | Path | None = None,
-    should_stop: ShouldStop | None = None,
+    learner: str, engine: Engine, examples: Examples, options: Options, control: Control = NO_CONTROL
 ) -> Fit[LearnedModel]:
-    """Learn a model of the target, with the options that ``options_for`` gives for the learner."""
+    """Learn a model of the examples' target, with the options that ``options_for`` gives for the learner."""
     home = home_of(learner)
-    more: dict[str, Any] = {}
-    if checkpoint is not None:
-        if not home.checkpoint:
-            raise OptionError(f'learner "{learner}" has no checkpoints; leave checkpoint out.')
-        more["checkpoint"] = checkpoint
-    fit = import_module(home.module).fit
-    fitted: Fit[LearnedModel] = fit(
-        engine, keys, labels, target, options, on_step=on_step, should_stop=should_stop, **more
-    )
+    if control.checkpoint is not None and not home.checkpoint:
+        raise OptionError(f'learner "{learner}" has no checkpoints; leave checkpoint out.')
+    fitted: Fit[LearnedModel] = import_module(home.module).fit(engine, examples, options, control)
     return fitted

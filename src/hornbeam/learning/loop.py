@@ -1,25 +1,57 @@
-"""The loop of all learners that go step by step, and the ways to stop it."""
+"""The loop of all learners that work step by step, and how a caller watches and stops it."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from typing import Protocol, TypeVar
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple, Protocol, TypeVar
 
 from hornbeam.learning.history import INTERRUPTED, TIME_LIMIT, Record
 
 Pause = Callable[[], None]
-"""Called where a fit may be stopped."""
+"""Called wherever a fit may be stopped."""
 ShouldStop = Callable[[], str | None]
-"""Asked before each length of each search: the reason to stop now, or ``None``."""
+"""Called before each length of each search; returns the reason to stop now, or ``None``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Control:
+    """How the caller of a fit watches it, saves it and stops it."""
+
+    on_step: Callable[[Record], None] | None = None
+    """called after each step; before the first, with number 0, while options are chosen"""
+    checkpoint: str | Path | None = None
+    """folder in which the state is saved after each step; the same fit continues from there"""
+    should_stop: ShouldStop | None = None
+    """ends the fit early: the model keeps the steps done so far and is marked as cut"""
+
+
+NO_CONTROL = Control()
+
+
+class Ending(NamedTuple):
+    """Why a fit ended, and whether its caller stopped it early."""
+
+    reason: str
+    cut: bool
+
+    def settings(self) -> dict[str, object]:
+        """The entry of a model file: the reason, if the fit was stopped early."""
+        return {"cut": self.reason} if self.cut else {}
 
 
 class _StopRequestedError(Exception):
-    """Somebody asked the fit to stop; the message is the reason."""
+    """The caller asked the fit to stop; ``reason`` is why."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
 
 
 class Progress(Protocol):
-    """What the loop needs to know of a state."""
+    """The part of a state that the loop needs."""
 
     @property
     def ended(self) -> str | None:
@@ -27,42 +59,42 @@ class Progress(Protocol):
         ...
 
 
-Going = TypeVar("Going", bound=Progress)
+State = TypeVar("State", bound=Progress)
 
 
 def run(
-    nothing: Going,
-    start: Callable[[], Going],
-    step: Callable[[Going, Pause], tuple[Going, Sequence[Record]]],
-    on_step: Callable[[Record], None] | None = None,
-    should_stop: ShouldStop | None = None,
-) -> tuple[Going, str | None]:
-    """Steps until the state has ended: the last state, and why somebody stopped it before, if so.
+    nothing: State,
+    start: Callable[[], State],
+    step: Callable[[State, Pause], tuple[State, Sequence[Record]]],
+    control: Control,
+) -> tuple[State, Ending]:
+    """Take steps until the state has ended or the caller stops it. Returns the last state and its ending.
 
-    Ctrl-C and ``should_stop`` leave the state after the last whole step; ``nothing`` where not even
-    the ``start`` was done.
+    Ctrl-C and ``should_stop`` give the state after the last complete step; ``nothing`` if even ``start``
+    was not complete.
     """
 
     def pause() -> None:
-        if should_stop is not None and (why := should_stop()) is not None:
+        if control.should_stop is not None and (why := control.should_stop()) is not None:
             raise _StopRequestedError(why)
 
-    state = nothing
+    state, stopped = nothing, ""
     try:
         state = start()
         while state.ended is None:
             state, done = step(state, pause)
-            if on_step is not None:
+            if control.on_step is not None:
                 for record in done:
-                    on_step(record)
+                    control.on_step(record)
     except KeyboardInterrupt:
-        return state, INTERRUPTED
-    except _StopRequestedError as stopped:
-        return state, str(stopped)
-    return state, None
+        stopped = INTERRUPTED
+    except _StopRequestedError as request:
+        stopped = request.reason
+    # A request that comes after the last step stops nothing.
+    return state, Ending(stopped, cut=True) if state.ended is None else Ending(state.ended, cut=False)
 
 
 def time_limit(seconds: float) -> ShouldStop:
-    """A ``should_stop`` that ends a fit so many seconds from now."""
+    """A ``should_stop`` that ends a fit after a number of seconds from now."""
     end = time.monotonic() + seconds
     return lambda: TIME_LIMIT if time.monotonic() >= end else None

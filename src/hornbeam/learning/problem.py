@@ -1,4 +1,4 @@
-"""What all learners share: labels to learn from, a language, a prior, gradients, and what a fit gives."""
+"""Shared by all learners: checked labels, the language of clauses, the prior, and the result of a fit."""
 
 from __future__ import annotations
 
@@ -7,31 +7,30 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
 from hornbeam.data.database import Codes, Database
+from hornbeam.data.relations import Examples
 from hornbeam.errors import DataError, SchemaError
 from hornbeam.learning.history import History
+from hornbeam.learning.numbers import Labels, round_weight
 from hornbeam.learning.options import BASE_RATE
-from hornbeam.learning.search.ridge import GRADIENT_BITS, Integers, round_weight
 from hornbeam.logic.clauses import format_literal, head_atom
 from hornbeam.logic.refine import Language, additions
-from hornbeam.model.clause_model import Floats, sigmoid
 
-Labels = npt.NDArray[np.int8]
 Learned = TypeVar("Learned", covariant=True)
 
 
 @dataclass(frozen=True, eq=False)
 class Fit(Generic[Learned]):
-    """A learned model and how it came about."""
+    """A learned model and the history of its fit."""
 
     model: Learned
     history: History
 
 
-def check_labels(labels: Labels, target: str) -> None:
-    """Labels are 0 and 1, and there are some of each."""
+def check_labels(examples: Examples) -> None:
+    """Raise an error unless labels are 0 and 1 and both occur."""
+    labels, target = examples.labels, examples.target
     values, counts = np.unique(labels, return_counts=True)
     wrong = [value for value in values.tolist() if value not in (0, 1)]
     if wrong:
@@ -47,51 +46,32 @@ def check_labels(labels: Labels, target: str) -> None:
 def language_for(
     database: Database, target: str, negation: bool, n_thresholds: int, keys: Codes | None = None
 ) -> Language:
-    """What a search for clauses of the target may say; where it can say nothing, an error.
+    """The language of clauses for the target; an error if no literal can be added to its head.
 
-    What happened after the last cut-off of the keys to learn from has no say in where thresholds are.
+    Facts after the last cut-off of the keys to learn from do not influence thresholds.
     """
     head = head_atom(target, database.schema.arity(target))
     until = math.inf if keys is None else database.last_cutoff(target, keys)
     thresholds = database.thresholds(target, n_thresholds, until)
     language = Language(head, database.schema, database.modes, database.constants, negation, thresholds)
     if next(additions(language.empty(), language), None) is None:
-        types = " or ".join(dict.fromkeys(database.schema.types_of(target)))
+        types = list(dict.fromkeys(database.schema.types_of(target)))
         if "tables" in database.origin:
+            tables = " or ".join(f'"{each}"' for each in types)
             raise SchemaError(
-                f"no literal can be added to {format_literal(head)}: no other column tells something of "
-                f"{types}, and no table links to it; hornbeam inspect shows what tables are taken for."
+                f"nothing to learn from: {tables} has no other usable column, and no table links to it; "
+                "run hornbeam inspect to check how the tables are read."
             )
         raise SchemaError(
             f"no literal can be added to {format_literal(head)}; give a mode with a + argument of type "
-            f"{types} for a predicate that has facts."
+            f"{' or '.join(types)} for a predicate that has facts."
         )
     return language
 
 
 def prior_of(labels: Labels, prior: float | str) -> float:
-    """The log-odds before the first step: as given, or those of the base rate."""
+    """The log-odds before the first step: the given number, or the log-odds of the base rate."""
     if prior == BASE_RATE:
         positives = int(np.count_nonzero(labels))
         return round_weight(math.log(positives / (len(labels) - positives)))
     return float(prior)
-
-
-def gradients(labels: Labels, scores: Floats) -> Integers:
-    """``y - P`` of each example, rounded to whole multiples of 2**-30."""
-    return whole_gradients(labels - sigmoid(scores))
-
-
-def whole_gradients(values: Floats) -> Integers:
-    units: Floats = np.rint(values * 2.0**GRADIENT_BITS)
-    return units.astype(np.int64)
-
-
-def losses(labels: Labels, scores: Floats) -> Floats:
-    """``-log P(label)`` of each example, without overflow."""
-    return np.logaddexp(0.0, np.where(labels == 1, -scores, scores))
-
-
-def log_loss(labels: Labels, scores: Floats) -> float:
-    """The mean of ``-log P(label)``."""
-    return float(np.mean(losses(labels, scores)))

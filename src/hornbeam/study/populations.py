@@ -146,7 +146,7 @@ def _models(training: Database, population: int) -> Iterator[tuple[str, Model]]:
 def _learned(training: Database, options: FitOptions) -> Model:
     examples = training.examples_of("true")
     engine = open_engine("memory", training)
-    return fit(engine, examples.keys, examples.labels, "true", options).model.compact()
+    return fit(engine, examples, options).model.compact()
 
 
 def _model(weights: tuple[float, float, float], population: int) -> Model:

@@ -67,9 +67,7 @@ def measure(task: Task, run: Run) -> dict[str, Any]:
         fitted = learn(
             run.learner,
             open_engine("memory", fold.train),
-            examples.keys,
-            examples.labels,
-            target,
+            examples,
             options_for(run.learner, None, **run.settings),
         )
         spent = {
@@ -133,7 +131,7 @@ def _warm(learner: str) -> None:
     world = smokers(n_persons=30, seed=1)
     examples = world.examples_of("cancer")
     options = options_for(learner, None, max_literals=1)
-    learn(learner, open_engine("memory", world), examples.keys, examples.labels, "cancer", options)
+    learn(learner, open_engine("memory", world), examples, options)
 
 
 @cache

@@ -17,7 +17,7 @@ from hornbeam.engines.memory.engine import MemoryEngine
 from hornbeam.errors import DataError, ModelError
 from hornbeam.learning.boosting.boost import fit
 from hornbeam.learning.options import fit_options
-from hornbeam.learning.search.beam import search
+from hornbeam.learning.search.beam import SearchLimits, SearchSpace, search
 from hornbeam.learning.search.ridge import Ridge, response
 from hornbeam.logic.clauses import Atom, Comparison, atoms_of, format_value
 from hornbeam.logic.modes import schema_of
@@ -35,9 +35,7 @@ PLANTED = str(SHOPPERS_TRUTH.clauses[0].clause)
 
 def learned(database: Database, target: str, preset: str = "default", **options: object) -> Model:
     examples = database.examples_of(target)
-    fitted = fit(
-        MemoryEngine(database), examples.keys, examples.labels, target, fit_options(preset, **options)
-    )
+    fitted = fit(MemoryEngine(database), examples, fit_options(preset, **options))
     return fitted.model
 
 
@@ -149,13 +147,11 @@ def test_a_body_is_a_candidate_once_whether_its_comparison_came_along_or_later()
     session.set_gradients(slopes)
     schema, thresholds = database.schema, database.thresholds("busy", 4)
     language = Language(Atom("busy", (0,)), schema, database.modes, {}, False, thresholds)
-    options = fit_options(max_literals=3, beam_width=50)
     search(
         Noting(),
-        lambda clause: refinements(clause, language),
-        language.empty(),
+        SearchSpace(language.empty(), lambda clause: refinements(clause, language)),
         Ridge(response(slopes), 1.0),
-        options,
+        SearchLimits(max_literals=3, beam_width=50, stop="best"),
     )
     assert len(asked) == len(set(asked))
     threshold = format_value(thresholds["age", 1][0])

@@ -16,7 +16,7 @@ from hornbeam.engines.memory.engine import MemoryEngine
 from hornbeam.errors import DataError
 from hornbeam.estimators.learners import RLRClassifier
 from hornbeam.learning.boosting.boost import fit
-from hornbeam.learning.checkpoint import fingerprint
+from hornbeam.learning.checkpoint import fit_fingerprint
 from hornbeam.learning.learners import learn, options_for
 from hornbeam.learning.options import fit_options
 from hornbeam.logic.modes import schema_of
@@ -121,9 +121,9 @@ def test_what_happens_after_the_cut_off_does_not_leak_into_a_model() -> None:
     database = leaking()
     examples = database.examples_of("churns")
     options = fit_options(n_steps=3, max_literals=1)
-    fair = fit(MemoryEngine(database), examples.keys, examples.labels, "churns", options).model
+    fair = fit(MemoryEngine(database), examples, options).model
     assert fair.predicates() == ("visit",)
-    unfair = fit(MemoryEngine(database), examples.keys[:, :1], examples.labels, "churns", options).model
+    unfair = fit(MemoryEngine(database), replace(examples, keys=examples.keys[:, :1]), options).model
     assert "called" in unfair.predicates()
 
 
@@ -146,9 +146,7 @@ def test_other_learners_do_not_see_behind_the_cut_off(learner: str) -> None:
     database = leaking()
     examples = database.examples_of("churns")
     options = options_for(learner, max_literals=1)
-    fitted = learn(
-        learner, MemoryEngine(database), examples.keys, examples.labels.astype(np.int8), "churns", options
-    )
+    fitted = learn(learner, MemoryEngine(database), examples, options)
     found = fitted.model.probabilities(MemoryEngine(database), examples.keys)
     assert evaluate(examples.labels, found).auc_roc < 0.95
 
@@ -206,18 +204,18 @@ def test_sampling_tells_cut_offs_apart() -> None:
 
 
 def test_a_checkpoint_belongs_to_its_times_and_cut_offs() -> None:
-    def marks(database: Database) -> dict[str, str]:
+    def hashes(database: Database) -> dict[str, str]:
         examples = database.examples_of("churns")
-        return dict(fingerprint(database, "churns", examples.keys, examples.labels, {}, 0))
+        return dict(fit_fingerprint(database, examples, {}, 0))
 
     database = small([1.0, 2.0, 3.0])
-    assert marks(small([1.0, 2.0, 3.0])) == marks(database)
-    other = marks(small([1.0, 3.0, 3.0]))
-    assert {name for name, mark in marks(database).items() if other[name] != mark} == {"examples"}
+    assert hashes(small([1.0, 2.0, 3.0])) == hashes(database)
+    other = hashes(small([1.0, 3.0, 3.0]))
+    assert {name for name, value in hashes(database).items() if other[name] != value} == {"examples"}
     later = replace(database, times={"visit": database.times["visit"] + 0.25})
-    keys = database.examples_of("churns").keys[:, :1]
-    labels = database.examples_of("churns").labels
-    one, two = (dict(fingerprint(each, "churns", keys, labels, {}, 0)) for each in (database, later))
+    examples = database.examples_of("churns")
+    examples = replace(examples, keys=examples.keys[:, :1])
+    one, two = (dict(fit_fingerprint(each, examples, {}, 0)) for each in (database, later))
     assert {name for name in one if one[name] != two[name]} == {"facts"}
 
 

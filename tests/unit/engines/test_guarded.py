@@ -21,8 +21,10 @@ from hornbeam.errors import LimitError
 from hornbeam.learning.boosting.boost import fit
 from hornbeam.learning.boosting.choice import best_guarded
 from hornbeam.learning.boosting.columns import Columns
+from hornbeam.learning.loop import Control
+from hornbeam.learning.numbers import GRADIENT_BITS
 from hornbeam.learning.options import FitOptions, fit_options
-from hornbeam.learning.search.ridge import GRADIENT_BITS, guarded_fit
+from hornbeam.learning.search.ridge import guarded_fit
 from hornbeam.logic.guards import guard_of
 from hornbeam.logic.modes import schema_of
 from hornbeam.logic.parse import parse_clause, parse_mode
@@ -242,7 +244,7 @@ ways = pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS.keys())
 def test_scores_of_the_model_are_those_of_the_fit(options: FitOptions) -> None:
     database = smokers(n_persons=40, seed=4)
     examples = database.examples_of("cancer")
-    fitted = fit(MemoryEngine(database), examples.keys, examples.labels, "cancer", options)
+    fitted = fit(MemoryEngine(database), examples, options)
     scores = fitted.model.scores(MemoryEngine(database), examples.keys)
     if options.refit:
         loss = np.mean(np.logaddexp(0, np.where(examples.labels == 1, -scores, scores)))
@@ -253,7 +255,7 @@ def test_scores_of_the_model_are_those_of_the_fit(options: FitOptions) -> None:
         assert np.mean(-np.log(np.where(examples.labels == 1, chances, 1 - chances))) == pytest.approx(
             last.log_loss
         )
-    slow = fit(NaiveEngine(database), examples.keys, examples.labels, "cancer", options)
+    slow = fit(NaiveEngine(database), examples, options)
     assert model_text(slow.model) == model_text(fitted.model)
 
 
@@ -265,7 +267,7 @@ def test_totals_are_those_of_the_last_literal(feature: str, refit: bool) -> None
     options = fit_options(
         n_steps=3, max_literals=2, false_counts="guarded", feature=feature, refit=refit, stop="full"
     )
-    found = fit(engine, examples.keys, examples.labels, "cancer", options).model
+    found = fit(engine, examples, options).model
     assert any(len(each.clause.body) > 1 for each in found.clauses)
     assert [each.total for each in found.clauses] == [
         new_total(engine, each.clause) for each in found.clauses
@@ -300,7 +302,7 @@ def test_a_guard_that_cannot_be_counted_is_told(monkeypatch: pytest.MonkeyPatch)
         return replace(sums, clauses=known, skipped=(refused,) if len(known) < len(sums.clauses) else ())
 
     monkeypatch.setattr("hornbeam.learning.boosting.boost.Columns", Fewer)
-    fitted = fit(engine, examples.keys, examples.labels, "cancer", OPTIONS["one by one"])
+    fitted = fit(engine, examples, OPTIONS["one by one"])
     assert fitted.history.skipped == (refused,)
     assert fitted.history.steps
     assert refused.clause not in [guard_of(each.clause) for each in fitted.model.clauses]
@@ -331,7 +333,7 @@ def test_a_planted_share_is_found() -> None:
     first = {}
     for false_counts in ("guarded", "population"):
         options = fit_options(n_steps=3, max_literals=2, false_counts=false_counts)
-        fitted = fit(MemoryEngine(database), examples.keys, examples.labels, "risk", options)
+        fitted = fit(MemoryEngine(database), examples, options)
         first[false_counts] = fitted.history.steps[0]
     assert first["guarded"].weighted.feature == SHARE
     assert str(first["guarded"].weighted.clause) == FRIENDS_SMOKE
@@ -342,14 +344,13 @@ def test_a_planted_share_is_found() -> None:
 def test_a_fit_that_goes_on_ends_as_if_never_stopped(options: FitOptions, tmp_path: Path) -> None:
     database = smokers(n_persons=200, seed=4)
     examples = database.examples_of("cancer")
-    arguments = (MemoryEngine(database), examples.keys, examples.labels, "cancer")
+    arguments = (MemoryEngine(database), examples)
     whole = fit(*arguments, replace(options, validate=False)).model
     steps: list[object] = []
 
     def stop() -> str | None:
         return "enough" if len(steps) == 2 else None
 
-    fit(*arguments, replace(options, validate=False), steps.append, tmp_path, stop)
-    assert model_text(fit(*arguments, replace(options, validate=False), None, tmp_path).model) == model_text(
-        whole
-    )
+    fit(*arguments, replace(options, validate=False), Control(steps.append, tmp_path, stop))
+    again = fit(*arguments, replace(options, validate=False), Control(checkpoint=tmp_path))
+    assert model_text(again.model) == model_text(whole)

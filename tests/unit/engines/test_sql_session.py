@@ -32,6 +32,7 @@ from hornbeam.engines.sql.queries import logarithms_query
 from hornbeam.errors import EngineError
 from hornbeam.in_place.database import ExampleTable, in_place
 from hornbeam.learning.boosting.boost import fit
+from hornbeam.learning.loop import Control
 from hornbeam.learning.options import FitOptions
 from hornbeam.learning.problem import language_for
 from hornbeam.logic.parse import parse_clause
@@ -143,7 +144,7 @@ def test_a_search_within_a_small_budget_drops_tables_and_finds_the_same(world: D
 def test_closing_a_session_leaves_only_the_facts(world: Database) -> None:
     engine = DuckDBEngine(world)
     examples = world.examples_of("cancer")
-    fit(engine, examples.keys, examples.labels, "cancer", OPTIONS)
+    fit(engine, examples, OPTIONS)
     assert engine._source is not None
     assert tables_of(engine) == {relation.item.name for relation in engine._source._relations.values()}
 
@@ -157,10 +158,10 @@ def test_an_interrupt_or_an_error_leaves_only_the_facts(world: Database, error: 
         raise error
 
     if error is KeyboardInterrupt:
-        assert fit(engine, examples.keys, examples.labels, "cancer", OPTIONS, on_step).history.cut
+        assert fit(engine, examples, OPTIONS, Control(on_step=on_step)).history.cut
     else:
         with pytest.raises(error):
-            fit(engine, examples.keys, examples.labels, "cancer", OPTIONS, on_step)
+            fit(engine, examples, OPTIONS, Control(on_step=on_step))
     assert engine._source is not None
     assert len(tables_of(engine)) == len(engine._source._relations)
 
@@ -170,7 +171,7 @@ def test_an_engine_can_be_used_again_after_it_was_closed(world: Database) -> Non
     examples = world.examples_of("cancer")
     models = []
     for _ in range(2):
-        models.append(model_text(fit(engine, examples.keys, examples.labels, "cancer", OPTIONS).model))
+        models.append(model_text(fit(engine, examples, OPTIONS).model))
         engine.close()
     assert models[0] == models[1]
 
@@ -257,11 +258,11 @@ def test_a_table_that_somebody_dropped_is_one_sentence(tmp_path: Path) -> None:
     )
     examples = database.examples_of("cancer")
     engine = DuckDBEngine(database)
-    fit(engine, examples.keys, examples.labels, "cancer", OPTIONS)
+    fit(engine, examples, OPTIONS)
     before = connection.rows("SELECT COUNT(*) FROM duckdb_tables()")
     file.unlink()
     with pytest.raises(EngineError) as caught:
-        fit(engine, examples.keys, examples.labels, "cancer", OPTIONS)
+        fit(engine, examples, OPTIONS)
     assert "facts.parquet" in one_sentence(caught.value)
     assert connection.rows("SELECT COUNT(*) FROM duckdb_tables()") == before
     connection.close()
@@ -294,7 +295,7 @@ def test_a_fit_goes_on_from_its_last_step_after_the_server_was_lost(
 
     with pytest.raises(EngineError) as caught:
         engine = PostgresEngine(world, server=server)
-        fit(engine, examples.keys, examples.labels, "cancer", OPTIONS, on_step, tmp_path / "saved")
+        fit(engine, examples, OPTIONS, Control(on_step=on_step, checkpoint=tmp_path / "saved"))
     assert "connection to PostgreSQL was lost" in one_sentence(caught.value)
     assert len(steps) == 2
     with pytest.raises(EngineError) as caught:
@@ -303,9 +304,9 @@ def test_a_fit_goes_on_from_its_last_step_after_the_server_was_lost(
 
     again = []
     engine = PostgresEngine(world, server=servers.postgres())
-    found = fit(engine, examples.keys, examples.labels, "cancer", OPTIONS, again.append, tmp_path / "saved")
+    found = fit(engine, examples, OPTIONS, Control(on_step=again.append, checkpoint=tmp_path / "saved"))
     assert len(again) == 1
-    right = fit(MemoryEngine(world), examples.keys, examples.labels, "cancer", OPTIONS)
+    right = fit(MemoryEngine(world), examples, OPTIONS)
     assert model_text(found.model) == model_text(right.model)
 
 
@@ -325,11 +326,11 @@ def test_a_missing_permission_says_what_to_grant_and_a_scratch_schema_serves(wor
         own.execute("REVOKE TEMPORARY ON DATABASE postgres FROM PUBLIC")
         try:
             with pytest.raises(EngineError) as caught:
-                fit(PostgresEngine(world, server=reader), examples.keys, examples.labels, "cancer", OPTIONS)
+                fit(PostgresEngine(world, server=reader), examples, OPTIONS)
             assert re.search(r"PostgreSQL refused: permission denied.*grant", one_sentence(caught.value))
             own.execute('CREATE SCHEMA "my scratch" AUTHORIZATION reader')
             engine = PostgresEngine(world, server=reader, scratch="my scratch")
-            found = fit(engine, examples.keys, examples.labels, "cancer", OPTIONS)
+            found = fit(engine, examples, OPTIONS)
             count = "SELECT COUNT(*) FROM pg_tables WHERE schemaname = 'my scratch'"
             assert engine._source is not None
             assert own.execute(count).fetchall() == [(len(engine._source._relations),)]
@@ -339,7 +340,7 @@ def test_a_missing_permission_says_what_to_grant_and_a_scratch_schema_serves(wor
             own.execute("GRANT TEMPORARY ON DATABASE postgres TO PUBLIC")
             own.execute('DROP SCHEMA IF EXISTS "my scratch" CASCADE')
             own.execute("DROP ROLE reader")
-    right = fit(MemoryEngine(world), examples.keys, examples.labels, "cancer", OPTIONS)
+    right = fit(MemoryEngine(world), examples, OPTIONS)
     assert model_text(found.model) == model_text(right.model)
 
 
@@ -364,7 +365,7 @@ def test_a_fact_table_dropped_in_a_server_is_one_sentence(world: Database) -> No
     examples = database.examples_of("cancer")
     with pytest.raises(EngineError) as caught:
         engine = ENGINES["postgres"](database)
-        fit(engine, examples.keys, examples.labels, "cancer", OPTIONS)
+        fit(engine, examples, OPTIONS)
     assert re.search(r'no longer has .*"knows"', one_sentence(caught.value))
     source = database.source
     assert source is not None
@@ -385,18 +386,18 @@ def test_a_stopped_spark_is_one_sentence_and_a_fit_goes_on_in_another(
 
     examples = world.examples_of("cancer")
     engine = SparkEngine(world)
-    given = (examples.keys, examples.labels, "cancer", replace(OPTIONS, max_literals=1))
+    given = (examples, replace(OPTIONS, max_literals=1))
 
     def on_step(step: object) -> None:
         assert isinstance(engine._connection, SparkConnection)
         engine._connection._spark.stop()
 
     with pytest.raises(EngineError) as caught:
-        fit(engine, *given, on_step, tmp_path / "saved")
+        fit(engine, *given, Control(on_step, tmp_path / "saved"))
     assert one_sentence(caught.value).startswith("Spark ")
     engine.close()
     again: list[object] = []
-    found = fit(engine, *given, again.append, tmp_path / "saved")
+    found = fit(engine, *given, Control(again.append, tmp_path / "saved"))
     engine.close()
     assert len(again) == 2
     assert model_text(found.model) == model_text(fit(MemoryEngine(world), *given).model)

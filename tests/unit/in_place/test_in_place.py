@@ -154,7 +154,7 @@ def test_the_same_model_is_learned_where_the_facts_are(placed: tuple[TableDataba
     models = []
     for data, counting in ((database, engine(database)), (expected(), MemoryEngine(expected()))):
         examples = data.examples_of("risk")
-        models.append(model_text(fit(counting, examples.keys, examples.labels, "risk", options).model))
+        models.append(model_text(fit(counting, examples, options).model))
     assert models[0] == models[1]
 
 

@@ -11,15 +11,15 @@ import pytest
 from hornbeam.data.database import Codes, build
 from hornbeam.engines.contract import Counts, Engine, Session, Skipped
 from hornbeam.engines.count_cache import CountCache
-from hornbeam.learning.options import FitOptions
-from hornbeam.learning.search.beam import Found, first_in_rank, search
+from hornbeam.learning.search.beam import SearchLimits, SearchResult, SearchSpace, first_in_rank, search
 from hornbeam.learning.search.ridge import Ridge, clause_sums, exact_gain, gains, response
 from hornbeam.logic.clauses import Atom, Clause
 from hornbeam.logic.schema import Schema
 
 HEAD = Atom("h", (0,))
 EMPTY = Clause(HEAD, ())
-SLOPES = np.array([2**29, -(2**29), 2**28, -(2**27)], dtype=np.int64)
+LIMITS = SearchLimits(max_literals=4, beam_width=30, stop="best")
+GRADIENTS = np.array([2**29, -(2**29), 2**28, -(2**27)], dtype=np.int64)
 
 
 def clause(*names: str) -> Clause:
@@ -53,22 +53,24 @@ class TableEngine(Engine):
 def find(
     counts: dict[str, list[int]],
     grow: dict[str, list[str]],
-    slopes: np.ndarray = SLOPES,
+    gradients: np.ndarray = GRADIENTS,
     total: int = 1000,
     **options: object,
-) -> Found:
+) -> SearchResult:
     """Search where ``grow`` says which bodies a body grows into; the empty body is ``""``."""
-    session = TableEngine(counts, total).session(np.zeros((len(slopes), 1), dtype=np.int32))
-    session.set_gradients(slopes)
+    session = TableEngine(counts, total).session(np.zeros((len(gradients), 1), dtype=np.int32))
+    session.set_gradients(gradients)
 
     def refine(each: Clause) -> Sequence[Clause]:
         key = " ".join(literal.predicate for literal in each.body)
         return [clause(*names.split()) for names in grow.get(key, [])]
 
-    return search(session, refine, EMPTY, Ridge(response(slopes), 1.0), FitOptions(**options))  # type: ignore[arg-type]
+    return search(
+        session, SearchSpace(EMPTY, refine), Ridge(response(gradients), 1.0), LIMITS._replace(**options)
+    )  # type: ignore[arg-type]
 
 
-def text(found: Found) -> str:
+def text(found: SearchResult) -> str:
     assert found.best is not None
     return " ".join(literal.predicate for literal in found.best.clause.body)
 
@@ -115,12 +117,12 @@ def test_the_last_place_in_the_beam_goes_to_the_smaller_text() -> None:
 
 def test_gains_that_floats_cannot_tell_apart_are_ranked_exactly() -> None:
     # Counts that differ in their 58th binary digit; a float holds 53.
-    slopes = np.array([2**29, -(2**29), 2**28, -(2**27)], dtype=np.int64)
+    gradients = np.array([2**29, -(2**29), 2**28, -(2**27)], dtype=np.int64)
     counts = {name: [2**58 + more, 0, 2**57, 3] for name, more in (("a", 2), ("b", 0), ("c", 3), ("d", 1))}
     session = TableEngine(counts, 2**62).session(np.zeros((4, 1), dtype=np.int32))
-    session.set_gradients(slopes)
+    session.set_gradients(gradients)
     sums = session.sums([clause(name) for name in counts])
-    whole = response(slopes)
+    whole = response(gradients)
     exact = {
         name: exact_gain(clause_sums(sums, position), whole, 1.0) for position, name in enumerate(counts)
     }
@@ -129,20 +131,20 @@ def test_gains_that_floats_cannot_tell_apart_are_ranked_exactly() -> None:
     assert order[0] != "a"
     approximate = gains(sums, whole, 1.0)
     assert np.ptp(approximate) < 1e-14 * approximate.max()
-    assert text(find(counts, {"": ["a", "b", "c", "d"]}, slopes, total=2**62)) == order[0]
+    assert text(find(counts, {"": ["a", "b", "c", "d"]}, gradients, total=2**62)) == order[0]
 
 
 def test_a_longer_clause_wins_by_a_gain_that_floats_cannot_tell() -> None:
-    slopes = np.array([2**29, -(2**29), 2**28, -(2**27)], dtype=np.int64)
+    gradients = np.array([2**29, -(2**29), 2**28, -(2**27)], dtype=np.int64)
     less, more = [2**58, 0, 2**57, 3], [2**58 + 1, 0, 2**57, 3]
     session = TableEngine({"a": less, "b": more}, 2**62).session(np.zeros((4, 1), dtype=np.int32))
-    session.set_gradients(slopes)
+    session.set_gradients(gradients)
     sums = session.sums([clause("a"), clause("b")])
-    first, second = (exact_gain(clause_sums(sums, at), response(slopes), 1.0) for at in (0, 1))
+    first, second = (exact_gain(clause_sums(sums, at), response(gradients), 1.0) for at in (0, 1))
     better, worse = (less, more) if first > second else (more, less)
     grow = {"": ["a"], "a": ["a b"]}
-    assert text(find({"a": worse, "a b": better}, grow, slopes, total=2**62)) == "a b"
-    assert text(find({"a": better, "a b": worse}, grow, slopes, total=2**62)) == "a"
+    assert text(find({"a": worse, "a b": better}, grow, gradients, total=2**62)) == "a b"
+    assert text(find({"a": better, "a b": worse}, grow, gradients, total=2**62)) == "a"
 
 
 def test_the_order_of_near_gains_is_that_of_the_exact_ones() -> None:

@@ -8,13 +8,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from hornbeam.data.database import Database, build
+from hornbeam.data.database import Database, Examples, build
 from hornbeam.engines.memory.engine import MemoryEngine
 from hornbeam.engines.naive import NaiveEngine
 from hornbeam.errors import DataError, SchemaError
 from hornbeam.learning.boosting.boost import fit
 from hornbeam.learning.history import Step
-from hornbeam.learning.loop import time_limit
+from hornbeam.learning.loop import Control, time_limit
 from hornbeam.learning.options import FitOptions, fit_options
 from hornbeam.logic.modes import schema_of
 from hornbeam.logic.parse import parse_clause, parse_mode
@@ -33,9 +33,8 @@ def smokers() -> Database:
     )
 
 
-def learn(database: Database, options: FitOptions = SMALL, **more: object):  # type: ignore[no-untyped-def]
-    examples = database.examples_of("risk")
-    return fit(NaiveEngine(database), examples.keys, examples.labels, "risk", options, **more)  # type: ignore[arg-type]
+def learn(database: Database, options: FitOptions = SMALL, **control: object):  # type: ignore[no-untyped-def]
+    return fit(NaiveEngine(database), database.examples_of("risk"), options, Control(**control))  # type: ignore[arg-type]
 
 
 # --- the paper's examples ----------------------------------------------------------------------
@@ -77,12 +76,12 @@ def test_weights_of_one_step_are_the_ridge_fit_to_label_minus_half() -> None:
     (counts,) = NaiveEngine(smokers()).count([weighted.clause], smokers().examples_of("risk").keys)
     true = counts.true.astype(float)
     rows = np.stack([np.ones(5), true, weighted.total - true], axis=1)
-    slopes = smokers().examples_of("risk").labels - 0.5
-    expected = np.linalg.solve(rows.T @ rows + np.eye(3), rows.T @ slopes)
+    gradients = smokers().examples_of("risk").labels - 0.5
+    expected = np.linalg.solve(rows.T @ rows + np.eye(3), rows.T @ gradients)
     assert weighted.weights == pytest.approx(expected.tolist(), rel=1e-9)
     (step,) = fitted.history.steps
     assert step.error_before == pytest.approx(1.25)
-    assert step.error_after == pytest.approx(float(np.sum((rows @ expected - slopes) ** 2)))
+    assert step.error_after == pytest.approx(float(np.sum((rows @ expected - gradients) ** 2)))
 
 
 def test_history_tells_every_step() -> None:
@@ -202,7 +201,7 @@ def test_an_interrupt_after_the_last_step_cuts_nothing() -> None:
 def test_labels_must_be_zero_and_one_and_both_there(labels: list[int], message: str) -> None:
     keys = np.zeros((len(labels), 1), dtype=np.int32)
     with pytest.raises(DataError) as error:
-        fit(NaiveEngine(smokers()), keys, np.array(labels, dtype=np.int8), "risk")
+        fit(NaiveEngine(smokers()), Examples("risk", keys, np.array(labels, dtype=np.int8)))
     assert str(error.value) == message
 
 
@@ -249,7 +248,7 @@ def test_look_ahead_follows_a_link_that_gains_nothing() -> None:
         options = fit_options(
             n_steps=1, beam_width=1, max_literals=2, look_ahead=look_ahead, per_constant=False
         )
-        model = fit(MemoryEngine(database), examples.keys, examples.labels, "good", options).model
+        model = fit(MemoryEngine(database), examples, options).model
         return str(model.clauses[0].clause) if model.clauses else ""
 
     assert first_clause(True) == "good(A) :- first(A,B), known(B)."
@@ -268,6 +267,6 @@ def test_a_model_without_a_clause_has_the_base_rate_of_all_examples() -> None:
     examples = database.examples_of("sick")
     options = fit_options(neg_pos_ratio=1.0)
     engine = MemoryEngine(database)
-    model = fit(engine, examples.keys, examples.labels, "sick", options).model
+    model = fit(engine, examples, options).model
     assert model.clauses == ()
     assert model.probabilities(engine, examples.keys) == pytest.approx(np.full(110, 10 / 110))

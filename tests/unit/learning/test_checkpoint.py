@@ -8,12 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hornbeam.data.database import Database, build
+from hornbeam.data.database import Database, Examples, build
 from hornbeam.engines.naive import NaiveEngine
 from hornbeam.errors import DataError
 from hornbeam.learning.boosting.boost import fit
-from hornbeam.learning.checkpoint import fingerprint
+from hornbeam.learning.checkpoint import fit_fingerprint
 from hornbeam.learning.history import Step
+from hornbeam.learning.loop import Control
 from hornbeam.learning.options import FitOptions
 from hornbeam.learning.problem import Fit
 from hornbeam.logic.modes import schema_of
@@ -38,13 +39,11 @@ def world(
 
 
 def learn(
-    folder: Path | None, database: Database | None = None, options: FitOptions = OPTIONS, **more: object
+    folder: Path | None, database: Database | None = None, options: FitOptions = OPTIONS, **control: object
 ) -> Fit:
     database = database or world()
-    examples = database.examples_of("risk")
-    return fit(
-        NaiveEngine(database), examples.keys, examples.labels, "risk", options, checkpoint=folder, **more
-    )  # type: ignore[arg-type]
+    control |= {"checkpoint": folder}
+    return fit(NaiveEngine(database), database.examples_of("risk"), options, Control(**control))  # type: ignore[arg-type]
 
 
 def stop_after(number: int):  # type: ignore[no-untyped-def]
@@ -113,14 +112,14 @@ def test_a_checkpoint_of_another_fit_is_refused(
         learn(tmp_path, database, options)
     assert str(error.value) == (
         f"{tmp_path}: this checkpoint belongs to a fit with other {what}; "
-        "name another folder, or remove it to start anew."
+        "name another folder, or remove it to start again."
     )
 
 
 def test_order_and_codes_are_no_part_of_the_fingerprint() -> None:
     def marks(database: Database) -> object:
         examples = database.examples_of("risk")
-        return fingerprint(database, "risk", examples.keys, examples.labels, OPTIONS.settings(), 5)
+        return fit_fingerprint(database, examples, OPTIONS.settings(), 5)
 
     rows = sorted(zip(*FRIENDS, strict=True), reverse=True)
     other = build(
@@ -145,7 +144,7 @@ def test_the_fingerprint_holds_for_many_rows_and_unknown_keys() -> None:
     def marks(database: Database, first: int) -> object:
         second = database.population("person").code("p2")
         keys = np.array([[first], [second]], dtype=np.int32)
-        return fingerprint(database, "risk", keys, labels, OPTIONS.settings(), 5)
+        return fit_fingerprint(database, Examples("risk", keys, labels), OPTIONS.settings(), 5)
 
     assert marks(forward, -1) == marks(backward, -1)
     last = len(forward.population("person")) - 1
@@ -155,8 +154,8 @@ def test_the_fingerprint_holds_for_many_rows_and_unknown_keys() -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("{", "cannot be read as a checkpoint; remove it to start anew."),
-        ('{"format": 99}', "is not a checkpoint of this version; remove it to start anew."),
+        ("{", "cannot be read as a checkpoint; remove it to start again."),
+        ('{"format": 99}', "is not a checkpoint of this version; remove it to start again."),
     ],
 )
 def test_a_file_that_is_no_checkpoint_is_refused(tmp_path: Path, content: str, message: str) -> None:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hornbeam.data.database import build
+from hornbeam.data.database import Examples, build
 from hornbeam.errors import DataError, ModelError, OptionError
 from hornbeam.estimators.learners import AggLRClassifier, RLRClassifier
 from hornbeam.logic.parse import parse_mode
@@ -148,6 +148,6 @@ def test_a_class_without_examples_is_refused():
     database, X, _ = world()
     engine = open_engine("memory", database)
     keys = database.encode_keys("colour", X.astype(object))
-    labels = np.arange(30) % 2
+    labels = (np.arange(30) % 2).astype(np.int8)
     with pytest.raises(DataError, match='no example of "colour" is of class "red"'):
-        fit_classes("rlr", engine, keys, labels, COLOURS, "colour", FitOptions())
+        fit_classes("rlr", engine, Examples("colour", keys, labels, COLOURS), FitOptions())

@@ -12,9 +12,9 @@ from hornbeam.engines.contract import LOG_UNIT
 from hornbeam.engines.memory.engine import MemoryEngine
 from hornbeam.errors import ModelError
 from hornbeam.learning.boosting.boost import fit
-from hornbeam.learning.boosting.choice import best_reading
+from hornbeam.learning.boosting.choice import best_feature
 from hornbeam.learning.boosting.columns import Columns, Feature
-from hornbeam.learning.constants.per_constant import Family
+from hornbeam.learning.constants.per_constant import Families, Family
 from hornbeam.learning.options import fit_options
 from hornbeam.logic.clauses import Atom, Clause
 from hornbeam.model.features import COUNT, LOG, SHARE, at_least, bound_of, in_units, is_reading, offered, read
@@ -56,26 +56,25 @@ def test_whole_units_are_the_reading(counts: list[int]) -> None:
     st.sampled_from([0.0, 0.3]),
 )
 @settings(max_examples=60)
-def test_the_reading_chosen_gains_most(table: list[list[int]], slopes: list[int], penalty: float) -> None:
+def test_the_chosen_feature_gains_most(table: list[list[int]], gradients: list[int], penalty: float) -> None:
     head = Atom("h", (0,))
     columns = {
         Clause(head, tuple(Atom("p", (0, place)) for place in range(number + 1))): np.array(values)
         for number, values in enumerate(table)
     }
-    gradients = np.array(slopes)
-    spread = np.full(8, 0.25)
+    curvature = np.full(8, 0.25)
     counted = Columns(lambda clauses: [columns[clause] for clause in clauses])
-    found = best_reading(list(columns), counted, (), gradients, spread, 2.0, penalty)
+    found = best_feature(list(columns), counted, (), np.array(gradients), curvature, 2.0, penalty)
     exact: dict[tuple[Clause, str], Fraction] = {}
-    n, whole = 8, sum(slopes)
+    n, whole = 8, sum(gradients)
     for clause, column in columns.items():
         for name in offered(column):
             values = in_units(column, name).tolist()
-            top = n * sum(a * b for a, b in zip(values, slopes, strict=True)) - sum(values) * whole
+            top = n * sum(a * b for a, b in zip(values, gradients, strict=True)) - sum(values) * whole
             squares = n * sum(a * a for a in values) - sum(values) ** 2
-            says = 4 * top * top / (n * squares) / 4**30 if squares else 0.0
-            assume(abs(says - 1) > 1e-6)
-            if says < 1:
+            statistic = 4 * top * top / (n * squares) / 4**30 if squares else 0.0
+            assume(abs(statistic - 1) > 1e-6)
+            if statistic < 1:
                 continue
             below = n * (squares + n * 2 * (max(values) - min(values)) * LOG_UNIT)
             gain = Fraction(whole * whole, n) + Fraction(top * top) / below
@@ -83,14 +82,15 @@ def test_the_reading_chosen_gains_most(table: list[list[int]], slopes: list[int]
     if found is None:
         assert not exact
         return
-    said, _ = found
-    assert float(exact[said.clause, said.feature]) == pytest.approx(float(max(exact.values())), rel=1e-9)
+    feature, _ = found
+    gain = exact[feature.clause, feature.feature]
+    assert float(gain) == pytest.approx(float(max(exact.values())), rel=1e-9)
 
 
 HEAD = Atom("h", (0,))
 BETTER, WORSE = np.array([1, 1, 1, 1, 0, 0, 0, 0]), np.array([1, 1, 1, 0, 0, 0, 0, 1])
 """Of the gradients below these explain 3.28 and 2.72, squared as 1 to 0.69."""
-SLOPES = np.array([1.0, 1.0, 1.0, 0.28, -1.0, -1.0, -1.0, -0.28]) * 2**30
+GRADIENTS = np.array([1.0, 1.0, 1.0, 0.28, -1.0, -1.0, -1.0, -0.28]) * 2**30
 
 
 def chosen(
@@ -98,10 +98,12 @@ def chosen(
 ) -> Feature | None:
     """The best of some predicates of an example, and of one with a weight for each constant."""
     columns = {Clause(HEAD, (Atom(name, (0,)),)): column for name, column in counts.items()}
-    family = [] if weighed is None else [Family(Clause(HEAD, (Atom("of", (0, 1)),)), 1, (), weighed)]
-    read = Columns(lambda clauses: [columns[clause] for clause in clauses], family)
-    slopes = SLOPES.astype(np.int64)
-    found = best_reading(list(columns), read, taken, slopes, np.full(8, 0.25), 2.0, penalty)
+    families = Families()
+    if weighed is not None:
+        families = Families((Family(Clause(HEAD, (Atom("of", (0, 1)),)), 1, (), weighed),))
+    counted = Columns(lambda clauses: [columns[clause] for clause in clauses], lambda: families)
+    gradients = GRADIENTS.astype(np.int64)
+    found = best_feature(list(columns), counted, taken, gradients, np.full(8, 0.25), 2.0, penalty)
     return None if found is None else found[0]
 
 
@@ -128,7 +130,7 @@ def test_a_model_with_bounds_is_kept_and_read_again() -> None:
     database = university(2, seed=3)
     examples = database.examples_of("advisedby")
     options = fit_options(n_steps=6)
-    model = fit(MemoryEngine(database), examples.keys, examples.labels, "advisedby", options).model
+    model = fit(MemoryEngine(database), examples, options).model
     text = model_text(model)
     again = parse_model(text)
     assert model_text(again) == text

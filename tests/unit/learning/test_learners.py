@@ -7,13 +7,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from hornbeam.data.database import Database, build
+from hornbeam.data.database import Database, Examples, build
 from hornbeam.datasets.worlds import university
 from hornbeam.engines.memory.engine import MemoryEngine
 from hornbeam.engines.naive import NaiveEngine
 from hornbeam.errors import DataError, LimitError, OptionError, SchemaError
 from hornbeam.learning.learners import LEARNERS, learn, options_class, options_for
-from hornbeam.learning.loop import time_limit
+from hornbeam.learning.loop import Control, time_limit
 from hornbeam.logic.modes import schema_of
 from hornbeam.logic.parse import parse_mode
 from hornbeam.model.explain import explain
@@ -33,10 +33,10 @@ WORLD = university(n_departments=2, seed=1)
 TARGET = "advisedby"
 
 
-def fitted(learner: str, database: Database = WORLD, engine: type = MemoryEngine, more=None, **options):
+def fitted(learner: str, database: Database = WORLD, engine: type = MemoryEngine, control=None, **options):
     examples = database.examples_of(TARGET)
     told = options_for(learner, **SMALL[learner] | options)
-    return learn(learner, engine(database), examples.keys, examples.labels, TARGET, told, **(more or {}))
+    return learn(learner, engine(database), examples, told, Control(**(control or {})))
 
 
 def shuffled(database: Database) -> Database:
@@ -71,8 +71,7 @@ def test_the_naive_engine_learns_the_same(learner):
     rows = np.r_[0:6, len(examples) - 12 : len(examples)]
     told = options_for(learner, **SMALL[learner] | {"max_literals": 1})
     models = [
-        learn(learner, engine(small), examples.keys[rows], examples.labels[rows], TARGET, told).model
-        for engine in (NaiveEngine, MemoryEngine)
+        learn(learner, engine(small), examples.at(rows), told).model for engine in (NaiveEngine, MemoryEngine)
     ]
     assert model_text(models[0]) == model_text(models[1])
 
@@ -115,7 +114,7 @@ def test_another_seed_draws_other_negatives_and_none_keeps_all(learner):
 
 @pytest.mark.parametrize("learner", BASELINES)
 def test_a_time_limit_and_ctrl_c_leave_a_model_that_is_marked(learner):
-    late = fitted(learner, more={"should_stop": time_limit(0.0)})
+    late = fitted(learner, control={"should_stop": time_limit(0.0)})
     assert (late.history.cut, late.history.ended, late.model.settings["cut"]) == (
         True,
         "time limit",
@@ -127,7 +126,7 @@ def test_a_time_limit_and_ctrl_c_leave_a_model_that_is_marked(learner):
     def interrupt(step) -> None:
         raise KeyboardInterrupt
 
-    cut = fitted(learner, more={"on_step": interrupt})
+    cut = fitted(learner, control={"on_step": interrupt})
     assert len({step.number for step in cut.history.steps}) == 1
     if learner != "agg-lr":  # which has one step only
         assert cut.history.cut
@@ -137,7 +136,7 @@ def test_a_time_limit_and_ctrl_c_leave_a_model_that_is_marked(learner):
 @pytest.mark.parametrize("learner", BASELINES)
 def test_the_history_tells_what_was_done(learner):
     seen = []
-    done = fitted(learner, more={"on_step": seen.append})
+    done = fitted(learner, control={"on_step": seen.append})
     assert tuple(seen) == done.history.steps
     assert done.history.cut is False
     written = done.history.as_dict()["steps"]
@@ -152,20 +151,20 @@ def test_a_checkpoint_goes_on_to_the_same_bytes(learner, number, tmp_path):
         if step.number == number:
             raise KeyboardInterrupt
 
-    fitted(learner, more={"checkpoint": tmp_path, "on_step": stop})
+    fitted(learner, control={"checkpoint": tmp_path, "on_step": stop})
     seen = []
-    resumed = fitted(learner, more={"checkpoint": tmp_path, "on_step": seen.append})
+    resumed = fitted(learner, control={"checkpoint": tmp_path, "on_step": seen.append})
     assert {step.number for step in seen} == set(range(number + 1, 5))
     assert model_text(resumed.model) == model_text(fitted(learner).model)
-    finished = fitted(learner, more={"checkpoint": tmp_path, "on_step": seen.append})
+    finished = fitted(learner, control={"checkpoint": tmp_path, "on_step": seen.append})
     assert model_text(finished.model) == model_text(resumed.model)
     assert finished.history == resumed.history
 
 
 def test_a_checkpoint_of_another_learner_is_refused(tmp_path):
-    fitted("mln-boost", more={"checkpoint": tmp_path})
+    fitted("mln-boost", control={"checkpoint": tmp_path})
     with pytest.raises(DataError, match="this checkpoint belongs to a fit with other options"):
-        fitted("rdn-boost", more={"checkpoint": tmp_path})
+        fitted("rdn-boost", control={"checkpoint": tmp_path})
 
 
 @pytest.mark.parametrize("learner", BASELINES)
@@ -175,11 +174,11 @@ def test_what_does_not_fit_the_budget_is_skipped_and_recorded(learner):
     engine = MemoryEngine(WORLD, memory=10_000)
     if learner == "agg-lr":
         with pytest.raises(LimitError, match="features of 640 examples fill the memory budget"):
-            learn(learner, engine, examples.keys, examples.labels, TARGET, told)
+            learn(learner, engine, examples, told)
         return
-    done = learn(learner, engine, examples.keys, examples.labels, TARGET, told)
+    done = learn(learner, engine, examples, told)
     assert len(done.history.skipped) > 0
-    assert "could not be counted and were skipped" in str(done.history.notices()[-1])
+    assert "that could not be counted" in str(done.history.notices()[-1])
 
 
 @pytest.mark.parametrize("learner", [*BASELINES, "rlr"])
@@ -194,9 +193,8 @@ def test_what_does_not_fit_the_budget_is_skipped_and_recorded(learner):
 def test_labels_are_checked(learner, labels, sentence):
     keys = WORLD.examples_of(TARGET).keys[:2]
     with pytest.raises(DataError, match=sentence):
-        learn(
-            learner, MemoryEngine(WORLD), keys, np.array(labels, dtype=np.int8), TARGET, options_for(learner)
-        )
+        examples = Examples(TARGET, keys, np.array(labels, dtype=np.int8))
+        learn(learner, MemoryEngine(WORLD), examples, options_for(learner))
 
 
 @pytest.mark.parametrize("learner", [*BASELINES, "rlr"])
@@ -248,7 +246,7 @@ def test_presets_and_checkpoints_are_refused_where_there_are_none(tmp_path):
     with pytest.raises(OptionError, match=r'learner "mln-boost" has no presets; leave preset="paper" out\.'):
         options_for("mln-boost", "paper")
     with pytest.raises(OptionError, match=r'learner "agg-lr" has no checkpoints; leave checkpoint out\.'):
-        fitted("agg-lr", more={"checkpoint": tmp_path})
+        fitted("agg-lr", control={"checkpoint": tmp_path})
     with pytest.raises(
         OptionError, match=r'no learner "rnd-boost"\. Learners are: .*Did you mean "rdn-boost"\?'
     ):

@@ -18,11 +18,13 @@ from hornbeam.engines.sql.drivers.duckdb import DuckDBEngine
 from hornbeam.errors import ModelError
 from hornbeam.learning.boosting.boost import fit
 from hornbeam.learning.constants import per_constant
-from hornbeam.learning.constants.logistic import logistic_weights
-from hornbeam.learning.constants.per_constant import Family, families
+from hornbeam.learning.constants.per_constant import Families, Family, families
 from hornbeam.learning.history import INTERRUPTED
+from hornbeam.learning.loop import Control
+from hornbeam.learning.losses.logistic import log_loss
+from hornbeam.learning.losses.sparse import fit_sparse_weights
 from hornbeam.learning.options import fit_options
-from hornbeam.learning.problem import Fit, language_for, log_loss
+from hornbeam.learning.problem import Fit, language_for
 from hornbeam.logic.clauses import Clause
 from hornbeam.logic.modes import schema_of
 from hornbeam.logic.parse import parse_clause, parse_mode
@@ -57,7 +59,7 @@ def fitted(world: Database, engine: type = MemoryEngine, **options: object) -> F
     examples = world.examples_of("likes")
     train = np.arange(len(examples)) % 3 > 0
     chosen = fit_options(**{"n_steps": 4, "max_literals": 2, **options})
-    return fit(engine(world), examples.keys[train], examples.labels[train], "likes", chosen)
+    return fit(engine(world), examples.at(train), chosen)
 
 
 def sparse(full: np.ndarray) -> Matrix:
@@ -70,17 +72,17 @@ def test_weights_are_those_of_logistic_regression(l2: float) -> None:
     rng = np.random.default_rng(0)
     features = rng.poisson(0.4, size=(200, 30)).astype(float)
     labels = (rng.random(200) < 0.3 + 0.3 * (features[:, 0] > 0)).astype(np.int8)
-    found = logistic_weights(sparse(features), labels, 1 - labels, l2)
+    found = fit_sparse_weights(sparse(features), labels, 1 - labels, l2)
     right = LogisticRegression(C=1 / l2, tol=1e-10, max_iter=10_000).fit(features, labels)
     assert found[:-1] == pytest.approx(right.coef_[0], abs=2e-4)
     assert found[-1] == pytest.approx(right.intercept_[0], abs=1e-3)
     # The loss is convex: from far away too, where whole steps of Newton's would lead astray.
-    far = logistic_weights(sparse(features), labels, 1 - labels, l2, np.full(31, 20.0))
+    far = fit_sparse_weights(sparse(features), labels, 1 - labels, l2, np.full(31, 20.0))
     assert far[:-1] == pytest.approx(right.coef_[0], abs=2e-4)
 
 
 def test_weights_stay_finite_with_one_label_only() -> None:
-    assert np.isfinite(logistic_weights(sparse(np.eye(4)), np.ones(4), np.zeros(4), 1.0)).all()
+    assert np.isfinite(fit_sparse_weights(sparse(np.eye(4)), np.ones(4), np.zeros(4), 1.0)).all()
 
 
 def test_each_film_gets_a_weight_and_the_model_is_better_for_it(world: Database) -> None:
@@ -109,7 +111,7 @@ def test_what_only_remembers_is_worth_nothing() -> None:
     noise = build(schema_of(MODES), MODES, facts, {"likes": ([(person,) for person in persons], labels)})
     examples = noise.examples_of("likes")
     language = language_for(noise, "likes", False, 0)
-    (family,) = families(MemoryEngine(noise), language, examples.keys, examples.labels, 0)
+    (family,) = families(MemoryEngine(noise), language, examples.keys, examples.labels, 0).fitted
     assert evaluate(examples.labels, 1 / (1 + np.exp(-family.crossed))).auc_roc < 0.6
 
 
@@ -134,7 +136,7 @@ def test_the_order_of_facts_does_not_matter(world: Database) -> None:
     )
     options = fit_options(n_steps=3, max_literals=2)
     texts = [
-        model_text(fit(MemoryEngine(each), found.keys, found.labels, "likes", options).model)
+        model_text(fit(MemoryEngine(each), found, options).model)
         for each in (world, turned)
         for found in [each.examples_of("likes")]
     ]
@@ -155,17 +157,11 @@ def test_the_model_file_keeps_the_constants(world: Database) -> None:
 def test_an_interrupted_fit_goes_on_to_the_same_model(world: Database, tmp_path: Path) -> None:
     examples = world.examples_of("likes")
     options = fit_options(n_steps=4, max_literals=2)
-    whole = fit(MemoryEngine(world), examples.keys, examples.labels, "likes", options).model
+    whole = fit(MemoryEngine(world), examples, options).model
     stops = iter([None] * 4 + ["enough"] * 100)
     for should_stop in (lambda: next(stops), None):
         model = fit(
-            MemoryEngine(world),
-            examples.keys,
-            examples.labels,
-            "likes",
-            options,
-            checkpoint=tmp_path,
-            should_stop=should_stop,
+            MemoryEngine(world), examples, options, Control(checkpoint=tmp_path, should_stop=should_stop)
         ).model
     assert model_text(model) == model_text(whole)
 
@@ -240,7 +236,7 @@ def test_a_pair_has_weights_for_the_constants_of_one_if_the_other_fits(pairs: Da
     examples = pairs.examples_of("advised")
     options = fit_options(n_steps=3, max_literals=2)
     engines = [each(pairs) for each in (MemoryEngine, NaiveEngine, DuckDBEngine)]
-    models = [fit(each, examples.keys, examples.labels, "advised", options).model for each in engines]
+    models = [fit(each, examples, options).model for each in engines]
     assert len({model_text(model) for model in models}) == 1
     (first,) = (each for each in models[0].clauses if each.each is not None)
     assert str(first.clause) == "advised(A,B) :- professor(B), phase(A,C)."
@@ -283,7 +279,7 @@ def test_variables_are_numbered_as_they_are_read_again_wherever_modes_ask_for_co
     examples = world.examples_of("likes")
     options = fit_options(n_steps=3, max_literals=2, validate=False)
     models = [
-        fit(MemoryEngine(world), examples.keys, examples.labels, "likes", options, checkpoint=tmp_path).model
+        fit(MemoryEngine(world), examples, options, Control(checkpoint=tmp_path)).model
         for _ in ("from the start", "from what the first has left")
     ]
     first = models[0].clauses[0]
@@ -296,7 +292,7 @@ def test_modes_of_constants_alone_or_of_several_have_no_weights_for_each() -> No
     world = rating_world(("rated(+person,#mark,#film).", "day(#weather)."))
     examples = world.examples_of("likes")
     language = language_for(world, "likes", False, 0)
-    assert list(families(MemoryEngine(world), language, examples.keys, examples.labels, 0)) == []
+    assert families(MemoryEngine(world), language, examples.keys, examples.labels, 0) == Families()
 
 
 class Refusing(MemoryEngine):
@@ -331,7 +327,7 @@ def found_families(database: Database, target: str) -> dict[str, Family]:
     """By what is weighed and the clause: ``B of likes(A) :- rated(A,B).``"""
     examples = database.examples_of(target)
     language = language_for(database, target, False, 4)
-    found = families(MemoryEngine(database), language, examples.keys, examples.labels, 0)
+    found = families(MemoryEngine(database), language, examples.keys, examples.labels, 0).fitted
     return {f"{'ABCDE'[each.variable]} of {each.clause}": each for each in found if isinstance(each, Family)}
 
 
@@ -403,7 +399,7 @@ def test_examples_have_sums_that_others_gave(
     language = language_for(database, target, False, 0)
 
     def sums(labels: np.ndarray) -> np.ndarray:
-        found = families(MemoryEngine(database), language, examples.keys, labels, 0)
+        found = families(MemoryEngine(database), language, examples.keys, labels, 0).fitted
         return np.array([each.crossed for each in found if isinstance(each, Family)])
 
     before = sums(examples.labels)

@@ -30,7 +30,7 @@ def world(
 
 def learned(learner, database, target, options):
     examples = database.examples_of(target)
-    return learner.fit(MemoryEngine(database), examples.keys, examples.labels, target, options)
+    return learner.fit(MemoryEngine(database), examples, options)
 
 
 def test_mln_boost_finds_the_clause_and_about_the_weight_of_its_count():

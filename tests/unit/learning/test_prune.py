@@ -13,9 +13,10 @@ from hornbeam.engines.sql.drivers.duckdb import DuckDBEngine
 from hornbeam.errors import OptionError
 from hornbeam.learning.boosting.boost import fit
 from hornbeam.learning.boosting.prune import strongest
-from hornbeam.learning.boosting.refit import refitted
+from hornbeam.learning.loop import Control
+from hornbeam.learning.losses.dense import fit_weights
+from hornbeam.learning.losses.logistic import log_loss
 from hornbeam.learning.options import fit_options
-from hornbeam.learning.problem import log_loss
 from hornbeam.model.clause_model import Model
 from hornbeam.model.files import model_text
 
@@ -34,7 +35,7 @@ def test_a_weight_is_judged_by_how_well_it_is_known() -> None:
     small, large = rng.normal(size=800) / 10, rng.normal(size=800)
     labels = (rng.random(800) < 1 / (1 + np.exp(-(5 * small + large)))).astype(np.int8)
     features = np.stack([small, large])
-    known = refitted(features, labels, 0.1)
+    known = fit_weights(features, labels, 0.1)
     assert known.weights[0] > known.weights[1]
     assert strongest(features, labels, 0.1, 1) == [1]
 
@@ -53,7 +54,7 @@ def test_few_lose_to_the_best_few_of_all(seed: int) -> None:
 
     def loss(kept: tuple[int, ...]) -> float:
         rows = features[list(kept)]
-        return log_loss(labels, refitted(rows, labels, 1.0).scores(rows))
+        return log_loss(labels, fit_weights(rows, labels, 1.0).scores(rows))
 
     every = sorted((loss(kept), kept) for kept in combinations(range(7), 3))
     assert tuple(strongest(features, labels, 1.0, 3)) in [kept for _, kept in every[:3]]
@@ -63,9 +64,7 @@ def smokers(engine: type = MemoryEngine, checkpoint: Path | None = None, **optio
     database = generate.smokers(120, seed=4)
     examples = database.examples_of("cancer")
     chosen = fit_options(**{"n_steps": 8, "max_literals": 2, "validate": False, **options})
-    return fit(
-        engine(database), examples.keys, examples.labels, "cancer", chosen, checkpoint=checkpoint
-    ).model
+    return fit(engine(database), examples, chosen, Control(checkpoint=checkpoint)).model
 
 
 def test_a_short_model_has_the_best_clauses_of_all_steps(tmp_path: Path) -> None:

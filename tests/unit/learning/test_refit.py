@@ -15,9 +15,10 @@ from hornbeam.engines.exact_sums import whole_logarithms
 from hornbeam.engines.memory.engine import MemoryEngine
 from hornbeam.engines.naive import NaiveEngine
 from hornbeam.learning.boosting import boost
-from hornbeam.learning.boosting.refit import refitted, spreads
+from hornbeam.learning.loop import Control
+from hornbeam.learning.losses.dense import fit_weights, weight_variances
 from hornbeam.learning.options import FitOptions, fit_options
-from hornbeam.learning.search.ridge import ClauseSums, Slope, response
+from hornbeam.learning.search.ridge import ClauseSums, LineFit, response
 from hornbeam.logic.parse import parse_clause
 from hornbeam.logic.schema import Schema
 from hornbeam.model.clause_model import Model, WeightedClause
@@ -30,7 +31,7 @@ def test_joint_weights_are_those_of_logistic_regression(l2: float, seed: int) ->
     rng = np.random.default_rng(seed)
     features = rng.gamma(1.0, 2.0, size=(4, 300))
     labels = (rng.random(300) < 1 / (1 + np.exp(1.5 - features[0] + 0.5 * features[1]))).astype(np.int8)
-    found = refitted(features, labels, l2)
+    found = fit_weights(features, labels, l2)
     right = LogisticRegression(C=1 / l2, tol=1e-12, max_iter=10_000).fit(features.T, labels)
     assert found.weights == pytest.approx(right.coef_[0], abs=1e-5)
     assert found.intercept == pytest.approx(right.intercept_[0], abs=1e-4)
@@ -38,7 +39,7 @@ def test_joint_weights_are_those_of_logistic_regression(l2: float, seed: int) ->
 
 def test_weights_stay_finite_on_separable_examples_and_constant_features() -> None:
     labels = np.array([0, 0, 1, 1], dtype=np.int8)
-    found = refitted(np.array([[0.0, 0.0, 1.0, 1.0], [3.0, 3.0, 3.0, 3.0]]), labels, 1e-6)
+    found = fit_weights(np.array([[0.0, 0.0, 1.0, 1.0], [3.0, 3.0, 3.0, 3.0]]), labels, 1e-6)
     assert 5 < found.weights[0] < 100
     assert found.weights[1] == pytest.approx(0.0, abs=1e-9)
     assert np.isfinite(found.intercept)
@@ -48,19 +49,19 @@ def test_the_order_of_threads_is_no_part_of_it() -> None:
     rng = np.random.default_rng(3)
     features = rng.random((3, 50))
     labels = (rng.random(50) < 0.4).astype(np.int8)
-    assert refitted(features, labels, 1.0) == refitted(np.asfortranarray(features), labels, 1.0)
+    assert fit_weights(features, labels, 1.0) == fit_weights(np.asfortranarray(features), labels, 1.0)
 
 
 @given(
     counts=st.lists(st.integers(0, 50), min_size=3, max_size=12),
-    slopes=st.lists(st.integers(-(2**30), 2**30), min_size=12, max_size=12),
+    gradients=st.lists(st.integers(-(2**30), 2**30), min_size=12, max_size=12),
     l2=st.sampled_from([0.1, 1.0, 1000.0]),
 )
 @settings(max_examples=100)
 def test_the_slope_and_its_gain_are_those_of_least_squares(
-    counts: list[int], slopes: list[int], l2: float
+    counts: list[int], gradients: list[int], l2: float
 ) -> None:
-    t, d = [Fraction(c) for c in counts], [Fraction(s, 2**30) for s in slopes[: len(counts)]]
+    t, d = [Fraction(c) for c in counts], [Fraction(s, 2**30) for s in gradients[: len(counts)]]
     n = len(t)
     mean_t, mean_d = sum(t) / n, sum(d) / n
     spread = sum((x - mean_t) ** 2 for x in t)
@@ -68,9 +69,9 @@ def test_the_slope_and_its_gain_are_those_of_least_squares(
     slope = together / (spread + Fraction(l2))
     error = sum((y - mean_d - slope * (x - mean_t)) ** 2 for x, y in zip(t, d, strict=True))
     gain = sum(y * y for y in d) - (error + Fraction(l2) * slope**2)
-    integers = np.array(slopes[:n], dtype=np.int64)
-    fitting = Slope(response(integers), l2, 1)
-    products = sum(c * s for c, s in zip(counts, slopes, strict=False))
+    integers = np.array(gradients[:n], dtype=np.int64)
+    fitting = LineFit(response(integers), l2, 1)
+    products = sum(c * s for c, s in zip(counts, gradients, strict=False))
     sums = ClauseSums(
         total=99, true=sum(counts), true_squared=sum(c * c for c in counts), true_gradient=products
     )
@@ -105,7 +106,7 @@ def fitted(**options: object) -> tuple[Model, MemoryEngine]:
     examples = world.examples_of("advisedby")
     engine = MemoryEngine(world)
     chosen = fit_options("default", n_steps=4, **options)
-    return boost.fit(engine, examples.keys, examples.labels, "advisedby", chosen).model, engine
+    return boost.fit(engine, examples, chosen).model, engine
 
 
 def test_the_default_finds_the_planted_clause_and_says_nothing_twice() -> None:
@@ -132,7 +133,7 @@ def test_a_refit_resumes_to_the_same_model(tmp_path) -> None:
     def learn(checkpoint, should_stop=None):
         engine = MemoryEngine(world)
         return boost.fit(
-            engine, examples.keys, examples.labels, "advisedby", options, None, checkpoint, should_stop
+            engine, examples, options, Control(checkpoint=checkpoint, should_stop=should_stop)
         ).model
 
     whole = learn(None)
@@ -175,9 +176,7 @@ def test_the_order_of_examples_is_no_part_of_it() -> None:
     texts = []
     for seed in range(3):
         order = np.random.default_rng(seed).permutation(len(examples))
-        found = boost.fit(
-            MemoryEngine(database), examples.keys[order], examples.labels[order], "advisedby", options
-        )
+        found = boost.fit(MemoryEngine(database), examples.at(order), options)
         texts.append(model_text(found.model))
     assert texts[0] == texts[1] == texts[2]
 
@@ -186,8 +185,10 @@ def test_spreads_are_those_of_the_penalised_loss() -> None:
     rng = np.random.default_rng(3)
     features = rng.normal(2.0, 1.0, size=(4, 300))
     labels = (rng.random(300) < 1 / (1 + np.exp(2.0 - features[0]))).astype(np.int8)
-    fitted = refitted(features, labels, 5.0)
+    fitted = fit_weights(features, labels, 5.0)
     chances = 1 / (1 + np.exp(-fitted.scores(features)))
     rows = np.vstack([np.ones(300), features])  # not centred: that moves the intercept's alone
     curve = rows * (chances * (1 - chances)) @ rows.T + np.diag([0.0, 5.0, 5.0, 5.0, 5.0])
-    assert spreads(features, fitted, 5.0) == pytest.approx(np.diag(np.linalg.inv(curve))[1:], rel=1e-9)
+    assert weight_variances(features, fitted, 5.0) == pytest.approx(
+        np.diag(np.linalg.inv(curve))[1:], rel=1e-9
+    )

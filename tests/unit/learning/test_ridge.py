@@ -11,16 +11,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hornbeam.engines.contract import Sums
+from hornbeam.learning.numbers import GRADIENT_BITS, round_weight
 from hornbeam.learning.search.ridge import (
-    GRADIENT_BITS,
     ClauseSums,
+    LineFit,
     Response,
-    Slope,
     clause_sums,
     exact_gain,
     gains,
     response,
-    round_weight,
     weights,
 )
 
@@ -32,11 +31,11 @@ def batch(*rows: ClauseSums) -> Sums:
     return Sums([], *columns)
 
 
-def sums_of(total: int, true: list[int], slopes: list[int]) -> tuple[ClauseSums, Response]:
+def sums_of(total: int, true: list[int], gradients: list[int]) -> tuple[ClauseSums, Response]:
     sums = ClauseSums(
-        total, sum(true), sum(t * t for t in true), sum(t * d for t, d in zip(true, slopes, strict=True))
+        total, sum(true), sum(t * t for t in true), sum(t * d for t, d in zip(true, gradients, strict=True))
     )
-    return sums, Response(len(true), sum(slopes), sum(d * d for d in slopes))
+    return sums, Response(len(true), sum(gradients), sum(d * d for d in gradients))
 
 
 def reference(sums: ClauseSums, whole: Response, l2: float) -> tuple[list[mpmath.mpf], mpmath.mpf]:
@@ -64,9 +63,9 @@ def fits(draw: st.DrawFn) -> tuple[ClauseSums, Response, float]:
     n = draw(st.integers(1, 12))
     top = draw(st.sampled_from(sorted({1, min(total, 5), total})))
     true = draw(st.lists(st.integers(0, top), min_size=n, max_size=n))
-    slopes = draw(st.lists(st.integers(-UNIT, UNIT), min_size=n, max_size=n))
+    gradients = draw(st.lists(st.integers(-UNIT, UNIT), min_size=n, max_size=n))
     l2 = draw(st.one_of(st.floats(1e-12, 1e12), st.sampled_from([1e-12, 0.1, 1.0, 10.0, 1000.0, 1e12])))
-    return *sums_of(total, true, slopes), l2
+    return *sums_of(total, true, gradients), l2
 
 
 @given(fits())
@@ -98,8 +97,8 @@ def test_gains_in_bulk_equal_the_exact_ones(case: tuple[ClauseSums, Response, fl
 def test_a_large_total_loses_nothing(exponent: int, l2: float) -> None:
     total = 10**exponent
     true = [0, total // 3, total // 2, total - total // 7, total]
-    slopes = [UNIT // 2, -UNIT // 3, 12345, UNIT // 5, -UNIT // 2]
-    sums, whole = sums_of(total, true, slopes)
+    gradients = [UNIT // 2, -UNIT // 3, 12345, UNIT // 5, -UNIT // 2]
+    sums, whole = sums_of(total, true, gradients)
     expected, error = reference(sums, whole, l2)
     found = weights(sums, whole, l2)
     for each, right in zip(found, expected, strict=True):
@@ -140,9 +139,9 @@ def test_no_candidates_have_no_gains() -> None:
 
 
 def test_sums_of_gradients_are_exact_past_int64() -> None:
-    slopes = np.full(1000, -UNIT, dtype=np.int64)
-    slopes[0] = 3
-    assert response(slopes) == (1000, 3 - 999 * UNIT, 9 + 999 * UNIT**2)
+    gradients = np.full(1000, -UNIT, dtype=np.int64)
+    gradients[0] = 3
+    assert response(gradients) == (1000, 3 - 999 * UNIT, 9 + 999 * UNIT**2)
 
 
 @pytest.mark.parametrize(
@@ -163,10 +162,12 @@ def test_weights_are_rounded_to_twelve_digits_with_halves_to_even(value: Fractio
 # --- a slope with a free intercept -------------------------------------------------------------------
 
 
-def sloped(true: list[int], slopes: list[int], l2: float, unit: int) -> tuple[Fraction, Fraction, Fraction]:
+def sloped(
+    true: list[int], gradients: list[int], l2: float, unit: int
+) -> tuple[Fraction, Fraction, Fraction]:
     """Intercept, slope and fall of the penalised error by plain normal equations, in rationals."""
     x = [Fraction(t, unit) for t in true]
-    d = [Fraction(each) for each in slopes]
+    d = [Fraction(each) for each in gradients]
     n = len(x)
     mean_x, mean_d = sum(x) / n, sum(d) / n
     below = sum((each - mean_x) ** 2 for each in x) + Fraction(l2)
@@ -179,19 +180,19 @@ def sloped(true: list[int], slopes: list[int], l2: float, unit: int) -> tuple[Fr
 @pytest.mark.parametrize("unit", [1, 4, 1024])
 @pytest.mark.parametrize("l2", [0.25, 3.0])
 @pytest.mark.parametrize(
-    ("true", "slopes"),
+    ("true", "gradients"),
     [([0, 1, 5], [UNIT, -UNIT // 2, 7]), ([3, 3, 3, 8], [UNIT // 3, UNIT, -UNIT, 5]), ([2], [UNIT])],
 )
 def test_a_slope_is_that_of_the_normal_equations(
-    true: list[int], slopes: list[int], l2: float, unit: int
+    true: list[int], gradients: list[int], l2: float, unit: int
 ) -> None:
-    sums, whole = sums_of(50, true, slopes)
-    intercept, slope, gain = sloped(true, slopes, l2, unit)
-    way = Slope(whole, l2, unit)
-    assert way.exact_gain(sums) == gain
-    assert way.gains(batch(sums)).tolist() == pytest.approx([float(gain)], rel=1e-12)
+    sums, whole = sums_of(50, true, gradients)
+    intercept, slope, gain = sloped(true, gradients, l2, unit)
+    fit = LineFit(whole, l2, unit)
+    assert fit.exact_gain(sums) == gain
+    assert fit.gains(batch(sums)).tolist() == pytest.approx([float(gain)], rel=1e-12)
     expected = (round_weight(intercept / UNIT), round_weight(slope / UNIT), 0.0)
-    assert way.weights(sums) == expected
+    assert fit.weights(sums) == expected
 
 
 def test_the_sums_of_one_clause_among_many() -> None:

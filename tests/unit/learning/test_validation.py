@@ -10,19 +10,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hornbeam.data.database import Codes, Database, build
+from hornbeam.data.database import Codes, Database, Examples, build
 from hornbeam.engines.contract import Counts, Engine, Skipped
 from hornbeam.engines.memory.engine import MemoryEngine
 from hornbeam.engines.naive import NaiveEngine
 from hornbeam.errors import ModelError
 from hornbeam.learning.boosting import validation
 from hornbeam.learning.boosting.boost import fit
-from hornbeam.learning.boosting.refit import refitted
 from hornbeam.learning.boosting.steps import Chosen
 from hornbeam.learning.boosting.validation import held_out
 from hornbeam.learning.classes import fit_classes
 from hornbeam.learning.history import INTERRUPTED, Record, Trial
-from hornbeam.learning.loop import time_limit
+from hornbeam.learning.loop import Control, time_limit
+from hornbeam.learning.losses.dense import fit_weights
 from hornbeam.learning.options import FitOptions, fit_options
 from hornbeam.learning.problem import Fit
 from hornbeam.logic.clauses import Clause
@@ -64,7 +64,7 @@ def learned(
     database: Database, options: FitOptions = OPTIONS, engine: type[Engine] = MemoryEngine
 ) -> Fit[Model]:
     examples = database.examples_of("sick")
-    return fit(engine(database), examples.keys, examples.labels, "sick", options)
+    return fit(engine(database), examples, options)
 
 
 def chosen_by(fitted: Fit[Model]) -> tuple[object, ...]:
@@ -83,7 +83,7 @@ def test_no_constant_held_out_is_learned_from() -> None:
         schema_of(modes), modes, {"knows": [names, names[::-1]]}, {"likes": (pairs, labels.tolist())}
     )
     examples = database.examples_of("likes")
-    parts = held_out(database, "likes", examples.keys, examples.labels, 0)
+    parts = held_out(database, examples, 0)
     assert len(parts) == validation.PARTS
     for inside, outside in parts:
         assert inside.any()
@@ -107,7 +107,7 @@ def test_each_part_leaves_both_labels_to_learn_from() -> None:
     labels = [int(part[a] == part[b] == 0) for a, b in pairs]
     database = build(schema_of(modes), modes, {"knows": [names, names]}, {"likes": (pairs, labels)})
     examples = database.examples_of("likes")
-    assert held_out(database, "likes", examples.keys, examples.labels, 0) == []
+    assert held_out(database, examples, 0) == []
 
 
 def _parts_of(names: list[str]) -> np.ndarray:
@@ -115,7 +115,7 @@ def _parts_of(names: list[str]) -> np.ndarray:
     labels = [number % 2 for number in range(len(names))]
     alone = build(schema_of(modes), modes, {}, {"likes": ([(name,) for name in names], labels)})
     examples = alone.examples_of("likes")
-    parts = held_out(alone, "likes", examples.keys, examples.labels, 0)
+    parts = held_out(alone, examples, 0)
     numbers = np.argmax([part.outside for part in parts], axis=0)
     by_name = dict(zip(alone.names_of("likes", examples.keys)[:, 0], numbers, strict=True))
     return np.array([by_name[name] for name in names])
@@ -142,7 +142,7 @@ def test_the_final_weights_are_those_of_the_penalty_chosen(monkeypatch: pytest.M
         model, clauses=tuple(replace(each, weights=(0.0, 1.0, 0.0)) for each in model.clauses)
     )
     rows = np.array(list(unweighted.contributions(MemoryEngine(database), examples.keys)))
-    right = refitted(rows, examples.labels, 40.0)
+    right = fit_weights(rows, examples.labels, 40.0)
     assert [each.weights[1] for each in model.clauses] == pytest.approx(right.weights, rel=1e-9)
     assert model.settings["l2"] == 2.0
 
@@ -197,7 +197,7 @@ def test_trials_are_a_third_as_long_as_the_fit() -> None:
     examples = database.examples_of("sick")
     heard: list[Record] = []
     options = replace(OPTIONS, n_steps=7, per_constant=False)
-    fit(MemoryEngine(database), examples.keys, examples.labels, "sick", options, on_step=heard.append)
+    fit(MemoryEngine(database), examples, options, Control(on_step=heard.append))
     assert max(each.steps for each in heard if isinstance(each, Trial)) == 3
 
 
@@ -216,7 +216,7 @@ def test_labels_held_out_do_not_change_what_is_learned(monkeypatch: pytest.Monke
 
     monkeypatch.setattr(validation, "_path", kept)
     options = replace(OPTIONS, per_constant=False)
-    fit(MemoryEngine(database), examples.keys, examples.labels, "sick", options)
+    fit(MemoryEngine(database), examples, options)
     before = list(paths)
     for path in before[: validation.PARTS]:
         paths.clear()
@@ -225,7 +225,7 @@ def test_labels_held_out_do_not_change_what_is_learned(monkeypatch: pytest.Monke
         flipped = examples.labels.copy()
         outside = np.array(by_name)[path.outside]
         flipped[outside] = 1 - flipped[outside]
-        fit(MemoryEngine(database), examples.keys, flipped, "sick", options)
+        fit(MemoryEngine(database), replace(examples, labels=flipped), options)
         again = next(each for each in paths if np.array_equal(each.outside, path.outside))
         assert np.array_equal(again.features, path.features)
         assert not np.array_equal(again.loss(6, 2.0), path.loss(6, 2.0))
@@ -255,21 +255,25 @@ def test_a_fit_that_goes_on_ends_as_if_never_stopped(tmp_path: Path) -> None:
         nonlocal steps
         steps = record.number
 
-    arguments = (MemoryEngine(database), examples.keys, examples.labels, "sick", OPTIONS)
-    part = fit(*arguments, on_step=seen, checkpoint=tmp_path, should_stop=stop_after_two)
+    arguments = (MemoryEngine(database), examples, OPTIONS)
+    part = fit(*arguments, Control(seen, tmp_path, stop_after_two))
     assert len(part.model.clauses) == 2
     assert part.model.settings["cut"] == "enough"
-    again = fit(*arguments, checkpoint=tmp_path)
+    again = fit(*arguments, Control(checkpoint=tmp_path))
     assert model_text(again.model) == model_text(whole)
 
 
 def test_whoever_stops_the_choice_keeps_the_steps_done(tmp_path: Path) -> None:
     database = world(200)
     examples = database.examples_of("sick")
-    arguments = (MemoryEngine(database), examples.keys, examples.labels, "sick", OPTIONS)
+    arguments = (MemoryEngine(database), examples, OPTIONS)
     done: list[Record] = []
-    fit(*arguments, done.append, tmp_path, lambda: "enough" if done and done[-1].number == 2 else None)
-    again = fit(*arguments, checkpoint=tmp_path, should_stop=time_limit(0.0))
+
+    def stop_after_two() -> str | None:
+        return "enough" if done and done[-1].number == 2 else None
+
+    fit(*arguments, Control(done.append, tmp_path, stop_after_two))
+    again = fit(*arguments, Control(checkpoint=tmp_path, should_stop=time_limit(0.0)))
     assert len(again.model.clauses) == 2
     assert again.history.cut
 
@@ -277,7 +281,7 @@ def test_whoever_stops_the_choice_keeps_the_steps_done(tmp_path: Path) -> None:
 def test_what_was_chosen_is_not_chosen_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     database = world(400, seed=3)
     examples = database.examples_of("sick")
-    arguments = (MemoryEngine(database), examples.keys, examples.labels, "sick", OPTIONS)
+    arguments = (MemoryEngine(database), examples, OPTIONS)
     calls: list[object] = []
 
     def choice(*_: object) -> Chosen:
@@ -287,28 +291,29 @@ def test_what_was_chosen_is_not_chosen_again(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr("hornbeam.learning.boosting.boost.validated", choice)
     whole = fit(*arguments).model
     # Stopped in the search of the first step: what was chosen is saved before it.
-    fit(*arguments, checkpoint=tmp_path, should_stop=lambda: "enough" if len(calls) == 2 else None)
+    stop = Control(checkpoint=tmp_path, should_stop=lambda: "enough" if len(calls) == 2 else None)
+    fit(*arguments, stop)
     assert len(calls) == 2
     for _ in ("to its end", "from its end"):
-        assert model_text(fit(*arguments, checkpoint=tmp_path).model) == model_text(whole)
+        assert model_text(fit(*arguments, Control(checkpoint=tmp_path)).model) == model_text(whole)
     assert len(calls) == 2
     assert len(whole.clauses) == 3
     (saved,) = tmp_path.iterdir()
     saved.write_text(saved.read_text().replace('"chosen": [1, 0.7, 3]', '"chosen": [1, 0.7]'))
     with pytest.raises(ModelError, match=r'"chosen" must be three numbers, or none, found \[1.0, 0.7\]'):
-        fit(*arguments, checkpoint=tmp_path)
+        fit(*arguments, Control(checkpoint=tmp_path))
 
 
 def test_a_limit_of_time_ends_the_choice_too() -> None:
     database = world(200)
     examples = database.examples_of("sick")
     stop = time_limit(0.0)
-    found = fit(MemoryEngine(database), examples.keys, examples.labels, "sick", OPTIONS, should_stop=stop)
+    found = fit(MemoryEngine(database), examples, OPTIONS, Control(should_stop=stop))
     assert found.model.clauses == ()
     assert found.history.cut
     assert found.history.ended == "time limit"
     (notice,) = found.history.notices()
-    assert "(time limit, while examples held out chose options: without validate" in notice.message
+    assert "(time limit while options were chosen on held-out examples; turn validate off" in notice.message
 
 
 def test_whoever_watches_hears_how_far_options_are_chosen() -> None:
@@ -316,7 +321,7 @@ def test_whoever_watches_hears_how_far_options_are_chosen() -> None:
     examples = database.examples_of("sick")
     heard: list[Record] = []
     options = replace(OPTIONS, max_literals=3)
-    found = fit(MemoryEngine(database), examples.keys, examples.labels, "sick", options, on_step=heard.append)
+    found = fit(MemoryEngine(database), examples, options, Control(on_step=heard.append))
     trials = [record for record in heard if isinstance(record, Trial)]
     assert heard == [*trials, *found.history.steps]
     # Two lengths of bodies times three parts, each told of as it begins and after each of its steps.
@@ -325,7 +330,7 @@ def test_whoever_watches_hears_how_far_options_are_chosen() -> None:
         steps = [each.steps for each in trials if each.trial == number]
         assert steps == list(range(len(steps)))
     assert (trials[0].title, trials[0].candidates) == (
-        "choosing options by examples held out: trial 1 of 6",
+        "choosing options on held-out examples: trial 1 of 6",
         0,
     )
     assert trials[1].title.endswith("trial 1 of 6, 1 step")
@@ -343,9 +348,9 @@ def test_ctrl_c_while_options_are_chosen_ends_the_fit_of_all_classes() -> None:
         if len(heard) == 2:
             raise KeyboardInterrupt
 
-    labels = np.arange(300) % 3
-    arguments = (MemoryEngine(database), examples.keys, labels, ("a", "b", "c"), "sick", OPTIONS)
-    found = fit_classes("rlr", *arguments, on_step=interrupt)
+    labels = (np.arange(300) % 3).astype(np.int8)
+    examples = Examples("sick", examples.keys, labels, ("a", "b", "c"))
+    found = fit_classes("rlr", MemoryEngine(database), examples, OPTIONS, Control(on_step=interrupt))
     assert heard[2:] == [Trial(1, 3), Trial(1, 3)]
     assert found.history.ended == INTERRUPTED
     assert found.history.steps == ()

@@ -1,20 +1,21 @@
-"""Boosting: each step fits weighted clauses to what the model still gets wrong.
+"""Boosting: each step fits weighted clauses to the gradients of the model so far.
 
-``fit`` learns relational logistic regression: one clause a step, its weights by ridge. ``boosted`` takes
-other ways to fit.
+``fit`` learns relational logistic regression: one clause per step, with weights from a ridge fit.
+``boosted`` takes other strategies.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 
-from hornbeam.data.database import Codes, Database
+from hornbeam.data.database import Database
+from hornbeam.data.relations import Examples
 from hornbeam.data.sampling import in_order, sampled
 from hornbeam.engines.contract import LOG_UNIT, Engine
 from hornbeam.engines.guarded import new_total
@@ -24,7 +25,6 @@ from hornbeam.learning.boosting.steps import (
     BoostOptions,
     BoostProblem,
     BoostState,
-    Bounds,
     Chosen,
     Strategy,
     contribution_of,
@@ -34,83 +34,74 @@ from hornbeam.learning.boosting.steps import (
     step,
 )
 from hornbeam.learning.boosting.validation import held_out, validated
-from hornbeam.learning.checkpoint import Checkpoint, Saved, fingerprint, read_step
-from hornbeam.learning.constants.per_constant import families
-from hornbeam.learning.history import ALL_STEPS, History, Record, Step
-from hornbeam.learning.loop import Pause, ShouldStop, run
+from hornbeam.learning.checkpoint import Checkpoint, Saved, fit_fingerprint, read_step
+from hornbeam.learning.constants.per_constant import families, no_families
+from hornbeam.learning.history import History, Step
+from hornbeam.learning.loop import NO_CONTROL, Control, Ending, Pause, run
+from hornbeam.learning.numbers import Labels, round_weight
 from hornbeam.learning.options import BASE_RATE, BEST, PRESETS, FitOptions
-from hornbeam.learning.problem import Fit, Labels, check_labels, language_for, prior_of
-from hornbeam.learning.search.ridge import Ridge, Slope, round_weight
+from hornbeam.learning.problem import Fit, check_labels, language_for, prior_of
+from hornbeam.learning.search.beam import SearchLimits, SearchSpace
+from hornbeam.learning.search.ridge import LineFit, Ridge
 from hornbeam.logic.guards import GUARDED
 from hornbeam.logic.refine import memoised
 from hornbeam.model.clause_model import Model, WeightedClause
 from hornbeam.model.features import COUNT, LOG
 
 CAUTION = 5.0
-"""A clause is chosen under so many times the penalty of its final weight: a rare one must earn its place."""
+"""A clause is chosen under this multiple of the final weights' penalty: a rare clause must gain more."""
 
 
 def fit(
     engine: Engine,
-    keys: Codes,
-    labels: Labels,
-    target: str,
+    examples: Examples,
     options: FitOptions = PRESETS["default"],
-    on_step: Callable[[Record], None] | None = None,
-    checkpoint: str | Path | None = None,
-    should_stop: ShouldStop | None = None,
+    control: Control = NO_CONTROL,
 ) -> Fit[Model]:
-    """Learn a model of the target from examples given as rows of codes and labels 0 or 1.
+    """Learn a model of the target from examples with labels 0 and 1.
 
-    Ctrl-C and ``should_stop`` end the fit with the steps done so far and mark it as cut. ``on_step``
-    hears of each step; before the first, under number 0, how far options are chosen. With a checkpoint
-    folder the state is saved after every step, and the same call goes on from there.
+    Ctrl-C and ``control.should_stop`` end the fit with the steps done so far and mark it as cut.
     """
-    guarded = options.false_counts == GUARDED
-    way = Strategy(
+    in_guards = options.false_counts == GUARDED
+    strategy = Strategy(
         "rlr",
-        (lambda whole: Slope(whole, CAUTION * options.l2, LOG_UNIT))
+        (lambda whole: LineFit(whole, CAUTION * options.l2, LOG_UNIT))
         if options.feature != COUNT
         else (lambda whole: Ridge(whole, options.l2)),
         feature=COUNT if options.feature == COUNT else LOG,
         refit=options.l2 if options.refit else None,
         length_penalty=options.length_penalty,
-        readings=options.feature == BEST,
+        choose_feature=options.feature == BEST,
         caution=CAUTION * options.l2,
         look_ahead=options.look_ahead,
         per_constant=options.per_constant and options.feature == BEST and options.refit,
         validate=options.validate and options.refit,
         max_clauses=options.max_clauses,
-        guarded=options.l2 if guarded and options.feature == COUNT and not options.refit else None,
+        in_guards=in_guards,
+        guarded_l2=options.l2 if in_guards and options.feature == COUNT and not options.refit else None,
     )
-    return boosted(engine, keys, labels, target, options, way, on_step, checkpoint, should_stop)
+    return boosted(engine, examples, options, strategy, control)
 
 
 def boosted(
     engine: Engine,
-    keys: Codes,
-    labels: Labels,
-    target: str,
+    examples: Examples,
     options: BoostOptions,
-    way: Strategy,
-    on_step: Callable[[Record], None] | None = None,
-    checkpoint: str | Path | None = None,
-    should_stop: ShouldStop | None = None,
+    strategy: Strategy,
+    control: Control = NO_CONTROL,
 ) -> Fit[Model]:
-    """As ``fit``, by a way of one's own to fit clauses."""
+    """Like ``fit``, with any strategy."""
     database = engine.database
-    check_labels(labels, target)
+    check_labels(examples)
     saved = None
-    if checkpoint is not None:
-        settings = options.settings() | {"learner": way.learner}
-        marks = fingerprint(database, target, keys, labels, settings, engine.memory)
-        saved = Checkpoint(Path(checkpoint), marks, read_step)
-    kept = sampled(database, target, keys, labels, options.neg_pos_ratio, options.seed)
-    if way.refit is not None:
-        kept = kept[in_order(database, target, keys[kept], labels[kept])]
-    problem = _problem(engine, target, keys[kept], labels[kept], options, way)
-    problem = replace(problem, offset=_offset(labels, labels[kept]))
-    parts = held_out(database, target, keys[kept], labels[kept], options.seed) if way.validate else []
+    if control.checkpoint is not None:
+        settings = options.settings() | {"learner": strategy.learner}
+        fingerprint = fit_fingerprint(database, examples, settings, engine.memory)
+        saved = Checkpoint(Path(control.checkpoint), fingerprint, read_step)
+    training = _training_sample(database, examples, options, strategy)
+    problem = _problem(engine, training, options, strategy)
+    problem = replace(problem, offset=_offset(examples.labels, training.labels))
+    parts = held_out(database, training, options.seed) if strategy.validate else []
 
     def start() -> BoostState:
         return init(problem) if saved is None else resumed(problem, saved.load(database.schema))
@@ -121,7 +112,7 @@ def boosted(
 
     def go_on(state: BoostState, pause: Pause) -> tuple[BoostState, Sequence[Step]]:
         if parts and state.chosen is None:
-            chosen = validated(problem, parts, pause, on_step)
+            chosen = validated(problem, parts, pause, control.on_step)
             state = state._replace(chosen=chosen, skipped=tuple(problem.columns.skipped))
             save(state)
         state, done = step(problem.within(state.chosen), state, pause)
@@ -129,19 +120,19 @@ def boosted(
         return state, done
 
     try:
-        state, reason = run(init(problem), start, go_on, on_step, should_stop)
+        state, ending = run(init(problem), start, go_on, control)
     finally:
         problem.session.close()
-    return _result(problem, state, target, database, options, reason, bool(parts))
+    return _result(problem, state, examples.target, database, options, ending, bool(parts))
 
 
 def resumed(problem: BoostProblem, saved: Saved[Step]) -> BoostState:
-    """The state that a checkpoint keeps; scores are what its clauses give, added in order again."""
+    """The state of a checkpoint; the contributions of its clauses are added in the same order again."""
     steps, skipped, ended, chosen = saved
     state = init(problem)._replace(
         steps=steps, skipped=skipped, ended=ended, chosen=Chosen.read(chosen) if chosen else None
     )
-    if problem.way.refit is not None:
+    if problem.strategy.refit is not None:
         for each in steps:
             state = jointly(problem, state, each.weighted)
         return state
@@ -153,24 +144,44 @@ def resumed(problem: BoostProblem, saved: Saved[Step]) -> BoostState:
     return state._replace(scores=scores)
 
 
+def _training_sample(
+    database: Database, examples: Examples, options: BoostOptions, strategy: Strategy
+) -> Examples:
+    """The examples to learn from: all positives, and the sampled negatives."""
+    target, keys, labels = examples.target, examples.keys, examples.labels
+    sample = examples.at(sampled(database, target, keys, labels, options.neg_pos_ratio, options.seed))
+    if strategy.refit is None:
+        return sample
+    # Sums of floats depend on the order of the examples, so they get one that does not depend on files.
+    return sample.at(in_order(database, target, sample.keys, sample.labels))
+
+
 def _offset(all_labels: Labels, labels: Labels) -> float:
-    """The log-odds that a sample of the negatives adds, taken back."""
+    """Corrects the log-odds for the negatives that sampling left out."""
     return math.log(np.count_nonzero(labels == 0) / np.count_nonzero(all_labels == 0))
 
 
-def _problem(
-    engine: Engine, target: str, keys: Codes, labels: Labels, options: BoostOptions, way: Strategy
-) -> BoostProblem:
-    language = language_for(engine.database, target, options.negation, options.n_thresholds, keys)
+def _problem(engine: Engine, examples: Examples, options: BoostOptions, strategy: Strategy) -> BoostProblem:
+    keys, labels = examples.keys, examples.labels
+    language = language_for(engine.database, examples.target, options.negation, options.n_thresholds, keys)
     prior = prior_of(labels, options.prior)
-    session = engine.session(keys, logarithm=way.feature == LOG)
-    found = families(engine, language, keys, labels, options.seed) if way.per_constant else ()
-    guarded = options.settings().get("false_counts") == GUARDED
-    total = partial(new_total, engine) if guarded else engine.total
-    columns = Columns(session.columns, found, engine.memory // 16, session.sums if guarded else None)
-    bounds = Bounds(options.max_literals, options.beam_width, options.stop, options.n_steps)
+    session = engine.session(keys, logarithm=strategy.feature == LOG)
+    fit_families = no_families
+    if strategy.per_constant:
+        fit_families = partial(families, engine, language, keys, labels, options.seed)
+    total = partial(new_total, engine) if strategy.in_guards else engine.total
+    guards = session.sums if strategy.in_guards else None
+    columns = Columns(session.columns, fit_families, engine.memory // 16, guards)
     return BoostProblem(
-        session, memoised(language), language.empty(), labels, prior, bounds, way, columns, total
+        session=session,
+        space=SearchSpace(language.empty(), memoised(language)),
+        labels=labels,
+        prior=prior,
+        limits=SearchLimits(options.max_literals, options.beam_width, options.stop, strategy.length_penalty),
+        n_steps=options.n_steps,
+        strategy=strategy,
+        columns=columns,
+        total=total,
     )
 
 
@@ -180,31 +191,29 @@ def _result(
     target: str,
     database: Database,
     options: BoostOptions,
-    reason: str | None,
+    ending: Ending,
     choosing: bool,
 ) -> Fit[Model]:
-    cut = reason is not None and state.ended is None
-    ended = state.ended or reason or ALL_STEPS
-    settings = options.settings() | dict(database.origin) | ({"cut": ended} if cut else {})
+    settings = options.settings() | dict(database.origin) | ending.settings()
     if state.chosen is not None:
         settings |= state.chosen.settings()
     prior, clauses = _weighed(problem, state)
-    model = Model(target, database.schema, prior, clauses, settings, problem.way.learner)
-    choosing = choosing and cut and state.chosen is None
-    return Fit(model, History(state.steps, ended, cut, state.skipped, choosing))
+    model = Model(target, database.schema, prior, clauses, settings, problem.strategy.learner)
+    choosing = choosing and ending.cut and state.chosen is None
+    return Fit(model, History(state.steps, ending.reason, ending.cut, state.skipped, choosing))
 
 
 def _weighed(problem: BoostProblem, state: BoostState) -> tuple[float, tuple[WeightedClause, ...]]:
-    """The prior and the clauses of the model; weights are joint, where they are, not those of each step."""
+    """The prior and the clauses of the model, with joint weights where the strategy fits them."""
     clauses = tuple(each.weighted for each in state.steps)
-    way = problem.way
-    if way.refit is None:
+    strategy = problem.strategy
+    if strategy.refit is None:
         return problem.prior, clauses
     if state.joint is None:
         return round_weight(prior_of(problem.labels, BASE_RATE) + problem.offset), clauses
     joint, features = state.joint, np.stack(state.features)
-    l2 = way.refit if state.chosen is None else state.chosen.l2
-    most = len(clauses) if way.max_clauses is None else way.max_clauses
+    l2 = strategy.refit if state.chosen is None else state.chosen.l2
+    most = len(clauses) if strategy.max_clauses is None else strategy.max_clauses
     kept = strongest(features, problem.labels, l2, most)
     if state.chosen is not None or len(kept) < len(clauses):
         joint = joint_weights(problem, features[kept], l2)

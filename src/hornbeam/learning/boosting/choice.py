@@ -1,8 +1,8 @@
-"""The choice of a reading: of the clauses that a search found best, and of those chosen before.
+"""The choice of the feature to add, from the best clauses of a search and the clauses of the model.
 
-A clause is found by ln(1 + count). Of the best few, each reading that tells their counts apart is
-tried (see ``readings``), and the one that gains most is added. A clause that is in the model may come
-again in another reading: where its logarithm was added first, a bound may still have something to say.
+A search ranks clauses by ln(1 + count). For the best few, each feature that tells their counts apart is
+tried (see ``model.features``), and the one that gains most is added. A clause of the model may come
+again with another feature: after its logarithm, a bound on its count may still gain.
 """
 
 from __future__ import annotations
@@ -14,33 +14,26 @@ import numpy.typing as npt
 
 from hornbeam.engines.contract import INT64_MAX, LOG_UNIT
 from hornbeam.engines.exact_sums import EXACT_FLOAT
-from hornbeam.learning.boosting.columns import Columns, Feature, Read
+from hornbeam.learning.boosting.columns import Columns, Feature, Offered
+from hornbeam.learning.numbers import GRADIENT_BITS, Integers
 from hornbeam.learning.search.beam import length_of
-from hornbeam.learning.search.ridge import (
-    GRADIENT_BITS,
-    ClauseSums,
-    Fitted,
-    Integers,
-    Slope,
-    guarded_fit,
-    response,
-)
+from hornbeam.learning.search.ridge import ClauseSums, Fitted, LineFit, guarded_fit, response
 from hornbeam.logic.clauses import Clause
 from hornbeam.logic.guards import guard_of, guarded_orders, share_orders
 from hornbeam.model.clause_model import Floats
 from hornbeam.model.features import COUNT, LOG, SHARE, at_least
 
-LEAST_SAID = 1.0
-"""What a reading must add to twice the log-likelihood, about: what one without meaning adds on average."""
+LEAST_STATISTIC = 1.0
+"""Least score statistic of a feature to add; a feature of pure noise has 1 on average."""
 
 
 class _Gradients:
-    """Gradients whole, and in two halves of 16 bits: sums of which are exact in floats."""
+    """Gradients in two halves of 16 bits, whose sums are exact in floats; whole where that is exact too."""
 
-    def __init__(self, slopes: Integers) -> None:
-        self.high, self.low = slopes >> 16, slopes & 0xFFFF
-        few = len(slopes) << GRADIENT_BITS < EXACT_FLOAT
-        self._parts = ((1, slopes.astype(np.float64)),) if few else ((1 << 16, self.high), (1, self.low))
+    def __init__(self, gradients: Integers) -> None:
+        self.high, self.low = gradients >> 16, gradients & 0xFFFF
+        few = len(gradients) << GRADIENT_BITS < EXACT_FLOAT
+        self._parts = ((1, gradients.astype(np.float64)),) if few else ((1 << 16, self.high), (1, self.low))
 
     def dot(self, values: Integers) -> int:
         """The exact sum of products with values below 2**17 in size."""
@@ -48,45 +41,45 @@ class _Gradients:
 
     def by_bin(self, bins: npt.NDArray[np.int8], number: int) -> list[int]:
         """The exact sum in each bin."""
-        found = [0] * number
+        sums = [0] * number
         for scale, part in self._parts:
             for place, total in enumerate(np.bincount(bins, part, number).tolist()):
-                found[place] += scale * int(total)
-        return found
+                sums[place] += scale * int(total)
+        return sums
 
 
-def best_reading(
+def best_feature(
     clauses: Sequence[Clause],
     columns: Columns,
     taken: Collection[Feature],
-    slopes: Integers,
-    spread: Floats,
+    gradients: Integers,
+    curvature: Floats,
     l2: float,
     length_penalty: float,
 ) -> tuple[Feature, ClauseSums] | None:
-    """The clause and reading that gain most among those that say more than chance would.
+    """The feature that gains most among those that gain more than noise would.
 
-    ``slopes`` are the gradients as integers, ``spread`` is P(1-P) of each example. The penalty
-    grows with the range of a reading: a logarithm has little merit in being large. A weight for each
-    constant counts as one more literal: what a few words say is better said by them.
+    ``gradients`` are integers, ``curvature`` is P(1-P) of each example. The penalty grows with the range
+    of a feature, because a logarithm is not better for being large. Weights for each constant count as
+    one more literal, so that a clause without them is preferred where both gain alike.
     """
-    whole = response(slopes)
+    whole = response(gradients)
     ranked: list[tuple[float, int, str, int, Feature, ClauseSums]] = []
-    for said, sums, extent in _measured(clauses, columns, _Gradients(slopes)):
-        clause = said.clause
-        length = length_of(clause) + (said.each is not None)
-        gain = Slope(whole, l2 * extent, LOG_UNIT).gain(sums) * (1.0 - length_penalty) ** (length - 1)
-        ranked.append((-gain, len(clause.body), str(clause), len(ranked), said, sums))
+    for feature, sums, extent in _measured(clauses, columns, _Gradients(gradients)):
+        clause = feature.clause
+        length = length_of(clause) + (feature.each is not None)
+        gain = LineFit(whole, l2 * extent, LOG_UNIT).gain(sums) * (1.0 - length_penalty) ** (length - 1)
+        ranked.append((-gain, len(clause.body), str(clause), len(ranked), feature, sums))
     ranked.sort()
-    known = [columns.units(said) for said in taken]
-    gradients = slopes / 2.0**GRADIENT_BITS
-    for *_, said, sums in ranked:
-        values = columns.units(said)
-        # What another part of the model says already, about the same examples, is nothing new.
+    known = [columns.units(feature) for feature in taken]
+    float_gradients = gradients / 2.0**GRADIENT_BITS
+    for *_, feature, sums in ranked:
+        values = columns.units(feature)
+        # A feature with the values of one in the model adds nothing.
         if any(np.array_equal(values, other) for other in known):
             continue
-        if _says(values, gradients, spread) >= LEAST_SAID:
-            return said, sums
+        if _score_statistic(values, float_gradients, curvature) >= LEAST_STATISTIC:
+            return feature, sums
     return None
 
 
@@ -94,23 +87,23 @@ def best_guarded(
     clauses: Iterable[Clause],
     columns: Columns,
     total: Callable[[Clause], int],
-    slopes: Integers,
+    gradients: Integers,
     l2: float,
 ) -> tuple[Feature, Fitted] | None:
-    """The clause, and which of its literals is last, whose counts inside its guard fit best.
+    """The clause, with the order of its literals, whose counts inside its guard fit best.
 
-    ``total`` is that of the variables which the last literal of a clause brings.
+    ``total`` gives the number of values of the variables that only the last literal of a clause has.
     """
     best: tuple[Feature, Fitted] | None = None
-    # Of equal gains the shorter clause, then the smaller text.
+    # Equal gains: the shorter clause wins, then the one whose text comes first.
     for clause in sorted(clauses, key=lambda clause: (len(clause.body), str(clause))):
         true = columns[clause].astype(object)
         for order in columns.with_guards(guarded_orders(clause) or (clause,)):
             new = total(order)
             within = columns[guard_of(order)].astype(object) * new if len(order.body) > 1 else new
             if len(order.body) > 1 and np.max(within) > INT64_MAX:
-                continue  # the scores of a step are made in int64
-            fitted = guarded_fit(true, within - true, slopes, l2)
+                continue  # the scores of a step are computed in int64
+            fitted = guarded_fit(true, within - true, gradients, l2)
             if best is None or fitted.gain > best[1].gain:
                 best = Feature(order, COUNT), fitted
     return best
@@ -119,17 +112,17 @@ def best_guarded(
 def _measured(
     clauses: Sequence[Clause], columns: Columns, gradients: _Gradients
 ) -> Iterator[tuple[Feature, ClauseSums, float]]:
-    """Each reading of some clauses, and every clause with a weight for each constant: sums, and range."""
+    """Each feature of some clauses, and each clause with weights for constants: its sums and its range."""
     columns.take(clauses)
     for order in columns.with_guards(order for clause in clauses for order in share_orders(clause)):
         values = columns.units(Feature(order, SHARE))
         if values.min() < values.max():
             yield Feature(order, SHARE), *_of_values(values, gradients)
     for clause in clauses:
-        found = columns.readings(clause)
-        if found.logarithms is not None:
-            yield Feature(clause, LOG), *_of_values(found.logarithms, gradients)
-        for bound, sums in zip(found.bounds, _of_bounds(found, gradients), strict=True):
+        offered = columns.offered(clause)
+        if offered.logarithms is not None:
+            yield Feature(clause, LOG), *_of_values(offered.logarithms, gradients)
+        for bound, sums in zip(offered.bounds, _of_bounds(offered, gradients), strict=True):
             yield Feature(clause, at_least(bound)), sums, 1.0
     for (clause, variable), family in columns.families.items():
         values = family.units
@@ -142,22 +135,22 @@ def _of_values(values: Integers, gradients: _Gradients) -> tuple[ClauseSums, flo
     return ClauseSums(1, int(values.sum()), int((values * values).sum()), gradients.dot(values)), extent
 
 
-def _of_bounds(read: Read, gradients: _Gradients) -> list[ClauseSums]:
+def _of_bounds(offered: Offered, gradients: _Gradients) -> list[ClauseSums]:
     """The sums of all bounds in one pass: each count falls between two of them."""
-    number, examples = len(read.bounds), read.examples
-    slopes = gradients.by_bin(read.bins, number + 1)
-    found: list[ClauseSums] = []
-    reached = slope = 0
+    number, examples = len(offered.bounds), offered.examples
+    by_bin = gradients.by_bin(offered.bins, number + 1)
+    sums: list[ClauseSums] = []
+    reached = gradient = 0
     for place in range(number, 0, -1):
         reached += examples[place]
-        slope += slopes[place]
-        found.append(ClauseSums(1, reached * LOG_UNIT, reached * LOG_UNIT**2, slope * LOG_UNIT))
-    return found[::-1]
+        gradient += by_bin[place]
+        sums.append(ClauseSums(1, reached * LOG_UNIT, reached * LOG_UNIT**2, gradient * LOG_UNIT))
+    return sums[::-1]
 
 
-def _says(values: Integers, gradients: Floats, spread: Floats) -> float:
-    """The score statistic of one more feature: about what its weight adds to twice the log-likelihood."""
-    centred = values - (spread * values).sum() / spread.sum()
-    slope = float((centred * gradients).sum())
-    below = float((spread * centred * centred).sum())
-    return slope * slope / below if below > 0 else 0.0
+def _score_statistic(values: Integers, gradients: Floats, curvature: Floats) -> float:
+    """Rao's score statistic of one more feature: about what it adds to twice the log-likelihood."""
+    centred = values - (curvature * values).sum() / curvature.sum()
+    score = float((centred * gradients).sum())
+    information = float((curvature * centred * centred).sum())
+    return score * score / information if information > 0 else 0.0

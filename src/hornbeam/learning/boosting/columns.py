@@ -1,4 +1,4 @@
-"""What a fit looks at again and again: the counts of clauses, and what is read of them."""
+"""Counts of clauses that a fit needs repeatedly, and the features computed from them."""
 
 from __future__ import annotations
 
@@ -11,81 +11,80 @@ import numpy.typing as npt
 
 from hornbeam.engines.cache import Cache
 from hornbeam.engines.contract import Column, Skipped, Sums, narrowest
-from hornbeam.learning.constants.per_constant import Family
+from hornbeam.learning.constants.per_constant import Families, Family, no_families
+from hornbeam.learning.numbers import Floats, Integers
 from hornbeam.logic.clauses import Clause, canonical
 from hornbeam.logic.guards import guard_of
-from hornbeam.model.clause_model import Floats, WeightedClause
+from hornbeam.model.clause_model import WeightedClause
 from hornbeam.model.features import LOG, SHARE, bound_of, in_units, offered, read, shares, shares_in_units
-
-Integers = npt.NDArray[np.int64]
 
 
 class Feature(NamedTuple):
-    """A part of a model: a clause, the reading of its counts that is weighted, and
-    the variable whose constants have weights of their own, where one has."""
+    """A clause and the function of its counts that a model weighs."""
 
     clause: Clause
     feature: str
+    """``count``, ``log``, ``at least N`` or ``share``"""
     each: int | None = None
+    """the variable whose constants have a weight each; None for one weight"""
 
 
-class Read(NamedTuple):
-    """What the readings of a clause's counts have in common at every step."""
+class Offered(NamedTuple):
+    """The features offered for a clause, computed once for all steps."""
 
     logarithms: Integers | None
-    """ln(1 + count) in whole units, where that is offered"""
+    """ln(1 + count) in whole units; None if not offered"""
     bounds: tuple[int, ...]
     bins: npt.NDArray[np.int8]
-    """how many of the bounds each count reaches"""
+    """for each count, how many of the bounds it reaches"""
     examples: list[int]
-    """how many counts reach just so many"""
+    """number of examples in each bin"""
 
 
 class Columns:
-    """True counts of clauses that come up again and again, under a budget of bytes."""
+    """True counts of clauses, cached within a budget of bytes."""
 
     def __init__(
         self,
         count: Callable[[Sequence[Clause]], list[Column]],
-        families: Iterable[Family | Skipped] = (),
+        families: Callable[[], Families] = no_families,
         budget: int = 2**28,
         guards: Callable[[Sequence[Clause]], Sums] | None = None,
     ) -> None:
-        """``guards`` tells which guards can be counted, where false counts are those inside guards."""
+        """``guards`` counts guards, where false counts are those inside guards.
+
+        ``families`` fits the clauses with a weight for each constant, and is called on first use.
+        """
         self._count = count
         self._guards = guards
         self.skipped: dict[Skipped, None] = {}
-        """clauses that cannot be counted, in the order they were met"""
-        self._kept = Cache(budget)
-        self._read = Cache(budget)
-        self._families = families
+        """clauses that cannot be counted, in the order of their first use"""
+        self._counts = Cache(budget)
+        self._offered = Cache(budget)
+        self._fit_families = families
 
     @cached_property
     def families(self) -> dict[tuple[Clause, int], Family]:
-        """Clauses with a weight for each constant of a variable, fitted when they are first asked for."""
-        found = {}
-        for family in self._families:
-            if isinstance(family, Skipped):
-                self.skipped[family] = None
-            else:
-                found[family.clause, family.variable] = family
-        return found
+        """Clauses with a weight for each constant of a variable; fitted on first use."""
+        families, skipped = self._fit_families()
+        self.skipped.update(dict.fromkeys(skipped))
+        return {(family.clause, family.variable): family for family in families}
 
     def take(self, clauses: Iterable[Clause]) -> None:
-        """Count together what is not at hand."""
-        missing = [clause for clause in clauses if self._kept.get(clause) is None]
+        """Count the clauses that are not in the cache, all together."""
+        missing = [clause for clause in clauses if self._counts.get(clause) is None]
         if missing:
             for clause, counts in zip(missing, self._count(missing), strict=True):
                 column = counts.astype(narrowest(int(counts.max(initial=0))))
-                self._kept.put(clause, column, column.nbytes)
+                self._counts.put(clause, column, column.nbytes)
 
     def __getitem__(self, clause: Clause) -> Column:
-        column = self._kept.get(clause)
+        column: Column | None = self._counts.get(clause)
         if column is None:
             self.take([clause])
-            column = self._kept.get(clause)
-        found: Column = column
-        return found
+            column = self._counts.get(clause)
+            assert column is not None
+        return column
 
     @property
     def guarded(self) -> bool:
@@ -93,32 +92,33 @@ class Columns:
         return self._guards is not None
 
     def with_guards(self, orders: Iterable[Clause]) -> list[Clause]:
-        """Those clauses whose guards can be counted, which are at hand then."""
+        """The clauses whose guards can be counted; the guards are counted and cached."""
         if self._guards is None:
             return []
         orders = list(orders)
-        found = self._guards(list(dict.fromkeys(map(guard_of, orders))))
-        self.skipped.update(dict.fromkeys(found.skipped))
-        known = set(found.clauses)
-        self.take(found.clauses)
+        sums = self._guards(list(dict.fromkeys(map(guard_of, orders))))
+        self.skipped.update(dict.fromkeys(sums.skipped))
+        known = set(sums.clauses)
+        self.take(sums.clauses)
         return [order for order in orders if guard_of(order) in known]
 
-    def readings(self, clause: Clause) -> Read:
-        """The readings offered of a clause's counts."""
-        found: Read | None = self._read.get(clause)
-        if found is None:
+    def offered(self, clause: Clause) -> Offered:
+        """The features offered for a clause."""
+        result: Offered | None = self._offered.get(clause)
+        if result is None:
             counts = self[clause]
             names = offered(counts)
             bounds = tuple(bound for bound in map(bound_of, names) if bound is not None)
             bins = np.searchsorted(np.array(bounds, dtype=np.int64), counts, side="right").astype(np.int8)
             logarithms = in_units(counts, LOG) if LOG in names else None
             examples = np.bincount(bins, minlength=len(bounds) + 1).tolist()
-            found = Read(logarithms, bounds, bins, examples)
-            self._read.put(clause, found, bins.nbytes + (0 if logarithms is None else logarithms.nbytes))
-        return found
+            result = Offered(logarithms, bounds, bins, examples)
+            size = bins.nbytes + (0 if logarithms is None else logarithms.nbytes)
+            self._offered.put(clause, result, size)
+        return result
 
     def feature(self, weighted: WeightedClause) -> Floats:
-        """What a weighted clause weighs, for each example."""
+        """The value of a weighted clause's feature for each example."""
         if weighted.each is not None:
             return self.families[weighted.clause, weighted.each].crossed
         clause = canonical(weighted.clause)
@@ -126,9 +126,9 @@ class Columns:
             return shares(self[clause], self[guard_of(weighted.clause)])
         return read(self[clause].astype(np.float64), weighted.feature)
 
-    def units(self, said: Feature) -> Integers:
-        """What a part of a model weighs, in whole units."""
-        clause, name, each = said
+    def units(self, feature: Feature) -> Integers:
+        """The value of a feature for each example, in whole units."""
+        clause, name, each = feature
         if each is not None:
             return self.families[clause, each].units
         counts = self[canonical(clause)]

@@ -6,27 +6,25 @@ Natarajan, Kersting and Shavlik, "Learning Markov logic networks via functional 
 
     w = sum(t*d) / sum(t*t),  which lowers the squared error by  sum(t*d)^2 / sum(t*t),
 
-and the next clause of the step to ``d - w*t``. There is no bias and no penalty: an example of which
-no clause has a true grounding keeps the log-odds of the prior. A weighted clause is that of relational
-logistic regression with ``[0, w, 0]``, so the models are the same kind of model.
+and the next clause of the step is fitted to ``d - w*t``. There is no bias and no penalty: an example for
+which no clause has a true grounding keeps the log-odds of the prior. A weighted clause is one of relational
+logistic regression with weights ``[0, w, 0]``, so both learners make the same kind of model.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
-from hornbeam.data.database import Codes
+from hornbeam.data.relations import Examples
 from hornbeam.engines.contract import Engine, Sums
 from hornbeam.learning.boosting.boost import boosted
 from hornbeam.learning.boosting.steps import Strategy
-from hornbeam.learning.history import Record
-from hornbeam.learning.loop import ShouldStop
+from hornbeam.learning.loop import NO_CONTROL, Control
+from hornbeam.learning.numbers import GRADIENT_BITS, round_weight
 from hornbeam.learning.options import (
     BEAM,
     LITERALS,
@@ -41,8 +39,8 @@ from hornbeam.learning.options import (
     YesNo,
     option,
 )
-from hornbeam.learning.problem import Fit, Labels
-from hornbeam.learning.search.ridge import GRADIENT_BITS, ClauseSums, Response, round_weight
+from hornbeam.learning.problem import Fit
+from hornbeam.learning.search.ridge import ClauseSums, Response
 from hornbeam.model.clause_model import Model
 from hornbeam.model.files import WEIGHTED_CLAUSES, register_kind
 
@@ -100,22 +98,18 @@ class ThroughOrigin:
 
 def fit(
     engine: Engine,
-    keys: Codes,
-    labels: Labels,
-    target: str,
+    examples: Examples,
     options: MLNOptions | None = None,
-    on_step: Callable[[Record], None] | None = None,
-    checkpoint: str | Path | None = None,
-    should_stop: ShouldStop | None = None,
+    control: Control = NO_CONTROL,
 ) -> Fit[Model]:
-    """Learn weighted clauses of the target from examples given as rows of codes and labels 0 or 1."""
+    """Learn weighted clauses of the target from examples with labels 0 and 1."""
     options = options or MLNOptions()
 
     def fitting(response: Response) -> ThroughOrigin:
         return ThroughOrigin()
 
-    way = Strategy(LEARNER, fitting, options.clauses_per_step)
-    return boosted(engine, keys, labels, target, options, way, on_step, checkpoint, should_stop)
+    strategy = Strategy(LEARNER, fitting, options.clauses_per_step)
+    return boosted(engine, examples, options, strategy, control)
 
 
 register_kind(LEARNER, WEIGHTED_CLAUSES)

@@ -1,10 +1,10 @@
-"""What examples held out say of the options: the penalty of the final weights, length of bodies, steps.
+"""Options chosen by examples held out: the penalty of the final weights, the length of bodies, the steps.
 
-The examples are held out in turn, in parts that share no constant with those learned from. Each part has
-one path of steps for bodies of the greatest length and one for bodies a literal shorter, a third as long as
-the fit itself; all paths share the counts of the whole. After some steps of a path the weights are fitted
-under every penalty, and the loss of the examples held out is taken. Length, penalty and steps stay as given
-unless others are better by more than chance.
+The examples are held out in turn, in parts that share no constant with the examples to learn from. For
+each part there is one path of steps with bodies of the greatest length and one with bodies a literal
+shorter. A path has a third of the steps of the fit; all paths share the counts of all examples. After some
+steps of a path the weights are fitted under every penalty, and the loss on the examples held out is
+computed. Length, penalty and steps stay as given unless others are better by more than chance.
 """
 
 from __future__ import annotations
@@ -15,30 +15,32 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hornbeam.data.database import Codes, Database
+from hornbeam.data.database import Database
+from hornbeam.data.relations import Examples
 from hornbeam.data.sampling import HeldOutPart, part_numbers, part_of
 from hornbeam.learning.boosting.steps import BoostProblem, Chosen, Mask, init, joint_weights, step
 from hornbeam.learning.history import Trial
 from hornbeam.learning.loop import Pause
-from hornbeam.learning.problem import Labels, losses
+from hornbeam.learning.losses.logistic import losses
 from hornbeam.model.clause_model import Floats
 
 PARTS = 3
 SHORTEST = 2
-"""Bodies are not made shorter than this: one literal says nothing of relations."""
+"""Bodies are not made shorter than this: one literal alone expresses no relation."""
 LEAST_HELD_OUT = 20
-"""Examples of each label that must be held out, together: fewer choose by chance."""
+"""Examples of each label in all parts together, at least; with fewer, the choice would be chance."""
 ERRORS_OF_LENGTH = 1.0
 """Standard errors by which shorter bodies must be better."""
 ERRORS = 3.0
 """Standard errors by which another penalty, or fewer steps, must be better: nine others are tried."""
 PENALTIES = (0.1, 0.3, 1.0, 3.0, 10.0)
-"""What is tried, times the penalty given."""
+"""Penalties to try, as multiples of the penalty given."""
 
 
-def held_out(database: Database, target: str, keys: Codes, labels: Labels, seed: int) -> list[HeldOutPart]:
-    """The parts, where there are enough examples of both labels in them."""
-    columns = part_numbers(database, target, keys, PARTS, f"held out {seed}")
+def held_out(database: Database, examples: Examples, seed: int) -> list[HeldOutPart]:
+    """The parts of the examples; none if they hold too few examples of either label."""
+    labels = examples.labels
+    columns = part_numbers(database, examples.target, examples.keys, PARTS, f"held out {seed}")
     parts = [part_of(columns, [number] * len(columns)) for number in range(PARTS)]
     outside = labels[np.any([part.outside for part in parts], axis=0)]
     enough = all(np.count_nonzero(outside == label) >= LEAST_HELD_OUT for label in (0, 1))
@@ -51,9 +53,9 @@ def validated(
     pause: Pause,
     on_trial: Callable[[Trial], None] | None = None,
 ) -> Chosen:
-    """The options that predict the parts held out best; ``on_trial`` hears how far that is."""
-    assert problem.way.refit is not None
-    given = Chosen(problem.bounds.max_literals, problem.way.refit, problem.bounds.n_steps)
+    """The options that predict the parts held out best; ``on_trial`` is called as the trials proceed."""
+    assert problem.strategy.refit is not None
+    given = Chosen(problem.limits.max_literals, problem.strategy.refit, problem.n_steps)
     shortest = max(min(SHORTEST, given.max_literals), given.max_literals - 1)
     lengths = range(shortest, given.max_literals + 1)
     trials = [(given._replace(max_literals=length), part) for length in lengths for part in parts]
@@ -73,14 +75,14 @@ def validated(
 
 
 class Path(NamedTuple):
-    """The features that some examples led to, step by step."""
+    """The features that were learned without the examples held out, step by step."""
 
     problem: BoostProblem
     outside: Mask
     features: Floats
 
     def loss(self, number: int, l2: float) -> Floats:
-        """The losses of the examples held out, by so many of the first features."""
+        """The losses of the examples held out, under a model of the first ``number`` features."""
         rows = self.features[:number]
         scores = joint_weights(self.problem, rows, l2).scores(rows[:, self.outside])
         return losses(self.problem.labels[self.outside], scores)
@@ -106,29 +108,29 @@ def _path(
 
 
 def _nobody(_: Trial) -> None:
-    """Nobody watches."""
+    """Does nothing: no caller watches."""
 
 
 def _losses(paths: Sequence[Path], given: Chosen) -> dict[Chosen, Floats]:
-    """The losses of all examples held out, under every penalty and number of steps."""
+    """The losses of all examples held out, for every penalty and number of steps."""
     steps = _third(given.n_steps)
-    # A path that is best at its end might get better yet: then all steps are done.
+    # If a path is best at its end, more steps might be better still: then the fit does all steps.
     numbers = {steps: given.n_steps} | ({steps // 2: steps // 2} if steps > 1 else {})
-    found = {}
+    by_options = {}
     for number, n_steps in numbers.items():
         for factor in PENALTIES:
-            choice = given._replace(l2=factor * given.l2, n_steps=n_steps)
-            found[choice] = np.concatenate([path.loss(number, choice.l2) for path in paths])
-    return found
+            options = given._replace(l2=factor * given.l2, n_steps=n_steps)
+            by_options[options] = np.concatenate([path.loss(number, options.l2) for path in paths])
+    return by_options
 
 
 def _third(steps: int) -> int:
     return (steps + 2) // 3
 
 
-def _better(found: dict[Chosen, Floats], given: Chosen, errors: float) -> Chosen:
-    """The choice of least loss, if it is below that of the given one by more than chance."""
-    best = min(found, key=lambda choice: float(found[choice].sum()))
-    gained = found[given] - found[best]
-    chance = float(gained.std()) * len(gained) ** 0.5
-    return best if float(gained.sum()) > errors * chance else given
+def _better(losses_of: dict[Chosen, Floats], given: Chosen, errors: float) -> Chosen:
+    """The options of least loss, if they are better than the given ones by that many standard errors."""
+    best = min(losses_of, key=lambda options: float(losses_of[options].sum()))
+    differences = losses_of[given] - losses_of[best]
+    standard_error = float(differences.std()) * len(differences) ** 0.5
+    return best if float(differences.sum()) > errors * standard_error else given

@@ -1,8 +1,8 @@
 """Beam search for the clause that fits the gradients best.
 
-Ranking is exact. Gains are compared in floats first; those within 1e-9 of the place in question
-are compared as rational numbers, and only equal ones are a tie, which goes to the shorter clause,
-then to the smaller text.
+Ranking is exact. Gains are compared as floats first; gains within 1e-9 of the limit of the beam are
+compared as rational numbers. Only equal gains are a tie, which the shorter clause wins, then the clause
+whose text comes first.
 """
 
 from __future__ import annotations
@@ -28,8 +28,26 @@ NEAR = 1e-9
 Refine = Callable[[Clause], Sequence[Clause]]
 
 
+class SearchSpace(NamedTuple):
+    """The clauses of a search: the one without a body, and the function that makes clauses longer."""
+
+    empty: Clause
+    refine: Refine
+
+
+class SearchLimits(NamedTuple):
+    """How far a search goes, and what a longer clause must gain."""
+
+    max_literals: int
+    beam_width: int
+    stop: str
+    """``best`` takes the best clause of any length, ``full`` always extends to the greatest length"""
+    length_penalty: float = 0.0
+    """share by which a clause with one more atom must gain more"""
+
+
 class Fitting(Protocol):
-    """How a clause is fitted to the gradients: by how much it lowers their squared error."""
+    """How clauses are fitted to the gradients; the gain is the decrease of their squared error."""
 
     def gains(self, sums: Sums) -> npt.NDArray[np.float64]:
         """The gain of each clause, to about 1e-14 relative; never negative."""
@@ -44,17 +62,6 @@ class Fitting(Protocol):
         ...
 
 
-class SearchOptions(Protocol):
-    """The options of a learner that a search heeds."""
-
-    @property
-    def max_literals(self) -> int: ...
-    @property
-    def beam_width(self) -> int: ...
-    @property
-    def stop(self) -> str: ...
-
-
 class Scored(NamedTuple):
     """A clause with its sums, and its gain to float precision."""
 
@@ -64,12 +71,12 @@ class Scored(NamedTuple):
 
 
 @dataclass(slots=True)
-class Found:
-    """What one search gives: the best clause, if any, and how many candidates it looked at."""
+class SearchResult:
+    """The best clause of a search, if any, and how many candidates it looked at."""
 
     best: Scored | None = None
     leaders: list[Scored] = field(default_factory=list)
-    """the first in rank of each length, the best among them"""
+    """the clauses of the beam at each length"""
     counted: int = 0
     reused: int = 0
     skipped: list[Skipped] = field(default_factory=list)
@@ -77,56 +84,54 @@ class Found:
 
 def search(
     session: Session,
-    refine: Refine,
-    empty: Clause,
+    space: SearchSpace,
     fitting: Fitting,
-    options: SearchOptions,
+    limits: SearchLimits,
     pause: Callable[[], None] = lambda: None,
-    length_penalty: float = 0.0,
     barred: Collection[Clause] = (),
     links_from: int | None = None,
-) -> Found:
-    """The best clause for the session's gradients; ``pause`` is called before each length.
+) -> SearchResult:
+    """Find the best clause for the session's gradients; ``pause`` is called before each length.
 
-    A longer clause must gain more than the best so far by the length penalty; clauses that are
-    ``barred``, and others with the same sums, may be extended but are not chosen. With ``links_from``,
-    the sum of true of a clause without a body, links are extended along with the clauses that gain most.
+    ``barred`` clauses, and other clauses with the same sums, may be extended but are not chosen. Give
+    ``links_from``, the sum of the true counts of the empty clause, to extend links as well as the clauses
+    that gain most.
     """
-    found = Found()
-    shut = set(_keys(session.sums(list(barred)))) if barred else set()
-    beam: Sequence[Clause] = (empty,)
+    result = SearchResult()
+    barred_keys = set(_keys(session.sums(list(barred)))) if barred else set()
+    beam: Sequence[Clause] = (space.empty,)
     early: set[Clause] = set()
-    above = {} if links_from is None else {empty: links_from}
-    for length in range(1, options.max_literals + 1):
+    above = {} if links_from is None else {space.empty: links_from}
+    for length in range(1, limits.max_literals + 1):
         pause()
-        candidates = list(dict.fromkeys(chain.from_iterable(map(refine, beam))))
+        candidates = list(dict.fromkeys(chain.from_iterable(map(space.refine, beam))))
         if early:
             candidates = [clause for clause in candidates if clause not in early]
-        # An atom that brings a comparison along is one addition; the same body comes again when the
-        # comparison is added to the atom, and would take a place in the beam twice.
+        # An atom together with a comparison is one addition. The same body appears again when the
+        # comparison is added to the atom, and would then be in the beam twice.
         early.update(clause for clause in candidates if len(clause.body) > length)
         sums = session.sums(candidates)
-        found.counted += sums.counted
-        found.reused += len(candidates) - sums.counted
-        found.skipped.extend(sums.skipped)
+        result.counted += sums.counted
+        result.reused += len(candidates) - sums.counted
+        result.skipped.extend(sums.skipped)
         level = _Level(sums, fitting.gains(sums), fitting)
         if not len(level.gains):
             break
-        challenger = level.best(shut)
+        challenger = level.best(barred_keys)
         if challenger is not None and (
-            found.best is None
-            or options.stop == "full"
-            or level.beats(challenger, found.best, 1 - Fraction(length_penalty))
+            result.best is None
+            or limits.stop == "full"
+            or level.beats(challenger, result.best, 1 - Fraction(limits.length_penalty))
         ):
-            found.best = challenger
-        first = level.first(options.beam_width)
-        found.leaders += level.leaders(first, shut)
+            result.best = challenger
+        first = level.first(limits.beam_width)
+        result.leaders += level.leaders(first, barred_keys)
         parents, beam = beam, [sums.clauses[position] for position in first]
-        if above and length < options.max_literals:
-            origins = {clause: parent for parent in reversed(parents) for clause in refine(parent)}
-            beam = list(dict.fromkeys([*beam, *level.links(origins, above, options.beam_width)]))
+        if above and length < limits.max_literals:
+            origins = {clause: parent for parent in reversed(parents) for clause in space.refine(parent)}
+            beam = list(dict.fromkeys([*beam, *level.links(origins, above, limits.beam_width)]))
             above = dict(zip(sums.clauses, sums.true, strict=True))
-    return found
+    return result
 
 
 class _Level(NamedTuple):
@@ -136,21 +141,21 @@ class _Level(NamedTuple):
     gains: npt.NDArray[np.float64]
     fitting: Fitting
 
-    def best(self, shut: Collection[Key] = ()) -> Scored | None:
-        """The first in rank of those whose sums are not shut out."""
+    def best(self, barred: Collection[Key] = ()) -> Scored | None:
+        """The first clause in rank whose sums are not barred."""
         level = self
-        if shut:
-            out = [key in shut for key in _keys(self.sums)]
-            if all(out):
+        if barred:
+            is_barred = [key in barred for key in _keys(self.sums)]
+            if all(is_barred):
                 return None
-            level = self._replace(gains=np.where(out, -1.0, self.gains))
+            level = self._replace(gains=np.where(is_barred, -1.0, self.gains))
         (position,) = level.first(1)
         return self._scored(position)
 
-    def leaders(self, positions: Iterable[int], shut: Collection[Key]) -> list[Scored]:
-        """Those at some positions whose sums are not shut out."""
-        found = [self._scored(position) for position in positions]
-        return [each for each in found if each.sums[1:] not in shut]
+    def leaders(self, positions: Iterable[int], barred: Collection[Key]) -> list[Scored]:
+        """The clauses at some positions whose sums are not barred."""
+        scored = [self._scored(position) for position in positions]
+        return [each for each in scored if each.sums[1:] not in barred]
 
     def _scored(self, position: int) -> Scored:
         return Scored(
@@ -160,24 +165,24 @@ class _Level(NamedTuple):
     def links(
         self, origins: Mapping[Clause, Clause], above: Mapping[Clause, int], width: int
     ) -> list[Clause]:
-        """Clauses whose last addition leads to a new value for most of what was there, and to few more.
+        """Clauses whose last addition is a link: it gives most groundings of the clause one new value.
 
-        Such a link says little itself: ``lastinitial(B,D)`` holds for every B. What can be said with the
-        D that it leads to may say much.
+        Such a link gains little itself: ``lastinitial(B,D)`` holds for every B. A literal about the new
+        variable D may gain much.
         """
-        found = []
+        links = []
         for clause, true in zip(self.sums.clauses, self.sums.true, strict=True):
             before = above[origins[clause]]
             if true <= before <= 2 * true and _leads_on(clause):
-                found.append((before - true, *_shorter_first(clause), clause))
-        return [clause for *_, clause in sorted(found)[:width]]
+                links.append((before - true, *_shorter_first(clause), clause))
+        return [clause for *_, clause in sorted(links)[:width]]
 
     def beats(self, challenger: Scored, best: Scored, kept: Fraction = Fraction(1)) -> bool:
-        """Whether a clause ranks before the best so far; of its gain, ``kept`` counts per literal more."""
+        """Whether a clause ranks before the best so far; each atom more multiplies its gain by ``kept``."""
         share = kept ** (length_of(challenger.clause) - length_of(best.clause))
-        found = challenger.gain * float(share)
-        if abs(found - best.gain) > NEAR * best.gain:
-            return found > best.gain
+        penalised = challenger.gain * float(share)
+        if abs(penalised - best.gain) > NEAR * best.gain:
+            return penalised > best.gain
         if challenger.sums != best.sums or share != 1:
             gain, bar = self.fitting.exact_gain(challenger.sums), self.fitting.exact_gain(best.sums)
             gain *= share
@@ -186,7 +191,7 @@ class _Level(NamedTuple):
         return _shorter_first(challenger.clause) < _shorter_first(best.clause)
 
     def first(self, width: int) -> list[int]:
-        """Positions of the first ``width`` in rank, in no order."""
+        """Positions of the first ``width`` clauses in rank, in any order."""
         return first_in_rank(
             self.gains,
             width,
@@ -198,12 +203,12 @@ class _Level(NamedTuple):
 
 @lru_cache(maxsize=65536)
 def length_of(clause: Clause) -> int:
-    """What a clause pays for: its atoms. A comparison comes with the atom whose value it compares."""
+    """Number of atoms in the body; a comparison belongs to the atom whose value it compares."""
     return sum(1 for _ in atoms_of(clause.body))
 
 
 def _leads_on(clause: Clause) -> bool:
-    """Whether a free variable of the body occurs but once, so that more can be said of it."""
+    """Whether a free variable of the body occurs only once, so that another literal can use it."""
     times = Counter(variable for literal in clause.body for variable in literal_variables(literal))
     return any(times[variable] == 1 for variable in clause.free_variables())
 
@@ -212,13 +217,13 @@ Key = tuple[int, int, int]
 
 
 def _keys(sums: Sums) -> Iterable[Key]:
-    """What tells the counts of clauses apart, near enough: their sums, alone and with the gradients."""
+    """Sums of the counts, alone and with the gradients; clauses with equal keys almost always count alike."""
     return zip(sums.true, sums.true_squared, sums.true_gradient, strict=True)
 
 
 @lru_cache(maxsize=65536)
 def _shorter_first(clause: Clause) -> tuple[int, str]:
-    """The order of clauses with equal gains; the same ties come up in every step."""
+    """Sort key for clauses with equal gains; cached because the same ties occur in every step."""
     return len(clause.body), str(clause)
 
 
@@ -232,9 +237,9 @@ def first_in_rank(
     exact_gain: Callable[[Alike], Fraction],
     order: Callable[[int], str | tuple[int, str]],
 ) -> list[int]:
-    """Positions of the ``width`` greatest gains, in no order; of equal gains the first in ``order``.
+    """Positions of the ``width`` greatest gains, in any order; ``order`` decides between equal gains.
 
-    Gains that floats cannot tell apart are compared exactly; positions of one key have one gain.
+    Gains that floats cannot tell apart are compared exactly; positions with equal keys have equal gains.
     """
     count = len(gains)
     if count <= width:

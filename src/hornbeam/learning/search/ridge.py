@@ -1,15 +1,15 @@
-"""The ridge fit of one clause to the gradients, from exact sums: gains in bulk, weights exactly.
+"""The ridge fit of one clause to the gradients, from exact sums: gains of many clauses, exact weights.
 
 With rows ``c = [1, t, f]`` the fit is ``w = (C'C + l2*I)^-1 C'd`` and its error ``||Cw - d||^2``.
-All examples share the total N and ``f = N - t``, so C has rank 2 and ``C'C`` in floats loses
-everything once N is large. Instead of solving for three weights we solve for two numbers.
+All examples share the total N and ``f = N - t``, so C has rank 2, and ``C'C`` in floats loses all
+precision once N is large. Instead of solving for three weights we solve for two numbers.
 
-A prediction is ``alpha + beta*t`` with ``alpha = w0 + N*w2`` and ``beta = w1 - w2``. Of all weights
-that give the same prediction, the least ``w0^2 + w1^2 + w2^2`` has
+A prediction is ``alpha + beta*t`` with ``alpha = w0 + N*w2`` and ``beta = w1 - w2``. Among all weights
+with the same prediction, those with the least ``w0^2 + w1^2 + w2^2`` are
 
     w2 = (N*alpha - beta) / D,  w0 = (2*alpha + N*beta) / D,  w1 = beta + w2,  where D = N^2 + 2,
 
-and then it is ``(2*alpha^2 + 2*N*alpha*beta + (N^2+1)*beta^2) / D``. Centred at the mean count
+and that least value is ``(2*alpha^2 + 2*N*alpha*beta + (N^2+1)*beta^2) / D``. Centred at the mean count
 ``m = St/n``, so that a prediction is ``gamma + beta*(t - m)``, the penalty is
 ``q11*gamma^2 + 2*q12*gamma*beta + q22*beta^2`` with
 
@@ -20,20 +20,19 @@ and gamma and beta solve
     [n + l2*q11        l2*q12 ] [gamma]   [Sd ]     Sxx = Stt - St^2/n
     [    l2*q12  Sxx + l2*q22 ] [beta ] = [Sxd]     Sxd = Std - St*Sd/n.
 
-This system cannot go wrong in floats: scaled to a diagonal of ones, the square of the entry off the
-diagonal is at most ``(N-2m)^2 / ((N-2m)^2 + N^2 + 2) <= 1/2``, as 0 <= m <= N. What could cancel
-(``n*Stt - St^2`` and the like) is computed in whole numbers first.
+This system is well-conditioned in floats: scaled to a diagonal of ones, the square of the off-diagonal
+entry is at most ``(N-2m)^2 / ((N-2m)^2 + N^2 + 2) <= 1/2``, as 0 <= m <= N. Differences that could cancel
+(``n*Stt - St^2`` and the like) are computed in whole numbers first.
 
-The error falls from ``Sdd`` by the *gain* ``gamma*Sd + beta*Sxd + l2*penalty``, a sum of terms none
-of which is negative. The least error is the greatest gain; the gain keeps its relative precision
-where the error does not, so clauses are ranked by it. It is zero only if Sd and Std are.
+The error falls from ``Sdd`` by the *gain* ``gamma*Sd + beta*Sxd + l2*penalty``, a sum of terms that are
+never negative. The least error is the greatest gain. The gain keeps its relative precision where the
+error does not, so clauses are ranked by gain. The gain is zero only if Sd and Std are.
 
 Gradients are integers in units of 2**-30, hence gains are in units of 2**-60.
 """
 
 from __future__ import annotations
 
-from decimal import ROUND_HALF_EVEN, Context, Decimal
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -41,17 +40,11 @@ import numpy as np
 import numpy.typing as npt
 
 from hornbeam.engines.contract import Column, Sums
-
-Integers = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-
-GRADIENT_BITS = 30
-"""Gradients are kept as whole multiples of 2**-30."""
-_TWELVE_DIGITS = Context(prec=12, rounding=ROUND_HALF_EVEN)
+from hornbeam.learning.numbers import GRADIENT_BITS, Floats, Integers, round_weight
 
 
 class Response(NamedTuple):
-    """What the gradients alone contribute to a fit."""
+    """The sums of the gradients that every fit needs."""
 
     examples: int
     """n"""
@@ -66,7 +59,7 @@ class Response(NamedTuple):
 
 
 class ClauseSums(NamedTuple):
-    """The sums of one clause; clauses with equal ones have equal fits."""
+    """The sums of one clause; clauses with equal sums have equal fits."""
 
     total: int
     true: int
@@ -81,11 +74,11 @@ def response(gradients: Integers) -> Response:
     Response(examples=2, gradient=1, gradient_squared=13)
     """
     if len(gradients) and int(np.abs(gradients).max()) > 2**31:
-        # What an earlier clause of the step leaves may be larger than any gradient is.
+        # The residuals of an earlier clause of the step can be larger than any gradient.
         exact = gradients.astype(object)
         return Response(len(gradients), int(exact.sum()), int(np.dot(exact, exact)))
     squares = gradients * gradients
-    # A square takes up to 62 bits: the sum of a few would pass int64, the sums of halves do not.
+    # A square has up to 62 bits: the sum of a few would overflow int64, the sums of halves do not.
     squared = (int((squares >> 32).sum()) << 32) + int((squares & 0xFFFFFFFF).sum())
     return Response(len(gradients), int(gradients.sum()), squared)
 
@@ -98,7 +91,7 @@ def clause_sums(sums: Sums, position: int) -> ClauseSums:
 
 
 def gains(sums: Sums, response: Response, l2: float) -> Floats:
-    """By how much each clause's fit lowers the squared error; accurate to about 1e-14 relative."""
+    """The decrease of the squared error by each clause's fit, to a relative accuracy of about 1e-14."""
     n, sum_d = response.examples, response.gradient
     N, St, Stt, Std = (
         np.array(column, dtype=object)
@@ -106,12 +99,12 @@ def gains(sums: Sums, response: Response, l2: float) -> Floats:
     )
     if not len(N):
         return np.empty(0, dtype=np.float64)
-    # Python's whole numbers are exact and their quotients correctly rounded, whatever their size.
-    rest = n * N - St
+    # Python's integers are exact and their quotients correctly rounded, whatever their size.
+    false = n * N - St
     D = N * N + 2
     q11 = _floats(2 / D)
-    q12 = _floats((rest - St) / (n * D))
-    q22 = _floats((n * n + rest * rest + St * St) / (n * n * D))
+    q12 = _floats((false - St) / (n * D))
+    q22 = _floats((n * n + false * false + St * St) / (n * n * D))
     spread = _floats((n * Stt - St * St) / n)
     covariance = _floats((n * Std - St * sum_d) / n)
 
@@ -143,7 +136,7 @@ class _Solution(NamedTuple):
 
 
 def _solve(sums: ClauseSums, response: Response, l2: Fraction) -> _Solution:
-    """The normal equations of alpha and beta, multiplied by q*D to be whole, by Cramer's rule."""
+    """Solve the normal equations of alpha and beta, multiplied by q*D to be whole, by Cramer's rule."""
     N, St, Stt, Std = sums
     n, sum_d, _ = response
     p, q = l2.numerator, l2.denominator
@@ -207,20 +200,20 @@ class Fitted(NamedTuple):
 
 
 def guarded_fit(true: Column, false: Column, gradients: Integers, l2: float) -> Fitted:
-    """The ridge fit of ``[1, t, f]`` where t and f have no common total: each weight says something.
+    """The ridge fit of ``[1, t, f]`` where t and f have no common total, so that C has rank 3.
 
-    >>> found = guarded_fit(np.array([0, 2]), np.array([1, 0]), np.array([-(2**30), 2**30]), 1.0)
-    >>> [round(weight, 3) for weight in found.weights]
+    >>> fitted = guarded_fit(np.array([0, 2]), np.array([1, 0]), np.array([-(2**30), 2**30]), 1.0)
+    >>> [round(weight, 3) for weight in fitted.weights]
     [-0.176, 0.471, -0.412]
     """
     columns = [np.ones(len(true), dtype=object), true.astype(object), false.astype(object)]
-    slopes = gradients.astype(object)
-    right = [Fraction(int(np.dot(column, slopes))) for column in columns]
+    exact_gradients = gradients.astype(object)
+    right = [Fraction(int(np.dot(column, exact_gradients))) for column in columns]
     rows = [[Fraction(int(np.dot(one, other))) for other in columns] for one in columns]
     for place in range(3):
         rows[place][place] += Fraction(l2)
     solution = _solved(rows, right)
-    # As everywhere, the gain is in the error alone; the penalty is no part of it.
+    # As in the other fits, the gain is the decrease of the error without the penalty.
     gain = sum((a * (b + Fraction(l2) * a) for a, b in zip(solution, right, strict=True)), Fraction(0))
     w0, w1, w2 = (round_weight(weight / 2**GRADIENT_BITS) for weight in solution)
     return Fitted(gain, (w0, w1, w2))
@@ -238,8 +231,8 @@ def _solved(rows: list[list[Fraction]], right: list[Fraction]) -> list[Fraction]
     return [system[place][size] / system[place][place] for place in range(size)]
 
 
-class Slope(NamedTuple):
-    """A fit of a feature with a free intercept: the ridge penalty is on the slope alone.
+class LineFit(NamedTuple):
+    """The fit of a line to one feature: the ridge penalty is on the slope, the intercept is free.
 
     Features are integers, ``unit`` of them to one; l2 is on the scale of the feature. With
     ``A = n*Std - St*Sd`` and ``B = n*Stt - St^2`` the slope is ``A / (B + n*l2*unit^2)``, and the
@@ -256,11 +249,11 @@ class Slope(NamedTuple):
         spreads = [n * tt - t * t for t, tt in zip(sums.true, sums.true_squared, strict=True)]
         top, spread = np.array(tops, dtype=np.float64), np.array(spreads, dtype=np.float64)
         free = float(Fraction(total * total, n))
-        found: Floats = free + top * top / (n * (spread + n * self.l2 * self.unit**2))
-        return found
+        all_gains: Floats = free + top * top / (n * (spread + n * self.l2 * self.unit**2))
+        return all_gains
 
     def gain(self, sums: ClauseSums) -> float:
-        """The gain of one clause, from exact numbers by one rounding each."""
+        """The gain of one clause as a float."""
         n, total = self.response.examples, self.response.gradient
         top = n * sums.true_gradient - sums.true * total
         spread = n * sums.true_squared - sums.true * sums.true
@@ -284,13 +277,3 @@ class Slope(NamedTuple):
         top = n * sums.true_gradient - sums.true * total
         spread = n * sums.true_squared - sums.true * sums.true
         return top, spread + n * Fraction(self.l2) * self.unit**2
-
-
-def round_weight(value: Fraction | float) -> float:
-    """The nearest number with 12 significant digits, halves to even.
-
-    >>> round_weight(Fraction(2, 3))
-    0.666666666667
-    """
-    exact = Fraction(value)
-    return float(_TWELVE_DIGITS.divide(Decimal(exact.numerator), Decimal(exact.denominator)))

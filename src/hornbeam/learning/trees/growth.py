@@ -1,12 +1,13 @@
-"""Growing a relational regression tree on gradients, the split that gains most first.
+"""Growing a relational regression tree on gradients; the split that gains most comes first.
 
-A split's gain is the fall of the squared error when each side gets its mean instead of both one,
+The gain of a split is the decrease of the squared error when each side gets its own mean,
 
     gain = S1^2/n1 + S0^2/n0 - S^2/n = (n*S1 - n1*S)^2 / (n*n1*n0),
 
-with the sums and numbers of gradients where the test holds (1), where it fails (0), and of all.
-Gradients are whole multiples of 2**-30, so sums are exact; gains that are nearly equal are compared
-as rational numbers, and of equal ones the shorter test wins, then the smaller text.
+where S and n are the sum and the number of gradients: of the examples for which the test holds (1), of
+those for which it fails (0), and of all. Gradients are whole multiples of 2**-30, so sums are exact. Gains
+that are nearly equal are compared as rational numbers. On a tie the shorter test wins, then the test whose
+text comes first.
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from hornbeam.engines.holding import Body, Truth
+from hornbeam.learning.numbers import GRADIENT_BITS, Integers, round_weight
 from hornbeam.learning.search.beam import NEAR, first_in_rank
-from hornbeam.learning.search.ridge import GRADIENT_BITS, Integers, round_weight
 from hornbeam.learning.trees.tests import NodeTest, NodeTests, Rows
 from hornbeam.learning.trees.trees import Leaf, Node, Tree
 
@@ -29,7 +30,7 @@ EXACT_FLOAT = 2**53
 
 
 class TreeOptions(Protocol):
-    """The options of a learner that growth heeds."""
+    """The options of a learner that limit the growth of a tree."""
 
     @property
     def max_depth(self) -> int: ...
@@ -44,7 +45,7 @@ class TreeOptions(Protocol):
 
 
 class Split(NamedTuple):
-    """A test of a node, and the examples for which it holds and fails."""
+    """A test of a node, the examples for which it holds and those for which it fails."""
 
     test: Body
     gain: Fraction
@@ -54,7 +55,7 @@ class Split(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class _Place:
-    """A leaf of a tree in growth, or, once split, a node."""
+    """A leaf of a growing tree; once split, a node."""
 
     body: Body
     rows: Rows
@@ -64,14 +65,14 @@ class _Place:
 
 
 class Growth(NamedTuple):
-    """What stays the same for all trees of a fit."""
+    """Everything that stays the same for all trees of a fit."""
 
     tests: NodeTests
     options: TreeOptions
     pause: Callable[[], None]
 
-    def tree(self, slopes: Integers, rows: Rows) -> Tree:
-        """A tree for the gradients of some examples."""
+    def tree(self, gradients: Integers, rows: Rows) -> Tree:
+        """Grow a tree on the gradients of some examples."""
         top = _Place((), rows, 0)
         waiting: list[tuple[Fraction, int, _Place]] = []
         number = 0
@@ -79,7 +80,7 @@ class Growth(NamedTuple):
         def consider(place: _Place) -> None:
             nonlocal number
             if place.depth < self.options.max_depth:
-                place.split = self.split(place.body, slopes, place.rows)
+                place.split = self.split(place.body, gradients, place.rows)
                 if place.split is not None:
                     number += 1
                     heapq.heappush(waiting, (-place.split.gain, number, place))
@@ -97,11 +98,11 @@ class Growth(NamedTuple):
             leaves += 1
             for each in place.below:
                 consider(each)
-        return _finished(top, slopes)
+        return _finished(top, gradients)
 
-    def split(self, body: Body, slopes: Integers, rows: Rows) -> Split | None:
-        """The best test for the examples at a place, if any gains."""
-        here = slopes[rows]
+    def split(self, body: Body, gradients: Integers, rows: Rows) -> Split | None:
+        """The best test for the examples at a place; None if no test gains."""
+        here = gradients[rows]
         scale = _Scale(len(rows), int(here.sum()), self.options.min_examples)
         exact_sums = int(np.abs(here).sum()) < EXACT_FLOAT
         weights = here.astype(np.float64) if exact_sums else here
@@ -112,7 +113,7 @@ class Growth(NamedTuple):
             sizes = np.count_nonzero(level.table, axis=1).tolist()
             sums = (level.table.astype(weights.dtype) @ weights).astype(np.int64).tolist()
             sides = [_Side(n, s) for n, s in zip(sizes, sums, strict=True)]
-            # A test too few examples pass cannot be mended by making it longer.
+            # A longer test holds for no more examples, so tests that hold for too few are dropped.
             alive = [at for at, side in enumerate(sides) if side.examples >= scale.least]
             allowed = [at for at in alive if scale.examples - sides[at].examples >= scale.least]
             for at in _first(allowed, 1, sides, level.tests, scale):
@@ -137,7 +138,7 @@ class _Side(NamedTuple):
 
 
 class _Scale(NamedTuple):
-    """All examples at a place, against which tests are measured."""
+    """The examples at a place, for computing the gains of tests."""
 
     examples: int
     gradient: int
@@ -153,7 +154,7 @@ class _Scale(NamedTuple):
         n, n1 = self.examples, side.examples
         if n1 in (0, n):
             return 0.0
-        # Python divides whole numbers of any size to the nearest float.
+        # Python divides integers of any size to the nearest float.
         return (n * side.gradient - n1 * self.gradient) ** 2 / (n * n1 * (n - n1))
 
     def beats(self, challenger: _Side, best: _Side) -> bool:
@@ -167,7 +168,7 @@ class _Scale(NamedTuple):
 def _first(
     positions: Sequence[int], width: int, sides: Sequence[_Side], tests: Sequence[NodeTest], scale: _Scale
 ) -> list[int]:
-    """The first in rank of some positions, in no order."""
+    """The positions of the ``width`` best tests, in any order."""
     gains = np.array([scale.gain(sides[at]) for at in positions])
     chosen = first_in_rank(
         gains,
@@ -179,11 +180,11 @@ def _first(
     return [positions[at] for at in chosen]
 
 
-def _finished(place: _Place, slopes: Integers) -> Tree:
+def _finished(place: _Place, gradients: Integers) -> Tree:
     if place.below is None:
         size = len(place.rows)
-        mean = Fraction(int(slopes[place.rows].sum()), size) / 2**GRADIENT_BITS
+        mean = Fraction(int(gradients[place.rows].sum()), size) / 2**GRADIENT_BITS
         return Leaf(round_weight(mean), size)
     assert place.split is not None
-    holds, fails = (_finished(below, slopes) for below in place.below)
+    holds, fails = (_finished(below, gradients) for below in place.below)
     return Node(place.split.test, holds, fails)

@@ -1,6 +1,6 @@
-"""Models made of relational regression trees: probabilities, text, files, and why.
+"""Models of relational regression trees: probabilities, text, files, and explanations.
 
-Predicting needs an engine and NumPy; nothing here knows how trees are learned.
+Predicting needs an engine and NumPy; this module does not depend on how trees are learned.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from hornbeam.model.files import Common, ModelKind, register_kind
 
 LEARNER = "rdn-boost"
 DEEPEST = 100
-"""Tests from the root to a leaf, at most, in a file; no learner grows trees that deep."""
+"""Most tests from the root to a leaf in a file; no learner grows trees that deep."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class TreeModel:
         return plural(len(self.trees), "tree")
 
     def clause_text(self) -> str:
-        """The same model as lists of clauses, one for each tree: the first that holds gives the value."""
+        """The model as a list of clauses for each tree; the first clause that holds gives the value."""
         lines = [f"prior {self.prior:.6g}"]
         for number, tree in enumerate(self.trees, start=1):
             lines.append(f"tree {number}, the first clause that holds:")
@@ -75,7 +75,7 @@ class TreeModel:
         return "\n".join(lines)
 
     def picture(self) -> str:
-        """The trees as a drawing: an SVG document."""
+        """A drawing of the trees, as an SVG document."""
         from hornbeam.learning.trees.picture import tree_picture
 
         return tree_picture(self)
@@ -84,7 +84,7 @@ class TreeModel:
         return self.picture()
 
     def predicates(self) -> tuple[str, ...]:
-        """The predicates that the tests use, sorted."""
+        """The predicates in the tests, sorted."""
         used = (
             place.tree.test for tree in self.trees for place in places(tree) if isinstance(place.tree, Node)
         )
@@ -108,7 +108,7 @@ class TreeModel:
         return sigmoid(self.scores(engine, keys))
 
     def holds(self, engine: Engine, keys: Codes) -> Holds:
-        """Each distinct body counted once, some at a time: one byte per example is kept of a count."""
+        """The examples for which each body of the trees holds; counted once, in batches."""
         clauses = list(
             dict.fromkeys(
                 clause
@@ -119,22 +119,22 @@ class TreeModel:
             )
         )
         size = max(1, engine.memory // 4 // (8 * max(1, len(keys))))
-        found: dict[Clause, Truth] = {}
+        truths: dict[Clause, Truth] = {}
         for start in range(0, len(clauses), size):
             batch = clauses[start : start + size]
             for clause, counts in zip(batch, count_all(engine, batch, keys), strict=True):
-                found[clause] = counts.true > 0
-        return found.__getitem__
+                truths[clause] = counts.true > 0
+        return truths.__getitem__
 
 
 # --- files --------------------------------------------------------------------------------------
 
 
 def node_fields(tree: Tree, head: Atom) -> list[dict[str, object]]:
-    """The nodes and leaves of a tree, each before what is below it, where its test holds first.
+    """The nodes and leaves of a tree, in the order of ``places``.
 
-    A node is given by the clause of its test and all that held on the way, so that its variables are
-    those of the path.
+    A node is written as the clause of its test and all tests that held on the way, so that its variables
+    are those of the path.
     """
     return [
         {"value": place.tree.value, "examples": place.tree.examples}
@@ -145,7 +145,7 @@ def node_fields(tree: Tree, head: Atom) -> list[dict[str, object]]:
 
 
 def read_tree(fields: Fields, schema: Schema, target: str) -> Tree:
-    """The tree of a JSON object that holds its ``nodes``."""
+    """The tree of a JSON object with ``nodes``."""
     nodes = list(fields.objects("nodes", "node"))
     reader = iter(nodes)
     tree = _read_below(fields, reader, schema, target, (), 0)
@@ -158,7 +158,7 @@ def read_tree(fields: Fields, schema: Schema, target: str) -> Tree:
 def _read_below(
     owner: Fields, nodes: Iterator[Fields], schema: Schema, target: str, path: Body, depth: int
 ) -> Tree:
-    """The part of a tree that is below a path."""
+    """The subtree below a path."""
     fields = next(nodes, None)
     if fields is None:
         raise owner.wrong("nodes", "a whole tree, down to its last leaf", "an end before it")
@@ -198,23 +198,23 @@ def _read(common: Common, fields: Fields) -> TreeModel:
 register_kind(LEARNER, ModelKind(_fields, _read))
 
 
-# --- why ----------------------------------------------------------------------------------------
+# --- explanations --------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class TreeReason:
-    """What one tree adds to the log-odds of an example: the leaf it ends in, and what led there."""
+    """The contribution of one tree to the log-odds of an example, and the tests that led to its leaf."""
 
     tree: int
-    """its number, counted from 1"""
+    """its number, from 1"""
     clause: Clause
-    """all that holds on the way to the leaf"""
+    """the conjunction of the tests that hold on the way to the leaf"""
     failed: tuple[Clause, ...]
-    """what does not hold: each failed test with what it refers to on the way"""
+    """each test that fails, together with the literals above it that share its variables"""
     contribution: float
     variables: tuple[str, ...]
     groundings: tuple[tuple[str, ...], ...]
-    """values of the free variables for some of the groundings that make the clause's body true"""
+    """values of the free variables in some groundings that make the clause's body true"""
 
     def as_dict(self) -> dict[str, object]:
         return {
@@ -227,16 +227,16 @@ class TreeReason:
 
     def because(self, key: tuple[str, ...]) -> str:
         """``tree 2: friends(ann,B), smokes(B) holds (B = bob); smokes(ann) does not hold``."""
-        said = []
+        reasons = []
         if self.clause.body:
             shown = [
                 " ".join(f"{name} = {value}" for name, value in zip(self.variables, values, strict=True))
                 for values in self.groundings
             ]
-            such = f" ({'; '.join(shown)})" if shown else ""
-            said.append(f"{about(self.clause.body, key)} holds{such}")
-        said += [f"{about(clause.body, key)} does not hold" for clause in self.failed]
-        return f"tree {self.tree}: {'; '.join(said)}"
+            values = f" ({'; '.join(shown)})" if shown else ""
+            reasons.append(f"{about(self.clause.body, key)} holds{values}")
+        reasons += [f"{about(clause.body, key)} does not hold" for clause in self.failed]
+        return f"tree {self.tree}: {'; '.join(reasons)}"
 
 
 @explain.register

@@ -3,27 +3,29 @@
 Functional-gradient boosting of a relational dependency network's distribution of one target, after
 Natarajan, Khot, Kersting, Gutmann and Shavlik, "Gradient-based boosting for statistical relational
 learning" (Machine Learning, 2012): in each step a tree is grown on the gradients ``y - P`` and added.
-The negatives of a step are a sample, drawn anew each time unless told otherwise. Which ones are drawn
-does not depend on what is learned, so those of all steps are counted together, each test once.
+The negatives of a step are a sample, which is redrawn in each step unless ``redraw`` is off. The samples
+do not depend on what is learned, so the examples of all steps are counted together, each test once.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
-from hornbeam.data.database import Codes
+from hornbeam.data.relations import Examples
 from hornbeam.data.sampling import redrawn, sampled
 from hornbeam.engines.contract import Engine, Skipped
 from hornbeam.engines.holding import Holding
-from hornbeam.learning.checkpoint import Checkpoint, fingerprint
-from hornbeam.learning.history import ALL_STEPS, NO_GAIN, History, Record
-from hornbeam.learning.loop import Pause, ShouldStop, run
+from hornbeam.learning.checkpoint import Checkpoint, fit_fingerprint
+from hornbeam.learning.history import ALL_STEPS, NO_GAIN, History
+from hornbeam.learning.loop import NO_CONTROL, Control, Pause, run
+from hornbeam.learning.losses.logistic import gradients, log_loss
+from hornbeam.learning.numbers import GRADIENT_BITS, Labels
 from hornbeam.learning.options import (
     BEAM,
     LITERALS,
@@ -37,8 +39,8 @@ from hornbeam.learning.options import (
     YesNo,
     option,
 )
-from hornbeam.learning.problem import Fit, Labels, check_labels, gradients, language_for, log_loss, prior_of
-from hornbeam.learning.search.ridge import GRADIENT_BITS, response
+from hornbeam.learning.problem import Fit, check_labels, language_for, prior_of
+from hornbeam.learning.search.ridge import response
 from hornbeam.learning.trees.growth import Growth
 from hornbeam.learning.trees.model import LEARNER, TreeModel, node_fields, read_tree
 from hornbeam.learning.trees.tests import NodeTests, Rows
@@ -81,7 +83,7 @@ class RDNOptions(Options):
 
 @dataclass(frozen=True, slots=True)
 class TreeStep:
-    """A tree that a step of boosting added, and what it took to grow it."""
+    """A tree that a step of boosting added, and the effort of growing it."""
 
     number: int
     """counts from 1"""
@@ -90,7 +92,7 @@ class TreeStep:
     error_before: float
     """sum of the squared gradients of the step's examples"""
     error_after: float
-    """what the tree leaves of it"""
+    """the same after the tree"""
     log_loss: float
     """mean over the step's examples, after the step"""
     counted: int
@@ -118,7 +120,7 @@ class TreeStep:
 
 
 class TreeState(NamedTuple):
-    """A model in the making: the log-odds of all examples that are ever drawn, and the trees so far."""
+    """An unfinished model: the log-odds of all examples of any draw, and the trees so far."""
 
     scores: Floats
     steps: tuple[TreeStep, ...] = ()
@@ -128,47 +130,44 @@ class TreeState(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class TreeProblem:
-    """What stays the same in all steps."""
+    """Everything that stays the same in all steps."""
 
     tests: NodeTests
     holding: Holding
     labels: Labels
     draws: Sequence[Rows]
-    """the examples of each step, as positions among those that are ever drawn"""
+    """the examples of each step, as positions among the examples of all draws"""
     prior: float
     options: RDNOptions
 
     @property
     def head(self) -> Atom:
-        return self.tests.ways.language.head
+        return self.tests.grammar.language.head
 
 
 def fit(
     engine: Engine,
-    keys: Codes,
-    labels: Labels,
-    target: str,
+    examples: Examples,
     options: RDNOptions | None = None,
-    on_step: Callable[[Record], None] | None = None,
-    checkpoint: str | Path | None = None,
-    should_stop: ShouldStop | None = None,
+    control: Control = NO_CONTROL,
 ) -> Fit[TreeModel]:
-    """Learn trees for the target from examples given as rows of codes and labels 0 or 1.
+    """Learn trees for the target from examples with labels 0 and 1.
 
-    Ctrl-C and ``should_stop`` end the fit with the trees grown so far and mark it as cut. With a
-    checkpoint folder the state is saved after every step, and the same call goes on from there.
+    Ctrl-C and ``control.should_stop`` end the fit with the trees grown so far and mark it as cut.
     """
     options = options or RDNOptions()
     database = engine.database
-    check_labels(labels, target)
+    check_labels(examples)
     saved: Checkpoint[TreeStep] | None = None
-    if checkpoint is not None:
+    if control.checkpoint is not None:
         settings = options.settings() | {"learner": LEARNER}
-        marks = fingerprint(database, target, keys, labels, settings, engine.memory)
+        fingerprint = fit_fingerprint(database, examples, settings, engine.memory)
         saved = Checkpoint(
-            Path(checkpoint), marks, lambda fields, schema: _read_step(fields, schema, problem.head)
+            Path(control.checkpoint),
+            fingerprint,
+            lambda fields, schema: _read_step(fields, schema, problem.head),
         )
-    problem = _problem(engine, keys, labels, target, options)
+    problem = _problem(engine, examples, options)
 
     def start() -> TreeState:
         return init(problem) if saved is None else _resumed(problem, saved, database.schema)
@@ -179,17 +178,16 @@ def fit(
             saved.save(state.steps, state.skipped, state.ended)
         return state, done
 
-    state, reason = run(init(problem), start, go_on, on_step, should_stop)
-    cut = reason is not None and state.ended is None
-    ended = state.ended or reason or ALL_STEPS
-    settings = options.settings() | dict(database.origin) | ({"cut": ended} if cut else {})
+    state, ending = run(init(problem), start, go_on, control)
+    settings = options.settings() | dict(database.origin) | ending.settings()
     trees = tuple(each.tree for each in state.steps)
-    model = TreeModel(target, database.schema, problem.prior, trees, settings, LEARNER)
-    return Fit(model, History(state.steps, ended, cut, state.skipped))
+    model = TreeModel(examples.target, database.schema, problem.prior, trees, settings, LEARNER)
+    return Fit(model, History(state.steps, ending.reason, ending.cut, state.skipped))
 
 
-def _problem(engine: Engine, keys: Codes, labels: Labels, target: str, options: RDNOptions) -> TreeProblem:
+def _problem(engine: Engine, examples: Examples, options: RDNOptions) -> TreeProblem:
     database = engine.database
+    target, keys, labels = examples.target, examples.keys, examples.labels
     language = language_for(database, target, options.negation, options.n_thresholds, keys)
     ratio, seed = options.neg_pos_ratio, options.seed
     if options.redraw:
@@ -217,25 +215,25 @@ def init(problem: TreeProblem) -> TreeState:
 
 
 def step(problem: TreeProblem, state: TreeState, pause: Pause) -> tuple[TreeState, tuple[TreeStep, ...]]:
-    """Add a tree grown on the gradients; where no test gains, the state is the last one."""
+    """Add a tree grown on the gradients; if no test gains, the returned state has ended."""
     started = time.perf_counter()
     holding, counted = problem.holding, problem.holding.counted
     number = len(state.steps) + 1
     rows = problem.draws[number - 1]
-    slopes = gradients(problem.labels, state.scores)
-    tree = Growth(problem.tests, problem.options, pause).tree(slopes, rows)
+    targets = gradients(problem.labels, state.scores)
+    tree = Growth(problem.tests, problem.options, pause).tree(targets, rows)
     state = state._replace(skipped=tuple(dict.fromkeys((*state.skipped, *holding.skipped.values()))))
     if isinstance(tree, Leaf):
         return state._replace(ended=NO_GAIN), ()
     values = _values(problem, tree)
     scores = state.scores + values
-    left = slopes[rows] / 2.0**GRADIENT_BITS - values[rows]
+    residuals = targets[rows] / 2.0**GRADIENT_BITS - values[rows]
     info = TreeStep(
         number=number,
         head=problem.head,
         tree=tree,
-        error_before=response(slopes[rows]).error(),
-        error_after=float(np.sum(left * left)),
+        error_before=response(targets[rows]).error(),
+        error_after=float(np.sum(residuals * residuals)),
         log_loss=log_loss(problem.labels[rows], scores[rows]),
         counted=holding.counted - counted,
         seconds=time.perf_counter() - started,
@@ -249,7 +247,7 @@ def _values(problem: TreeProblem, tree: Tree) -> Floats:
 
 
 def _resumed(problem: TreeProblem, saved: Checkpoint[TreeStep], schema: Schema) -> TreeState:
-    """The state that a checkpoint keeps; scores are what its trees give, added in order again."""
+    """The state of a checkpoint; the values of its trees are added in the same order again."""
     steps, skipped, ended, _ = saved.load(schema)
     state = init(problem)._replace(steps=steps, skipped=skipped, ended=ended)
     if ended is not None:

@@ -1,8 +1,8 @@
-"""The tests that a node of a tree may ask, and for which examples they hold.
+"""The tests that a node of a tree may have, and the examples for which they hold.
 
-A test grows by an addition that its own variables are part of, or by one that could be a test of its
-own. The latter need no counting and hardly a thought: where both hold, so do they together. They are
-by far the most, so they are written down only when somebody asks what they are.
+A test grows by an addition that shares variables with it, or by an addition that could be a test alone.
+The latter needs no counting: the longer test holds where both hold. Most candidates are of this kind, so
+their literals are made only on request.
 """
 
 from __future__ import annotations
@@ -29,24 +29,24 @@ from hornbeam.logic.clauses import Clause, Comparison, literal_variables, rename
 from hornbeam.logic.refine import Language, additions
 
 Rows = npt.NDArray[np.intp]
-"""Positions of examples, rising."""
+"""Positions of examples, ascending."""
 
 
 class Candidate(NamedTuple):
-    """A test of a node, and the parts of path and test together."""
+    """A test of a node, with the parts of the path and the test together."""
 
     test: Body
     parts: tuple[BodyPart, ...]
     asked: frozenset[Clause]
-    """canonical clauses that must all hold for it to hold"""
+    """the canonical clauses that must all hold for the test to hold"""
 
     @property
     def text(self) -> str:
         return body_text(self.test)
 
 
-class Ways:
-    """How tests grow: additions and canonical forms, remembered, as every step asks again."""
+class Grammar:
+    """How tests grow: additions and canonical forms, cached because every step needs them again."""
 
     def __init__(self, language: Language) -> None:
         self.language = language
@@ -54,16 +54,16 @@ class Ways:
         self._linked: dict[tuple[Body, Body], list[Candidate]] = {}
 
     def start(self, body: Body) -> Candidate:
-        """No test yet, below a path."""
+        """The empty test below a path."""
         return Candidate((), known(parts_of(body, self.parts.arity)), frozenset())
 
     def linked(self, body: Body, start: Candidate) -> Sequence[Candidate]:
-        """Tests longer by an addition that the test's own variables are part of; all, for no test yet."""
+        """Tests longer by an addition that shares variables with the test; the empty test takes all."""
         place = (body, start.test)
-        found = self._linked.get(place)
-        if found is None:
-            found = self._linked[place] = list(self._additions(body, start))
-        return found
+        candidates = self._linked.get(place)
+        if candidates is None:
+            candidates = self._linked[place] = list(self._additions(body, start))
+        return candidates
 
     def _additions(self, body: Body, start: Candidate) -> Iterator[Candidate]:
         present = {*body, *start.test}
@@ -76,14 +76,14 @@ class Ways:
                 yield self._with(start, addition)
 
     def apart(self, body: Body, start: Candidate, alone: Candidate) -> Candidate:
-        """A test longer by what could be a test alone."""
+        """A test longer by an addition that could be a test alone."""
         first = self._first_new(body)
         taken = len({v for v in _variables(start.test) if v >= first})
         names = {v: v + taken for v in _variables(alone.test) if v >= first}
         return self._with(start, tuple(rename(literal, names) for literal in alone.test))
 
     def may_stand_apart(self, body: Body, start: Candidate, alone: Candidate) -> bool:
-        """Whether a test alone, made a part of another, is more than saying a thing twice."""
+        """Whether adding a test alone to another gives more than a repeated literal."""
         return alone.test[0] not in start.test or max(_variables(alone.test), default=-1) >= self._first_new(
             body
         )
@@ -101,36 +101,36 @@ def _variables(body: Body) -> set[int]:
 
 
 def _compares(addition: Body) -> bool:
-    """Which comparisons a body may have depends on those it has: no such addition stands apart."""
+    """Whether an addition is a comparison; which ones are possible depends on those of the body."""
     return isinstance(addition[0], Comparison)
 
 
 class NodeTest:
-    """A test that is written down when somebody asks: of most only the gain is ever wanted."""
+    """A test whose literals are made on request: for most tests only the gain is needed."""
 
-    __slots__ = ("_alone", "_body", "_candidate", "_start", "_ways")
+    __slots__ = ("_alone", "_body", "_candidate", "_grammar", "_start")
 
     def __init__(
         self,
         candidate: Candidate | None,
-        ways: Ways | None = None,
+        grammar: Grammar | None = None,
         body: Body = (),
         start: Candidate | None = None,
         alone: Candidate | None = None,
     ) -> None:
         self._candidate = candidate
-        self._ways, self._body, self._start, self._alone = ways, body, start, alone
+        self._grammar, self._body, self._start, self._alone = grammar, body, start, alone
 
     @property
     def candidate(self) -> Candidate:
         if self._candidate is None:
-            assert self._ways is not None and self._start is not None and self._alone is not None
-            self._candidate = self._ways.apart(self._body, self._start, self._alone)
+            assert self._grammar is not None and self._start is not None and self._alone is not None
+            self._candidate = self._grammar.apart(self._body, self._start, self._alone)
         return self._candidate
 
 
 class Level(NamedTuple):
-    """Tests of one length, and for each whether it holds for each example."""
+    """Tests of one length, and a table of the examples for which each holds."""
 
     tests: list[NodeTest]
     table: Truth
@@ -142,30 +142,31 @@ class Level(NamedTuple):
         return self.only([at for at, test in enumerate(self.tests) if not _compares(test.candidate.test)])
 
     def distinct(self) -> Level:
-        """Of tests that ask the same, the one with the smallest text."""
-        found: dict[frozenset[Clause], int] = {}
+        """The tests without equivalent ones; of those the one whose text comes first."""
+        positions: dict[frozenset[Clause], int] = {}
         for at, test in enumerate(self.tests):
-            first = found.setdefault(test.candidate.asked, at)
+            first = positions.setdefault(test.candidate.asked, at)
             if first != at and test.candidate.text < self.tests[first].candidate.text:
-                found[test.candidate.asked] = at
-        return self.only(sorted(found.values()))
+                positions[test.candidate.asked] = at
+        return self.only(sorted(positions.values()))
 
 
 class NodeTests:
     """Tests of nodes for the examples of a fit."""
 
     def __init__(self, language: Language, holding: Holding) -> None:
-        self.ways = Ways(language)
+        self.grammar = Grammar(language)
         self.holding = holding
 
     def alone(self, body: Body, rows: Rows) -> Level:
-        """The tests of one addition below a path, for some examples."""
-        return self._counted([NodeTest(each) for each in self.ways.linked(body, self.ways.start(body))], rows)
+        """The tests of one addition below a path, evaluated for some examples."""
+        candidates = self.grammar.linked(body, self.grammar.start(body))
+        return self._counted([NodeTest(each) for each in candidates], rows)
 
     def longer(self, body: Body, rows: Rows, beam: Level, alone: Level, last: bool) -> Level:
-        """The tests of a beam with one addition more, linked to them or standing apart."""
+        """The tests of a beam with one more addition, linked or apart."""
         starts = [test.candidate for test in beam.tests]
-        linked = [NodeTest(each) for start in starts for each in self.ways.linked(body, start)]
+        linked = [NodeTest(each) for start in starts for each in self.grammar.linked(body, start)]
         tests, table = self._counted(linked, rows)
         tables = [table]
         apart = alone.without_comparisons()
@@ -173,27 +174,27 @@ class NodeTests:
             others = [
                 at
                 for at, test in enumerate(apart.tests)
-                if self.ways.may_stand_apart(body, start, test.candidate)
+                if self.grammar.may_stand_apart(body, start, test.candidate)
             ]
-            tests += [NodeTest(None, self.ways, body, start, apart.tests[at].candidate) for at in others]
+            tests += [NodeTest(None, self.grammar, body, start, apart.tests[at].candidate) for at in others]
             tables.append(apart.table[others] & truth)
         level = Level(tests, np.concatenate(tables))
-        # Of the last length only the best is asked for, and equal ones are told apart by their text.
+        # At the last length only the best test is needed, and ties are broken by text anyway.
         return level if last else level.distinct()
 
     def _counted(self, tests: list[NodeTest], rows: Rows) -> Level:
-        """Tests and for which examples they hold; without those that were skipped."""
+        """The tests that could be counted, and the examples for which they hold."""
         clauses = list(dict.fromkeys(chain.from_iterable(test.candidate.asked for test in tests)))
         truths = {
             clause: truth[rows]
             for clause, truth in zip(clauses, self.holding.hold(clauses), strict=True)
             if truth is not None
         }
-        kept = [test for test in tests if all(each in truths for each in test.candidate.asked)]
-        table = np.empty((len(kept), len(rows)), dtype=np.bool_)
-        for row, test in zip(table, kept, strict=True):
+        counted = [test for test in tests if all(each in truths for each in test.candidate.asked)]
+        table = np.empty((len(counted), len(rows)), dtype=np.bool_)
+        for row, test in zip(table, counted, strict=True):
             first, *others = test.candidate.asked
             row[:] = truths[first]
             for each in others:
                 row &= truths[each]
-        return Level(kept, table)
+        return Level(counted, table)

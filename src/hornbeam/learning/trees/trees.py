@@ -1,9 +1,8 @@
-"""Relational regression trees: what they are, what they say of an example, and how they read.
+"""Relational regression trees: their structure, their values for examples, and their text.
 
-An inner node asks whether a conjunction holds for the example: whether its free variables have values
-that make it true, together with everything that held on the way to the node. Variables are shared
-along the path: what a test that held has named, the tests below it may use. Where a test fails, its
-variables are forgotten.
+An inner node tests whether a conjunction holds for the example: whether its free variables have values that
+make it true, together with all tests that held on the way to the node. Variables are shared along the path:
+a test may use the variables of the tests above it that held. If a test fails, its variables are dropped.
 """
 
 from __future__ import annotations
@@ -22,14 +21,14 @@ Holds = Callable[[Clause], Truth]
 
 
 class Leaf(NamedTuple):
-    """The value of the examples that end here, and how many of the training examples did."""
+    """The value of the examples that end here, and the number of training examples that did."""
 
     value: float
     examples: int
 
 
 class Node(NamedTuple):
-    """A test, and where examples go for which it holds, or fails."""
+    """A test, the subtree for examples for which it holds, and the one for examples for which it fails."""
 
     test: Body
     holds: Tree
@@ -40,11 +39,11 @@ Tree = Leaf | Node
 
 
 class NodePlace(NamedTuple):
-    """A leaf or node of a tree, and what is known of the examples that come there."""
+    """A leaf or node of a tree, and the literals that hold for all examples that reach it."""
 
     tree: Tree
     body: Body
-    """what held on the way, all together"""
+    """the tests that held on the way, as one conjunction"""
 
     def below(self) -> tuple[NodePlace, NodePlace]:
         """The two places below a node: where its test holds, and where it fails."""
@@ -65,7 +64,7 @@ def root(tree: Tree) -> NodePlace:
 
 
 def places(tree: Tree) -> Iterator[NodePlace]:
-    """Every place of a tree: each node before what is below it, where its test holds first."""
+    """Every place of a tree: a node comes before its subtrees, the one where its test holds first."""
     waiting = [root(tree)]
     while waiting:
         place = waiting.pop()
@@ -75,10 +74,9 @@ def places(tree: Tree) -> Iterator[NodePlace]:
 
 
 def leaves(tree: Tree) -> Iterator[NodePlace]:
-    """The leaves from left to right: where tests hold comes before where they fail.
+    """The leaves from left to right: the subtree where a test holds comes before the one where it fails.
 
-    In this order, an example belongs to the first leaf whose body holds: all bodies where a test held
-    contain it, and the last of them is that and no more.
+    In this order, an example belongs to the first leaf whose body holds.
     """
     return (place for place in places(tree) if isinstance(place.tree, Leaf))
 
@@ -93,20 +91,20 @@ def leaf_values(tree: Tree, head: Atom, size: int, holds: Holds) -> Floats:
             values[rows] = place.tree.value
         elif len(rows):
             yes, no = place.below()
-            found = np.ones(len(rows), dtype=np.bool_)
+            passed = np.ones(len(rows), dtype=np.bool_)
             for clause in place.asked(head):
-                found &= holds(clause)[rows]
-            waiting += [(yes, rows[found]), (no, rows[~found])]
+                passed &= holds(clause)[rows]
+            waiting += [(yes, rows[passed]), (no, rows[~passed])]
     return values
 
 
 def body_text(literals: Sequence[Literal]) -> str:
-    """``publication(C,A), publication(C,B)``; ``true`` where there are none."""
+    """``publication(C,A), publication(C,B)``; ``true`` if there are none."""
     return ", ".join(map(format_literal, literals)) or "true"
 
 
 def tree_text(tree: Tree, indent: str = "") -> str:
-    """The tree in lines: each test as a question, and below it what follows from yes and from no.
+    """The tree in lines: each test as a question, with its two subtrees below.
 
     >>> print(tree_text(Node((Atom("smokes", (0,)),), Leaf(0.5, 12), Leaf(-0.25, 30))))
     smokes(A)?

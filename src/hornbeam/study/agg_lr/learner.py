@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import NamedTuple
@@ -19,14 +19,15 @@ from typing import NamedTuple
 import numpy as np
 
 from hornbeam.data.database import Codes
+from hornbeam.data.relations import Examples
 from hornbeam.data.sampling import atom_texts, sampled
 from hornbeam.engines.contract import Counts, Engine, Skipped
 from hornbeam.errors import LimitError
 from hornbeam.learning.history import History, Record
-from hornbeam.learning.loop import Pause, ShouldStop, run
+from hornbeam.learning.loop import NO_CONTROL, Control, Pause, run
+from hornbeam.learning.numbers import Labels, round_weight
 from hornbeam.learning.options import BASE_RATE, PENALTY, RATIO, SEED, OneOf, Options, Whole, option
-from hornbeam.learning.problem import Fit, Labels, check_labels, language_for, prior_of
-from hornbeam.learning.search.ridge import round_weight
+from hornbeam.learning.problem import Fit, check_labels, language_for, prior_of
 from hornbeam.logic.clauses import Clause
 from hornbeam.model.clause_model import Floats
 from hornbeam.model.features import COUNT, LOG
@@ -110,20 +111,18 @@ class AggregateState(NamedTuple):
 
 def fit(
     engine: Engine,
-    keys: Codes,
-    labels: Labels,
-    target: str,
+    examples: Examples,
     options: AggOptions | None = None,
-    on_step: Callable[[Record], None] | None = None,
-    should_stop: ShouldStop | None = None,
+    control: Control = NO_CONTROL,
 ) -> Fit[AggregateModel]:
-    """Weigh aggregates of examples given as rows of codes and labels 0 or 1.
+    """Weigh aggregates of examples with labels 0 and 1.
 
-    There is one step: Ctrl-C and ``should_stop`` leave a model of its prior alone, marked as cut.
+    There is one step: Ctrl-C and ``control.should_stop`` leave a model of its prior alone, marked as cut.
     """
     options = options or AggOptions()
     database = engine.database
-    check_labels(labels, target)
+    target, keys, labels = examples.target, examples.keys, examples.labels
+    check_labels(examples)
     kept = sampled(database, target, keys, labels, options.neg_pos_ratio, options.seed)
     # By text: sums of floats, and so the weights' last digits, depend on the order of rows.
     texts = atom_texts(database, target, keys[kept])
@@ -134,12 +133,10 @@ def fit(
         state = _weighed(engine, keys[order], labels[order], target, options, pause)
         return state, state.steps
 
-    state, reason = run(nothing, lambda: nothing, step, on_step, should_stop)
-    cut = reason is not None and state.ended is None
-    ended = state.ended or reason or WEIGHED
-    settings = options.settings() | dict(database.origin) | ({"cut": ended} if cut else {})
+    state, ending = run(nothing, lambda: nothing, step, control)
+    settings = options.settings() | dict(database.origin) | ending.settings()
     model = AggregateModel(target, database.schema, state.prior, state.features, settings)
-    return Fit(model, History(state.steps, ended, cut, state.skipped))
+    return Fit(model, History(state.steps, ending.reason, ending.cut, state.skipped))
 
 
 def _weighed(

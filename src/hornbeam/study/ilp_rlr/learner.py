@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import heapq
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import NamedTuple
@@ -18,13 +18,15 @@ from typing import NamedTuple
 import numpy as np
 
 from hornbeam.data.database import Codes
+from hornbeam.data.relations import Examples
 from hornbeam.data.sampling import atom_texts, sampled
 from hornbeam.engines.contract import Counts, Engine, Skipped
 from hornbeam.engines.count import count_all
 from hornbeam.engines.holding import Body, CanonicalParts, Holding, Truth, parts_of
 from hornbeam.errors import LimitError
-from hornbeam.learning.history import History, Record
-from hornbeam.learning.loop import Pause, ShouldStop, run
+from hornbeam.learning.history import History
+from hornbeam.learning.loop import NO_CONTROL, Control, Pause, run
+from hornbeam.learning.numbers import Labels
 from hornbeam.learning.options import (
     LITERALS,
     PENALTY,
@@ -36,7 +38,7 @@ from hornbeam.learning.options import (
     Whole,
     option,
 )
-from hornbeam.learning.problem import Fit, Labels, check_labels, language_for
+from hornbeam.learning.problem import Fit, check_labels, language_for
 from hornbeam.logic.clauses import Clause, canonical, literal_variables
 from hornbeam.logic.refine import Language
 from hornbeam.model.clause_model import Model, WeightedClause
@@ -158,38 +160,34 @@ class CoverProblem:
 
 def fit(
     engine: Engine,
-    keys: Codes,
-    labels: Labels,
-    target: str,
+    examples: Examples,
     options: ILPOptions | None = None,
-    on_step: Callable[[Record], None] | None = None,
-    should_stop: ShouldStop | None = None,
+    control: Control = NO_CONTROL,
 ) -> Fit[Model]:
-    """Learn clauses, then their weights, from examples given as rows of codes and labels 0 or 1.
+    """Learn clauses, then their weights, from examples with labels 0 and 1.
 
-    Ctrl-C and ``should_stop`` end the search for clauses; those found so far are weighed.
+    Ctrl-C and ``control.should_stop`` end the search for clauses; those found so far are weighed.
     """
     options = options or ILPOptions()
     database = engine.database
-    check_labels(labels, target)
+    target, keys, labels = examples.target, examples.keys, examples.labels
+    check_labels(examples)
     language = language_for(database, target, False, options.n_thresholds, keys)
     kept = sampled(database, target, keys, labels, options.neg_pos_ratio, options.seed)
     problem = _problem(engine, language, keys[kept], labels[kept], options)
     nothing = CoverState(problem.positive)
-    state, reason = run(
-        nothing, lambda: nothing, lambda state, pause: step(problem, state, pause), on_step, should_stop
-    )
-    cut = reason is not None and state.ended is None
-    ended = state.ended or reason or ALL_COVERED
+    state, ending = run(nothing, lambda: nothing, lambda state, pause: step(problem, state, pause), control)
     counts, skipped = _counted(engine, [each.clause for each in state.steps], keys)
     prior, weights = joint_weights(list(counts.values()), labels, options.l2)
     weighted = tuple(
         WeightedClause(clause, weight, counts[clause].total)
         for clause, weight in zip(counts, weights, strict=True)
     )
-    settings = options.settings() | dict(database.origin) | ({"cut": ended} if cut else {})
+    settings = options.settings() | dict(database.origin) | ending.settings()
     model = Model(target, database.schema, prior, weighted, settings, LEARNER)
-    return Fit(model, History(state.steps, ended, cut, (*problem.holding.skipped.values(), *skipped)))
+    return Fit(
+        model, History(state.steps, ending.reason, ending.cut, (*problem.holding.skipped.values(), *skipped))
+    )
 
 
 def _counted(

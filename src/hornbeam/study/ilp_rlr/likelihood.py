@@ -17,9 +17,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from hornbeam.engines.contract import Counts
-from hornbeam.learning.boosting.refit import refitted
-from hornbeam.learning.problem import Labels
-from hornbeam.learning.search.ridge import round_weight
+from hornbeam.learning.losses.dense import fit_weights
+from hornbeam.learning.numbers import Labels, round_weight
 
 Weights = tuple[float, float, float]
 
@@ -38,7 +37,7 @@ def joint_weights(counts: Sequence[Counts], labels: Labels, l2: float) -> tuple[
     share = np.divide(false_squared, both, out=np.ones_like(both), where=both > 0)
     scale = np.sqrt(true_squared * share)
     scale[variances == 0] = 1.0
-    bias, slopes = refitted(true / scale[:, None], labels, l2)
+    bias, slopes = fit_weights(true / scale[:, None], labels, l2)
     weights: list[Weights] = []
     for slope, part, each in zip((np.array(slopes) / scale).tolist(), share.tolist(), counts, strict=True):
         w1, w2 = round_weight(slope * part), round_weight(-slope * (1.0 - part))

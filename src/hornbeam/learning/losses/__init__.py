@@ -1,0 +1,1 @@
+"""The logistic loss: gradients for boosting, and weights that minimise it."""

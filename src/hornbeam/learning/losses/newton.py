@@ -1,0 +1,59 @@
+"""Newton's method with step halving, for a convex loss of a vector of weights."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from hornbeam.learning.numbers import Floats
+
+
+class Objective(Protocol):
+    """A convex function of weights; scores are the log-odds that the weights give."""
+
+    def scores(self, weights: Floats) -> Floats:
+        """The log-odds of each row of the data."""
+        ...
+
+    def loss(self, weights: Floats, scores: Floats) -> float:
+        """The value to minimise, penalty included."""
+        ...
+
+    def direction(self, weights: Floats, scores: Floats) -> Floats | None:
+        """The Newton step from these weights; ``None`` if the gradient is small enough to stop."""
+        ...
+
+
+class Stopping(NamedTuple):
+    """When an iteration ends."""
+
+    rounds: int
+    shortest: float
+    """a step is not halved below this share of its length"""
+    close: float = 0.0
+    """the iteration ends when no weight moves by this much"""
+
+
+def minimise(objective: Objective, start: Floats, stopping: Stopping) -> Floats:
+    """The weights of least loss. Each step is halved until the loss does not rise."""
+    weights, scores = start, objective.scores(start)
+    loss = objective.loss(weights, scores)
+    for _ in range(stopping.rounds):
+        direction = objective.direction(weights, scores)
+        if direction is None:
+            break
+        length = 1.0
+        while length > stopping.shortest:
+            moved = weights + length * direction
+            moved_scores = objective.scores(moved)
+            moved_loss = objective.loss(moved, moved_scores)
+            if moved_loss <= loss:
+                break
+            length /= 2
+        else:
+            break
+        weights, scores, loss = moved, moved_scores, moved_loss
+        if float(np.max(np.abs(length * direction))) < stopping.close:
+            break
+    return weights

@@ -13,10 +13,8 @@ from dataclasses import asdict, dataclass
 import numpy as np
 import numpy.typing as npt
 
+from hornbeam.data.ranking import Floats, Ranking, ranking
 from hornbeam.errors import DataError, did_you_mean
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 DRAWS = 200
 """How many samples of negatives ``auc_pr_2to1`` is the mean of."""
@@ -75,11 +73,11 @@ def evaluate(
     if not n_pos or not n_neg:
         missing = "positive" if not n_pos else "negative"
         raise DataError(f"there are no {missing} examples; scores need at least one of each label.")
-    positives, negatives = _per_value(label, probability)
+    ranked = ranking(label, probability)
     return Scores(
-        auc_roc=_auc_roc(positives, negatives),
-        auc_pr=average_precision(positives, negatives),
-        auc_pr_2to1=_at_two_to_one(positives, negatives, draws, seed),
+        auc_roc=ranked.auc_roc(),
+        auc_pr=ranked.average_precision(),
+        auc_pr_2to1=_at_two_to_one(ranked, draws, seed),
         log_loss=_log_loss(label, probability),
         brier=float(np.mean((probability - label) ** 2)),
         n_pos=n_pos,
@@ -134,69 +132,35 @@ def evaluate_classes(
     least = np.finfo(np.float64).eps
     right = np.clip(probability[np.arange(len(label)), label], least, 1.0)
     truth = label[:, None] == np.arange(len(classes))
-    ranked = [
-        _auc_roc(*_per_value(truth[:, place].astype(np.int8), probability[:, place]))
+    areas = [
+        ranking(truth[:, place], probability[:, place]).auc_roc()
         for place in range(len(classes))
         if truth[:, place].any() and not truth[:, place].all()
     ]
-    if not ranked:
+    if not areas:
         raise DataError("all examples are of one class; scores need two classes at least.")
     return ClassScores(
         accuracy=float(np.mean(probability.argmax(axis=1) == label)),
-        auc_roc=float(np.mean(ranked)),
+        auc_roc=float(np.mean(areas)),
         log_loss=float(-np.log(right).mean()),
         brier=float(((probability - truth) ** 2).sum(axis=1).mean()),
         n={name: int(truth[:, place].sum()) for name, place in places.items()},
     )
 
 
-def _per_value(label: npt.NDArray[np.generic], probability: Floats) -> tuple[Integers, Integers]:
-    """How many positives and negatives have each distinct probability, highest first."""
-    _, group = np.unique(-probability, return_inverse=True)
-    group = group.ravel()
-    size = int(group.max()) + 1
-    is_positive = label == 1
-    return (
-        np.bincount(group[is_positive], minlength=size),
-        np.bincount(group[~is_positive], minlength=size),
-    )
-
-
-def _auc_roc(positives: Integers, negatives: Integers) -> float:
-    # Counted in halves so that the number of pairs stays a whole number up to 2**63.
-    below = negatives.sum() - np.cumsum(negatives)
-    halves = int((positives * (2 * below + negatives)).sum())
-    return halves / (2 * int(positives.sum()) * int(negatives.sum()))
-
-
-def average_precision(positives: Integers, negatives: Integers) -> float:
-    """Precision at each distinct probability, weighted by the recall gained there.
-
-    Both are numbers of examples per distinct probability, highest probability first.
-    """
-    above = np.cumsum(positives)
-    precision = above / np.maximum(above + np.cumsum(negatives), 1)
-    return float((precision * positives).sum() / above[-1])
-
-
-def _at_two_to_one(positives: Integers, negatives: Integers, draws: int, seed: int) -> float:
+def _at_two_to_one(ranked: Ranking, draws: int, seed: int) -> float:
     """Mean average precision over draws without replacement; all negatives where there are fewer."""
-    wanted = 2 * int(positives.sum())
-    if int(negatives.sum()) <= wanted:
-        return average_precision(positives, negatives)
+    wanted = 2 * ranked.n_pos
+    if ranked.n_neg <= wanted:
+        return ranked.average_precision()
     generator = np.random.default_rng(seed)
     # Negatives in order of their probability, so that the draw does not depend on the order of rows.
-    groups = np.repeat(np.arange(len(negatives)), negatives)
-    found = [
-        average_precision(
-            positives,
-            np.bincount(
-                generator.choice(groups, wanted, replace=False, shuffle=False), minlength=len(negatives)
-            ),
-        )
-        for _ in range(draws)
-    ]
-    return float(np.mean(found))
+    groups = np.repeat(np.arange(len(ranked.negatives)), ranked.negatives)
+    precisions = []
+    for _ in range(draws):
+        drawn = generator.choice(groups, wanted, replace=False, shuffle=False)
+        precisions.append(ranked.average_precision(np.bincount(drawn, minlength=len(ranked.negatives))))
+    return float(np.mean(precisions))
 
 
 def _log_loss(label: npt.NDArray[np.generic], probability: Floats) -> float:

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hornbeam.data.database import build
+from hornbeam.data.ranking import ranking
 from hornbeam.datasets.worlds import smokers
 from hornbeam.drawing.figure import ticks
 from hornbeam.engines.registry import open_engine
@@ -19,7 +20,7 @@ from hornbeam.model.clause_model import Model, WeightedClause
 from hornbeam.model.evaluate import evaluate
 from hornbeam.model.features import LOG
 from hornbeam.report.numbers.constants import strongest_constants
-from hornbeam.report.numbers.curves import calibration, histogram, ranking, thinned
+from hornbeam.report.numbers.curves import calibration, histogram, thinned
 from hornbeam.report.numbers.evidence import PER_CLAUSE, evidence
 from hornbeam.report.numbers.examples_data import examples_data, packed
 from hornbeam.report.numbers.measured import chosen, measure

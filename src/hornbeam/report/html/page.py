@@ -17,6 +17,7 @@ from typing import Any
 
 from hornbeam.data.database import Examples
 from hornbeam.data.keys import Names
+from hornbeam.data.ranking import ranking
 from hornbeam.drawing.markup import Markup, element, escape, together
 from hornbeam.engines.contract import Engine
 from hornbeam.files import write_file
@@ -24,7 +25,6 @@ from hornbeam.model.files import LearnedModel
 from hornbeam.report.html import sections, summary
 from hornbeam.report.html.clause_list import clauses
 from hornbeam.report.html.summary import About
-from hornbeam.report.numbers.curves import ranking
 from hornbeam.report.numbers.examples_data import examples_data
 from hornbeam.report.numbers.measured import SHOWN, Measured, measure
 from hornbeam.report.numbers.parts import additive
@@ -87,7 +87,7 @@ def _page(measured: Measured, engine: Engine, about: About, names: Names | None)
         for (name, title), part in zip(titles.items(), parts, strict=True)
         if part is not None
     ]
-    style = _template("figure.css") + _template("style.css")
+    style = _packaged("hornbeam.drawing", "figure.css") + _template("style.css")
     script = _template("script.js")
     fields = {
         "title": escape(f"{measured.model.target}: model report"),
@@ -116,9 +116,9 @@ def _data(measured: Measured, engine: Engine, names: Names | None) -> dict[str, 
     data = examples_data(measured, engine, names)
     if measured.scores is not None:
         known = measured.labelled
-        found = ranking(measured.examples.labels[known], measured.probabilities[known])
-        data["thresholds"] = [[*found.at(place / 100)] for place in range(101)]
-        data["positives"], data["negatives"] = found.n_pos, found.n_neg
+        ranked = ranking(measured.examples.labels[known], measured.probabilities[known])
+        data["thresholds"] = [[*ranked.at(place / 100)] for place in range(101)]
+        data["positives"], data["negatives"] = ranked.n_pos, ranked.n_neg
     return data
 
 
@@ -129,7 +129,11 @@ def _json(data: dict[str, Any]) -> Markup:
 
 
 def _template(name: str) -> str:
-    return (files("hornbeam.report.html") / name).read_text(encoding="utf-8")
+    return _packaged("hornbeam.report.html", name)
+
+
+def _packaged(package: str, name: str) -> str:
+    return (files(package) / name).read_text(encoding="utf-8")
 
 
 def _hash(text: str) -> str:

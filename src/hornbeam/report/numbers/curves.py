@@ -1,9 +1,8 @@
-"""How well probabilities rank and how far they can be trusted, as numbers: what plots are drawn from."""
+"""The numbers that plots of predictions are drawn from: thinned curves, calibration bins, histograms."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -18,62 +17,6 @@ POINTS = 300
 """Points of a curve that are kept: more cannot be seen."""
 BINS = 10
 THRESHOLDS = tuple(round(0.05 * number, 2) for number in range(1, 20))
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Ranking:
-    """How many positives and negatives have at least each distinct probability, the highest first."""
-
-    thresholds: Floats
-    positives: Integers
-    """cumulated, like the negatives"""
-    negatives: Integers
-
-    @property
-    def n_pos(self) -> int:
-        return int(self.positives[-1])
-
-    @property
-    def n_neg(self) -> int:
-        return int(self.negatives[-1])
-
-    def roc(self) -> tuple[Floats, Floats]:
-        """The share of negatives (x) and of positives (y) found, from (0, 0) to (1, 1)."""
-        x = np.concatenate([[0.0], self.negatives / self.n_neg])
-        y = np.concatenate([[0.0], self.positives / self.n_pos])
-        return x, y
-
-    def precision_recall(self, negatives_per_positive: float | None = None) -> tuple[Floats, Floats]:
-        """Recall (x) and precision (y); with a ratio, precision as if negatives were that many."""
-        weight = 1.0
-        if negatives_per_positive is not None:
-            weight = min(1.0, negatives_per_positive * self.n_pos / self.n_neg)
-        above = self.positives
-        return above / self.n_pos, above / np.maximum(above + weight * self.negatives, 1e-300)
-
-    def at(self, threshold: float) -> tuple[int, int]:
-        """Positives and negatives with at least that probability."""
-        place = int(np.searchsorted(-self.thresholds, -threshold, side="right"))
-        return (int(self.positives[place - 1]), int(self.negatives[place - 1])) if place else (0, 0)
-
-
-def ranking(labels: Labels, probabilities: Floats) -> Ranking:
-    """The ranking of labels 0 and 1 by their probabilities.
-
-    >>> found = ranking(np.array([1, 0, 1]), np.array([0.9, 0.5, 0.5]))
-    >>> found.thresholds.tolist(), found.positives.tolist(), found.negatives.tolist()
-    ([0.9, 0.5], [1, 2], [0, 1])
-    >>> found.at(0.5), found.at(0.7), found.at(1.0)
-    ((2, 1), (1, 0), (0, 0))
-    """
-    values, group = np.unique(-probabilities, return_inverse=True)
-    group = group.ravel()
-    is_positive = labels == 1
-    return Ranking(
-        -values,
-        np.cumsum(np.bincount(group[is_positive], minlength=len(values))),
-        np.cumsum(np.bincount(group[~is_positive], minlength=len(values))),
-    )
 
 
 def thinned(x: Floats, y: Floats, points: int = POINTS) -> tuple[Floats, Floats]:

@@ -24,7 +24,7 @@ from hornbeam.logic.clauses import Clause, atoms_of, canonical, format_constant,
 from hornbeam.logic.english import sentence, text_of
 from hornbeam.logic.guards import GUARDED, guard_of
 from hornbeam.logic.schema import Schema
-from hornbeam.model.features import COUNT, SHARE, bound_of, read, shares
+from hornbeam.model.features import COUNT, SHARE, bound_of, feature_values, shares
 
 Floats = npt.NDArray[np.float64]
 SHOWN = 5
@@ -65,8 +65,8 @@ class WeightedClause:
         w0, w1, w2 = self.weights
         if self.feature == SHARE:
             return w0 + w1 * shares(true, np.broadcast_to(total, true.shape))
-        t = read(true.astype(np.float64), self.feature)
-        return (w0 + w1 * t) + w2 * read(false_counts(true, total), self.feature)
+        t = feature_values(true.astype(np.float64), self.feature)
+        return (w0 + w1 * t) + w2 * feature_values(false_counts(true, total), self.feature)
 
     def rises(self) -> bool | None:
         """Whether enough true groundings make the head likelier; None where that depends, or is no matter."""
@@ -151,7 +151,7 @@ class Model:
             for weighted in self.clauses
         ]
         title = f"{self.size_text} of {self.target}, prior {signed_text(self.prior)}"
-        return notebook_table(title, ("bias", "true", "false", "reading", "clause"), rows, 3)
+        return notebook_table(title, ("bias", "true", "false", "feature", "clause"), rows, 3)
 
     def _sentence(self, weighted: WeightedClause) -> Sequence[str | int]:
         share = weighted.feature == SHARE
@@ -310,7 +310,7 @@ def _of_constants(weighted: WeightedClause, engine: Engine, keys: Codes) -> Floa
     for at in range(0, len(parts), AT_A_TIME):
         some = parts[at : at + AT_A_TIME]
         for part, counts in zip(some, count_all(engine, [each.clause for each in some], keys), strict=True):
-            result += part.weights[1] * read(counts.true.astype(np.float64), part.feature)
+            result += part.weights[1] * feature_values(counts.true.astype(np.float64), part.feature)
     return result
 
 

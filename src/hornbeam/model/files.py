@@ -24,7 +24,7 @@ from hornbeam.logic.guards import GUARDED, new_variables
 from hornbeam.logic.parse import parse_clause
 from hornbeam.logic.schema import KINDS, Schema
 from hornbeam.model.clause_model import Floats, Model, WeightedClause
-from hornbeam.model.features import COUNT, READINGS, SHARE, is_reading
+from hornbeam.model.features import COUNT, FEATURES, SHARE, is_feature
 from hornbeam.model.fields import Fields
 
 FORMAT_VERSION = 1
@@ -276,11 +276,11 @@ def _read_clause(common: Common, fields: Fields) -> WeightedClause:
         raise fields.wrong("weights", "three numbers", list(weights))
     total = fields.whole("total")
     feature = fields.text("feature") if fields.has("feature") else COUNT
-    if not is_reading(feature):
-        raise fields.wrong("feature", " or ".join(READINGS), feature)
+    if not is_feature(feature):
+        raise fields.wrong("feature", " or ".join(FEATURES), feature)
     if feature == SHARE and not _tells_shares(common, clause, fields):
         needs = (
-            f'another reading, because a share needs false_counts "{GUARDED}" in the settings and '
+            f'another feature, because a share needs false_counts "{GUARDED}" in the settings and '
             "a body of two literals or more whose last has no variable of its own"
         )
         raise fields.wrong("feature", needs, feature)

@@ -156,7 +156,7 @@ def test_a_share_of_no_guard_is_refused(false_counts, changes):
     with pytest.raises(ModelError) as caught:
         parse_model(text, "m.json")
     assert str(caught.value) == (
-        'm.json: "feature" of clause 1 must be another reading, because a share needs false_counts '
+        'm.json: "feature" of clause 1 must be another feature, because a share needs false_counts '
         '"guarded" in the settings and a body of two literals or more whose last has no variable of its own, '
         "found 'share'."
     )

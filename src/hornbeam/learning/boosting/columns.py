@@ -15,7 +15,16 @@ from hornbeam.learning.constants.per_constant import Family
 from hornbeam.logic.clauses import Clause, canonical
 from hornbeam.logic.guards import guard_of
 from hornbeam.model.clause_model import Floats, WeightedClause
-from hornbeam.model.features import LOG, SHARE, bound_of, in_units, offered, read, shares, shares_in_units
+from hornbeam.model.features import (
+    LOG,
+    SHARE,
+    bound_of,
+    feature_values,
+    in_units,
+    offered,
+    shares,
+    shares_in_units,
+)
 
 Integers = npt.NDArray[np.int64]
 
@@ -124,7 +133,7 @@ class Columns:
         clause = canonical(weighted.clause)
         if weighted.feature == SHARE:
             return shares(self[clause], self[guard_of(weighted.clause)])
-        return read(self[clause].astype(np.float64), weighted.feature)
+        return feature_values(self[clause].astype(np.float64), weighted.feature)
 
     def units(self, said: Feature) -> Integers:
         """What a part of a model weighs, in whole units."""

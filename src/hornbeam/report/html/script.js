@@ -226,7 +226,7 @@
     const all = part.within ? part.within.at(row) : part.total;
     let counts;
     if (!part.free.length) counts = count ? "true" : "false";
-    else counts = `true ${grouped(count)}${all === undefined ? "" : `, false ${grouped(BigInt(all) - BigInt(count))}`}${part.reading ? ` (${part.reading})` : ""}`;
+    else counts = `true ${grouped(count)}${all === undefined ? "" : `, false ${grouped(BigInt(all) - BigInt(count))}`}${part.feature ? ` (${part.feature})` : ""}`;
     return [make("p", { class: "because" }, code), make("p", { class: "counts" }, `${part.name}: ${counts}`), groundings(number, row)];
   }
 

@@ -59,8 +59,8 @@ def _part_data(measured: Measured, number: int) -> dict[str, Any]:
         counts = shown.counts[number]
         data["body"] = body_pieces(part.clause.body)
         data["free"] = list(part.clause.free_variables())
-        if (part.bound is not None and part.bound > 1) or part.reading == SHARE:
-            data["reading"] = part.reading
+        if (part.bound is not None and part.bound > 1) or part.feature == SHARE:
+            data["feature"] = part.feature
         data["true"] = packed(counts.true)
         # Totals go beyond what a browser's numbers hold.
         if counts.within is not None:

@@ -55,7 +55,7 @@ class Part:
     """its text in several lines, if it has such a form"""
     rises: bool | None = None
     """whether a true grounding of its clause makes an example likelier"""
-    reading: str = ""
+    feature: str = ""
     """what of the counts is weighed, where it is not the count itself"""
     bound: int | None = None
     """how many groundings there must be, where that alone counts"""
@@ -80,7 +80,7 @@ def weights_text(part: Part) -> str:
         shown = [f"{signed_text(weight, 3)} {name}" for name, weight in part.constants[:CONSTANTS]]
         more = len(part.constants) - len(shown)
         weights = f"{variable_name(part.each)}: {', '.join(shown)}" + f", and {more:,} more" * (more > 0)
-    return f"[{weights}] {part.reading}".rstrip()
+    return f"[{weights}] {part.feature}".rstrip()
 
 
 @singledispatch
@@ -137,7 +137,7 @@ def _clause_part(number: int, weighted: WeightedClause, model: Model) -> Part:
         clause=weighted.clause,
         rises=rises,
         each=each,
-        reading="" if weighted.feature == COUNT else weighted.feature,
+        feature="" if weighted.feature == COUNT else weighted.feature,
         bound=bound,
         constants=tuple(weighted.strongest(len(weighted.constants))),
         predicates=frozenset(atom.predicate for atom in atoms_of(weighted.clause.body)),

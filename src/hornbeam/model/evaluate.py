@@ -1,8 +1,8 @@
-"""How good predictions are: ranking, probabilities, and how many examples that rests on.
+"""Scores of predictions: how well probabilities rank examples, and how close they are to the labels.
 
-All scores are computed over every example. Examples with equal probabilities are tied: no order of
-the rows can move a score. ``auc_pr_2to1`` is an additional number, for comparison with published
-results that kept two negatives per positive; never compare it with ``auc_pr``.
+All scores use every example. Examples with equal probabilities are tied: the order of the rows never
+changes a score. ``auc_pr_2to1`` is only for comparison with published results that use two negatives
+per positive; never compare it with ``auc_pr``.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from hornbeam.data.ranking import Floats, Ranking, ranking
 from hornbeam.errors import DataError, did_you_mean
 
 DRAWS = 200
-"""How many samples of negatives ``auc_pr_2to1`` is the mean of."""
+"""Samples of negatives over which ``auc_pr_2to1`` is the mean."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Scores:
     n_neg: int
 
     def as_dict(self) -> dict[str, float | int]:
-        """The scores by name, in the order above."""
+        """The scores by name, in the order of the fields."""
         return asdict(self)
 
     def __str__(self) -> str:
@@ -51,7 +51,7 @@ class Scores:
 def evaluate(
     labels: npt.ArrayLike, probabilities: npt.ArrayLike, draws: int = DRAWS, seed: int = 0
 ) -> Scores:
-    """All scores of probabilities for labels 0 and 1; there must be at least one of each.
+    """All scores of probabilities for labels 0 and 1; at least one example of each label is needed.
 
     >>> scores = evaluate([1, 1, 0, 0], [0.9, 0.4, 0.4, 0.1])
     >>> scores.auc_roc, round(scores.auc_pr, 4), scores.n_pos, scores.n_neg
@@ -61,8 +61,8 @@ def evaluate(
     probability = np.asarray(probabilities, dtype=np.float64)
     if label.ndim != 1 or label.shape != probability.shape:
         raise DataError(
-            "labels and probabilities must be two lists of one length, "
-            f"not {label.shape} and {probability.shape}."
+            "labels and probabilities must be two lists of the same length, "
+            f"not arrays of the shapes {label.shape} and {probability.shape}."
         )
     if not np.isin(label, (0, 1)).all():
         raise DataError("labels must be 0 or 1.")
@@ -90,18 +90,18 @@ class ClassScores:
     """Scores of predicted probabilities of classes."""
 
     accuracy: float
-    """share of examples whose most probable class is theirs"""
+    """share of examples whose most probable class is their class"""
     auc_roc: float
-    """mean over the classes of the AUC-ROC of each against the others"""
+    """mean over the classes of the AUC-ROC of a class against all others"""
     log_loss: float
     """mean of -log P(class), in nats"""
     brier: float
-    """mean over the examples of the summed squared differences; from 0 to 2"""
+    """mean over the examples of the sum of squared differences over the classes; from 0 to 2"""
     n: dict[str, int]
     """examples of each class"""
 
     def as_dict(self) -> dict[str, object]:
-        """The scores by name, in the order above."""
+        """The scores by name, in the order of the fields."""
         return asdict(self)
 
     def __str__(self) -> str:
@@ -112,7 +112,7 @@ class ClassScores:
 def evaluate_classes(
     labels: Sequence[str], probabilities: npt.ArrayLike, classes: Sequence[str]
 ) -> ClassScores:
-    """All scores of probabilities of classes: a row per example, a column per class.
+    """All scores of probabilities of classes, given as a row per example and a column per class.
 
     >>> scores = evaluate_classes(["a", "b"], [[0.7, 0.3], [0.4, 0.6]], ["a", "b"])
     >>> scores.accuracy, scores.auc_roc, scores.n
@@ -127,7 +127,7 @@ def evaluate_classes(
         )
     strange = next((label for label in labels if label not in places), None)
     if strange is not None:
-        raise DataError(f'an example is of class "{strange}". {did_you_mean(strange, classes, "Classes")}')
+        raise DataError(f'unknown class "{strange}". {did_you_mean(strange, classes, "Classes")}')
     label = np.array([places[each] for each in labels])
     least = np.finfo(np.float64).eps
     right = np.clip(probability[np.arange(len(label)), label], least, 1.0)
@@ -138,7 +138,7 @@ def evaluate_classes(
         if truth[:, place].any() and not truth[:, place].all()
     ]
     if not areas:
-        raise DataError("all examples are of one class; scores need two classes at least.")
+        raise DataError("all examples have the same class; scores need at least two classes.")
     return ClassScores(
         accuracy=float(np.mean(probability.argmax(axis=1) == label)),
         auc_roc=float(np.mean(areas)),
@@ -149,7 +149,7 @@ def evaluate_classes(
 
 
 def _at_two_to_one(ranked: Ranking, draws: int, seed: int) -> float:
-    """Mean average precision over draws without replacement; all negatives where there are fewer."""
+    """Mean average precision over draws of two negatives per positive; with all if there are fewer."""
     wanted = 2 * ranked.n_pos
     if ranked.n_neg <= wanted:
         return ranked.average_precision()
@@ -164,7 +164,7 @@ def _at_two_to_one(ranked: Ranking, draws: int, seed: int) -> float:
 
 
 def _log_loss(label: npt.NDArray[np.generic], probability: Floats) -> float:
-    # A certain prediction that is wrong would cost infinity; it costs as much as one off by 2**-52.
+    # A wrong prediction with probability 0 or 1 would cost infinity; it costs as much as one at 2**-52.
     least = np.finfo(np.float64).eps
     right = np.clip(np.where(label == 1, probability, 1.0 - probability), least, 1.0 - least)
     return float(-np.log(right).mean())

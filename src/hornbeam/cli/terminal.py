@@ -38,7 +38,7 @@ def print_model(model: Model | AggregateModel) -> None:
     names = ("bias", "true", "false") if clauses else ("weight", "mean")
     table = _table(["", *names], [*(["feature"] if clauses else []), model.size_text])
     for number, part in enumerate(parts_of(model), start=1):
-        logic = text_of(part.logic) if part.clause is None else str(part.clause)
+        logic = text_of(part.formula) if part.clause is None else str(part.clause)
         weights = [_signed(weight) for _, weight in part.weights] or [Text("")] * len(names)
         table.add_row(
             Text(str(number), style=_QUIET),

@@ -14,13 +14,13 @@ Integers = npt.NDArray[np.int64]
 Labels = npt.NDArray[Any]
 
 POINTS = 300
-"""Points of a curve that are kept: more cannot be seen."""
+"""Points of a drawn curve, at most: more would not be visible."""
 BINS = 10
 THRESHOLDS = tuple(round(0.05 * number, 2) for number in range(1, 20))
 
 
 def thinned(x: Floats, y: Floats, points: int = POINTS) -> tuple[Floats, Floats]:
-    """Points evenly spaced along a curve, its ends among them: fewer, and the same to look at."""
+    """Points evenly spaced along a curve, with both ends: fewer points that look the same."""
     if len(x) <= points:
         return x, y
     along = np.concatenate([[0.0], np.cumsum(np.abs(np.diff(x)) + np.abs(np.diff(y)))])
@@ -30,24 +30,24 @@ def thinned(x: Floats, y: Floats, points: int = POINTS) -> tuple[Floats, Floats]
 
 
 class Bin(NamedTuple):
-    """Examples of similar probability: their mean, the share of positives, and how many."""
+    """Examples of similar probability: mean probability, share of positives, number of examples."""
 
     mean: float
     share: float
     examples: int
     low: float
-    """of the interval that holds the share with 95 % confidence (Wilson)"""
     high: float
+    """low and high bound the share with 95 % confidence (Wilson)"""
 
 
 def calibration(labels: Labels, probabilities: Floats, bins: int = BINS) -> list[Bin]:
-    """Bins in order of probability, each about as uncertain as the others.
+    """Bins in order of probability, each with about the same variance of the number of positives.
 
-    Equal are the sums of p(1 - p), the variance of the number of positives: of rare positives tenths of
-    the examples would tell nothing. Equal probabilities are never in two bins.
+    Bins have equal sums of p(1 - p), not equal numbers of examples: if positives are rare, most of such
+    bins would show nothing. Examples with equal probabilities are in the same bin.
 
-    >>> found = calibration(np.array([0, 0, 0, 1]), np.array([.25, .25, .25, .75]), 2)
-    >>> [(each.mean, each.share, each.examples) for each in found]
+    >>> bins = calibration(np.array([0, 0, 0, 1]), np.array([.25, .25, .25, .75]), 2)
+    >>> [(each.mean, each.share, each.examples) for each in bins]
     [(0.25, 0.0, 3), (0.75, 1.0, 1)]
     """
     order = np.argsort(probabilities, kind="stable")
@@ -56,21 +56,22 @@ def calibration(labels: Labels, probabilities: Floats, bins: int = BINS) -> list
     wanted = np.searchsorted(sums, sums[-1] * np.arange(1, bins) / bins)
     cuts = [int(np.searchsorted(ordered, ordered[place], side="right")) for place in wanted.tolist()]
     edges = sorted({0, *cuts, len(ordered)})
-    found = []
+    calibrated = []
     for start, end in pairwise(edges):
         size, share = end - start, float(of_label[start:end].mean())
         low, high = _wilson(share, size)
-        found.append(Bin(float(ordered[start:end].mean()), share, size, low, high))
-    return found
+        calibrated.append(Bin(float(ordered[start:end].mean()), share, size, low, high))
+    return calibrated
 
 
 def _wilson(share: float, size: int, z: float = 1.96) -> tuple[float, float]:
+    """The Wilson interval of a share; 1.96 standard deviations are 95 % confidence."""
     middle = (share + z * z / (2 * size)) / (1 + z * z / size)
     half = z / (1 + z * z / size) * np.sqrt(share * (1 - share) / size + z * z / (4 * size * size))
     return max(0.0, float(middle - half)), min(1.0, float(middle + half))
 
 
 def histogram(values: Floats, edges: Sequence[float] | Floats) -> Integers:
-    """How many values are in each interval; those outside belong to the first or the last."""
+    """How many values are in each interval; values outside count in the first or the last interval."""
     clipped = np.clip(values, edges[0], edges[-1])
     return np.histogram(clipped, bins=np.asarray(edges))[0].astype(np.int64)

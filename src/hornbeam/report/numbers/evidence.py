@@ -1,4 +1,4 @@
-"""The groundings behind the counts of the examples that a report shows."""
+"""Some groundings behind the counts of the examples that a report shows."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hornbeam.data.database import Codes, Database
 from hornbeam.logic.clauses import Clause, atoms_of, variables
 from hornbeam.model.grounding_lookup import GroundingLookup
 from hornbeam.model.groundings import groundings
-from hornbeam.report.numbers.measured import Measured
+from hornbeam.report.numbers.measurements import Measurements
 
 PER_EXAMPLE = 8
 """Clauses of an example whose groundings are searched: the strongest of those with a true grounding."""
@@ -35,22 +35,22 @@ class Evidence:
     """False if some groundings are left out: the search was too long, or the facts are in place"""
 
 
-def evidence(measured: Measured, database: Database) -> Evidence:
+def find_evidence(measurements: Measurements, database: Database) -> Evidence:
     """Groundings for the strongest true clauses of the shown examples."""
-    shown = measured.shown
+    shown = measurements.shown
     if not shown.counts:
         return Evidence()
     if database.marks() is not None:
         return Evidence(complete=False)  # the facts are not here
-    used = [[] if part.clause is None else _head_variables(part.clause) for part in measured.parts]
-    keys = measured.examples.keys[shown.rows]
+    used = [[] if part.clause is None else _head_variables(part.clause) for part in measurements.parts]
+    keys = measurements.examples.keys[shown.rows]
     search = _Search(database)
     # Groundings about one professor are the same for all of the professor's students: search them once.
     known: dict[tuple[int, bytes], list[tuple[int, ...]] | None] = {}
     by_part: dict[int, dict[int, list[tuple[int, ...]]]] = {}
     complete = True
-    for row, number in _wanted(measured):
-        clause = measured.parts[number].clause
+    for row, number in _wanted(measurements):
+        clause = measurements.parts[number].clause
         assert clause is not None
         question = (number, _key_bytes(keys[row], used[number], len(clause.head.args)))
         if question not in known:
@@ -85,18 +85,21 @@ class _Search:
         return groundings(self._database, clause, key, PER_CLAUSE, STEPS)
 
 
-def _wanted(measured: Measured) -> Iterator[tuple[int, int]]:
+def _wanted(measurements: Measurements) -> Iterator[tuple[int, int]]:
     """Pairs of a row and a part whose groundings are wanted: positives first, then by probability."""
-    shown = measured.shown
+    shown = measurements.shown
     true = np.column_stack([counts.true > 0 for counts in shown.counts])
     # Where constants have weights of their own, the page shows the constants instead of groundings.
     countable = np.array(
-        [bool(part.each is None and part.clause and part.clause.free_variables()) for part in measured.parts]
+        [
+            bool(part.each is None and part.clause and part.clause.free_variables())
+            for part in measurements.parts
+        ]
     )
     strength = np.where(true & countable, np.abs(shown.contributions), -1.0)
     best = np.argsort(-strength, axis=1, kind="stable")[:, :PER_EXAMPLE]
-    positive = measured.examples.labels[shown.rows] == 1
-    for row in np.lexsort((-measured.probabilities[shown.rows], ~positive)).tolist():
+    positive = measurements.examples.labels[shown.rows] == 1
+    for row in np.lexsort((-measurements.probabilities[shown.rows], ~positive)).tolist():
         for number in best[row].tolist():
             if strength[row, number] >= 0:
                 yield row, number

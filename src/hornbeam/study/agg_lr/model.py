@@ -36,7 +36,7 @@ from hornbeam.study.agg_lr.aggregates import (
 )
 
 if TYPE_CHECKING:
-    from hornbeam.report.numbers.parts import Part
+    from hornbeam.report.numbers.parts import ModelPart
 
 LEARNER = "agg-lr"
 
@@ -113,7 +113,7 @@ class AggregateModel:
         """P(y=1) of each example."""
         return sigmoid(self.scores(engine, keys))
 
-    def report_parts(self) -> list[Part]:
+    def report_parts(self) -> list[ModelPart]:
         """The aggregates as a report shows them."""
         # Late: predicting needs nothing of reports.
         from hornbeam.study.agg_lr.parts import aggregate_parts

@@ -277,7 +277,7 @@ def test_predicting_before_learning_or_with_other_columns_is_refused():
 
 
 def test_a_classifier_is_no_model(tmp_path):
-    with pytest.raises(OptionError, match="takes a model, not a RLRClassifier: give it the model_"):
+    with pytest.raises(OptionError, match="takes a model, not a RLRClassifier: pass its model_ attribute"):
         save_model(classifier(), tmp_path / "m.json")
     fitted = classifier().fit(X, y)
     save_model(fitted.model_, tmp_path / "m.json")

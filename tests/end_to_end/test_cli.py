@@ -177,7 +177,10 @@ def test_explain_says_why(world, model, run):
 def test_a_stranger_is_explained_with_a_note(world, model, run):
     ran = run("explain", world, "--model", model, "--example", "cancer('Zoe X')")
     assert ran.status == 0
-    assert ran.err == "note: 1 of 1 keys are not in the data (first: Zoe X); they count as having no facts.\n"
+    assert (
+        ran.err
+        == "note: 1 of 1 keys are not in the data (first: Zoe X); they are treated as having no facts.\n"
+    )
     assert ran.out.startswith("cancer('Zoe X'): probability")
 
 
@@ -185,7 +188,7 @@ def test_data_that_lack_a_predicate_are_noted_once(model, tmp_path, run):
     folder = flat(tmp_path, "friends(ann,bob).", "mode: friends(+person,-person).")
     ran = run("predict", folder, "--model", model)
     assert ran.status == 0
-    assert ran.err.count("the data have no facts of smokes, which the model uses; counted as empty.") == 1
+    assert ran.err.count("the data have no facts of smokes, which the model uses; they count as empty.") == 1
     assert len(ran.rows()) == 2
 
 

@@ -38,7 +38,7 @@ def test_every_learner_has_a_report(learner, town, tmp_path, run):
     model, page = tmp_path / "m.json", tmp_path / "r.html"
     assert run("fit", town, "--learner", learner, "--model", model, "--report", page)[0] == 0
     text = page.read_text(encoding="utf-8")
-    assert "The model was learned from these very examples" in text
+    assert "The model was learned from these examples" in text
     learned, database = load_model(model), load(town)
     examples = database.examples_of("cancer")
     probabilities = learned.probabilities(open_engine("memory", database), examples.keys)

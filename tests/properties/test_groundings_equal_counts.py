@@ -10,8 +10,8 @@ from hornbeam.data.database import Database, build
 from hornbeam.engines.naive import NaiveEngine
 from hornbeam.logic.clauses import Atom, Clause, Literal, Not, atom_of, head_atom
 from hornbeam.logic.schema import Schema
+from hornbeam.model.grounding_lookup import GroundingLookup
 from hornbeam.model.groundings import groundings
-from hornbeam.report.numbers.lookups import Lookups
 from strategies import Case, cases, with_cutoffs
 
 SCHEMA = Schema({"t": ("x", "y"), "p": ("x", "y"), "q": ("y", "y"), "r": ("x",), "s": ("y", "x", "y")})
@@ -85,19 +85,19 @@ def test_looked_up_groundings_are_the_same(case: Case, timed: bool) -> None:
     database, keys = case.database, case.keys
     if timed and database.times:
         keys = with_cutoffs(database, keys, np.resize([0.0, 2.7, 5.0], len(keys)))
-    lookups = Lookups(database)
+    lookup = GroundingLookup(database)
     for clause in case.clauses:
         for key in keys.tolist():
-            if lookups.can(clause):
-                found = lookups.find(clause, key, 10**6, 10**6)
+            if lookup.can_search(clause):
+                found = lookup.find(clause, key, 10**6, 10**6)
                 assert sorted(found) == sorted(groundings(database, clause, key))
 
 
 @given(databases(), clauses(), st.integers(0, 3), st.integers(0, 5))
 @settings(max_examples=60, deadline=None)
 def test_what_few_steps_find_is_true(database: Database, clause: Clause, limit: int, steps: int) -> None:
-    lookups = Lookups(database)
-    if lookups.can(clause):
-        found = lookups.find(clause, (0, 0), limit, steps)
+    lookup = GroundingLookup(database)
+    if lookup.can_search(clause):
+        found = lookup.find(clause, (0, 0), limit, steps)
         assert len(found) == len(set(found)) <= limit
         assert set(found) <= set(groundings(database, clause, (0, 0)))

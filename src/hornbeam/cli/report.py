@@ -91,7 +91,7 @@ def write_page(
     from hornbeam.model.class_model import ClassModel
     from hornbeam.report import report as page
     from hornbeam.report.numbers.classes import class_view
-    from hornbeam.report.numbers.measured import SHOWN
+    from hornbeam.report.numbers.measurements import SHOWN
 
     if isinstance(learned, ClassModel):
         learned, examples, notes, name = class_view(learned, engine, examples, of_class)

@@ -36,14 +36,14 @@ def print_model(model: Model | AggregateModel) -> None:
 
     clauses = isinstance(model, Model)
     names = ("bias", "true", "false") if clauses else ("weight", "mean")
-    table = _table(["", *names], [*(["reading"] if clauses else []), model.size_text])
+    table = _table(["", *names], [*(["feature"] if clauses else []), model.size_text])
     for number, part in enumerate(parts_of(model), start=1):
-        logic = text_of(part.logic) if part.clause is None else str(part.clause)
+        logic = text_of(part.formula) if part.clause is None else str(part.clause)
         weights = [_signed(weight) for _, weight in part.weights] or [Text("")] * len(names)
         table.add_row(
             Text(str(number), style=_QUIET),
             *weights,
-            *([Text(part.reading, style=_QUIET)] if clauses else []),
+            *([Text(part.feature, style=_QUIET)] if clauses else []),
             _logic(logic if part.each is None else f"{weights_text(part)} : {logic}"),
         )
     _print(

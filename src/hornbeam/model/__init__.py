@@ -1,1 +1,1 @@
-"""What was learned, and its use: predict, explain, evaluate, model files."""
+"""Learned models and their use: predict, explain, evaluate, read and write model files."""

@@ -1,7 +1,7 @@
-"""Models of targets with several classes: one model for each class against the others.
+"""Models of targets with several classes: one model for each class against all others.
 
-The probability of a class is the probability that its model gives, divided by the sum over all
-classes. With two classes there is one model, of the second class.
+The probability of a class is the probability from its model, divided by the sum over all classes.
+With two classes there is one model, for the second class.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ LEARNER = "one-vs-rest"
 
 @dataclass(frozen=True)
 class ClassModel:
-    """Classes of one target, and a model for each; of two classes, for the second only."""
+    """The classes of a target, and a model for each; with two classes, for the second only."""
 
     target: str
     schema: Schema
@@ -34,14 +34,14 @@ class ClassModel:
     learner: str = LEARNER
 
     def __str__(self) -> str:
-        parts = [f"class {name}\n{model}" for name, model in self.members()]
+        texts = [f"class {name}\n{model}" for name, model in self.members()]
         if len(self.models) < len(self.classes):
-            parts.append(f"class {self.classes[0]}\nthe rest")
-        return "\n\n".join(parts)
+            texts.append(f"class {self.classes[0]}\nevery other example")
+        return "\n\n".join(texts)
 
     @property
     def prior(self) -> float:
-        """Of classes there is no one prior: each model has its own."""
+        """Zero: each model has its own prior."""
         return 0.0
 
     @property
@@ -49,29 +49,29 @@ class ClassModel:
         return f"{len(self.classes)} classes ({'; '.join(model.size_text for model in self.models)})"
 
     def members(self) -> list[tuple[str, LearnedModel]]:
-        """Each model with its class."""
+        """Each class that has a model, with its model."""
         return list(zip(self.classes[-len(self.models) :], self.models, strict=True))
 
     def member(self, name: str) -> LearnedModel:
         """The model of a class."""
-        for own, model in self.members():
-            if own == name:
-                return model
-        known = [own for own, _ in self.members()]
+        models = dict(self.members())
+        if name in models:
+            return models[name]
+        known = list(models)
         raise OptionError(f'no model of class "{name}". {did_you_mean(name, known, "Classes with a model")}')
 
     def most_probable(self, engine: Engine, keys: Codes) -> list[str]:
-        """For each example its most probable class that has a model: of two classes, the second."""
+        """For each example, the most probable of the classes with a model; of two classes, the second."""
         if len(self.models) == 1:
             return [self.classes[1]] * len(keys)
         return [self.classes[place] for place in self.probabilities(engine, keys).argmax(axis=1)]
 
     def predicates(self) -> tuple[str, ...]:
-        """The predicates that the models read facts of, sorted."""
+        """The predicates whose facts the models read, sorted."""
         return tuple(sorted({name for model in self.models for name in model.predicates()}))
 
     def scores(self, engine: Engine, keys: Codes) -> Floats:
-        """The log-odds of each class by its own model: a row per example, a column per model."""
+        """The log-odds from each model: a row per example, a column per model."""
         return np.column_stack([model.scores(engine, keys) for model in self.models])
 
     def probabilities(self, engine: Engine, keys: Codes) -> Floats:
@@ -79,12 +79,12 @@ class ClassModel:
         each = [model.probabilities(engine, keys) for model in self.models]
         if len(each) == 1:
             return np.column_stack([1.0 - each[0], each[0]])
-        found = np.column_stack(each)
-        sums = found.sum(axis=1, keepdims=True)
-        # Where every model is certain of its "no", nothing is known.
-        found = np.where(sums > 0.0, found, 1.0)
-        shares: Floats = found / found.sum(axis=1, keepdims=True)
-        return shares
+        unscaled = np.column_stack(each)
+        sums = unscaled.sum(axis=1, keepdims=True)
+        # If every model gives probability 0, all classes are equally probable.
+        unscaled = np.where(sums > 0.0, unscaled, 1.0)
+        scaled: Floats = unscaled / unscaled.sum(axis=1, keepdims=True)
+        return scaled
 
 
 def _fields(model: ClassModel) -> dict[str, object]:
@@ -101,11 +101,11 @@ def _read(common: Common, fields: Fields) -> ClassModel:
         names.append(member.text("class"))
         learner = member.text("learner")
         if learner == LEARNER:
-            raise member.wrong("learner", "that of one class", learner)
+            raise member.wrong("learner", "a learner of one class", learner)
         models.append(read_fields(common._replace(learner=learner), member))
         member.close()
     if len(classes) < 2 or len(set(classes)) < len(classes):
-        raise fields.wrong("classes", "two different texts at least", list(classes))
+        raise fields.wrong("classes", "at least two different texts", list(classes))
     if tuple(names) != (classes[1:] if len(classes) == 2 else classes):
         raise ModelError(f"the models are of the classes {', '.join(names)}; the file is damaged.")
     return ClassModel(common.target, common.schema, classes, tuple(models), common.settings)

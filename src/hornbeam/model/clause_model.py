@@ -1,7 +1,7 @@
-"""What was learned: weighted clauses as data, and the probabilities they give.
+"""Weighted clauses, and the probabilities that a model made of them predicts.
 
-A model knows nothing of gradients or search. It is text and numbers: predicates and constants by
-name, with the schema it was learned under.
+A model is data: a prior, weighted clauses, and the schema it was learned under. Predicates and constants
+appear by name. Nothing here knows how a model is learned.
 """
 
 from __future__ import annotations
@@ -24,30 +24,31 @@ from hornbeam.logic.clauses import Clause, atoms_of, canonical, format_constant,
 from hornbeam.logic.english import sentence, text_of
 from hornbeam.logic.guards import GUARDED, guard_of
 from hornbeam.logic.schema import Schema
-from hornbeam.model.features import COUNT, SHARE, bound_of, read, shares
+from hornbeam.model.features import COUNT, SHARE, bound_of, feature_values, shares
 
 Floats = npt.NDArray[np.float64]
 SHOWN = 5
-"""Constants of a clause whose weights are shown in a line."""
+"""Constants of a clause whose weights a line of text shows."""
 AT_A_TIME = 256
-"""Clauses counted together where a clause has many constants."""
+"""Constants counted together, where a clause has a weight for each of many constants."""
 Table = (
     tuple[str | Sequence[str], Sequence[str]]
     | tuple[str | Sequence[str], Sequence[str], str | None]
     | tuple[str | Sequence[str], Sequence[str], str | None, str | None]
 )
-"""A table of a database: its name, or the parts of its name, and its columns."""
+"""A table in a database: name (or the parts of a qualified name), columns, flag column, time column."""
 
 
 @dataclass(frozen=True, slots=True)
 class WeightedClause:
-    """A clause, its weight vector ``[w0, w1, w2]``, its total on the training data, and its feature.
+    """A clause, its weights ``(w0, w1, w2)``, its total on the training data, and its feature.
 
-    The feature says what of the counts is weighted (see ``readings``): the ``count`` itself, or
-    another reading of it. In a model with guarded false counts the total is that of the variables which
-    the last literal alone has, and it is multiplied by the counts of the guard. Where constants of one
-    variable have weights of their own, ``each`` is that variable, and t is the sum of these weights times
-    the readings of the counts of each.
+    The weights multiply 1, the feature of the true count, and the feature of the false count (see
+    ``features``). In a model with guarded false counts, the total counts only the variables that the last
+    literal introduces; the total of an example is that number times the count of its guard.
+
+    If ``each`` is set, ``constants`` holds a weight for each constant of that variable. The clause then adds,
+    over these constants, the weight times the feature of the true count with the constant filled in.
     """
 
     clause: Clause
@@ -58,18 +59,21 @@ class WeightedClause:
     constants: tuple[tuple[str, float], ...] = ()
 
     def contribution(self, true: Column, total: int | Column) -> Floats:
-        """``(w0 + w1*t) + w2*f`` for each example, t and f read by the feature.
+        """``(w0 + w1*t) + w2*f`` for each example, where t and f are features of the true and false counts.
 
-        The total is one for all examples or, inside a guard, one for each.
+        ``total`` is one number for all examples or, for guarded false counts, one for each.
         """
         w0, w1, w2 = self.weights
         if self.feature == SHARE:
             return w0 + w1 * shares(true, np.broadcast_to(total, true.shape))
-        t = read(true.astype(np.float64), self.feature)
-        return (w0 + w1 * t) + w2 * read(false_counts(true, total), self.feature)
+        t = feature_values(true.astype(np.float64), self.feature)
+        return (w0 + w1 * t) + w2 * feature_values(false_counts(true, total), self.feature)
 
     def rises(self) -> bool | None:
-        """Whether enough true groundings make the head likelier; None where that depends, or is no matter."""
+        """Sign of the effect of more true groundings.
+
+        True raises the probability, False lowers it, None if mixed or zero.
+        """
         if self.each is not None:
             return None
         if self.feature == SHARE:
@@ -80,25 +84,25 @@ class WeightedClause:
 
     @property
     def weighs_false(self) -> bool:
-        """Whether what it adds hangs on false counts."""
+        """Whether the contribution depends on false counts."""
         return self.feature == SHARE or self.weights[2] != 0.0
 
     def __str__(self) -> str:
         weights = ", ".join(format(weight, ".6g") for weight in self.weights)
-        said = "" if self.feature == COUNT else f" {self.feature}"
+        feature = "" if self.feature == COUNT else f" {self.feature}"
         if self.each is None:
-            return f"[{weights}]{said} : {self.clause}"
+            return f"[{weights}]{feature} : {self.clause}"
         shown = ", ".join(f"{weight:+.3g} {format_constant(name)}" for name, weight in self.strongest(SHOWN))
-        rest = len(self.constants) - SHOWN
-        more = f", and {rest:,} more" if rest > 0 else ""
-        return f"[{variable_name(self.each)}: {shown}{more}]{said} : {self.clause}"
+        hidden = len(self.constants) - SHOWN
+        more = f", and {hidden:,} more" if hidden > 0 else ""
+        return f"[{variable_name(self.each)}: {shown}{more}]{feature} : {self.clause}"
 
     def strongest(self, number: int) -> list[tuple[str, float]]:
-        """The constants whose weights are greatest, by size, with their weights."""
+        """The constants with the largest absolute weights, and these weights, the largest first."""
         return sorted(self.constants, key=lambda entry: (-abs(entry[1]), entry[0]))[:number]
 
-    def parts(self) -> list[WeightedClause]:
-        """The same as clauses with one weight each: a clause for each constant that has one."""
+    def by_constant(self) -> list[WeightedClause]:
+        """The same as clauses with one weight vector: a clause for each constant, or this one alone."""
         if self.each is None:
             return [self]
         return [
@@ -108,7 +112,7 @@ class WeightedClause:
 
 
 def false_counts(true: Column, total: int | Column) -> Floats:
-    """``total - true`` as floats, each the nearest to the exact integer."""
+    """``total - true``, rounded to the nearest float from the exact integer."""
     if not isinstance(total, int) or total < 2**63:
         return (total - true.astype(np.int64)).astype(np.float64)
     values, inverse = np.unique(true, return_inverse=True)
@@ -124,7 +128,7 @@ def sigmoid(scores: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class Model:
-    """A target's prior and weighted clauses: ``P = sigmoid(prior + sum of contributions)``."""
+    """The prior and the weighted clauses of a target: ``P = sigmoid(prior + sum of contributions)``."""
 
     target: str
     schema: Schema
@@ -151,7 +155,7 @@ class Model:
             for weighted in self.clauses
         ]
         title = f"{self.size_text} of {self.target}, prior {signed_text(self.prior)}"
-        return notebook_table(title, ("bias", "true", "false", "reading", "clause"), rows, 3)
+        return notebook_table(title, ("bias", "true", "false", "feature", "clause"), rows, 3)
 
     def _sentence(self, weighted: WeightedClause) -> Sequence[str | int]:
         share = weighted.feature == SHARE
@@ -159,12 +163,12 @@ class Model:
 
     @property
     def populations(self) -> str:
-        """Where totals come from: the data at hand (``database``), or the training data."""
+        """Where totals come from: the data being predicted (``database``), or the training data."""
         return "database" if self.settings.get("populations") == "database" else "training"
 
     @property
     def guarded(self) -> bool:
-        """Whether false counts are those inside each clause's guard."""
+        """Whether a clause's false counts are counted inside its guard."""
         return self.settings.get("false_counts") == GUARDED
 
     @property
@@ -178,7 +182,7 @@ class Model:
     def counts(self, engine: Engine, keys: Codes) -> list[Counts]:
         """True counts and the total that the model uses, for each of its clauses.
 
-        False counts are left out where a guard cannot be counted that no weight asks for.
+        If a guard is too large to count and no weight multiplies the false count, the false count is unknown.
         """
         try:
             return self._counts(self.clauses, self.guarded, engine, keys)
@@ -188,14 +192,15 @@ class Model:
         return [self._counts_of(weighted, engine, keys) for weighted in self.clauses]
 
     def _counts_of(self, weighted: WeightedClause, engine: Engine, keys: Codes) -> Counts:
+        """Guarded counts of one clause; without false counts if only those are too large to count."""
         try:
-            (found,) = self._counts([weighted], True, engine, keys)
+            (counts,) = self._counts([weighted], True, engine, keys)
         except LimitError:
             if weighted.weighs_false:
                 raise
-            (found,) = self._counts([weighted], False, engine, keys)
-            return replace(found, false_known=False)
-        return found
+            (counts,) = self._counts([weighted], False, engine, keys)
+            return replace(counts, false_known=False)
+        return counts
 
     def _counts(
         self, clauses: Sequence[WeightedClause], guarded: bool, engine: Engine, keys: Codes
@@ -207,10 +212,10 @@ class Model:
         totals = None if self.populations == "database" else [weighted.total for weighted in clauses]
         if guarded:
             return count_guarded(engine, bodies, keys, totals)
-        found = count_all(engine, bodies, keys)
+        counted = count_all(engine, bodies, keys)
         if totals is None:
-            return found
-        return [Counts(counts.true, total) for counts, total in zip(found, totals, strict=True)]
+            return counted
+        return [Counts(counts.true, total) for counts, total in zip(counted, totals, strict=True)]
 
     def scores(self, engine: Engine, keys: Codes) -> Floats:
         """The log-odds of each example, clause by clause in model order."""
@@ -222,7 +227,7 @@ class Model:
     def contributions(self, engine: Engine, keys: Codes) -> Iterator[Floats]:
         """What each clause adds to the log-odds of each example, in model order."""
         plain = [weighted for weighted in self.clauses if weighted.each is None]
-        # Where no false count is weighed, no guard need be counted.
+        # A guard need not be counted if no weight multiplies the false count.
         within = [weighted for weighted in plain if self.guarded and weighted.weighs_false]
         others = [weighted for weighted in plain if weighted not in within]
         counted: dict[WeightedClause, Counts] = {}
@@ -230,10 +235,10 @@ class Model:
             counted |= dict(zip(some, self._counts(some, guarded, engine, keys), strict=True))
         for weighted in self.clauses:
             if weighted.each is None:
-                found = counted[weighted]
-                yield weighted.contribution(found.true, found.totals)
+                counts = counted[weighted]
+                yield weighted.contribution(counts.true, counts.totals)
             else:
-                yield _of_constants(weighted, engine, keys)
+                yield _constants_contribution(weighted, engine, keys)
 
     def probabilities(self, engine: Engine, keys: Codes) -> Floats:
         """P(y=1) of each example."""
@@ -245,14 +250,15 @@ class Model:
         tables: Mapping[str, Table] | None = None,
         examples: Table | None = None,
     ) -> str:
-        """One query that scores a table of examples where the data are, in a dialect of SQL.
+        """One SQL query that scores a table of examples inside the database.
 
-        ``tables`` says where the facts of a predicate are: the table's name and its column for each
-        argument, such as ``{"friends": ("social.friends", ["who", "whom"])}``, and where rows are facts
-        only if a flag is set, or since some time, the columns of these: ``("visits", ["who", "shop"],
-        None, "day")``. A name with a dot in it is given as its parts. Without it they are in a table
-        named as the predicate, with the columns ``arg1 arg2 ...``; examples likewise in ``examples``,
-        whose time is their cut-off.
+        ``tables`` says which table holds the facts of a predicate, and which column holds each argument:
+        ``{"friends": ("social.friends", ["who", "whom"])}``. Two more entries are optional: a flag column, if
+        only rows with the flag are facts, and a time column, if a row is a fact from that time on, as in
+        ``("visits", ["who", "shop"], None, "day")``. If the table's own name contains a dot, give the parts
+        of the qualified name as a list. A predicate that is not in ``tables`` is read from a table of the
+        same name with the columns ``arg1 arg2 ...``. ``examples`` describes the table of examples in the
+        same way (default: a table ``examples``); its time column holds the cut-offs.
         """
         from hornbeam.engines.export.features import is_join
         from hornbeam.engines.export.scoring import ScoredClause, ScoringModel, scoring_query
@@ -262,18 +268,20 @@ class Model:
         times = self.settings.get("times")
         clauses = [
             ScoredClause(
-                part.clause,
-                part.weights,
-                part.total if of_training else None,
-                part.feature,
-                part.each,
-                part.constants,
-                guard_of(part.clause) if self.guarded and len(part.clause.body) > 1 else None,
-                bound_of(part.feature),
+                single.clause,
+                single.weights,
+                single.total if of_training else None,
+                single.feature,
+                single.each,
+                single.constants,
+                guard_of(single.clause) if self.guarded and len(single.clause.body) > 1 else None,
+                bound_of(single.feature),
             )
             for weighted in self.compact().clauses
-            # Weights of constants are one join, or else a clause for each.
-            for part in ([weighted] if weighted.constants and is_join(weighted.clause) else weighted.parts())
+            # The weights of constants are one join if the body allows it, else one clause for each constant.
+            for single in (
+                [weighted] if weighted.constants and is_join(weighted.clause) else weighted.by_constant()
+            )
         ]
         return scoring_query(
             ScoringModel(self.target, self.schema, self.prior, clauses, cast("str | None", times)),
@@ -285,36 +293,46 @@ class Model:
     def compact(self) -> Model:
         """The same model with each body once: the weights of repeated bodies are added.
 
-        A clause stands where it first stood. Predictions stay the same to 1e-12.
+        A clause keeps the position of its first occurrence. Predictions stay the same to 1e-12.
         """
-        alike: dict[WeightedClause, list[WeightedClause]] = {}
+        groups: dict[WeightedClause, list[WeightedClause]] = {}
         for weighted in self.clauses:
-            kept = weighted.each is not None or self.guarded
-            clause = weighted.clause if kept else canonical(weighted.clause)
-            place = replace(weighted, clause=clause, weights=(0.0, 0.0, 0.0))
-            alike.setdefault(place, []).append(weighted)
+            # Where a literal or variable stands matters to a guard, and to weights of constants.
+            order_matters = weighted.each is not None or self.guarded
+            clause = weighted.clause if order_matters else canonical(weighted.clause)
+            unweighted = replace(weighted, clause=clause, weights=(0.0, 0.0, 0.0))
+            groups.setdefault(unweighted, []).append(weighted)
         merged = tuple(
             replace(
-                place,
-                weights=_added([each.weights for each in members]),
-                constants=tuple((name, weight * len(members)) for name, weight in place.constants),
+                unweighted,
+                weights=_summed([each.weights for each in members]),
+                constants=tuple((name, weight * len(members)) for name, weight in unweighted.constants),
             )
-            for place, members in alike.items()
+            for unweighted, members in groups.items()
         )
         return replace(self, clauses=merged)
 
 
-def _of_constants(weighted: WeightedClause, engine: Engine, keys: Codes) -> Floats:
-    """What the constants of a clause add together, counted some at a time."""
+def counts_by_constant(
+    weighted: WeightedClause, engine: Engine, keys: Codes
+) -> Iterator[tuple[WeightedClause, Column]]:
+    """For each constant with a weight, the clause with that constant filled in, and its true counts."""
+    clauses = weighted.by_constant()
+    for start in range(0, len(clauses), AT_A_TIME):
+        batch = clauses[start : start + AT_A_TIME]
+        counted = count_all(engine, [single.clause for single in batch], keys)
+        for single, counts in zip(batch, counted, strict=True):
+            yield single, counts.true
+
+
+def _constants_contribution(weighted: WeightedClause, engine: Engine, keys: Codes) -> Floats:
+    """What the weights of constants add together, for each example."""
     result = np.zeros(len(keys))
-    parts = weighted.parts()
-    for at in range(0, len(parts), AT_A_TIME):
-        some = parts[at : at + AT_A_TIME]
-        for part, counts in zip(some, count_all(engine, [each.clause for each in some], keys), strict=True):
-            result += part.weights[1] * read(counts.true.astype(np.float64), part.feature)
+    for single, true in counts_by_constant(weighted, engine, keys):
+        result += single.weights[1] * feature_values(true.astype(np.float64), single.feature)
     return result
 
 
-def _added(parts: list[tuple[float, float, float]]) -> tuple[float, float, float]:
-    w0, w1, w2 = (math.fsum(column) for column in zip(*parts, strict=True))
+def _summed(weights: list[tuple[float, float, float]]) -> tuple[float, float, float]:
+    w0, w1, w2 = (math.fsum(column) for column in zip(*weights, strict=True))
     return w0, w1, w2

@@ -1,8 +1,8 @@
-"""How good predictions are: ranking, probabilities, and how many examples that rests on.
+"""Scores of predictions: how well probabilities rank examples, and how close they are to the labels.
 
-All scores are computed over every example. Examples with equal probabilities are tied: no order of
-the rows can move a score. ``auc_pr_2to1`` is an additional number, for comparison with published
-results that kept two negatives per positive; never compare it with ``auc_pr``.
+All scores use every example. Examples with equal probabilities are tied: the order of the rows never
+changes a score. ``auc_pr_2to1`` is only for comparison with published results that use two negatives
+per positive; never compare it with ``auc_pr``.
 """
 
 from __future__ import annotations
@@ -13,13 +13,11 @@ from dataclasses import asdict, dataclass
 import numpy as np
 import numpy.typing as npt
 
+from hornbeam.data.ranking import Floats, Ranking, ranking
 from hornbeam.errors import DataError, did_you_mean
 
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
-
 DRAWS = 200
-"""How many samples of negatives ``auc_pr_2to1`` is the mean of."""
+"""Samples of negatives over which ``auc_pr_2to1`` is the mean."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +38,7 @@ class Scores:
     n_neg: int
 
     def as_dict(self) -> dict[str, float | int]:
-        """The scores by name, in the order above."""
+        """The scores by name, in the order of the fields."""
         return asdict(self)
 
     def __str__(self) -> str:
@@ -53,7 +51,7 @@ class Scores:
 def evaluate(
     labels: npt.ArrayLike, probabilities: npt.ArrayLike, draws: int = DRAWS, seed: int = 0
 ) -> Scores:
-    """All scores of probabilities for labels 0 and 1; there must be at least one of each.
+    """All scores of probabilities for labels 0 and 1; at least one example of each label is needed.
 
     >>> scores = evaluate([1, 1, 0, 0], [0.9, 0.4, 0.4, 0.1])
     >>> scores.auc_roc, round(scores.auc_pr, 4), scores.n_pos, scores.n_neg
@@ -63,8 +61,8 @@ def evaluate(
     probability = np.asarray(probabilities, dtype=np.float64)
     if label.ndim != 1 or label.shape != probability.shape:
         raise DataError(
-            "labels and probabilities must be two lists of one length, "
-            f"not {label.shape} and {probability.shape}."
+            "labels and probabilities must be two lists of the same length, "
+            f"not arrays of the shapes {label.shape} and {probability.shape}."
         )
     if not np.isin(label, (0, 1)).all():
         raise DataError("labels must be 0 or 1.")
@@ -75,11 +73,11 @@ def evaluate(
     if not n_pos or not n_neg:
         missing = "positive" if not n_pos else "negative"
         raise DataError(f"there are no {missing} examples; scores need at least one of each label.")
-    positives, negatives = _per_value(label, probability)
+    ranked = ranking(label, probability)
     return Scores(
-        auc_roc=_auc_roc(positives, negatives),
-        auc_pr=average_precision(positives, negatives),
-        auc_pr_2to1=_at_two_to_one(positives, negatives, draws, seed),
+        auc_roc=ranked.auc_roc(),
+        auc_pr=ranked.average_precision(),
+        auc_pr_2to1=_at_two_to_one(ranked, draws, seed),
         log_loss=_log_loss(label, probability),
         brier=float(np.mean((probability - label) ** 2)),
         n_pos=n_pos,
@@ -92,18 +90,18 @@ class ClassScores:
     """Scores of predicted probabilities of classes."""
 
     accuracy: float
-    """share of examples whose most probable class is theirs"""
+    """share of examples whose most probable class is their class"""
     auc_roc: float
-    """mean over the classes of the AUC-ROC of each against the others"""
+    """mean over the classes of the AUC-ROC of a class against all others"""
     log_loss: float
     """mean of -log P(class), in nats"""
     brier: float
-    """mean over the examples of the summed squared differences; from 0 to 2"""
+    """mean over the examples of the sum of squared differences over the classes; from 0 to 2"""
     n: dict[str, int]
     """examples of each class"""
 
     def as_dict(self) -> dict[str, object]:
-        """The scores by name, in the order above."""
+        """The scores by name, in the order of the fields."""
         return asdict(self)
 
     def __str__(self) -> str:
@@ -114,7 +112,7 @@ class ClassScores:
 def evaluate_classes(
     labels: Sequence[str], probabilities: npt.ArrayLike, classes: Sequence[str]
 ) -> ClassScores:
-    """All scores of probabilities of classes: a row per example, a column per class.
+    """All scores of probabilities of classes, given as a row per example and a column per class.
 
     >>> scores = evaluate_classes(["a", "b"], [[0.7, 0.3], [0.4, 0.6]], ["a", "b"])
     >>> scores.accuracy, scores.auc_roc, scores.n
@@ -129,78 +127,44 @@ def evaluate_classes(
         )
     strange = next((label for label in labels if label not in places), None)
     if strange is not None:
-        raise DataError(f'an example is of class "{strange}". {did_you_mean(strange, classes, "Classes")}')
+        raise DataError(f'unknown class "{strange}". {did_you_mean(strange, classes, "Classes")}')
     label = np.array([places[each] for each in labels])
     least = np.finfo(np.float64).eps
     right = np.clip(probability[np.arange(len(label)), label], least, 1.0)
     truth = label[:, None] == np.arange(len(classes))
-    ranked = [
-        _auc_roc(*_per_value(truth[:, place].astype(np.int8), probability[:, place]))
+    areas = [
+        ranking(truth[:, place], probability[:, place]).auc_roc()
         for place in range(len(classes))
         if truth[:, place].any() and not truth[:, place].all()
     ]
-    if not ranked:
-        raise DataError("all examples are of one class; scores need two classes at least.")
+    if not areas:
+        raise DataError("all examples have the same class; scores need at least two classes.")
     return ClassScores(
         accuracy=float(np.mean(probability.argmax(axis=1) == label)),
-        auc_roc=float(np.mean(ranked)),
+        auc_roc=float(np.mean(areas)),
         log_loss=float(-np.log(right).mean()),
         brier=float(((probability - truth) ** 2).sum(axis=1).mean()),
         n={name: int(truth[:, place].sum()) for name, place in places.items()},
     )
 
 
-def _per_value(label: npt.NDArray[np.generic], probability: Floats) -> tuple[Integers, Integers]:
-    """How many positives and negatives have each distinct probability, highest first."""
-    _, group = np.unique(-probability, return_inverse=True)
-    group = group.ravel()
-    size = int(group.max()) + 1
-    is_positive = label == 1
-    return (
-        np.bincount(group[is_positive], minlength=size),
-        np.bincount(group[~is_positive], minlength=size),
-    )
-
-
-def _auc_roc(positives: Integers, negatives: Integers) -> float:
-    # Counted in halves so that the number of pairs stays a whole number up to 2**63.
-    below = negatives.sum() - np.cumsum(negatives)
-    halves = int((positives * (2 * below + negatives)).sum())
-    return halves / (2 * int(positives.sum()) * int(negatives.sum()))
-
-
-def average_precision(positives: Integers, negatives: Integers) -> float:
-    """Precision at each distinct probability, weighted by the recall gained there.
-
-    Both are numbers of examples per distinct probability, highest probability first.
-    """
-    above = np.cumsum(positives)
-    precision = above / np.maximum(above + np.cumsum(negatives), 1)
-    return float((precision * positives).sum() / above[-1])
-
-
-def _at_two_to_one(positives: Integers, negatives: Integers, draws: int, seed: int) -> float:
-    """Mean average precision over draws without replacement; all negatives where there are fewer."""
-    wanted = 2 * int(positives.sum())
-    if int(negatives.sum()) <= wanted:
-        return average_precision(positives, negatives)
+def _at_two_to_one(ranked: Ranking, draws: int, seed: int) -> float:
+    """Mean average precision over draws of two negatives per positive; with all if there are fewer."""
+    wanted = 2 * ranked.n_pos
+    if ranked.n_neg <= wanted:
+        return ranked.average_precision()
     generator = np.random.default_rng(seed)
     # Negatives in order of their probability, so that the draw does not depend on the order of rows.
-    groups = np.repeat(np.arange(len(negatives)), negatives)
-    found = [
-        average_precision(
-            positives,
-            np.bincount(
-                generator.choice(groups, wanted, replace=False, shuffle=False), minlength=len(negatives)
-            ),
-        )
-        for _ in range(draws)
-    ]
-    return float(np.mean(found))
+    groups = np.repeat(np.arange(len(ranked.negatives)), ranked.negatives)
+    precisions = []
+    for _ in range(draws):
+        drawn = generator.choice(groups, wanted, replace=False, shuffle=False)
+        precisions.append(ranked.average_precision(np.bincount(drawn, minlength=len(ranked.negatives))))
+    return float(np.mean(precisions))
 
 
 def _log_loss(label: npt.NDArray[np.generic], probability: Floats) -> float:
-    # A certain prediction that is wrong would cost infinity; it costs as much as one off by 2**-52.
+    # A wrong prediction with probability 0 or 1 would cost infinity; it costs as much as one at 2**-52.
     least = np.finfo(np.float64).eps
     right = np.clip(np.where(label == 1, probability, 1.0 - probability), least, 1.0 - least)
     return float(-np.log(right).mean())

@@ -1,6 +1,6 @@
-"""Why a prediction is what it is: what each clause adds for one example, and what made it count.
+"""Why a model predicts what it does for one example: what each clause adds, and its true groundings.
 
-``explain`` is open to other kinds of models: a module that has one registers its own reasons.
+``explain`` is a generic function: a module that defines another kind of model registers its own reasons.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from typing import Protocol
 from hornbeam.data.database import Codes, Database
 from hornbeam.drawing.markup import bar_picture, element, notebook_table, signed_text
 from hornbeam.engines.contract import Engine
-from hornbeam.engines.count import count_all
 from hornbeam.errors import ModelError, plural
 from hornbeam.logic.clauses import (
     Atom,
@@ -26,28 +25,28 @@ from hornbeam.logic.clauses import (
     format_literal,
     variable_name,
 )
-from hornbeam.model.clause_model import Model, WeightedClause, sigmoid
+from hornbeam.model.clause_model import Model, WeightedClause, counts_by_constant, sigmoid
 from hornbeam.model.features import COUNT, SHARE, bound_of
 from hornbeam.model.files import LearnedModel
 from hornbeam.model.groundings import groundings
 
 SHOWN = 5
-"""True groundings given for each clause, at most."""
+"""True groundings that a reason gives, at most."""
 _PATIENCE = 500
-"""Choices a search for groundings may make; only bodies with a cycle ever need that many."""
+"""Choices that a search for groundings may make; only a body with a cycle needs that many."""
 
 
 class Reason(Protocol):
-    """What a part of a model adds to the log-odds of an example."""
+    """One part of a model (a clause, a tree, an aggregate) and what it adds to the log-odds of an example."""
 
     @property
     def contribution(self) -> float: ...
     def as_dict(self) -> dict[str, object]:
-        """For JSON."""
+        """The reason as JSON values."""
         ...
 
     def because(self, key: tuple[str, ...]) -> str:
-        """What made it so, in words, for an example of that key."""
+        """Why it adds that much, in words; ``key`` holds the names of the example."""
         ...
 
 
@@ -59,18 +58,18 @@ class ClauseReason:
     weights: tuple[float, float, float]
     true: int
     false: int | None
-    """None where it is too much to count and no weight asks for it"""
+    """None if it is too large to count and no weight multiplies it"""
     contribution: float
     variables: tuple[str, ...]
-    """the free variables, as the clause's text names them"""
+    """names of the free variables, as in the clause's text"""
     groundings: tuple[tuple[str, ...], ...]
     """values of the free variables for some of the true groundings"""
     feature: str = COUNT
-    """what of the counts is weighted"""
+    """the feature of the counts that the weights multiply"""
     each: str | None = None
-    """the variable whose constants have weights of their own, where one has"""
+    """the variable whose constants have weights of their own, if there is one"""
     constants: tuple[tuple[str, float], ...] = ()
-    """what the strongest of these constants add"""
+    """the constants that add most, and what each of them adds"""
 
     def as_dict(self) -> dict[str, object]:
         return {
@@ -88,29 +87,29 @@ class ClauseReason:
         body = about(self.clause.body, key)
         if not self.variables:
             return f"{body} is {'true' if self.true else 'false'}"
-        many = f"{self.true:,}" if self.true else "no"
-        said = f"{body} is true for {many} value{'s' * (self.true > 1)} of {', '.join(self.variables)}"
+        number = f"{self.true:,}" if self.true else "no"
+        text = f"{body} is true for {number} value{'s' * (self.true > 1)} of {', '.join(self.variables)}"
         if self.feature == SHARE:
-            return f"{said} of {self.true + (self.false or 0):,} without the last condition"
+            return f"{text} of {self.true + (self.false or 0):,} without the last condition"
         if bound_of(self.feature) is not None:
-            said += f" ({self.feature})"
+            text += f" ({self.feature})"
         if self.each is not None:
             added = ", ".join(f"{name} {weight:+.3g}" for name, weight in self.constants)
-            return f"{said}; of {self.each}: {added}" if added else said
+            return f"{text}; of {self.each}: {added}" if added else text
         if not self.groundings:
-            return said
+            return text
         single = len(self.variables) == 1
-        values = [each[0] if single else f"({', '.join(each)})" for each in self.groundings]
+        values = [names[0] if single else f"({', '.join(names)})" for names in self.groundings]
         if len(values) < self.true:
             values.append("...")
-        return f"{said}: {', '.join(values)}"
+        return f"{text}: {', '.join(values)}"
 
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """One example, its probability, and the reasons, the strongest first.
+    """The probability of one example, and the reasons for it, the strongest first.
 
-    The prior and the contributions add up to the log-odds.
+    The prior plus the contributions of the reasons is the log-odds.
     """
 
     target: str
@@ -121,7 +120,7 @@ class Explanation:
     reasons: tuple[Reason, ...]
 
     def as_dict(self) -> dict[str, object]:
-        """For JSON."""
+        """The explanation as JSON values."""
         return {
             "target": self.target,
             "key": list(self.key),
@@ -139,26 +138,26 @@ class Explanation:
             for reason in self.reasons
             if reason.contribution
         ]
-        silent = sum(not reason.contribution for reason in self.reasons)
-        if silent:
-            lines.append(f"  +0 from {plural(silent, 'other clause')}")
+        n_zero = sum(not reason.contribution for reason in self.reasons)
+        if n_zero:
+            lines.append(f"  +0 from {plural(n_zero, 'other clause')}")
         lines.append(f"  {self.prior:+.4g} from the prior")
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
         most = max([abs(self.prior), *(abs(reason.contribution) for reason in self.reasons)])
-        told = [
+        entries = [
             (reason.contribution, reason.because(self.key)) for reason in self.reasons if reason.contribution
         ]
-        told.append((self.prior, "the prior"))
-        rows = [(signed_text(added), bar_picture(added, most), because) for added, because in told]
+        n_zero = len(self.reasons) - len(entries)
+        entries.append((self.prior, "the prior"))
+        rows = [(signed_text(added), bar_picture(added, most), because) for added, because in entries]
         head = format_literal(Atom(self.target, self.key))
         title = [
             element("b", f"{self.probability:.4f}"),
             f" probability of {head}, log-odds {signed_text(self.log_odds)}",
         ]
-        silent = len(self.reasons) + 1 - len(told)
-        note = f"{silent} more add nothing." if silent else ""
+        note = f"{n_zero} more add nothing." if n_zero else ""
         return notebook_table(title, ("adds", "", "because"), rows, 1, note)
 
 
@@ -166,11 +165,12 @@ class Explanation:
 def explain(
     model: LearnedModel, engine: Engine, key: Codes, name: Sequence[str], shown: int = SHOWN
 ) -> Explanation:
-    """The reasons for one example: its codes in the engine's database, and its names.
+    """The reasons for the prediction of one example.
 
-    Repeated bodies are one reason. Each reason carries at most ``shown`` true groundings.
+    ``key`` holds the codes of the example in the engine's database, and ``name`` its names. Clauses with the
+    same body are one reason. A reason gives at most ``shown`` true groundings.
     """
-    raise ModelError(f"a model of learner {model.learner} has no reasons to give.")
+    raise ModelError(f"models of the learner {model.learner} cannot be explained.")
 
 
 @explain.register
@@ -203,22 +203,21 @@ def _explain_clauses(
 
 
 def _constants(weighted: WeightedClause, engine: Engine, keys: Codes) -> dict[str, float]:
-    """What each constant of a clause adds for one example, where constants have weights of their own."""
+    """What each constant of a clause adds for one example, if constants have weights of their own."""
     if weighted.each is None:
         return {}
-    parts = weighted.parts()
-    counted = count_all(engine, [part.clause for part in parts], keys)
+    counted = counts_by_constant(weighted, engine, keys)
     return {
-        name: float(part.contribution(counts.true, 1)[0])
-        for (name, _), part, counts in zip(weighted.constants, parts, counted, strict=True)
-        if counts.true[0]
+        name: float(single.contribution(true, 1)[0])
+        for (name, _), (single, true) in zip(weighted.constants, counted, strict=True)
+        if true[0]
     }
 
 
 def explanation(
     model: LearnedModel, engine: Engine, key: Codes, name: Sequence[str], reasons: Iterable[Reason]
 ) -> Explanation:
-    """What a model says of one example, with the reasons in order of their strength."""
+    """The explanation of one example, with its reasons sorted by absolute contribution."""
     log_odds = model.scores(engine, key.reshape(1, -1))
     return Explanation(
         target=model.target,
@@ -233,7 +232,7 @@ def explanation(
 def named_groundings(
     database: Database, clause: Clause, key: Codes, shown: int
 ) -> tuple[tuple[str, ...], ...]:
-    """Names of the free variables' values for the first true groundings."""
+    """The first true groundings, at most ``shown``: the names of the values of the free variables."""
     types = database.schema.variable_types(clause)
     populations = [database.population(types[variable]) for variable in clause.free_variables()]
     if not populations:
@@ -246,11 +245,11 @@ def named_groundings(
 
 def about(body: Sequence[Literal], key: tuple[str, ...]) -> str:
     """The text of a body with the example's names in place of the head's variables."""
-    return ", ".join(_about(literal, key) for literal in body) or "true"
+    return ", ".join(_literal_about(literal, key) for literal in body) or "true"
 
 
-def _about(literal: Literal, key: tuple[str, ...]) -> str:
-    """The literal with the example's names in place of the head's variables."""
+def _literal_about(literal: Literal, key: tuple[str, ...]) -> str:
+    """The text of a literal with the example's names in place of the head's variables."""
     if isinstance(literal, Comparison):
         text = format_literal(literal)
         if literal.variable >= len(key):

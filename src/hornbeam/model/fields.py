@@ -1,4 +1,4 @@
-"""The fields of a JSON object of a model file, each checked as it is read."""
+"""The fields of a JSON object in a model file, each checked when it is read."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hornbeam.errors import ModelError, Place
 
 
 class Fields:
-    """One JSON object: asking for a field that is missing or of another type is a ``ModelError``."""
+    """One JSON object. Reading a field that is missing or has another type is a ``ModelError``."""
 
     def __init__(self, values: Mapping[str, object], place: Place, owner: str = "") -> None:
         self._values = values
@@ -21,7 +21,7 @@ class Fields:
         return name in self._values
 
     def wrong(self, name: str, expected: str, found: object) -> ModelError:
-        """The error that a field is not what it should be."""
+        """The error for a field with a wrong value."""
         shown = repr(found)
         shown = shown if len(shown) <= 80 else shown[:77] + "..."
         return ModelError(f'"{name}"{self._owner} must be {expected}, found {shown}.', self._place)
@@ -61,21 +61,21 @@ class Fields:
         return value
 
     def weights(self, name: str) -> tuple[tuple[str, float], ...]:
-        """An object of finite numbers, in its order."""
+        """A JSON object of finite numbers, in the order of the file."""
         return tuple((text, self._number(name, value)) for text, value in self.mapping(name).items())
 
     def objects(self, name: str, each: str) -> Iterator[Fields]:
-        """A list of JSON objects; ``each`` is what a message calls one of them."""
+        """A list of JSON objects; messages call one of them ``each`` and its number."""
         for number, value in enumerate(self._list(name), start=1):
             if not isinstance(value, dict):
                 raise self.wrong(name, "a list of JSON objects", value)
             yield Fields(value, self._place, f" of {each} {number}")
 
     def close(self) -> None:
-        """Refuse fields that nobody asked for: a misspelt one would otherwise be lost in silence."""
-        more = sorted(set(self._values) - self._read)
-        if more:
-            raise ModelError(f'unknown field "{more[0]}"{self._owner}; remove it.', self._place)
+        """Refuse fields that were not read: a misspelt field must not be ignored."""
+        unknown = sorted(set(self._values) - self._read)
+        if unknown:
+            raise ModelError(f'unknown field "{unknown[0]}"{self._owner}; remove it.', self._place)
 
     def _value(self, name: str) -> object:
         if name not in self._values:

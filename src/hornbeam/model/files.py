@@ -1,9 +1,12 @@
-"""Models as JSON files: text that reads back to the last bit, and equal files for equal models.
+"""Models as JSON files. Numbers are read back exactly, and equal models give equal files.
 
 A file holds the format version, target, schema, numeric types, learner, the settings that change
-the result, and what the learner's own kind of model adds: for ``rlr`` the prior and the weighted
+the result, and the fields of the learner's kind of model: for ``rlr`` the prior and the weighted
 clauses with their totals on the training data. It never holds times, paths, or how the model was
 computed.
+
+Each learner has a kind of model, registered by the module that defines it. ``HOMES`` names these
+modules, so that reading a file imports no more than the file needs.
 """
 
 from __future__ import annotations
@@ -24,17 +27,17 @@ from hornbeam.logic.guards import GUARDED, new_variables
 from hornbeam.logic.parse import parse_clause
 from hornbeam.logic.schema import KINDS, Schema
 from hornbeam.model.clause_model import Floats, Model, WeightedClause
-from hornbeam.model.features import COUNT, READINGS, SHARE, is_reading
+from hornbeam.model.features import COUNT, FEATURES, SHARE, is_feature
 from hornbeam.model.fields import Fields
 
 FORMAT_VERSION = 1
 MOST_BYTES = 1 << 28
-"""of a model file: what is longer (or a device, which never ends) is refused unread"""
+"""Size limit of a model file: stops the reading of a device, which never ends."""
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 class LearnedModel(Protocol):
-    """What every learner's model offers, whatever is inside it."""
+    """The interface that the models of all learners share."""
 
     @property
     def target(self) -> str: ...
@@ -46,16 +49,16 @@ class LearnedModel(Protocol):
     def learner(self) -> str: ...
     @property
     def prior(self) -> float:
-        """The log-odds before anything is known."""
+        """The log-odds of an example before any part of the model adds to it."""
         ...
 
     @property
     def size_text(self) -> str:
-        """How many parts of which kind it has, in words."""
+        """The number and kind of its parts in words: ``3 clauses``."""
         ...
 
     def predicates(self) -> tuple[str, ...]:
-        """The predicates it reads facts of, sorted."""
+        """The predicates whose facts it reads, sorted."""
         ...
 
     def scores(self, engine: Engine, keys: Codes) -> Floats:
@@ -68,7 +71,7 @@ class LearnedModel(Protocol):
 
 
 class Common(NamedTuple):
-    """The part of a model file that all learners share."""
+    """The fields of a model file that all learners share."""
 
     target: str
     schema: Schema
@@ -77,7 +80,7 @@ class Common(NamedTuple):
 
 
 class ModelKind(NamedTuple):
-    """How the models of one learner become fields of a JSON object, and come back."""
+    """How the models of one learner are written as fields of a JSON object and read from them."""
 
     fields: Callable[[Any], dict[str, object]]
     read: Callable[[Common, Fields], LearnedModel]
@@ -90,22 +93,22 @@ HOMES: dict[str, str] = {
     "one-vs-rest": "hornbeam.model.class_model",
     "rdn-boost": "hornbeam.learning.trees.model",
 }
-"""Modules that register further kinds by learner name, imported when a file asks for one."""
+"""Modules that register the kinds of other learners, imported when a model file needs one."""
 _kinds: dict[str, ModelKind] = {}
 
 
 def register_kind(learner: str, kind: ModelKind) -> None:
-    """Make the models of a learner savable under its name."""
+    """Let the models of a learner be written and read, under the name of the learner."""
     _kinds[learner] = kind
 
 
 def fields_of(model: LearnedModel) -> dict[str, object]:
-    """What the model's own kind adds to a file, as JSON values."""
+    """The fields that only this kind of model has, as JSON values."""
     return _kind(model.learner, None).fields(model)
 
 
 def read_fields(common: Common, fields: Fields) -> LearnedModel:
-    """The model that ``fields_of`` wrote, given what all learners share."""
+    """The model whose fields ``fields_of`` wrote, given the fields that all learners share."""
     return _kind(common.learner, None).read(common, fields)
 
 
@@ -120,11 +123,11 @@ def model_text(model: LearnedModel) -> str:
     }
     if model.schema.numeric:
         document["numeric"] = dict(model.schema.numeric)
-    return _layout(document | _kind(model.learner, None).fields(model))
+    return _layout(document | fields_of(model))
 
 
 def parse_model(text: str, source: str = "model") -> LearnedModel:
-    """The model that ``model_text`` wrote; anything else is refused in one sentence."""
+    """The model that ``model_text`` wrote; any other text is a ``ModelError``."""
     place = Place(source)
     fields = Fields(_document(text, source), place)
     if not fields.has("format_version"):
@@ -150,12 +153,12 @@ def save_model(model: LearnedModel, path: str | Path) -> None:
     """Write the model to a file, whole or not at all."""
     if hasattr(model, "fit"):
         kind = type(model).__name__
-        raise OptionError(f"save_model takes a model, not a {kind}: give it the model_ of a fitted one.")
+        raise OptionError(f"save_model takes a model, not a {kind}: pass its model_ attribute after fit.")
     write_file(path, model_text(model))
 
 
 def load_model(path: str | Path) -> LearnedModel:
-    """Read a model file; one that is damaged, too new or of an unknown learner is a ``ModelError``."""
+    """Read a model file; a damaged or too new file, or an unknown learner, is a ``ModelError``."""
     try:
         with Path(path).open("rb") as file:
             data = file.read(MOST_BYTES + 1)
@@ -168,7 +171,7 @@ def load_model(path: str | Path) -> LearnedModel:
         raise ModelError(f"the model file cannot be read ({error.strerror}).", Place(str(path))) from None
     if len(data) > MOST_BYTES:
         raise ModelError(
-            f"the model file is larger than {MOST_BYTES:,} bytes; no model is.", Place(str(path))
+            f"the model file is larger than {MOST_BYTES:,} bytes, so it cannot be a model.", Place(str(path))
         )
     return parse_model(text, str(path))
 
@@ -184,7 +187,7 @@ def _kind(learner: str, place: Place | None) -> ModelKind:
 
 def _document(text: str, source: str) -> dict[str, object]:
     def refuse(word: str) -> float:
-        raise ModelError(f"{word} is not a number a model can have; the file is damaged.", Place(source))
+        raise ModelError(f"the model file is damaged: {word} is not a finite number.", Place(source))
 
     try:
         document = json.loads(text, parse_constant=refuse)
@@ -197,12 +200,12 @@ def _document(text: str, source: str) -> dict[str, object]:
     if not isinstance(document, dict):
         raise ModelError("this is not a Hornbeam model: not a JSON object.", Place(source))
     if _SURROGATE.search(text) and not _is_text(json.dumps(document, ensure_ascii=False)):
-        raise ModelError("the model file is damaged: half a character.", Place(source))
+        raise ModelError("the model file is damaged: it holds half of a character.", Place(source))
     return document
 
 
 def _is_text(text: str) -> bool:
-    """Whether it can be written: halves of characters, as JSON may name them, cannot."""
+    """Whether it can be written as UTF-8: half of a surrogate pair, which JSON can hold, cannot."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -225,7 +228,7 @@ def _schema(fields: Fields) -> Schema:
 
 
 def _layout(document: Mapping[str, object]) -> str:
-    """One line per field, and one per member of a list or object: short changes are short diffs."""
+    """JSON with a line per field and per member of a list or object: small changes give small diffs."""
 
     def dumps(value: object) -> str:
         return json.dumps(value, sort_keys=True, allow_nan=False)
@@ -234,17 +237,17 @@ def _layout(document: Mapping[str, object]) -> str:
     for name, value in sorted(document.items()):
         if isinstance(value, list) and value:
             members = ",\n".join(f"    {dumps(member)}" for member in value)
-            shown = f"[\n{members}\n  ]"
+            written = f"[\n{members}\n  ]"
         elif isinstance(value, dict) and value:
             members = ",\n".join(f"    {dumps(key)}: {dumps(value[key])}" for key in sorted(value))
-            shown = f"{{\n{members}\n  }}"
+            written = f"{{\n{members}\n  }}"
         else:
-            shown = dumps(value)
-        fields.append(f"  {dumps(name)}: {shown}")
+            written = dumps(value)
+        fields.append(f"  {dumps(name)}: {written}")
     return "{\n" + ",\n".join(fields) + "\n}\n"
 
 
-# --- weighted clauses: the models of the boosted learner, and of others -------------------------
+# --- weighted clauses: the models of rlr, and of other learners that register this kind -----------
 
 
 def _clause_fields(model: Model) -> dict[str, object]:
@@ -276,12 +279,12 @@ def _read_clause(common: Common, fields: Fields) -> WeightedClause:
         raise fields.wrong("weights", "three numbers", list(weights))
     total = fields.whole("total")
     feature = fields.text("feature") if fields.has("feature") else COUNT
-    if not is_reading(feature):
-        raise fields.wrong("feature", " or ".join(READINGS), feature)
-    if feature == SHARE and not _tells_shares(common, clause, fields):
+    if not is_feature(feature):
+        raise fields.wrong("feature", " or ".join(FEATURES), feature)
+    if feature == SHARE and not _can_share(common, clause, fields):
         needs = (
-            f'another reading, because a share needs false_counts "{GUARDED}" in the settings and '
-            "a body of two literals or more whose last has no variable of its own"
+            f'another feature, because a share needs false_counts "{GUARDED}" in the settings and '
+            "a body of two or more literals, the last of them without a variable of its own"
         )
         raise fields.wrong("feature", needs, feature)
     each: int | None = None
@@ -295,8 +298,8 @@ def _read_clause(common: Common, fields: Fields) -> WeightedClause:
     return WeightedClause(clause, (weights[0], weights[1], weights[2]), total, feature, each, constants)
 
 
-def _tells_shares(common: Common, clause: Clause, fields: Fields) -> bool:
-    """Whether a clause has a guard, as a share is part of one; weights of constants are of counts only."""
+def _can_share(common: Common, clause: Clause, fields: Fields) -> bool:
+    """Whether the feature of a clause may be ``share``: it has a guard, and no weights for constants."""
     guarded = common.settings.get("false_counts") == GUARDED and len(clause.body) > 1
     return guarded and not new_variables(clause) and not fields.has("each")
 

@@ -1,7 +1,8 @@
-"""Predicting with a model on data that need not be those it was learned on.
+"""Prediction with a model on data other than its training data.
 
-The data are seen under the model's schema. What the model asks for and the data lack is empty, and
-said; data that have nothing of what the model asks for, or mean something else by it, are refused.
+The data are read under the model's schema. A predicate that the model uses and the data lack counts as
+empty, with a notice. It is an error if the data have none of the model's predicates, or if a predicate
+has other arguments in the data than in the model.
 """
 
 from __future__ import annotations
@@ -21,12 +22,12 @@ from hornbeam.model.clause_model import Floats
 from hornbeam.model.files import LearnedModel
 
 UNKNOWN_KEYS = ("warn", "error")
-"""What may be done with keys that the data do not have: count them as having no facts, or refuse."""
+"""What to do with keys that are not in the data: treat them as having no facts, with a notice, or refuse."""
 
 
 @dataclass(frozen=True, eq=False)
 class Predictions:
-    """Probabilities of the positive label, one per key in the order given, and what to say once."""
+    """Probabilities of the positive label, one per key in the order given, and notices for the user."""
 
     probabilities: Floats
     notices: tuple[Notice, ...]
@@ -48,7 +49,7 @@ def predict(
 
 
 def data_for(model: LearnedModel, database: Database) -> tuple[Database, tuple[Notice, ...]]:
-    """The database under the model's schema, and one notice about predicates it has no facts of."""
+    """The database under the model's schema, and a notice if predicates of the model have no facts."""
     _check_arguments(model, database)
     try:
         seen = under(database, model.schema)
@@ -63,16 +64,16 @@ def data_for(model: LearnedModel, database: Database) -> tuple[Database, tuple[N
     empty = [name for name in asked if not seen.has_facts(name)]
     if not empty:
         return seen, ()
-    said = f"the data have no facts of {_listed(empty)}, which the model uses; counted as empty."
-    return seen, (Notice(said),)
+    text = f"the data have no facts of {_listed(empty)}, which the model uses; they count as empty."
+    return seen, (Notice(text),)
 
 
 def _check_arguments(model: LearnedModel, database: Database) -> None:
-    """Refuse tables whose links are in another order than in the model, which would take one for another."""
+    """Refuse tables whose links are in another order than in the model: links would be swapped."""
     given, known = _arguments(database.origin), _arguments(model.settings)
     pairs = [(f'table "{table}" links', given[table], known[table]) for table in given.keys() & known.keys()]
     if "tables" in database.origin:
-        # Models of old do not say the order; types tell it where they differ.
+        # Older models do not store the order of links; the types show it where they differ.
         for name in database.schema.predicates.keys() & model.schema.predicates.keys():
             own, wanted = list(database.schema.types_of(name)), list(model.schema.types_of(name))
             if own != wanted and database.has_facts(name):
@@ -81,26 +82,27 @@ def _check_arguments(model: LearnedModel, database: Database) -> None:
         if own != wanted and sorted(own) == sorted(wanted):
             raise ModelError(
                 f"the model does not fit these data: {what} {','.join(own)} in the data, but "
-                f"{','.join(wanted)} in the model; state their order by arguments, or load them with "
-                "origin=model.settings."
+                f"{','.join(wanted)} in the model; set their order with arguments in schema.toml, or load "
+                "the data with origin=model.settings."
             )
 
 
 def _arguments(settings: Mapping[str, object]) -> dict[str, list[str]]:
-    """The links of tables in the order of arguments, where somebody stated it: a model file is anybody's."""
+    """The links of tables in the order of arguments, where it is stated."""
     tables = settings.get("tables")
-    found = {}
+    orders = {}
+    # A model file may come from anywhere, so the settings may hold anything.
     for name, stated in tables.items() if isinstance(tables, Mapping) else ():
         order = stated.get("arguments") if isinstance(stated, Mapping) else None
         if isinstance(order, list):
-            found[str(name)] = list(map(str, order))
-    return found
+            orders[str(name)] = list(map(str, order))
+    return orders
 
 
 def codes_for(
     model: LearnedModel, seen: Database, names: Names, unknown: str = "warn"
 ) -> tuple[Codes, tuple[Notice, ...]]:
-    """Codes of keys in data seen by ``data_for``, and one notice about those the data do not have."""
+    """The codes of keys in a database from ``data_for``, and a notice if keys are not in the data."""
     if unknown not in UNKNOWN_KEYS:
         raise OptionError(f"unknown={unknown!r} is refused: it must be 'warn' or 'error'.")
     keys = seen.encode_keys(model.target, names)
@@ -108,10 +110,10 @@ def codes_for(
     if not len(strange):
         return keys, ()
     first = ", ".join(map(str, names[strange[0]]))
-    said = f"{len(strange)} of {len(keys)} keys are not in the data (first: {first})"
+    missing = f"{len(strange)} of {len(keys)} keys are not in the data (first: {first})"
     if unknown == "error":
-        raise DataError(f'{said}; remove them, or pass unknown="warn" to count them as having no facts.')
-    return keys, (Notice(f"{said}; they count as having no facts."),)
+        raise DataError(f'{missing}; remove them, or pass unknown="warn" to treat them as having no facts.')
+    return keys, (Notice(f"{missing}; they are treated as having no facts."),)
 
 
 def _listed(names: tuple[str, ...] | list[str]) -> str:

@@ -1,6 +1,6 @@
-"""What people see of a model: one page of HTML, and the plots in it as figures.
+"""Reports about models: an HTML page, and its plots as figures.
 
-A figure shows itself in a notebook, and is saved as SVG.
+A notebook displays a figure, and ``save`` writes it as SVG.
 
 >>> figure = roc_plot([1, 0, 1, 0], [0.9, 0.4, 0.6, 0.7])
 >>> figure.caption

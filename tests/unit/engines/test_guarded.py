@@ -34,7 +34,7 @@ from hornbeam.model.explain import explain
 from hornbeam.model.features import SHARE
 from hornbeam.model.files import model_text, parse_model
 from hornbeam.report.numbers.examples_data import examples_data
-from hornbeam.report.numbers.measured import measure
+from hornbeam.report.numbers.measurements import measure
 from sql_systems import SYSTEMS, opened
 
 SCHEMA = Schema({"risk": ("person",), "friends": ("person", "person"), "smokes": ("person",)})

@@ -67,7 +67,7 @@ def test_two_classes_need_one_model():
     assert len(model.model_.models) == 1
     expected = RLRClassifier(database, "colour", n_steps=3, max_literals=1).fit(X, (y == "yes").astype(int))
     assert np.array_equal(model.predict_proba(X), expected.predict_proba(X))
-    assert str(model.model_).endswith("class no\nthe rest")
+    assert str(model.model_).endswith("class no\nevery other example")
 
 
 def test_labels_0_and_1_are_no_classes_but_numbers_are():
@@ -125,9 +125,13 @@ def test_a_class_without_a_model_is_named():
 @pytest.mark.parametrize(
     ("old", "new", "sentence"),
     [
-        ('"blue",', '"red",', '"classes" must be two different texts at least'),
+        ('"blue",', '"red",', '"classes" must be at least two different texts'),
         ('"class": "blue"', '"class": "pink"', "the models are of the classes pink, green, red"),
-        ('"learner": "rlr"', '"learner": "one-vs-rest"', '"learner" of model 1 must be that of one class'),
+        (
+            '"learner": "rlr"',
+            '"learner": "one-vs-rest"',
+            '"learner" of model 1 must be a learner of one class',
+        ),
         ('"learner": "rlr"', '"learner": "x"', 'unknown learner "x"'),
     ],
 )

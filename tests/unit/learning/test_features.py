@@ -17,21 +17,31 @@ from hornbeam.learning.boosting.columns import Columns, Feature
 from hornbeam.learning.constants.per_constant import Families, Family
 from hornbeam.learning.options import fit_options
 from hornbeam.logic.clauses import Atom, Clause
-from hornbeam.model.features import COUNT, LOG, SHARE, at_least, bound_of, in_units, is_reading, offered, read
+from hornbeam.model.features import (
+    COUNT,
+    LOG,
+    SHARE,
+    at_least,
+    bound_of,
+    feature_values,
+    in_units,
+    is_feature,
+    offered,
+)
 from hornbeam.model.files import model_text, parse_model
 
 COUNTS = st.lists(st.integers(0, 40), min_size=2, max_size=30)
 
 
-def test_only_readings_are_readings() -> None:
-    assert all(map(is_reading, (COUNT, LOG, SHARE, "at least 1", "at least 924")))
-    assert not any(map(is_reading, ("", "shares", "at least 0", "at least -1", "at least 05", "at least  5")))
+def test_only_features_are_features() -> None:
+    assert all(map(is_feature, (COUNT, LOG, SHARE, "at least 1", "at least 924")))
+    assert not any(map(is_feature, ("", "shares", "at least 0", "at least -1", "at least 05", "at least  5")))
     assert bound_of(LOG) is None
     assert bound_of(at_least(7)) == 7
 
 
 @given(COUNTS, st.integers(1, 5))
-def test_offered_readings_tell_counts_apart(counts: list[int], most: int) -> None:
+def test_offered_features_tell_counts_apart(counts: list[int], most: int) -> None:
     column = np.array(counts)
     names = offered(column, most)
     assert (LOG in names) == (len(set(counts)) > 2)
@@ -39,14 +49,14 @@ def test_offered_readings_tell_counts_apart(counts: list[int], most: int) -> Non
     assert len(set(names)) == len(names)
     assert bool(names) == (len(set(counts)) > 1)
     for name in names[LOG in names :]:
-        assert len(set(read(column.astype(float), name).tolist())) == 2
+        assert len(set(feature_values(column.astype(float), name).tolist())) == 2
 
 
 @given(COUNTS)
-def test_whole_units_are_the_reading(counts: list[int]) -> None:
+def test_whole_units_are_the_feature(counts: list[int]) -> None:
     column = np.array(counts)
     for name in offered(column):
-        exact = read(column.astype(np.float64), name) * LOG_UNIT
+        exact = feature_values(column.astype(np.float64), name) * LOG_UNIT
         assert np.abs(in_units(column, name) - exact).max() <= 0.5
 
 

@@ -92,7 +92,12 @@ def test_wrong_and_certain_costs_much_but_not_infinity():
         ([], [], "there are no positive examples; scores need at least one of each label."),
         ([1, 2], [0.5, 0.5], "labels must be 0 or 1."),
         ([1, 0], [0.5, float("nan")], "probabilities must be numbers between 0 and 1."),
-        ([1, 0], [0.5], "labels and probabilities must be two lists of one length, not (2,) and (1,)."),
+        (
+            [1, 0],
+            [0.5],
+            "labels and probabilities must be two lists of the same length, "
+            "not arrays of the shapes (2,) and (1,).",
+        ),
     ],
 )
 def test_what_cannot_be_scored_is_one_sentence(labels, probabilities, sentence):

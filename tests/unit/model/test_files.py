@@ -110,7 +110,7 @@ def clause(**changes):
         (damaged(target="smokes"), "\"target\" must be a predicate of the schema, found 'smokes'."),
         (damaged(prior=...), 'field "prior" is missing; the file is damaged.'),
         (damaged(prior="0"), "\"prior\" must be a finite number, found '0'."),
-        (damaged(prior=math.nan), "m.json: NaN is not a number a model can have; the file is damaged."),
+        (damaged(prior=math.nan), "m.json: the model file is damaged: NaN is not a finite number."),
         (damaged(prior=True), '"prior" must be a finite number, found True.'),
         (damaged(schema=[]), '"schema" must be a JSON object, found [].'),
         (damaged(schema={"cancer": "person"}), '"schema" must be a list of type names for each predicate'),
@@ -156,9 +156,9 @@ def test_a_share_of_no_guard_is_refused(false_counts, changes):
     with pytest.raises(ModelError) as caught:
         parse_model(text, "m.json")
     assert str(caught.value) == (
-        'm.json: "feature" of clause 1 must be another reading, because a share needs false_counts '
-        '"guarded" in the settings and a body of two literals or more whose last has no variable of its own, '
-        "found 'share'."
+        'm.json: "feature" of clause 1 must be another feature, because a share needs false_counts '
+        '"guarded" in the settings and a body of two or more literals, the last of them without a variable '
+        "of its own, found 'share'."
     )
 
 

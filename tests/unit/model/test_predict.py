@@ -44,7 +44,7 @@ def test_a_predicate_without_facts_is_empty_and_said_once():
     database = build(Schema({"friends": ("person", "person")}), (), {"friends": [["x"], ["y"]]})
     found = predicted(MODEL, database, "x", "y")
     assert [str(notice) for notice in found.notices] == [
-        "the data have no facts of smokes, which the model uses; counted as empty."
+        "the data have no facts of smokes, which the model uses; they count as empty."
     ]
     assert found.probabilities.tolist() == sigmoid(np.array([-1.5, -1.5])).tolist()
 
@@ -78,7 +78,7 @@ def test_unknown_keys_count_as_having_no_facts_and_are_said_once():
     database = build(SCHEMA, (), {"friends": [["x"], ["y"]], "smokes": [["y"]]})
     found = predicted(MODEL, database, "zoe", "x", "tim")
     assert [str(notice) for notice in found.notices] == [
-        "2 of 3 keys are not in the data (first: zoe); they count as having no facts."
+        "2 of 3 keys are not in the data (first: zoe); they are treated as having no facts."
     ]
     assert found.probabilities.tolist() == sigmoid(np.array([-1.5, 1 - 0.5 * 2, -1.5])).tolist()
 

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hornbeam.data.database import build
+from hornbeam.data.ranking import ranking
 from hornbeam.datasets.worlds import smokers
 from hornbeam.drawing.figure import ticks
 from hornbeam.engines.registry import open_engine
@@ -19,10 +20,10 @@ from hornbeam.model.clause_model import Model, WeightedClause
 from hornbeam.model.evaluate import evaluate
 from hornbeam.model.features import LOG
 from hornbeam.report.numbers.constants import strongest_constants
-from hornbeam.report.numbers.curves import calibration, histogram, ranking, thinned
-from hornbeam.report.numbers.evidence import PER_CLAUSE, evidence
+from hornbeam.report.numbers.curves import calibration, histogram, thinned
+from hornbeam.report.numbers.evidence import PER_CLAUSE, find_evidence
 from hornbeam.report.numbers.examples_data import examples_data, packed
-from hornbeam.report.numbers.measured import chosen, measure
+from hornbeam.report.numbers.measurements import choose_examples, measure
 from hornbeam.report.plots.predictions import roc_plot
 
 labelled = st.lists(
@@ -88,9 +89,9 @@ def test_ticks_lie_within(low, width):
 def test_few_examples_are_all_shown_and_many_are_spread():
     labels = np.array([1] * 30 + [0] * 970, dtype=np.int8)
     probabilities = np.linspace(1.0, 0.0, 1000)
-    rows, how = chosen(labels, probabilities, 1000)
+    rows, how = choose_examples(labels, probabilities, 1000)
     assert (rows.tolist(), how) == (list(range(1000)), "")
-    rows, how = chosen(labels, probabilities, 100)
+    rows, how = choose_examples(labels, probabilities, 100)
     assert len(set(rows.tolist())) == 100
     assert set(range(30)) <= set(rows.tolist())
     assert set(range(30, 65)) <= set(rows.tolist())
@@ -115,28 +116,28 @@ def small():
 
 
 def test_contributions_and_prior_add_up_to_the_models_scores(small):
-    model, engine, measured = small
-    keys = measured.examples.keys
-    assert measured.log_odds.tolist() == model.scores(engine, keys).tolist()
-    assert (model.prior + measured.shown.contributions.sum(axis=1)).tolist() == pytest.approx(
-        measured.log_odds[measured.shown.rows].tolist()
+    model, engine, measurements = small
+    keys = measurements.examples.keys
+    assert measurements.log_odds.tolist() == model.scores(engine, keys).tolist()
+    assert (model.prior + measurements.shown.contributions.sum(axis=1)).tolist() == pytest.approx(
+        measurements.log_odds[measurements.shown.rows].tolist()
     )
 
 
 def test_spreads_are_quantiles_of_what_the_model_adds(small):
-    model, engine, measured = small
-    first = next(iter(model.contributions(engine, measured.examples.keys)))
-    spread = measured.of_parts[0]
+    model, engine, measurements = small
+    first = next(iter(model.contributions(engine, measurements.examples.keys)))
+    spread = measurements.summaries[0]
     assert tuple(spread.all) == pytest.approx(np.quantile(first, [0.05, 0.25, 0.5, 0.75, 0.95]))
-    positive = first[measured.examples.labels == 1]
+    positive = first[measurements.examples.labels == 1]
     assert spread.positives.median == pytest.approx(np.median(positive))
 
 
 def test_groundings_are_as_many_as_the_count_up_to_the_limit(small):
-    _, engine, measured = small
-    found = evidence(measured, engine.database)
+    _, engine, measurements = small
+    found = find_evidence(measurements, engine.database)
     assert found.complete
-    counts = measured.shown.counts[0].true.tolist()
+    counts = measurements.shown.counts[0].true.tolist()
     by_row = found.by_part[0]
     assert {row: len(each) for row, each in by_row.items()} == {
         row: min(count, PER_CLAUSE) for row, count in enumerate(counts) if count
@@ -178,12 +179,12 @@ def test_a_figure_stands_alone_and_is_saved(tmp_path):
 def test_a_model_without_clauses_has_a_measure_too():
     schema = Schema({"t": ("box",), "q": ("box",)})
     database = build(schema, (), {"q": [["a"]]}, {"t": ([["a"], ["b"]], [1, 0])})
-    measured = measure(
+    measurements = measure(
         Model("t", schema, 0.5, ()), open_engine("memory", database), database.examples_of("t")
     )
-    assert measured.log_odds.tolist() == [0.5, 0.5]
-    assert measured.scores is not None
-    assert measured.scores.auc_roc == 0.5
+    assert measurements.log_odds.tolist() == [0.5, 0.5]
+    assert measurements.scores is not None
+    assert measurements.scores.auc_roc == 0.5
 
 
 def test_facts_after_a_cut_off_are_no_evidence():
@@ -194,10 +195,10 @@ def test_facts_after_a_cut_off_are_no_evidence():
     clause = parse_clause("churns(A) :- visit(A,B).", schema)
     model = Model("churns", schema, 0.0, (WeightedClause(clause, (0.0, 1.0, 0.0), 2),))
     engine = open_engine("memory", database)
-    measured = measure(model, engine, database.examples_of("churns"))
-    found = evidence(measured, database)
+    measurements = measure(model, engine, database.examples_of("churns"))
+    found = find_evidence(measurements, database)
     assert {row: len(each) for row, each in found.by_part[0].items()} == {0: 1, 1: 2}
-    assert examples_data(measured, engine)["cutoff"] == ["2", "5"]
+    assert examples_data(measurements, engine)["cutoff"] == ["2", "5"]
 
 
 def test_the_strongest_constants_of_an_example_add_up_to_its_contribution():

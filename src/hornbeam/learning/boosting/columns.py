@@ -16,7 +16,16 @@ from hornbeam.learning.numbers import Floats, Integers
 from hornbeam.logic.clauses import Clause, canonical
 from hornbeam.logic.guards import guard_of
 from hornbeam.model.clause_model import WeightedClause
-from hornbeam.model.features import LOG, SHARE, bound_of, in_units, offered, read, shares, shares_in_units
+from hornbeam.model.features import (
+    LOG,
+    SHARE,
+    bound_of,
+    feature_values,
+    in_units,
+    offered,
+    shares,
+    shares_in_units,
+)
 
 
 class Feature(NamedTuple):
@@ -124,7 +133,7 @@ class Columns:
         clause = canonical(weighted.clause)
         if weighted.feature == SHARE:
             return shares(self[clause], self[guard_of(weighted.clause)])
-        return read(self[clause].astype(np.float64), weighted.feature)
+        return feature_values(self[clause].astype(np.float64), weighted.feature)
 
     def units(self, feature: Feature) -> Integers:
         """The value of a feature for each example, in whole units."""

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hornbeam.data.database import UNLABELLED, Coded
+from hornbeam.data.ranking import ranking
 from hornbeam.loading.tables.column import MISSING, Column, Domain
 from hornbeam.loading.tables.database import Relational
 from hornbeam.loading.tables.guess import is_constant, is_flag, is_nearly_unique
@@ -63,7 +64,7 @@ def leaks(
             links = [link for link, other in plan.links.items() if other == table and plan.name != table]
             for link in links:
                 rows = facts.argument(plan, link)
-                score = _auc(_number_of_rows(rows, given.keys[0])[known], truth)
+                score = ranking(truth, _number_of_rows(rows, given.keys[0])[known]).auc_roc()
                 if max(score, 1.0 - score) >= LEAK:
                     why = f"how many rows there are tells the label{of_class} (AUC-ROC {score:.3f})"
                     yield Suspicion(plan.name, link, f"{why}: a leak?")
@@ -93,25 +94,16 @@ def _alone(column: Column, known: npt.NDArray[np.bool_], truth: npt.NDArray[np.b
     ordered = column.domain in (Domain.NUMBER, Domain.DATE, Domain.MOMENT) and not is_flag(column)
     if ordered:
         # By order, whichever way: each distinct number for itself would tell anything.
-        score = _auc(codes.astype(np.float64), truth)
+        score = ranking(truth, codes.astype(np.float64)).auc_roc()
         return max(score, 1.0 - score)
     if is_nearly_unique(column, len(column)):
         return 0.0
     sizes = np.bincount(codes, minlength=column.n_values + 1)
     positives = np.bincount(codes, weights=truth, minlength=column.n_values + 1)
-    return _auc((positives / np.maximum(sizes, 1))[codes], truth)
+    return ranking(truth, (positives / np.maximum(sizes, 1))[codes]).auc_roc()
 
 
 def _number_of_rows(link: Coded, things: Coded) -> npt.NDArray[np.float64]:
     per_code = np.bincount(link.codes[link.codes != MISSING], minlength=len(link.names))
     numbers = dict(zip(link.names, per_code.tolist(), strict=True))
     return np.array([numbers.get(name, 0) for name in things.names], dtype=np.float64)[things.codes]
-
-
-def _auc(scores: npt.NDArray[np.float64], truth: npt.NDArray[np.bool_]) -> float:
-    """Share of pairs in the right order; ties count half."""
-    _, group = np.unique(scores, return_inverse=True)
-    positives = np.bincount(group[truth], minlength=int(group.max()) + 1)
-    negatives = np.bincount(group[~truth], minlength=len(positives))
-    below = np.cumsum(negatives) - negatives
-    return float((positives * (below + 0.5 * negatives)).sum() / (positives.sum() * negatives.sum()))

@@ -1,9 +1,9 @@
-"""What was learned: each part as a sentence and as logic, with the range of what it adds."""
+"""The section "What was learned": each part as a sentence and a formula, with the range of what it adds."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,98 +14,79 @@ from hornbeam.logic.clauses import variable_name
 from hornbeam.model.clause_model import Model
 from hornbeam.model.features import LOG
 from hornbeam.report.html.elements import figure, pieces_markup, section, table
-from hornbeam.report.numbers.measured import Measured
-from hornbeam.report.numbers.parts import Part, weights_text
+from hornbeam.report.numbers.measurements import Measurements, PartSummary
+from hornbeam.report.numbers.parts import ModelPart, weights_text
 from hornbeam.report.plots.spread import label_spreads, spread_bar
 
 MOST_PARTS = 40
 """Parts in the plot of contributions by label, at most: the strongest."""
 _BAR = 300
-_FOLDED = 20
-"""Parts that are listed unasked; the weaker ones are folded away."""
-_MANY_CONSTANTS = 15
-_LINES = 12
-"""Trees of fewer lines are shown unasked."""
+"""Width of the drawing of a range."""
+_UNFOLDED = 20
+"""Parts that the list shows at once; weaker parts are folded away."""
+_MOST_CONSTANTS = 15
+"""Constants in the table of constants of a part, for each sign."""
+_SHORT_TREE = 12
+"""Trees with fewer lines than this are shown unfolded."""
 
 
-def clauses(measured: Measured) -> Markup:
-    """Each part as a sentence and as logic, with its weights and the range of what it adds."""
-    order = sorted(range(len(measured.parts)), key=lambda each: -measured.of_parts[each].strength)
-    spreads = [each.all for each in measured.of_parts]
-    low = min([0.0, *(spread.low for spread in spreads)])
-    high = max([0.0, *(spread.high for spread in spreads)])
-    room = 0.15 * (high - low or 1.0)
-    scale = Scale(low - room, high + room, 0.0, float(_BAR))
-    strongest = max([each.strength for each in measured.of_parts], default=0.0) or 1.0
-    shared = sum(each.strength for each in measured.of_parts) or 1.0
-    rows = []
-    for number in order:
-        part, told = measured.parts[number], measured.of_parts[number]
-        rows.append(
-            element(
-                "li",
-                element(
-                    "div",
-                    element(
-                        "p",
-                        element("span", str(number + 1), class_="nth", title=part.name),
-                        pieces_markup(part.saying),
-                        class_="saying",
-                    ),
-                    element(
-                        "p",
-                        element("code", weights_text(part), class_="weights"),
-                        " : ",
-                        element("code", pieces_markup(part.logic), class_="logic"),
-                    )
-                    if part.logic
-                    else None,
-                    _more(measured, number),
-                    class_="what",
-                ),
-                element(
-                    "div",
-                    element(
-                        "svg",
-                        spread_bar(told.all, told.extremes, scale, lines=_faint(scale, low, high, 22)),
-                        viewBox=f"0 0 {_BAR} 22",
-                        class_="figure spread",
-                        role="img",
-                        aria_label=f"adds from {signed_text(told.all.low)} to {signed_text(told.all.high)}",
-                    ),
-                    element(
-                        "p",
-                        element("span", signed_text(told.all.low, 3)),
-                        element("span", f"median {signed_text(told.all.median, 3)}"),
-                        element("span", signed_text(told.all.high, 3)),
-                        class_="ends",
-                    ),
-                    class_="range",
-                ),
-                element(
-                    "div",
-                    element(
-                        "svg",
-                        element(
-                            "rect", width=100 * told.strength / strongest, height=8, rx=1.5, class_="strength"
-                        ),
-                        viewBox="0 0 100 8",
-                        preserveAspectRatio="none",
-                        class_="figure meter",
-                        aria_hidden="true",
-                    ),
-                    element(
-                        "p",
-                        element("b", number_text(told.strength, 3)),
-                        element("span", f" {100 * told.strength / shared:.0f} %"),
-                        class_="share",
-                    ),
-                    class_="strong",
-                ),
-                id=f"part-{number + 1}",
+def clauses(measurements: Measurements) -> Markup:
+    """Each part as a sentence and a formula, with its weights and the range of what it adds."""
+    summaries, prior = measurements.summaries, signed_text(measurements.model.prior)
+    if not summaries:
+        return section("clauses", "What was learned", f"The model is its prior alone: {prior}.")
+    order = sorted(range(len(summaries)), key=lambda number: -summaries[number].strength)
+    axis = _Axis.of(summaries)
+    rows = [_row(measurements, number, axis) for number in order]
+    lead = (
+        f"{measurements.model.size_text}, the strongest first. The log-odds of an example are the prior, "
+        f"{prior}, plus what each of these adds. Log-odds above zero mean that the example is more likely "
+        f"true than false.{_logarithm_note(measurements)}"
+    )
+    return section(
+        "clauses",
+        "What was learned",
+        lead,
+        _head(axis),
+        element("ol", rows[:_UNFOLDED], class_="clauses"),
+        _weaker(rows[_UNFOLDED:]),
+        _by_label(measurements, order),
+    )
+
+
+class _Axis(NamedTuple):
+    """The axis that the ranges of all parts share."""
+
+    low: float
+    high: float
+    scale: Scale
+
+    @classmethod
+    def of(cls, summaries: Sequence[PartSummary]) -> _Axis:
+        low = min([0.0, *(summary.all.low for summary in summaries)])
+        high = max([0.0, *(summary.all.high for summary in summaries)])
+        margin = 0.15 * (high - low or 1.0)
+        return cls(low, high, Scale(low - margin, high + margin, 0.0, float(_BAR)))
+
+    def grid(self, height: int) -> Markup:
+        """Faint lines at the ticks."""
+        return Markup(
+            "".join(
+                line(self.scale(value), 0, self.scale(value), height, "grid")
+                for value in ticks(self.low, self.high, 4)
             )
         )
-    head = element(
+
+    def labels(self) -> Markup:
+        """The numbers at the ticks."""
+        return Markup(
+            "".join(label(self.scale(value), 14, tick_text(value)) for value in ticks(self.low, self.high, 4))
+        )
+
+
+def _head(axis: _Axis) -> Markup:
+    """The titles of the columns, and the axis of the ranges."""
+    return element(
         "div",
         element("p", "what it says", class_="what"),
         element(
@@ -113,137 +94,191 @@ def clauses(measured: Measured) -> Markup:
             element("p", "what it adds: all examples, nine in ten, half, median"),
             element(
                 "svg",
-                _axis(scale, low, high),
+                axis.labels(),
                 viewBox=f"0 0 {_BAR} 20",
                 class_="figure spread",
                 aria_hidden="true",
             ),
             class_="range",
         ),
-        element("p", "how much it tells examples apart", class_="strong"),
+        element("p", "how much it separates examples", class_="strong"),
         class_="clauses-head",
     )
-    kinds = measured.model.size_text
-    lead = (
-        f"{kinds}, the strongest first. The log-odds of an example are the prior, "
-        f"{signed_text(measured.model.prior)}, and what each of these adds; above zero it is more likely "
-        f"true than not.{_fading(measured)}"
-        if rows
-        else f"The model is its prior alone: {signed_text(measured.model.prior)}."
+
+
+def _row(measurements: Measurements, number: int, axis: _Axis) -> Markup:
+    """One part of the list."""
+    summary = measurements.summaries[number]
+    return element(
+        "li",
+        _text_cell(measurements, number),
+        _range_cell(summary, axis),
+        _strength_cell(summary, measurements.summaries),
+        id=f"part-{number + 1}",
     )
-    return section(
-        "clauses",
-        "What was learned",
-        lead,
-        head if rows else None,
-        element("ol", rows[:_FOLDED], class_="clauses"),
+
+
+def _text_cell(measurements: Measurements, number: int) -> Markup:
+    """The sentence and the formula of a part."""
+    part = measurements.parts[number]
+    formula = element(
+        "p",
+        element("code", weights_text(part), class_="weights"),
+        " : ",
+        element("code", pieces_markup(part.formula), class_="logic"),
+    )
+    return element(
+        "div",
         element(
-            "details",
-            element("summary", plural(len(rows) - _FOLDED, "weaker one")),
-            element("ol", rows[_FOLDED:], class_="clauses"),
-            class_="weaker",
-        )
-        if len(rows) > _FOLDED
-        else None,
-        _by_label(measured, order),
+            "p",
+            element("span", str(number + 1), class_="nth", title=part.name),
+            pieces_markup(part.sentence),
+            class_="saying",
+        ),
+        formula if part.formula else None,
+        _details(measurements, number),
+        class_="what",
     )
 
 
-def _fading(measured: Measured) -> str:
-    model = measured.model
+def _range_cell(summary: PartSummary, axis: _Axis) -> Markup:
+    """The range of what a part adds, drawn and as numbers."""
+    spread = summary.all
+    return element(
+        "div",
+        element(
+            "svg",
+            spread_bar(spread, summary.extremes, axis.scale, lines=axis.grid(22)),
+            viewBox=f"0 0 {_BAR} 22",
+            class_="figure spread",
+            role="img",
+            aria_label=f"adds from {signed_text(spread.low)} to {signed_text(spread.high)}",
+        ),
+        element(
+            "p",
+            element("span", signed_text(spread.low, 3)),
+            element("span", f"median {signed_text(spread.median, 3)}"),
+            element("span", signed_text(spread.high, 3)),
+            class_="ends",
+        ),
+        class_="range",
+    )
+
+
+def _strength_cell(summary: PartSummary, summaries: Sequence[PartSummary]) -> Markup:
+    """The strength of a part, relative to the strongest and as a share of all."""
+    strongest = max(each.strength for each in summaries) or 1.0
+    total = sum(each.strength for each in summaries) or 1.0
+    return element(
+        "div",
+        element(
+            "svg",
+            element("rect", width=100 * summary.strength / strongest, height=8, rx=1.5, class_="strength"),
+            viewBox="0 0 100 8",
+            preserveAspectRatio="none",
+            class_="figure meter",
+            aria_hidden="true",
+        ),
+        element(
+            "p",
+            element("b", number_text(summary.strength, 3)),
+            element("span", f" {100 * summary.strength / total:.0f} %"),
+            class_="share",
+        ),
+        class_="strong",
+    )
+
+
+def _weaker(rows: Sequence[Markup]) -> Markup | None:
+    """The weaker parts, folded away."""
+    if not rows:
+        return None
+    return element(
+        "details",
+        element("summary", plural(len(rows), "weaker one")),
+        element("ol", rows, class_="clauses"),
+        class_="weaker",
+    )
+
+
+def _logarithm_note(measurements: Measurements) -> str:
+    """A sentence for models that only use logarithms of counts."""
+    model = measurements.model
     if not isinstance(model, Model) or any(each.feature != LOG for each in model.clauses):
         return ""
-    return " What counts is the logarithm of a count: the first grounding says most."
+    return " Weights multiply the logarithm of a count, so that the first grounding adds most."
 
 
-def _faint(scale: Scale, low: float, high: float, height: int) -> Markup:
-    return Markup(
-        "".join(line(scale(value), 0, scale(value), height, "grid") for value in ticks(low, high, 4))
-    )
-
-
-def _axis(scale: Scale, low: float, high: float) -> Markup:
-    return Markup("".join(label(scale(value), 14, tick_text(value)) for value in ticks(low, high, 4)))
-
-
-def _more(measured: Measured, number: int) -> Markup | None:
-    """The weights by name, and what some counts add."""
-    part, shown = measured.parts[number], measured.shown
+def _details(measurements: Measurements, number: int) -> Markup | None:
+    """The tree or the weights of a part, and what some counts add."""
+    part, shown = measurements.parts[number], measurements.shown
     inside: list[Child] = []
     if part.note:
         inside.append(element("p", part.note))
-    if part.drawing:
-        inside.append(element("pre", part.drawing))
+    if part.tree:
+        inside.append(element("pre", part.tree))
     if part.weights:
         inside.append(
             table(("weight of", "is"), [(name, number_text(weight, 6)) for name, weight in part.weights])
         )
-    for title, kept in _constants(part):
-        inside.append(table((title, "weight"), [(name, signed_text(weight)) for name, weight in kept]))
+    for title, constants in _constants(part):
+        inside.append(table((title, "weight"), [(name, signed_text(weight)) for name, weight in constants]))
     if shown.counts and part.clause is not None and part.each is None and len(shown.rows):
         rows = count_rows(shown.counts[number].true, shown.contributions[:, number])
-        inside.append(table(("true count", "adds", "of the examples shown"), rows))
+        inside.append(table(("true count", "adds", "examples shown"), rows))
     if not inside:
         return None
     return element(
         "details",
         element(
             "summary",
-            "The tree" if part.drawing else "Weights and counts",
+            "The tree" if part.tree else "Weights and counts",
             element("span", f" of {part.name}", class_="quiet-reader"),
         ),
         element("div", *inside, class_="side"),
-        open=0 < part.drawing.count("\n") < _LINES,
+        open=0 < part.tree.count("\n") < _SHORT_TREE,
     )
 
 
-def _constants(part: Part) -> list[tuple[str, list[tuple[str, float]]]]:
-    """The constants with the greatest weights above zero, and those with the greatest below."""
+def _constants(part: ModelPart) -> list[tuple[str, list[tuple[str, float]]]]:
+    """The constants with the largest positive weights, and those with the largest negative ones."""
     if part.each is None:
         return []
     name = variable_name(part.each)
-    rising = [entry for entry in part.constants if entry[1] > 0][:_MANY_CONSTANTS]
-    falling = [entry for entry in part.constants if entry[1] < 0][:_MANY_CONSTANTS]
+    rising = [entry for entry in part.constants if entry[1] > 0][:_MOST_CONSTANTS]
+    falling = [entry for entry in part.constants if entry[1] < 0][:_MOST_CONSTANTS]
     return [
-        (title, kept)
-        for title, kept in ((f"likelier with {name}", rising), (f"less likely with {name}", falling))
-        if kept
+        (title, constants)
+        for title, constants in ((f"likelier with {name}", rising), (f"less likely with {name}", falling))
+        if constants
     ]
 
 
 def count_rows(
     true: np.ndarray[Any, Any], adds: np.ndarray[Any, Any], most: int = 8
 ) -> list[tuple[str, str, str]]:
-    """What some of the true counts that occur add, and how many examples have them."""
+    """What a part adds for some of the true counts that occur, and how many examples have them."""
     values, sizes = np.unique(true, return_counts=True)
-    kept = np.unique(np.linspace(0, len(values) - 1, min(most, len(values))).round().astype(int))
-    found = []
-    for place in kept.tolist():
-        own = adds[true == values[place]] if len(values) > 1 else adds
-        low, high = float(own.min()), float(own.max())
-        said = signed_text(low) if low == high else f"{signed_text(low)} to {signed_text(high)}"
-        found.append((f"{int(values[place]):,}", said, f"{int(sizes[place]):,}"))
-    return found
+    places = np.unique(np.linspace(0, len(values) - 1, min(most, len(values))).round().astype(int))
+    rows = []
+    for place in places.tolist():
+        added = adds[true == values[place]] if len(values) > 1 else adds
+        low, high = float(added.min()), float(added.max())
+        text = signed_text(low) if low == high else f"{signed_text(low)} to {signed_text(high)}"
+        rows.append((f"{int(values[place]):,}", text, f"{int(sizes[place]):,}"))
+    return rows
 
 
-def _by_label(measured: Measured, order: Sequence[int]) -> Markup | None:
-    if measured.scores is None or not order:
+def _by_label(measurements: Measurements, order: Sequence[int]) -> Markup | None:
+    """The contributions of the strongest parts to positives and to negatives, as a plot."""
+    if measurements.scores is None:
         return None
-    kept = list(order[:MOST_PARTS])
+    strongest = list(order[:MOST_PARTS])
     drawn = label_spreads(
-        [measured.parts[number].name for number in kept],
-        [measured.of_parts[number].positives for number in kept],
-        [measured.of_parts[number].negatives for number in kept],
+        [measurements.parts[number].name for number in strongest],
+        [measurements.summaries[number].positives for number in strongest],
+        [measurements.summaries[number].negatives for number in strongest],
     )
-    more = len(order) - len(kept)
-    return element(
-        "div",
-        figure(drawn, "wide"),
-        element(
-            "p",
-            f"Left out here: {plural(more, 'weaker one')}; the list above has all.",
-            class_="quiet",
-        )
-        if more
-        else None,
-    )
+    more = len(order) - len(strongest)
+    note = f"The plot leaves out {plural(more, 'weaker one')}; the list above has all."
+    return element("div", figure(drawn, "wide"), element("p", note, class_="quiet") if more else None)

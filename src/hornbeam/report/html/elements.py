@@ -1,4 +1,4 @@
-"""The small things that sections are made of: tables, pairs, figures with their numbers."""
+"""Building blocks of the sections: tables, lists of names and values, figures with their numbers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hornbeam.logic.clauses import variable_name
 
 
 def pieces_markup(pieces: Iterable[str | int]) -> list[Markup]:
-    """Pieces of a clause's text, with variables set apart."""
+    """The pieces of a clause's text as HTML, with variables marked as such."""
     return [
         element("var", variable_name(piece)) if isinstance(piece, int) else element("span", piece)
         for piece in pieces
@@ -20,7 +20,7 @@ def pieces_markup(pieces: Iterable[str | int]) -> list[Markup]:
 def table(
     header: Sequence[str], rows: Iterable[Sequence[Child]], caption: str = "", class_: str = ""
 ) -> Markup:
-    """A table whose first column names the rows; columns of numbers are flush right."""
+    """A table whose first column names the rows; columns of numbers are aligned right."""
     body = list(rows)
     kinds = [
         "number" if body and all(map(_is_number, column)) else None for column in zip(*body, strict=True)
@@ -46,18 +46,18 @@ def table(
 
 
 def _is_number(cell: Child) -> bool:
-    """Whether a cell holds a number, as text: digits first, or a sign and digits."""
+    """Whether the text of a cell is a number: it starts with a digit, or with a sign and a digit."""
     return isinstance(cell, str) and cell.lstrip("+-−")[:1].isdigit()
 
 
 def pairs(rows: Iterable[tuple[str, Child]]) -> Markup:
-    """Names and values, one below another."""
+    """A list of names and values."""
     return element("dl", [element("div", element("dt", name), element("dd", value)) for name, value in rows])
 
 
 def figure(drawn: Figure, class_: str = "") -> Markup:
-    """A figure with its caption and, to be opened, its numbers."""
-    # What may have to be scrolled must be within reach of the keyboard.
+    """A figure with its caption and, folded away, its numbers."""
+    # A region that may scroll must be reachable with the keyboard.
     scrolled: dict[str, str | None] = {"tabindex": None, "role": None, "aria_label": None}
     if "wide" in class_:
         scrolled = {"tabindex": "0", "role": "region", "aria_label": f"Drawing of {drawn.title}"}
@@ -84,6 +84,7 @@ def figure(drawn: Figure, class_: str = "") -> Markup:
 
 
 def section(name: str, title: str, lead: Child, *children: Child) -> Markup:
+    """A section of the page, with a heading and an introduction."""
     return element(
         "section",
         element("h2", title, id=f"{name}-title"),

@@ -1,7 +1,7 @@
-"""The report as one file: HTML with its style, script and data inside, and nothing from outside.
+"""The report as one HTML file that holds its style, script and data and loads nothing else.
 
-The page forbids itself everything but its own style and script, which it names by their hashes: text
-that looks like a script stays text, whatever the data hold.
+The content security policy of the page allows only its own style and script, named by their hashes: text
+in the data that looks like a script never runs.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import Any
 
 from hornbeam.data.database import Examples
 from hornbeam.data.keys import Names
+from hornbeam.data.ranking import ranking
 from hornbeam.drawing.markup import Markup, element, escape, together
 from hornbeam.engines.contract import Engine
 from hornbeam.files import write_file
@@ -24,25 +25,24 @@ from hornbeam.model.files import LearnedModel
 from hornbeam.report.html import sections, summary
 from hornbeam.report.html.clause_list import clauses
 from hornbeam.report.html.summary import About
-from hornbeam.report.numbers.curves import ranking
 from hornbeam.report.numbers.examples_data import examples_data
-from hornbeam.report.numbers.measured import SHOWN, Measured, measure
+from hornbeam.report.numbers.measurements import SHOWN, Measurements, measure
 from hornbeam.report.numbers.parts import additive
 from hornbeam.version import __version__
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Report:
-    """A page that explains a model, as HTML."""
+    """An HTML page that explains a model."""
 
     html: str
 
     def save(self, path: str | Path) -> None:
-        """Write the page."""
+        """Write the page to a file."""
         write_file(path, self.html)
 
     def __repr__(self) -> str:
-        return f"Report({len(self.html):,} characters of HTML; save(path) writes them)"
+        return f"Report({len(self.html):,} characters of HTML; save(path) writes the page)"
 
     def _repr_html_(self) -> str:
         return element("iframe", srcdoc=self.html, width="100%", height=800, title="Hornbeam report")
@@ -58,26 +58,26 @@ def report(
 ) -> Report:
     """The report of a model on examples of the engine's database.
 
-    ``names`` are those of the examples, where the database does not have them all.
-    Of a model of classes, report one of its members (``class_view`` says which, and what it is about).
+    ``names`` holds the names of the examples; it may be left out if the database has them all. To report a
+    model of several classes, pass the model and the examples of one class (see ``class_view``).
     """
     about = about or About()
     start = time.perf_counter()
-    measured = measure(additive(model), engine, examples, shown)
+    measurements = measure(additive(model), engine, examples, shown)
     if about.phases:
         about = replace(about, phases=(*about.phases, ("score", time.perf_counter() - start)))
-    return Report(_page(measured, engine, about, names))
+    return Report(_page(measurements, engine, about, names))
 
 
-def _page(measured: Measured, engine: Engine, about: About, names: Names | None) -> str:
+def _page(measurements: Measurements, engine: Engine, about: About, names: Names | None) -> str:
     database = engine.database
     parts = [
-        summary.summary(measured, database, about),
-        clauses(measured),
-        sections.quality(measured),
-        sections.examples(measured),
+        summary.summary(measurements, database, about),
+        clauses(measurements),
+        sections.quality(measurements),
+        sections.examples(measurements),
         sections.learning(about),
-        sections.schema(measured, database),
+        sections.schema(measurements, database),
         sections.words(),
     ]
     titles = {"summary": "Summary", "clauses": "Clauses", "quality": "Quality", "examples": "Examples",
@@ -87,49 +87,53 @@ def _page(measured: Measured, engine: Engine, about: About, names: Names | None)
         for (name, title), part in zip(titles.items(), parts, strict=True)
         if part is not None
     ]
-    style = _template("figure.css") + _template("style.css")
+    style = _packaged("hornbeam.drawing", "figure.css") + _template("style.css")
     script = _template("script.js")
     fields = {
-        "title": escape(f"{measured.model.target}: model report"),
+        "title": escape(f"{measurements.model.target}: model report"),
         "policy": (
             f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; "
             "base-uri 'none'; form-action 'none'"
         ),
         "style": style,
         "links": together(links),
-        "heading": summary.heading(measured, about),
+        "heading": summary.heading(measurements, about),
         "sections": together(parts),
         "version": escape(__version__),
-        "data": _json(_data(measured, engine, names)),
+        "data": _json(_data(measurements, engine, names)),
         "script": script,
     }
     pieces = _template("page.html").split("{{")
-    found = [pieces[0]]
+    html = [pieces[0]]
     for piece in pieces[1:]:
-        name, _, rest = piece.partition("}}")
-        found += [fields[name], rest]
-    # Half of a pair of surrogates, which a name may hold, is no text that could be written.
-    return "".join(found).encode("utf-8", "replace").decode()
+        name, _, after = piece.partition("}}")
+        html += [fields[name], after]
+    # A name may hold half of a surrogate pair, which cannot be written as UTF-8.
+    return "".join(html).encode("utf-8", "replace").decode()
 
 
-def _data(measured: Measured, engine: Engine, names: Names | None) -> dict[str, Any]:
-    data = examples_data(measured, engine, names)
-    if measured.scores is not None:
-        known = measured.labelled
-        found = ranking(measured.examples.labels[known], measured.probabilities[known])
-        data["thresholds"] = [[*found.at(place / 100)] for place in range(101)]
-        data["positives"], data["negatives"] = found.n_pos, found.n_neg
+def _data(measurements: Measurements, engine: Engine, names: Names | None) -> dict[str, Any]:
+    data = examples_data(measurements, engine, names)
+    if measurements.scores is not None:
+        known = measurements.labelled
+        ranked = ranking(measurements.examples.labels[known], measurements.probabilities[known])
+        data["thresholds"] = [[*ranked.at(place / 100)] for place in range(101)]
+        data["positives"], data["negatives"] = ranked.n_pos, ranked.n_neg
     return data
 
 
 def _json(data: dict[str, Any]) -> Markup:
-    """JSON that cannot end the element it stands in."""
+    """JSON that cannot close the script element around it."""
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return Markup(text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029"))
 
 
 def _template(name: str) -> str:
-    return (files("hornbeam.report.html") / name).read_text(encoding="utf-8")
+    return _packaged("hornbeam.report.html", name)
+
+
+def _packaged(package: str, name: str) -> str:
+    return (files(package) / name).read_text(encoding="utf-8")
 
 
 def _hash(text: str) -> str:

@@ -6,7 +6,7 @@
   const data = JSON.parse(document.getElementById("data").textContent);
   const byId = (id) => document.getElementById(id);
 
-  // --- small things: everything is text until it is an element, so nothing in the data can run
+  // --- helpers: data become text nodes, never markup, so nothing in the data can run
 
   const make = (name, options = {}, ...children) => {
     const node = document.createElement(name);
@@ -52,13 +52,13 @@
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", nameTheme);
   nameTheme();
 
-  // --- on paper the numbers of plots and the weaker clauses are open
+  // --- printing unfolds the numbers of plots and the weaker clauses
 
   const opened = new Set();
   addEventListener("beforeprint", () => document.querySelectorAll("figure details:not([open]), details.weaker:not([open])").forEach((each) => { each.open = true; opened.add(each); }));
   addEventListener("afterprint", () => { opened.forEach((each) => { each.open = false; }); opened.clear(); });
 
-  // --- what a threshold does
+  // --- the threshold
 
   const slider = byId("threshold");
   let threshold = 0.5;
@@ -175,7 +175,7 @@
     if (next) next.querySelector("button").focus();
   });
 
-  // --- why
+  // --- explanations
 
   const why = byId("why");
   why.addEventListener("keydown", (event) => {
@@ -226,7 +226,7 @@
     const all = part.within ? part.within.at(row) : part.total;
     let counts;
     if (!part.free.length) counts = count ? "true" : "false";
-    else counts = `true ${grouped(count)}${all === undefined ? "" : `, false ${grouped(BigInt(all) - BigInt(count))}`}${part.reading ? ` (${part.reading})` : ""}`;
+    else counts = `true ${grouped(count)}${all === undefined ? "" : `, false ${grouped(BigInt(all) - BigInt(count))}`}${part.feature ? ` (${part.feature})` : ""}`;
     return [make("p", { class: "because" }, code), make("p", { class: "counts" }, `${part.name}: ${counts}`), groundings(number, row)];
   }
 
@@ -253,7 +253,7 @@
     const lines = bars.map((each) => {
       const what = each.title === undefined
         ? reason(each.number, row, each.told)
-        : [make("p", { class: "because" }, each.title === "prior" ? "prior, before anything is known" : each.title)];
+        : [make("p", { class: "because" }, each.title === "prior" ? "prior, the same for all examples" : each.title)];
       if (each.others) {
         const all = make("button", { type: "button" }, "Show all");
         all.addEventListener("click", () => { explain(row, parts.length); why.focus(); });
@@ -278,8 +278,8 @@
     why.scrollTop = 0;
   }
   function noEvidence(row, told) {
-    if (data.reasons && !told) return "The reasons of this example are not in the file: hornbeam explain tells them.";
-    if (data.evidence && !evidence.complete && !Object.values(evidence.parts).some((part) => part.rows[row])) return "Groundings of this example are not in the file: hornbeam explain tells them.";
+    if (data.reasons && !told) return "This page has no reasons for this example; run hornbeam explain to see them.";
+    if (data.evidence && !evidence.complete && !Object.values(evidence.parts).some((part) => part.rows[row])) return "This page has no groundings for this example; run hornbeam explain to see them.";
     return "";
   }
 

@@ -1,6 +1,6 @@
-"""The further sections of a report: quality, learning, schema, examples, words.
+"""The other sections of a report: quality, learning, schema, examples, words.
 
-What is true of every model stands here as HTML; the script adds what moves.
+They hold the static HTML; ``script.js`` fills in the table of examples and the explanations.
 """
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ from hornbeam.drawing.markup import Child, Markup, element
 from hornbeam.errors import plural
 from hornbeam.report.html.elements import figure, pairs, section, table
 from hornbeam.report.html.summary import About
-from hornbeam.report.numbers.measured import Measured
+from hornbeam.report.numbers.measurements import Measurements
 from hornbeam.report.plots.fit import effort_plot, learning_plot, phase_plot, time_plot
 from hornbeam.report.plots.predictions import calibration_plot, precision_recall_plot, roc_plot, score_plot
 from hornbeam.report.plots.schema_graph import schema_graph
 
 
-def quality(measured: Measured) -> Markup | None:
-    """How well the probabilities rank, and whether they can be trusted."""
-    scores = measured.scores
+def quality(measurements: Measurements) -> Markup | None:
+    """How well the probabilities rank examples, and how well they are calibrated."""
+    scores = measurements.scores
     if scores is None:
         return None
-    known = measured.labelled
-    labels, probabilities = measured.examples.labels[known], measured.probabilities[known]
+    known = measurements.labelled
+    labels, probabilities = measurements.examples.labels[known], measurements.probabilities[known]
     return section(
         "quality",
         "How good it is",
@@ -35,15 +35,15 @@ def quality(measured: Measured) -> Markup | None:
             figure(roc_plot(labels, probabilities, scores)),
             figure(precision_recall_plot(labels, probabilities, scores)),
             figure(calibration_plot(labels, probabilities)),
-            figure(score_plot(labels, measured.log_odds[known])),
+            figure(score_plot(labels, measurements.log_odds[known])),
             class_="grid",
         ),
-        _threshold(measured),
+        _threshold(),
     )
 
 
-def _threshold(measured: Measured) -> Markup:
-    """A threshold to move: the script fills in what follows from it."""
+def _threshold() -> Markup:
+    """A slider for the threshold; the script fills in the numbers that follow from it."""
     cells = [
         ("tp", "positives found"),
         ("fn", "positives missed"),
@@ -55,7 +55,7 @@ def _threshold(measured: Measured) -> Markup:
     return element(
         "div",
         element("h3", "What a threshold does"),
-        element("p", "The rings on the two curves above are the threshold.", class_="quiet"),
+        element("p", "The rings on the ROC and precision curves mark the threshold.", class_="quiet"),
         element(
             "p",
             element("label", "Call an example positive from probability ", for_="threshold"),
@@ -65,8 +65,8 @@ def _threshold(measured: Measured) -> Markup:
         element(
             "dl",
             [
-                element("div", element("dt", said), element("dd", "–", id=f"at-{name}"))
-                for name, said in cells
+                element("div", element("dt", title), element("dd", "–", id=f"at-{name}"))
+                for name, title in cells
             ],
             class_="tiles small",
         ),
@@ -75,48 +75,40 @@ def _threshold(measured: Measured) -> Markup:
 
 
 def learning(about: About) -> Markup | None:
-    """The fit step by step, its effort and its time."""
+    """The steps of the fit, the candidates looked at, and the time."""
     if not about.history and not about.phases:
         return None
     history = about.history or {}
-    # Of classes there is a history for each.
+    steps: list[Mapping[str, Any]] = []
+    skipped: list[Mapping[str, Any]] = []
     if history and "steps" not in history:
-        steps, skipped, ended = (
-            [],
-            [],
-            "; ".join(f"{name}: {each.get('ended', '')}" for name, each in history.items()),
-        )
+        # A model of several classes has a history for each class.
+        ended = "; ".join(f"{name}: {each.get('ended', '')}" for name, each in history.items())
     else:
-        steps, skipped, ended = (
-            list(history.get("steps", ())),
-            list(history.get("skipped", ())),
-            str(history.get("ended", "")),
-        )
-    drawn = [
+        steps, skipped = list(history.get("steps", ())), list(history.get("skipped", ()))
+        ended = str(history.get("ended", ""))
+    figures = [
         learning_plot(steps),
         effort_plot(steps),
         time_plot(steps),
         phase_plot(about.phases) if about.phases else None,
     ]
-    lead = (
-        f"{plural(len({each.get('step') for each in steps}), 'step')}; it ended because: {ended}."
-        if ended
-        else ""
-    )
+    n_steps = len({each.get("step") for each in steps})
     return section(
         "learning",
         "How it was learned",
-        lead,
-        element("div", [figure(each) for each in drawn if each is not None], class_="grid"),
+        f"{plural(n_steps, 'step')}; learning ended because: {ended}." if ended else "",
+        element("div", [figure(each) for each in figures if each is not None], class_="grid"),
         _skipped(skipped) if history else None,
     )
 
 
 def _skipped(skipped: Sequence[Mapping[str, Any]]) -> Markup:
+    """The candidates that were too large to count."""
     if not skipped:
         return element(
             "p",
-            "No candidate was skipped: every clause looked at was counted exactly and within the budget.",
+            "No candidate was skipped: every clause was counted exactly, within the memory budget.",
             class_="quiet",
         )
     rows = [
@@ -143,122 +135,124 @@ def _skipped(skipped: Sequence[Mapping[str, Any]]) -> Markup:
     )
 
 
-def schema(measured: Measured, database: Database) -> Markup:
-    """The relations, with those that the model reads lit up."""
-    drawn = schema_graph(database, measured.model.target, measured.model.predicates())
+def schema(measurements: Measurements, database: Database) -> Markup:
+    """The relations of the data, with those that the model uses highlighted."""
+    drawn = schema_graph(database, measurements.model.target, measurements.model.predicates())
     return section("schema", "What it reads", "", figure(drawn, "wide"))
 
 
-def examples(measured: Measured) -> Markup:
-    """The frame of the table of examples; the script fills it."""
-    shown = measured.shown
-    lead = shown.how or f"All {len(shown.rows):,} examples."
+def examples(measurements: Measurements) -> Markup:
+    """The frame of the table of examples and of their explanations; the script fills both."""
+    shown = measurements.shown
+    lead = shown.selection or f"All {len(shown.rows):,} examples."
     return section(
         "examples",
         "Examples, and why",
-        f"{lead} Choose one to see what made its probability.",
+        f"{lead} Choose one to see how its probability comes about.",
         element(
             "noscript",
-            element(
-                "p", "The table of examples needs scripts, which this browser does not run.", class_="note"
-            ),
+            element("p", "The table of examples needs JavaScript, which is turned off.", class_="note"),
         ),
         element(
             "div",
-            element(
-                "p",
-                element(
-                    "label",
-                    "Find ",
-                    element(
-                        "input",
-                        type="search",
-                        id="find",
-                        placeholder="part of a name",
-                        autocomplete="off",
-                        spellcheck="false",
-                    ),
-                ),
-                element(
-                    "label",
-                    "Label ",
-                    element(
-                        "select",
-                        element("option", "all", value=""),
-                        element("option", "positive", value="1"),
-                        element("option", "negative", value="0"),
-                        id="label",
-                    ),
-                ),
-                element(
-                    "label", element("input", type="checkbox", id="wrong"), " only wrong at the threshold"
-                ),
-                class_="controls",
-            ),
+            _example_filters(),
             element("p", "", id="found", class_="quiet", aria_live="polite"),
-            element(
-                "div",
-                element(
-                    "div",
-                    element(
-                        "div",
-                        element("table", id="table", aria_label="Examples"),
-                        class_="scroll",
-                        id="table-scroll",
-                        tabindex="0",
-                        role="region",
-                        aria_label="Table of examples",
-                    ),
-                    element(
-                        "p",
-                        element("button", "Previous", type="button", id="previous"),
-                        element("span", "", id="page"),
-                        element("button", "Next", type="button", id="next"),
-                        class_="pager",
-                    ),
-                ),
-                element(
-                    "div",
-                    element("p", "No example is chosen.", class_="quiet"),
-                    id="why",
-                    tabindex="-1",
-                    role="region",
-                    aria_label="Explanation",
-                ),
-                class_="browse",
-            ),
+            element("div", _example_table(), _explanation_frame(), class_="browse"),
             class_="needs-script",
         ),
     )
 
 
+def _example_filters() -> Markup:
+    """Which examples the table shows: by name, by label, and only wrong ones."""
+    name = element(
+        "input",
+        type="search",
+        id="find",
+        placeholder="part of a name",
+        autocomplete="off",
+        spellcheck="false",
+    )
+    labels = element(
+        "select",
+        element("option", "all", value=""),
+        element("option", "positive", value="1"),
+        element("option", "negative", value="0"),
+        id="label",
+    )
+    wrong = element("input", type="checkbox", id="wrong")
+    return element(
+        "p",
+        element("label", "Find ", name),
+        element("label", "Label ", labels),
+        element("label", wrong, " only wrong at the threshold"),
+        class_="controls",
+    )
+
+
+def _example_table() -> Markup:
+    """The table of examples, and the buttons that turn its pages."""
+    return element(
+        "div",
+        element(
+            "div",
+            element("table", id="table", aria_label="Examples"),
+            class_="scroll",
+            id="table-scroll",
+            tabindex="0",
+            role="region",
+            aria_label="Table of examples",
+        ),
+        element(
+            "p",
+            element("button", "Previous", type="button", id="previous"),
+            element("span", "", id="page"),
+            element("button", "Next", type="button", id="next"),
+            class_="pager",
+        ),
+    )
+
+
+def _explanation_frame() -> Markup:
+    """Where the script shows the explanation of the chosen example."""
+    return element(
+        "div",
+        element("p", "No example is chosen.", class_="quiet"),
+        id="why",
+        tabindex="-1",
+        role="region",
+        aria_label="Explanation",
+    )
+
+
 def words() -> Markup:
-    """What the words of the page mean."""
+    """The meaning of the words on the page."""
     meanings: list[tuple[str, Child]] = [
-        ("probability", "sigmoid of the log-odds: 0 is one half, +2.2 is nine in ten, −2.2 one in ten."),
+        ("probability", "the sigmoid of the log-odds: 0.5 at 0, 0.9 at +2.2, 0.1 at −2.2."),
         (
             "true count",
-            "how many ways there are to fill in a clause's free variables so that all of its body is true, "
-            "the example being given.",
+            "in how many ways the free variables of a clause can be filled in so that its body is true for "
+            "the example.",
         ),
         (
             "false count",
-            "how many ways make it false: of all combinations of constants or, where false counts are "
-            "guarded, of those that make the body without its last condition (the guard) true.",
+            "in how many ways the body is false: over all combinations of constants or, if false counts are "
+            "guarded, over those for which the body without its last condition (the guard) is true.",
         ),
         (
             "contribution",
-            "what a part adds to the log-odds of an example: its bias, plus its weights times the counts, "
-            "their logarithms, 1 and 0 for whether they reach a bound, or the share of the guard that holds.",
+            "what a part adds to the log-odds of an example: its bias, plus its weights times a feature of "
+            "the counts: the count, its logarithm ln(1 + count), 1 or 0 for whether it reaches "
+            "a bound, or the share of the guard's groundings that are true.",
         ),
         (
             "AUC-PR",
-            "average precision over every example. “2:1” is the mean over draws of two negatives per "
-            "positive: much of the literature reports that, and the two must never be compared.",
+            "average precision over all examples. “2:1” is its mean over samples with two negatives per "
+            "positive, as in much of the literature; never compare it with the AUC-PR over all examples.",
         ),
         (
-            "how much it tells examples apart",
-            "the mean distance of a contribution from its mean over all examples.",
+            "how much it separates examples",
+            "the mean absolute deviation of a contribution from its mean over all examples.",
         ),
     ]
     return section("words", "Words", "", pairs(meanings))

@@ -1,4 +1,4 @@
-"""The head of a report: what the model is, how good, on which data, with which settings."""
+"""The head of a report: the title, and a summary of scores, data and settings."""
 
 from __future__ import annotations
 
@@ -12,36 +12,37 @@ from hornbeam.drawing.markup import Child, Markup, element, signed_text
 from hornbeam.errors import plural
 from hornbeam.logic.clauses import format_literal, head_atom
 from hornbeam.report.html.elements import pairs, section
-from hornbeam.report.numbers.measured import Measured
+from hornbeam.report.numbers.measurements import Measurements
 
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """Where the numbers come from: what a reader of the page must know besides the model."""
+    """Facts about the data and the fit that a report shows besides the model."""
 
     data: str = ""
-    """what the data are called"""
+    """name of the data"""
     split: str = ""
+    """name of the split, such as ``test``"""
     of_training: bool = False
-    """whether the model was learned from these very examples"""
+    """whether the model was learned from the examples of the report"""
     history: Mapping[str, Any] | None = None
-    """what each step did, as ``History.as_dict`` gives it"""
+    """what each step of the fit did, as ``History.as_dict`` returns it"""
     phases: tuple[tuple[str, float], ...] = ()
-    """seconds by phase"""
+    """names of phases, and their seconds"""
     notes: tuple[str, ...] = ()
-    """what else must be said"""
+    """notes for the reader, shown at the top"""
     of_class: str = ""
-    """which class is the positive one, where there are classes"""
+    """the class that is positive, if the target has several classes"""
 
 
-def heading(measured: Measured, about: About) -> Markup:
-    """The title of the page, and in a sentence what the model is."""
-    model = measured.model
+def heading(measurements: Measurements, about: About) -> Markup:
+    """The title of the page, and one sentence about the model."""
+    model = measurements.model
     head = head_atom(model.target, model.schema.arity(model.target))
     used = len(model.predicates())
-    said = [f"{model.size_text} over {plural(used, 'relation')}"]
+    description = f"{model.size_text} over {plural(used, 'relation')}"
     if about.data:
-        said.append(f"on {about.data}" + (f", {about.split} split" if about.split else ""))
+        description += f", on {about.data}" + (f", {about.split} split" if about.split else "")
     return element(
         "header",
         element("p", "Hornbeam model report", class_="kicker"),
@@ -50,71 +51,72 @@ def heading(measured: Measured, about: About) -> Markup:
             element("code", format_literal(head).replace(",", ", ")),
             f" is {about.of_class}" if about.of_class else None,
         ),
-        element("p", f"{', '.join(said)}. {_judgement(measured)}", class_="lead"),
+        element("p", f"{description}. {_verdict(measurements)}", class_="lead"),
     )
 
 
-def _judgement(measured: Measured) -> str:
-    scores = measured.scores
+def _verdict(measurements: Measurements) -> str:
+    """How well the model ranks the examples, in a sentence."""
+    scores = measurements.scores
     if scores is None:
-        return f"{len(measured.examples):,} examples, not of both labels, so that nothing can be scored."
+        return f"Not scored: the {len(measurements.examples):,} examples are not of both labels."
     return (
-        f"It puts a positive example above a negative one in {100 * scores.auc_roc:.1f} % of all pairs; "
-        f"of {scores.n_pos + scores.n_neg:,} examples {scores.n_pos:,} are positive."
+        f"It ranks a positive example above a negative one in {100 * scores.auc_roc:.1f} % of all pairs. "
+        f"{scores.n_pos:,} of {scores.n_pos + scores.n_neg:,} examples are positive."
     )
 
 
-def summary(measured: Measured, database: Database, about: About) -> Markup:
+def summary(measurements: Measurements, database: Database, about: About) -> Markup:
     """Scores, data and settings."""
     warnings = [*about.notes]
     if about.of_training:
         warnings.insert(
             0,
-            "The model was learned from these very examples: its scores here flatter it. Judge it on others, "
-            "with hornbeam report and data that it has not seen.",
+            "The model was learned from these examples, so the scores on this page flatter it. To judge the "
+            "model, run hornbeam report on data that it was not learned from.",
         )
     return section(
         "summary",
         "Summary",
         "",
         element("div", [element("p", text) for text in warnings], class_="note") if warnings else None,
-        _tiles(measured),
+        _tiles(measurements),
         element(
             "div",
-            element("div", element("h3", "Data"), _data(measured, database, about)),
-            element("div", element("h3", "Settings"), _settings(measured), class_="settings"),
+            element("div", element("h3", "Data"), _data(measurements, database, about)),
+            element("div", element("h3", "Settings"), _settings(measurements), class_="settings"),
             class_="columns",
         ),
     )
 
 
-def _tiles(measured: Measured) -> Markup | None:
-    scores = measured.scores
+def _tiles(measurements: Measurements) -> Markup | None:
+    scores = measurements.scores
     if scores is None:
         return None
-    told = [
+    tiles = [
         ("AUC-ROC", f"{scores.auc_roc:.4f}", "pairs in the right order"),
         ("AUC-PR", f"{scores.auc_pr:.4f}", "average precision, all negatives"),
         (
             "AUC-PR 2:1",
             f"{scores.auc_pr_2to1:.4f}",
-            "two negatives drawn per positive; only to compare with published numbers",
+            "two negatives per positive; only to compare with published numbers",
         ),
-        ("Log-loss", f"{scores.log_loss:.4f}", "nats per example; less is better"),
-        ("Brier", f"{scores.brier:.4f}", "mean squared error; less is better"),
+        ("Log-loss", f"{scores.log_loss:.4f}", "nats per example; lower is better"),
+        ("Brier", f"{scores.brier:.4f}", "mean squared error; lower is better"),
     ]
     return element(
         "dl",
         [
             element("div", element("dt", name), element("dd", element("b", value), element("span", what)))
-            for name, value, what in told
+            for name, value, what in tiles
         ],
         class_="tiles",
     )
 
 
-def _data(measured: Measured, database: Database, about: About) -> Markup:
-    labels = measured.examples.labels
+def _data(measurements: Measurements, database: Database, about: About) -> Markup:
+    labels = measurements.examples.labels
     counts = [
         (int((labels == 1).sum()), "positive"),
         (int((labels == 0).sum()), "negative"),
@@ -129,7 +131,7 @@ def _data(measured: Measured, database: Database, about: About) -> Markup:
     if about.split:
         rows.append(("split", about.split))
     rows += [
-        ("target", element("code", measured.model.target)),
+        ("target", element("code", measurements.model.target)),
         ("examples", ", ".join(f"{count:,} {name}" for count, name in counts if count) or "none"),
         (
             "facts",
@@ -140,8 +142,8 @@ def _data(measured: Measured, database: Database, about: About) -> Markup:
     return pairs(rows)
 
 
-def _settings(measured: Measured) -> Markup:
-    model = measured.model
+def _settings(measurements: Measurements) -> Markup:
+    model = measurements.model
     rows: list[tuple[str, Child]] = [
         ("learner", model.learner),
         ("prior (log-odds)", signed_text(model.prior, 6)),

@@ -1,1 +1,1 @@
-"""What a report shows, as numbers."""
+"""The numbers that a report shows."""

@@ -1,4 +1,4 @@
-"""A report of a model of classes: one class at a time, against the others."""
+"""The report of a model of several classes shows one class against all others."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hornbeam.model.files import LearnedModel
 
 
 class ClassView(NamedTuple):
-    """A model of true and false, its examples, and what must be said of them."""
+    """The model of one class, its examples labelled true or false, and notes for the reader."""
 
     model: LearnedModel
     examples: Examples
@@ -25,7 +25,7 @@ class ClassView(NamedTuple):
 
 
 def class_view(model: ClassModel, engine: Engine, examples: Examples, name: str | None = None) -> ClassView:
-    """The model of a class with the examples of that class as positives; unnamed, the most frequent one."""
+    """The model of a class, with the examples of that class as positives; by default the most frequent."""
     labels = examples.labels
     if name is None:
         members = [own for own, _ in model.members()]
@@ -36,17 +36,15 @@ def class_view(model: ClassModel, engine: Engine, examples: Examples, name: str 
     binary = np.where(labels == UNLABELLED, UNLABELLED, labels == place).astype(np.int8)
     others = ", ".join(own for own, _ in model.members() if own != name)
     notes = [
-        f"The target has {len(model.classes)} classes. This page is about the model of class {name} alone: "
-        f"a positive is an example of {name}, a negative one of another class, and probabilities are those "
-        "of this model before they are made to sum to one over the classes."
+        f"The target has {len(model.classes)} classes. This page shows the model of class {name} alone: "
+        f"positives are the examples of class {name}, negatives all others. Probabilities come from this "
+        "model, before they are scaled to sum to one over the classes."
     ]
     if others:
-        notes.append(
-            f"Of the other classes ({others}) there are pages of their own: hornbeam report --class NAME."
-        )
-    scored = _scores(model, engine, examples)
-    if scored:
-        notes.append(scored)
+        notes.append(f"To see another class ({others}), run hornbeam report with --class NAME.")
+    scores = _scores(model, engine, examples)
+    if scores:
+        notes.append(scores)
     return ClassView(chosen, replace(examples, labels=binary, classes=()), tuple(notes), name)
 
 
@@ -55,7 +53,7 @@ def _size(labels: npt.NDArray[np.int8], classes: tuple[str, ...], name: str) -> 
 
 
 def _scores(model: ClassModel, engine: Engine, examples: Examples) -> str:
-    """How good all the models are together, as a sentence; empty where nothing can be scored."""
+    """The scores of all classes together, as a sentence; empty if nothing can be scored."""
     known = examples.labelled()
     if (
         not len(known)

@@ -1,19 +1,17 @@
-"""Clauses with a weight for each constant of one variable: which constants made an example's contribution."""
+"""Clauses with a weight for each constant of one variable: the constants that add most to an example."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from hornbeam.data.database import Codes
 from hornbeam.engines.contract import Engine
-from hornbeam.engines.count import count_all
+from hornbeam.model.clause_model import WeightedClause, counts_by_constant
 
-TOLD = 5
-"""Constants that are told for an example, at most: those that add or take most."""
-AT_A_TIME = 256
-"""Clauses that are counted together."""
+MOST_CONSTANTS = 5
+"""Constants given for an example, at most: those with the largest absolute contribution."""
 
 
 class ConstantContribution(NamedTuple):
@@ -24,33 +22,24 @@ class ConstantContribution(NamedTuple):
 
 
 def strongest_constants(
-    weighted: Any, engine: Engine, keys: Codes, most: int = TOLD
+    weighted: WeightedClause, engine: Engine, keys: Codes, most: int = MOST_CONSTANTS
 ) -> dict[int, list[ConstantContribution]]:
-    """For each row of keys that some constant says something of, the constants that say most.
-
-    ``weighted`` is a weighted clause whose ``parts()`` are one clause for each of its ``constants``.
-    """
+    """The constants that add most, the strongest first, by row of the keys; rows without any are left out."""
     rows, numbers, values = [], [], []
-    parts = weighted.parts()
-    for start in range(0, len(parts), AT_A_TIME):
-        some = parts[start : start + AT_A_TIME]
-        for number, (part, counts) in enumerate(
-            zip(some, count_all(engine, [each.clause for each in some], keys), strict=True), start=start
-        ):
-            reached = np.flatnonzero(counts.true)
-            added = part.contribution(counts.true[reached], 1)
-            rows.append(reached)
-            numbers.append(np.full(len(reached), number))
-            values.append(added)
+    for number, (single, true) in enumerate(counts_by_constant(weighted, engine, keys)):
+        reached = np.flatnonzero(true)
+        rows.append(reached)
+        numbers.append(np.full(len(reached), number))
+        values.append(single.contribution(true[reached], 1))
     if not rows:
         return {}
     row, place, value = np.concatenate(rows), np.concatenate(numbers), np.concatenate(values)
     order = np.lexsort((place, -np.abs(value), row))
     row, place, value = row[order], place[order], value[order]
-    # How many of the same row stand before each.
+    # Entries of the same row are next to each other, the strongest first: the rank of each within its row.
     rank = np.arange(len(row)) - np.searchsorted(row, row)
-    found: dict[int, list[ConstantContribution]] = {}
+    strongest: dict[int, list[ConstantContribution]] = {}
     for at in np.flatnonzero((rank < most) & (value != 0.0)).tolist():
         name = str(weighted.constants[place[at]][0])
-        found.setdefault(int(row[at]), []).append(ConstantContribution(name, float(value[at])))
-    return found
+        strongest.setdefault(int(row[at]), []).append(ConstantContribution(name, float(value[at])))
+    return strongest

@@ -1,4 +1,4 @@
-"""The groundings behind the counts of the examples that a report shows."""
+"""Some groundings behind the counts of the examples that a report shows."""
 
 from __future__ import annotations
 
@@ -9,110 +9,114 @@ import numpy as np
 
 from hornbeam.data.database import Codes, Database
 from hornbeam.logic.clauses import Clause, atoms_of, variables
+from hornbeam.model.grounding_lookup import GroundingLookup
 from hornbeam.model.groundings import groundings
-from hornbeam.report.numbers.lookups import Lookups
-from hornbeam.report.numbers.measured import Measured
+from hornbeam.report.numbers.measurements import Measurements
 
 PER_EXAMPLE = 8
-"""Clauses of an example whose groundings are given: of those that are true, those that weigh most."""
+"""Clauses of an example whose groundings are searched: the strongest of those with a true grounding."""
 PER_CLAUSE = 4
-"""Groundings given for each."""
+"""Groundings given for each of these clauses."""
 STEPS = 300
-"""Facts that are followed for one of them, at most."""
+"""Facts that one search may follow."""
 MOST_STEPS = 200_000
-"""Facts that are followed in all, at most: what has none for it depends on model and data only."""
+"""Facts that all searches together may follow. Steps, not seconds: equal models give equal pages."""
 PASSES = 300_000_000
-"""Values looked at in all by passing over the facts, where following them led nowhere."""
+"""Values that all passes over the facts together may look at, where following facts found nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """Some true groundings: of each part, by the place of the shown example."""
+    """Some true groundings of the clauses, for the examples that a report shows."""
 
     by_part: dict[int, dict[int, list[tuple[int, ...]]]] = field(default_factory=dict)
+    """the groundings by number of the part, then by row of the table of examples"""
     complete: bool = True
-    """whether no example had to go without, for want of time or of facts that are here"""
+    """False if some groundings are left out: the search was too long, or the facts are in place"""
 
 
-def evidence(measured: Measured, database: Database) -> Evidence:
+def find_evidence(measurements: Measurements, database: Database) -> Evidence:
     """Groundings for the strongest true clauses of the shown examples."""
-    shown = measured.shown
+    shown = measurements.shown
     if not shown.counts:
         return Evidence()
     if database.marks() is not None:
         return Evidence(complete=False)  # the facts are not here
-    touched = [[] if part.clause is None else _touched(part.clause) for part in measured.parts]
-    keys = measured.examples.keys[shown.rows]
+    used = [[] if part.clause is None else _head_variables(part.clause) for part in measurements.parts]
+    keys = measurements.examples.keys[shown.rows]
     search = _Search(database)
-    # What a clause says of one professor is the same for all of his students.
+    # Groundings about one professor are the same for all of the professor's students: search them once.
     known: dict[tuple[int, bytes], list[tuple[int, ...]] | None] = {}
     by_part: dict[int, dict[int, list[tuple[int, ...]]]] = {}
     complete = True
-    for row, number in _wanted(measured):
-        clause = measured.parts[number].clause
+    for row, number in _wanted(measurements):
+        clause = measurements.parts[number].clause
         assert clause is not None
-        about = (number, _about(keys[row], touched[number], len(clause.head.args)))
-        if about not in known:
-            known[about] = search.found(clause, keys[row].tolist())
-        found = known[about]
-        if found is None:
+        question = (number, _key_bytes(keys[row], used[number], len(clause.head.args)))
+        if question not in known:
+            known[question] = search.find(clause, keys[row].tolist())
+        groundings_of_row = known[question]
+        if groundings_of_row is None:
             complete = False
-        elif found:
-            by_part.setdefault(number, {})[row] = found
+        elif groundings_of_row:
+            by_part.setdefault(number, {})[row] = groundings_of_row
     return Evidence(by_part, complete)
 
 
 class _Search:
-    """Groundings of clauses, as long as there is time for it."""
+    """Searches for groundings within one budget: first by following facts, then by passing over them."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._lookups = Lookups(database)
+        self._lookup = GroundingLookup(database)
         self._passed = 0
 
-    def found(self, clause: Clause, key: list[int]) -> list[tuple[int, ...]] | None:
-        """Some groundings of a clause that has some; None where there was no time to find them."""
-        if self._lookups.can(clause):
-            if self._lookups.taken > MOST_STEPS:
+    def find(self, clause: Clause, key: list[int]) -> list[tuple[int, ...]] | None:
+        """Some groundings of a clause that has some; None if the budget is used up."""
+        if self._lookup.can_search(clause):
+            if self._lookup.steps_taken > MOST_STEPS:
                 return None
-            found = self._lookups.find(clause, key, PER_CLAUSE, STEPS)
-            if found:
-                return found
+            looked_up = self._lookup.find(clause, key, PER_CLAUSE, STEPS)
+            if looked_up:
+                return looked_up
         self._passed += _cost(self._database, clause)
         if self._passed > PASSES:
             return None
         return groundings(self._database, clause, key, PER_CLAUSE, STEPS)
 
 
-def _wanted(measured: Measured) -> Iterator[tuple[int, int]]:
-    """Pairs of a shown example and a part: positives first, then by probability."""
-    shown = measured.shown
+def _wanted(measurements: Measurements) -> Iterator[tuple[int, int]]:
+    """Pairs of a row and a part whose groundings are wanted: positives first, then by probability."""
+    shown = measurements.shown
     true = np.column_stack([counts.true > 0 for counts in shown.counts])
-    # Where constants have weights of their own, they are told, not the groundings.
+    # Where constants have weights of their own, the page shows the constants instead of groundings.
     countable = np.array(
-        [bool(part.each is None and part.clause and part.clause.free_variables()) for part in measured.parts]
+        [
+            bool(part.each is None and part.clause and part.clause.free_variables())
+            for part in measurements.parts
+        ]
     )
     strength = np.where(true & countable, np.abs(shown.contributions), -1.0)
     best = np.argsort(-strength, axis=1, kind="stable")[:, :PER_EXAMPLE]
-    positive = measured.examples.labels[shown.rows] == 1
-    for row in np.lexsort((-measured.probabilities[shown.rows], ~positive)).tolist():
+    positive = measurements.examples.labels[shown.rows] == 1
+    for row in np.lexsort((-measurements.probabilities[shown.rows], ~positive)).tolist():
         for number in best[row].tolist():
             if strength[row, number] >= 0:
                 yield row, number
 
 
 def _cost(database: Database, clause: Clause) -> int:
-    """About how many values one pass over the facts of a clause looks at."""
+    """Roughly how many values one pass over the facts of a clause looks at."""
     facts = sum(len(database.relation(atom.predicate)) for atom in atoms_of(clause.body))
     types = database.schema.variable_types(clause)
     return facts + sum(len(database.population(types[each])) for each in clause.free_variables())
 
 
-def _touched(clause: Clause) -> list[int]:
-    """Those of the head's variables that the body uses."""
-    return sorted({each for each in variables(clause.body) if each < len(clause.head.args)})
+def _head_variables(clause: Clause) -> list[int]:
+    """The variables of the head that the body uses."""
+    return sorted({variable for variable in variables(clause.body) if variable < len(clause.head.args)})
 
 
-def _about(key: Codes, touched: list[int], arity: int) -> bytes:
-    """What of a key the groundings depend on: the arguments used, and its cut-off if it has one."""
-    return bytes(key[[*touched, *range(arity, len(key))]].tobytes())
+def _key_bytes(key: Codes, used: list[int], arity: int) -> bytes:
+    """The parts of a key that groundings depend on: the arguments used, and the cut-off if there is one."""
+    return bytes(key[[*used, *range(arity, len(key))]].tobytes())

@@ -1,4 +1,4 @@
-"""The shown examples as data of the page: compact, so that thousands of explanations fit in it."""
+"""The examples of a report as JSON for the page, compact enough for thousands of explanations."""
 
 from __future__ import annotations
 
@@ -16,65 +16,65 @@ from hornbeam.model.clause_model import Model
 from hornbeam.model.explain import explain
 from hornbeam.model.features import SHARE
 from hornbeam.report.numbers.constants import strongest_constants
-from hornbeam.report.numbers.evidence import Evidence, evidence
-from hornbeam.report.numbers.measured import Measured
+from hornbeam.report.numbers.evidence import Evidence, find_evidence
+from hornbeam.report.numbers.measurements import Measurements
 
-TOLD = 200
-"""Examples whose reasons are told one by one, where a model's parts are not clauses."""
+MOST_EXPLAINED = 200
+"""Examples whose reasons are given in words, where the parts of the model are not clauses."""
 
 
-def examples_data(measured: Measured, engine: Engine, names: Names | None = None) -> dict[str, Any]:
-    """What the table of examples and their explanations are drawn from, as JSON values.
+def examples_data(measurements: Measurements, engine: Engine, names: Names | None = None) -> dict[str, Any]:
+    """The table of examples and their explanations, as JSON values.
 
-    ``names`` are those of all examples; without them the database is asked, which must know them.
+    ``names`` holds the names of all examples. It may be left out if the database has them all.
     """
-    shown, database = measured.shown, engine.database
-    target = measured.model.target
-    keys = measured.examples.keys[shown.rows]
+    shown, database = measurements.shown, engine.database
+    target = measurements.model.target
+    keys = measurements.examples.keys[shown.rows]
     arity = database.schema.arity(target)
     shown_names = database.names_of(target, keys) if names is None else names[shown.rows, :arity]
     data: dict[str, Any] = {
         "target": target,
-        "prior": measured.model.prior,
+        "prior": measurements.model.prior,
         "names": [column.tolist() for column in shown_names.T],
-        "label": measured.examples.labels[shown.rows].tolist(),
-        "probability": measured.probabilities[shown.rows].tolist(),
-        "logOdds": measured.log_odds[shown.rows].tolist(),
-        "parts": [_part_data(measured, number) for number in range(len(measured.parts))],
+        "label": measurements.examples.labels[shown.rows].tolist(),
+        "probability": measurements.probabilities[shown.rows].tolist(),
+        "logOdds": measurements.log_odds[shown.rows].tolist(),
+        "parts": [_part_data(measurements, number) for number in range(len(measurements.parts))],
     }
-    if measured.examples.cutoffs is not None:
-        data["cutoff"] = database.cutoff_texts(measured.examples.cutoffs[shown.rows])
+    if measurements.examples.cutoffs is not None:
+        data["cutoff"] = database.cutoff_texts(measurements.examples.cutoffs[shown.rows])
     if shown.counts:
-        data["evidence"] = evidence_data(measured, database, evidence(measured, database))
-        data["evidence"]["parts"] |= _constants_data(measured, engine)
+        data["evidence"] = evidence_data(measurements, database, find_evidence(measurements, database))
+        data["evidence"]["parts"] |= _constants_data(measurements, engine)
     else:
-        data["reasons"] = _reasons(measured, engine, shown_names)
+        data["reasons"] = _reasons(measurements, engine, shown_names)
     return data
 
 
-def _part_data(measured: Measured, number: int) -> dict[str, Any]:
-    part, shown = measured.parts[number], measured.shown
+def _part_data(measurements: Measurements, number: int) -> dict[str, Any]:
+    part, shown = measurements.parts[number], measurements.shown
     data: dict[str, Any] = {"name": part.name, "adds": packed(shown.contributions[:, number])}
     if part.clause is not None and shown.counts:
         counts = shown.counts[number]
         data["body"] = body_pieces(part.clause.body)
         data["free"] = list(part.clause.free_variables())
-        if (part.bound is not None and part.bound > 1) or part.reading == SHARE:
-            data["reading"] = part.reading
+        if (part.bound is not None and part.bound > 1) or part.feature == SHARE:
+            data["feature"] = part.feature
         data["true"] = packed(counts.true)
-        # Totals go beyond what a browser's numbers hold.
+        # As text: totals may be larger than a browser's numbers.
         if counts.within is not None:
             within = packed(counts.within)
             data["within"] = within | {"values": list(map(str, within["values"]))}
         elif counts.false_known:
             data["total"] = str(counts.total)
     else:
-        data["body"] = part.logic or [part.name]
+        data["body"] = part.formula or [part.name]
     return data
 
 
 def packed(column: npt.NDArray[Any]) -> dict[str, Any]:
-    """A column as its distinct values and, for each row, which of them it has.
+    """A column as its distinct values and, for each row, the position of its value among them.
 
     >>> packed(np.array([0.5, 0.25, 0.5]))
     {'values': [0.25, 0.5], 'bytes': 1, 'codes': 'AQAB'}
@@ -86,12 +86,12 @@ def packed(column: npt.NDArray[Any]) -> dict[str, Any]:
     return {"values": values.tolist(), "bytes": width, "codes": text}
 
 
-def evidence_data(measured: Measured, database: Database, found: Evidence) -> dict[str, Any]:
-    """Groundings as places in lists of names, a list per type: names are long, and repeat."""
+def evidence_data(measurements: Measurements, database: Database, evidence: Evidence) -> dict[str, Any]:
+    """Groundings as positions in lists of names, a list per type: names are long, and repeat."""
     places: dict[str, dict[int, int]] = {}
     parts: dict[str, Any] = {}
-    for number, by_row in found.by_part.items():
-        clause = measured.parts[number].clause
+    for number, by_row in evidence.by_part.items():
+        clause = measurements.parts[number].clause
         assert clause is not None
         types = database.schema.variable_types(clause)
         own = [types[variable] for variable in clause.free_variables()]
@@ -109,37 +109,38 @@ def evidence_data(measured: Measured, database: Database, found: Evidence) -> di
     names = {
         name: [database.population(name).names[code] for code in known] for name, known in places.items()
     }
-    return {"names": names, "parts": parts, "complete": found.complete}
+    return {"names": names, "parts": parts, "complete": evidence.complete}
 
 
-def _constants_data(measured: Measured, engine: Engine) -> dict[str, Any]:
-    """Of clauses with a weight for each constant, the constants that say most of each shown example."""
-    found: dict[str, Any] = {}
-    keys = measured.examples.keys[measured.shown.rows]
-    model = measured.model
+def _constants_data(measurements: Measurements, engine: Engine) -> dict[str, Any]:
+    """For clauses with a weight for each constant: the constants that add most to each example."""
+    data: dict[str, Any] = {}
+    keys = measurements.examples.keys[measurements.shown.rows]
+    model = measurements.model
     for number, weighted in enumerate(model.clauses if isinstance(model, Model) else ()):
-        if measured.parts[number].each is None:
+        if measurements.parts[number].each is None:
             continue
         places: dict[str, int] = {}
         rows = {
             str(row): [
-                [places.setdefault(constant, len(places)), float(f"{adds:.6g}")] for constant, adds in said
+                [places.setdefault(constant, len(places)), float(f"{adds:.6g}")]
+                for constant, adds in contributions
             ]
-            for row, said in strongest_constants(weighted, engine, keys).items()
+            for row, contributions in strongest_constants(weighted, engine, keys).items()
         }
-        found[str(number)] = {"each": measured.parts[number].each, "constants": list(places), "rows": rows}
-    return found
+        data[str(number)] = {"each": measurements.parts[number].each, "constants": list(places), "rows": rows}
+    return data
 
 
-def _reasons(measured: Measured, engine: Engine, names: Names) -> dict[str, list[str]]:
-    """For some examples why each part adds what it adds, in the model's own words, the strongest first."""
-    shown, model = measured.shown, measured.model
+def _reasons(measurements: Measurements, engine: Engine, names: Names) -> dict[str, list[str]]:
+    """The reasons for some examples in words, the strongest first; the examples farthest from the prior."""
+    shown, model = measurements.shown, measurements.model
     found: dict[str, list[str]] = {}
     if engine.database.marks() is not None:
         return found  # the facts that would tell are not here
-    order = np.argsort(-np.abs(measured.log_odds[shown.rows] - model.prior), kind="stable")
-    for row in sorted(order[:TOLD].tolist()):
-        key = measured.examples.keys[shown.rows[row]]
-        explained = explain(model, engine, key, names[row].tolist())
-        found[str(row)] = [reason.because(explained.key) for reason in explained.reasons]
+    order = np.argsort(-np.abs(measurements.log_odds[shown.rows] - model.prior), kind="stable")
+    for row in sorted(order[:MOST_EXPLAINED].tolist()):
+        key = measurements.examples.keys[shown.rows[row]]
+        explanation = explain(model, engine, key, names[row].tolist())
+        found[str(row)] = [reason.because(explanation.key) for reason in explanation.reasons]
     return found

@@ -1,6 +1,6 @@
-"""What a model is made of, whatever its learner: parts that each add to the log-odds.
+"""The parts of a model that each add to the log-odds: clauses, trees or aggregates.
 
-A part is a clause, a tree or an aggregate. What it adds is asked of the model; here is how it reads.
+This module describes parts in words; what a part adds for an example comes from the model.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Protocol, runtime_checkable
 from hornbeam.data.database import Codes
 from hornbeam.drawing.markup import number_text, signed_text
 from hornbeam.engines.contract import Engine
-from hornbeam.errors import ModelError, plural
+from hornbeam.errors import ModelError
 from hornbeam.learning.trees.model import TreeModel
 from hornbeam.learning.trees.trees import leaves, tree_text
 from hornbeam.logic.clauses import Clause, atoms_of, variable_name
@@ -23,11 +23,11 @@ from hornbeam.model.features import COUNT, LOG, SHARE, bound_of
 from hornbeam.model.files import LearnedModel
 
 CONSTANTS = 3
-"""Constants with weights of their own that a line names."""
+"""Constants that a line of text names, where constants have weights of their own."""
 
 
 class AdditiveModel(LearnedModel, Protocol):
-    """A model whose log-odds are its prior and what its parts add."""
+    """A model whose log-odds are its prior plus what its parts add."""
 
     def contributions(self, engine: Engine, keys: Codes) -> Iterator[Floats]:
         """What each part adds to the log-odds of each example."""
@@ -35,62 +35,60 @@ class AdditiveModel(LearnedModel, Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """How one part of a model reads."""
+class ModelPart:
+    """One part of a model, described in words."""
 
     name: str
-    """what it is called: ``clause 3``"""
-    saying: Pieces
-    """what it says, as a sentence"""
-    logic: Pieces
-    """the same as the model has it"""
+    """``clause 3``"""
+    sentence: Pieces
+    """its meaning as an English sentence"""
+    formula: Pieces
+    """the text of the clause or aggregate, as in the model; empty for a tree"""
     weights: tuple[tuple[str, float], ...]
-    """its weights, each with what it weighs"""
+    """its weights, each with the name of what it multiplies"""
     note: str
-    """what else a reader must know of it; may be empty"""
+    """a remark for the reader; may be empty"""
     clause: Clause | None
-    """the clause whose groundings it counts, if it is one"""
+    """the clause whose groundings it counts; None for other parts"""
     predicates: frozenset[str]
-    drawing: str = ""
-    """its text in several lines, if it has such a form"""
+    tree: str = ""
+    """the tree as text in several lines; empty for other parts"""
     rises: bool | None = None
-    """whether a true grounding of its clause makes an example likelier"""
-    reading: str = ""
-    """what of the counts is weighed, where it is not the count itself"""
+    """sign of the effect of more true groundings, as ``WeightedClause.rises``"""
+    feature: str = ""
+    """the feature of the counts that the weights multiply; empty for the count itself"""
     bound: int | None = None
-    """how many groundings there must be, where that alone counts"""
+    """the bound of an ``at least`` feature"""
     each: int | None = None
-    """the variable whose constants have weights of their own, where one has"""
+    """the variable whose constants have weights of their own, if there is one"""
     constants: tuple[tuple[str, float], ...] = ()
     """these constants and their weights, the strongest first"""
 
 
 @runtime_checkable
 class ReportedModel(AdditiveModel, Protocol):
-    """An additive model that describes its own parts. Rooms above this one add their kinds this way."""
+    """An additive model that describes its own parts: how rooms above this one add kinds of models."""
 
-    def report_parts(self) -> list[Part]: ...
+    def report_parts(self) -> list[ModelPart]: ...
 
 
-def weights_text(part: Part) -> str:
-    """The weights of a part as a line shows them, with what of the counts they weigh."""
+def weights_text(part: ModelPart) -> str:
+    """The weights of a part in one line, with the feature that they multiply."""
     if part.each is None:
         weights = ", ".join(number_text(weight) for _, weight in part.weights)
     else:
         shown = [f"{signed_text(weight, 3)} {name}" for name, weight in part.constants[:CONSTANTS]]
         more = len(part.constants) - len(shown)
         weights = f"{variable_name(part.each)}: {', '.join(shown)}" + f", and {more:,} more" * (more > 0)
-    return f"[{weights}] {part.reading}".rstrip()
+    return f"[{weights}] {part.feature}".rstrip()
 
 
 @singledispatch
 def additive(model: LearnedModel) -> AdditiveModel:
-    """The model in the form that a report shows: one with parts that add up."""
+    """The model in the form that a report shows: with parts that add up to the log-odds."""
     if isinstance(model, ReportedModel):
         return model
-    raise ModelError(
-        f"there is no report of a model of learner {model.learner}: it has no parts that add up."
-    )
+    raise _no_report(model)
 
 
 @additive.register
@@ -104,40 +102,50 @@ def _(model: TreeModel) -> AdditiveModel:
 
 
 @singledispatch
-def parts_of(model: AdditiveModel) -> list[Part]:
-    """The parts in the order in which the model gives their contributions."""
+def parts_of(model: AdditiveModel) -> list[ModelPart]:
+    """The parts of a model, in the order of ``contributions``."""
     if isinstance(model, ReportedModel):
         return model.report_parts()
-    raise ModelError(f"there is no report of a model of learner {model.learner}: its parts are not known.")
+    raise _no_report(model)
+
+
+def _no_report(model: LearnedModel) -> ModelError:
+    """The error for a kind of model that this module cannot describe."""
+    return ModelError(
+        f"there is no report for models of the learner {model.learner}; "
+        "for a model of several classes, report one of its classes."
+    )
 
 
 @parts_of.register
-def _(model: Model) -> list[Part]:
+def _(model: Model) -> list[ModelPart]:
     return [_clause_part(number, each, model) for number, each in enumerate(model.clauses, start=1)]
 
 
-def _clause_part(number: int, weighted: WeightedClause, model: Model) -> Part:
+def _clause_part(number: int, weighted: WeightedClause, model: Model) -> ModelPart:
     w0, w1, w2 = weighted.weights
     bound = bound_of(weighted.feature)
-    shape = {
+    weighted_counts = {
         COUNT: ("true count", "false count"),
         LOG: ("ln(1 + true)", "ln(1 + false)"),
         SHARE: ("share of the guard", "false count"),
     }
-    of_true, of_false = shape.get(weighted.feature, (f"true {weighted.feature}", f"false {weighted.feature}"))
+    of_true, of_false = weighted_counts.get(
+        weighted.feature, (f"true {weighted.feature}", f"false {weighted.feature}")
+    )
     rises, each = weighted.rises(), weighted.each
-    return Part(
+    return ModelPart(
         name=f"clause {number}",
-        saying=sentence(
+        sentence=sentence(
             weighted.clause, model.schema, rises, at_least=bound, each=each, share=weighted.feature == SHARE
         ),
-        logic=clause_pieces(weighted.clause),
+        formula=clause_pieces(weighted.clause),
         weights=(("bias", w0), (of_true, w1), (of_false, w2)) if each is None else (),
         note="",
         clause=weighted.clause,
         rises=rises,
         each=each,
-        reading="" if weighted.feature == COUNT else weighted.feature,
+        feature="" if weighted.feature == COUNT else weighted.feature,
         bound=bound,
         constants=tuple(weighted.strongest(len(weighted.constants))),
         predicates=frozenset(atom.predicate for atom in atoms_of(weighted.clause.body)),
@@ -145,21 +153,22 @@ def _clause_part(number: int, weighted: WeightedClause, model: Model) -> Part:
 
 
 @parts_of.register
-def _(model: TreeModel) -> list[Part]:
-    found = []
+def _(model: TreeModel) -> list[ModelPart]:
+    parts = []
     for number, tree in enumerate(model.trees, start=1):
-        places = list(leaves(tree))
-        used = frozenset(atom.predicate for place in places for atom in atoms_of(place.body))
-        found.append(
-            Part(
+        tree_leaves = list(leaves(tree))
+        used = frozenset(atom.predicate for leaf in tree_leaves for atom in atoms_of(leaf.body))
+        size = "1 leaf" if len(tree_leaves) == 1 else f"{len(tree_leaves):,} leaves"
+        parts.append(
+            ModelPart(
                 name=f"tree {number}",
-                saying=[f"A tree with {plural(len(places), 'end')}, each with a value to add."],
-                logic=[],
+                sentence=[f"A tree with {size}; each leaf adds a value."],
+                formula=[],
                 weights=(),
                 note="",
                 clause=None,
                 predicates=used,
-                drawing=tree_text(tree, ""),
+                tree=tree_text(tree, ""),
             )
         )
-    return found
+    return parts

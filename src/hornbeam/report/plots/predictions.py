@@ -5,18 +5,11 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from hornbeam.data.ranking import Ranking, ranking
 from hornbeam.drawing.figure import Figure, Frame, bar, label, line, path_of
 from hornbeam.drawing.markup import Child, Markup, element, number_text, together
 from hornbeam.model.evaluate import Scores, evaluate
-from hornbeam.report.numbers.curves import (
-    BINS,
-    THRESHOLDS,
-    Ranking,
-    calibration,
-    histogram,
-    ranking,
-    thinned,
-)
+from hornbeam.report.numbers.curves import BINS, THRESHOLDS, calibration, histogram, thinned
 
 SCORE_BINS = 40
 

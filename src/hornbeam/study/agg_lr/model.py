@@ -22,7 +22,7 @@ from hornbeam.logic.schema import Schema
 from hornbeam.model.clause_model import Floats, sigmoid
 from hornbeam.model.explain import SHOWN, Explanation, explain, explanation
 from hornbeam.model.features import COUNT as NUMBER
-from hornbeam.model.features import LOG, read
+from hornbeam.model.features import LOG, feature_values
 from hornbeam.model.fields import Fields
 from hornbeam.model.files import Common, ModelKind, register_kind
 from hornbeam.study.agg_lr.aggregates import (
@@ -36,7 +36,7 @@ from hornbeam.study.agg_lr.aggregates import (
 )
 
 if TYPE_CHECKING:
-    from hornbeam.report.numbers.parts import Part
+    from hornbeam.report.numbers.parts import ModelPart
 
 LEARNER = "agg-lr"
 
@@ -113,7 +113,7 @@ class AggregateModel:
         """P(y=1) of each example."""
         return sigmoid(self.scores(engine, keys))
 
-    def report_parts(self) -> list[Part]:
+    def report_parts(self) -> list[ModelPart]:
         """The aggregates as a report shows them."""
         # Late: predicting needs nothing of reports.
         from hornbeam.study.agg_lr.parts import aggregate_parts
@@ -170,7 +170,7 @@ def aggregate_columns(
 
 def weighted_values(aggregate: Aggregate, column: Floats, feature: str) -> Floats:
     """What is weighted of some values: numbers of things by the feature, others as they are."""
-    return read(column, feature) if aggregate.kind in (COUNT, DISTINCT) else column
+    return feature_values(column, feature) if aggregate.kind in (COUNT, DISTINCT) else column
 
 
 # --- files --------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from hornbeam.logic.clauses import Atom, atoms_of, head_atom, variable_name
 from hornbeam.logic.english import body_pieces, literal_pieces
-from hornbeam.report.numbers.parts import Part
+from hornbeam.report.numbers.parts import ModelPart
 from hornbeam.study.agg_lr.aggregates import COUNT, DISTINCT, GREATEST, LEAST, MEAN
 
 if TYPE_CHECKING:
@@ -21,26 +21,26 @@ _MEANT = {
 }
 
 
-def aggregate_parts(model: AggregateModel) -> list[Part]:
+def aggregate_parts(model: AggregateModel) -> list[ModelPart]:
     """The aggregates of a model, in model order."""
     return [_aggregate_part(number, each, model) for number, each in enumerate(model.features, start=1)]
 
 
-def _aggregate_part(number: int, weighted: WeightedAggregate, model: AggregateModel) -> Part:
+def _aggregate_part(number: int, weighted: WeightedAggregate, model: AggregateModel) -> ModelPart:
     head: Atom = head_atom(model.target, model.schema.arity(model.target))
     path = weighted.aggregate.path
     kind, _, variable = weighted.aggregate
     of = "" if variable is None else f" {variable_name(variable)} in"
     direction = "likelier" if weighted.weight > 0 else "less likely"
-    return Part(
+    return ModelPart(
         name=f"feature {number}",
-        saying=[
+        sentence=[
             *literal_pieces(head),
             f" is {direction} the larger the {_MEANT[kind]}{of} ",
             *body_pieces(path.body),
             ".",
         ],
-        logic=[str(weighted.aggregate)],
+        formula=[str(weighted.aggregate)],
         weights=(("value − mean", weighted.weight), ("mean", weighted.mean)),
         note="",
         clause=None,

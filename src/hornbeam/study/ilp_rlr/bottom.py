@@ -12,9 +12,9 @@ from itertools import product
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from hornbeam.data.database import UNKNOWN, Codes, Database
+from hornbeam.data.database import UNKNOWN, Database
+from hornbeam.data.fact_index import FactIndex
 from hornbeam.logic.clauses import AT_LEAST, BELOW, Atom, Comparison, Literal, Term, literal_variables, rename
 from hornbeam.logic.modes import Kind, Mode
 from hornbeam.logic.refine import Language
@@ -39,7 +39,7 @@ class Saturation:
         self.language = language
         self.rounds = rounds
         self.recall = recall
-        self._orders: dict[tuple[str, int], tuple[npt.NDArray[np.intp], Codes]] = {}
+        self._index = FactIndex(database)
 
     def bottom(self, key: Sequence[int]) -> list[BottomLiteral]:
         """The bottom clause of an example, given by the codes of its key, of facts up to its cut-off."""
@@ -88,9 +88,7 @@ class Saturation:
         codes = [code for type_name, code in known if type_name == types[first] and code != UNKNOWN]
         rows: list[tuple[int, ...]] = []
         for code in codes:
-            chosen = self._with_code(mode.predicate, first, code)
-            if last is not None and mode.predicate in self.database.times:
-                chosen = chosen[self.database.times[mode.predicate][chosen] <= last]
+            chosen = self._index.until(mode.predicate, self._index.rows(mode.predicate, first, code), last)
             rows += zip(*(column[chosen].tolist() for column in columns), strict=True)
         rows = [row for row in rows if all((types[at], row[at]) in known for at in bound[1:])]
         populations = [self.database.population(type_name).names for type_name in types]
@@ -101,17 +99,6 @@ class Saturation:
             taken[given] = taken.get(given, 0) + 1
             if taken[given] <= self.recall:
                 yield row
-
-    def _with_code(self, predicate: str, position: int, code: int) -> npt.NDArray[np.intp]:
-        """The rows of a relation that have a code at one argument."""
-        place = (predicate, position)
-        if place not in self._orders:
-            column = self.database.relation(predicate).columns[position]
-            order = np.argsort(column, kind="stable")
-            self._orders[place] = (order, column[order])
-        order, ordered = self._orders[place]
-        start, end = np.searchsorted(ordered, [code, code + 1])
-        return order[start:end]
 
     def _reached(self, mode: Mode, row: tuple[int, ...]) -> Iterator[Constant]:
         for argument, code in zip(mode.args, row, strict=True):

@@ -1,0 +1,169 @@
+"""A model measured on examples: probabilities, scores, and what each part of the model adds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from hornbeam.data.database import UNLABELLED, Codes, Examples
+from hornbeam.engines.contract import Counts, Engine
+from hornbeam.logic.english import sentence
+from hornbeam.model.clause_model import Floats, Model, sigmoid
+from hornbeam.model.evaluate import Scores, evaluate
+from hornbeam.report.numbers.parts import AdditiveModel, ModelPart, parts_of
+
+SHOWN = 5_000
+"""Examples in the table of a report, at most."""
+QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+
+
+class Spread(NamedTuple):
+    """Quantiles of contributions: 90 % lie between low and high, half between lower and upper."""
+
+    low: float
+    lower: float
+    median: float
+    upper: float
+    high: float
+
+    @classmethod
+    def of(cls, values: Floats) -> Spread:
+        if not len(values):
+            return cls(0.0, 0.0, 0.0, 0.0, 0.0)
+        quantiles = np.quantile(values, QUANTILES)
+        # A zero with rounding errors is shown as zero.
+        tiny = np.abs(quantiles) < 1e-9 * np.abs(quantiles).max()
+        return cls(*np.where(tiny, 0.0, quantiles).tolist())
+
+
+@dataclass(frozen=True, slots=True)
+class PartSummary:
+    """What one part adds, summarized over all examples."""
+
+    all: Spread
+    positives: Spread
+    negatives: Spread
+    extremes: tuple[float, float]
+    """the smallest and the largest contribution"""
+    strength: float
+    """mean absolute deviation of the contribution from its mean: how much it separates examples"""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ShownExamples:
+    """The examples in the table of a report, and what each part adds for them."""
+
+    rows: Codes
+    """their positions among all examples"""
+    contributions: Floats
+    """a row per example, a column per part"""
+    counts: tuple[Counts, ...]
+    """the counts of each part; empty if the parts are not clauses"""
+    selection: str
+    """how they were selected, as a sentence; empty if all examples are shown"""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Measurements:
+    """A model, the examples it was measured on, and the results."""
+
+    model: AdditiveModel
+    parts: tuple[ModelPart, ...]
+    examples: Examples
+    log_odds: Floats
+    probabilities: Floats
+    scores: Scores | None
+    """None if there are not examples of both labels"""
+    summaries: tuple[PartSummary, ...]
+    shown: ShownExamples
+
+    @property
+    def labelled(self) -> npt.NDArray[np.bool_]:
+        """Which examples have a label."""
+        return np.asarray(self.examples.labels != UNLABELLED)
+
+
+def measure(model: AdditiveModel, engine: Engine, examples: Examples, shown: int = SHOWN) -> Measurements:
+    """Measure a model on examples: everything that a report shows about its predictions."""
+    labels = examples.labels
+    log_odds = np.full(len(examples), model.prior, dtype=np.float64)
+    summaries: list[PartSummary] = []
+    for contribution in model.contributions(engine, examples.keys):
+        log_odds += contribution
+        summaries.append(
+            PartSummary(
+                Spread.of(contribution),
+                Spread.of(contribution[labels == 1]),
+                Spread.of(contribution[labels == 0]),
+                (float(contribution.min()), float(contribution.max())) if len(contribution) else (0.0, 0.0),
+                float(np.abs(contribution - contribution.mean()).mean()) if len(contribution) else 0.0,
+            )
+        )
+    probabilities = sigmoid(log_odds)
+    rows, selection = choose_examples(labels, probabilities, shown)
+    # Computed again for the examples shown: the contributions for all examples might not fit in memory.
+    keys = examples.keys[rows]
+    columns = list(model.contributions(engine, keys))
+    table = np.column_stack(columns) if columns else np.zeros((len(rows), 0))
+    counts = tuple(model.counts(engine, keys)) if isinstance(model, Model) else ()
+    known = labels != UNLABELLED
+    both = bool((labels == 1).any() and (labels == 0).any())
+    return Measurements(
+        model=model,
+        parts=_parts(model, counts),
+        examples=examples,
+        log_odds=log_odds,
+        probabilities=probabilities,
+        scores=evaluate(labels[known], probabilities[known]) if both else None,
+        summaries=tuple(summaries),
+        shown=ShownExamples(rows, table, counts, selection),
+    )
+
+
+def _parts(model: AdditiveModel, counts: Sequence[Counts]) -> tuple[ModelPart, ...]:
+    """The parts; the sentence of a clause with at most one grounding does not speak of how many."""
+    parts = parts_of(model)
+    for place, (part, counted) in enumerate(zip(parts, counts, strict=False)):
+        if part.clause is None or part.each is not None or part.bound is not None:
+            continue
+        if part.clause.free_variables() and int(counted.true.max(initial=0)) <= 1:
+            text = sentence(part.clause, model.schema, part.rises, single=True)
+            parts[place] = replace(part, sentence=text)
+    return tuple(parts)
+
+
+def choose_examples(labels: npt.NDArray[np.int8], probabilities: Floats, most: int) -> tuple[Codes, str]:
+    """The positions of the examples that a table shows, in their order, and a sentence on the selection.
+
+    If there are at most ``most`` examples, all are shown and the sentence is empty. Else positives get up to
+    half of the rows. Of the other rows, one half shows the most probable of the other examples. Positives
+    and the second half are spread evenly in order of probability.
+    """
+    size = len(labels)
+    if size <= most:
+        return np.arange(size, dtype=np.int32), ""
+    order = np.argsort(-probabilities, kind="stable")
+    positive = labels[order] == 1
+    positives, others = order[positive], order[~positive]
+    shown_positives = _evenly(positives, max(most // 2, most - len(others)))
+    free_rows = most - len(shown_positives)
+    top = others[: free_rows // 2]
+    spread = _evenly(others[free_rows // 2 :], free_rows - len(top))
+    rows = np.sort(np.concatenate([shown_positives, top, spread])).astype(np.int32)
+    n_shown, n_all = len(shown_positives), len(positives)
+    selection = (
+        f"{most:,} of {size:,} examples: {'all' if n_shown == n_all else f'{n_shown:,} of {n_all:,}'} "
+        f"positives, the {len(top):,} others with the highest probability, and {len(spread):,} more, "
+        "spread evenly in order of probability."
+    )
+    return rows, selection
+
+
+def _evenly(rows: Codes, most: int) -> Codes:
+    if len(rows) <= most:
+        return rows
+    return rows[np.linspace(0, len(rows) - 1, most).round().astype(np.int64)]

@@ -264,9 +264,11 @@ def replace_accuracy(row):
 
 
 def test_bars_stand_on_the_axis_and_reach_their_value():
-    drawn = bar_chart("t", ["g"], [("m", [Bar(0.5, 0.7, 0.25)])], "n")
+    drawn = bar_chart("t", ["g"], [("m", [Bar(0.5, 0.7, 0.25)])], "n").document()
     rects = [
-        each for each in ET.fromstring(drawn).iter("{http://www.w3.org/2000/svg}rect") if "x" in each.attrib
+        each
+        for each in ET.fromstring(drawn).iter("{http://www.w3.org/2000/svg}rect")
+        if each.find("{http://www.w3.org/2000/svg}title") is not None
     ]
     ours, published = [(float(each.get("y")), float(each.get("height"))) for each in rects]
     assert ours[0] + ours[1] == published[0] + published[1]
@@ -281,19 +283,21 @@ def test_bars_stand_on_the_axis_and_reach_their_value():
 
 
 def test_a_value_that_is_not_there_has_no_bar():
-    drawn = bar_chart("t", ["g"], [("m", [Bar(None)])], "n")
-    assert drawn.count("<rect") == 1, "the ground alone"
+    drawn = bar_chart("t", ["g"], [("m", [Bar(None)])], "n").document()
+    assert drawn.count("<rect") == 2, "the ground and the legend alone"
 
 
 def test_lines_are_drawn_to_scale_and_text_is_escaped():
     drawn = line_panels(
-        "<t>", [Panel("p & q", [Line("m", [(0, 0.0), (1, 1.0)], "#000")])], "x", [(0, "a"), (1, "b")], ""
-    )
+        "<t>", [Panel("p & q", [Line("m", [(0, 0.0), (1, 1.0)], "blue")])], "x", [(0, "a"), (1, "b")], ""
+    ).document()
     tree = ET.fromstring(drawn)
-    (points,) = [each.get("points") for each in tree.iter("{http://www.w3.org/2000/svg}polyline")]
-    (x1, y1), (x2, y2) = [tuple(map(float, each.split(","))) for each in points.split()]
-    assert x2 - x1 == 230 - 16
-    assert y1 - y2 == 150
+    (path,) = [each.get("d") for each in tree.iter("{http://www.w3.org/2000/svg}path")]
+    points = [tuple(map(float, each.split())) for each in path.removeprefix("M").split("L")]
+    texts = {each.text: each for each in tree.iter("{http://www.w3.org/2000/svg}text")}
+    assert [x for x, _ in points] == [float(texts[tick].get("x")) for tick in "ab"]
+    # The numbers of ticks stand 4 below their lines.
+    assert [y + 4 for _, y in points] == [float(texts[tick].get("y")) for tick in ("0.0", "1.0")]
     assert "&lt;t&gt;" in drawn
 
 
@@ -303,4 +307,4 @@ def test_figures_of_an_unfinished_study_are_drawn():
     drawn = figures(collected(study, some), [])
     assert len(drawn) > 0
     for drawing in drawn.values():
-        assert ET.fromstring(drawing).tag.endswith("svg")
+        assert ET.fromstring(drawing.document()).tag.endswith("svg")

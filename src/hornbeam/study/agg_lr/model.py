@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hornbeam.data.database import Codes
-from hornbeam.drawing.markup import notebook_table, number_text, signed_text
+from hornbeam.drawing.markup import number_text, signed_text
+from hornbeam.drawing.notebook import notebook_table
 from hornbeam.engines.contract import Counts, Engine, Skipped
 from hornbeam.engines.count import count_all
 from hornbeam.errors import InputError, LimitError, plural

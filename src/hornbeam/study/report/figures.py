@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from hornbeam.drawing.figure import Figure
 from hornbeam.study.populations import FACTORS, LEARNED, PATTERNS, TRUTHS, Judged
 from hornbeam.study.protocol import METHODS, PR_OF_OTHER_CLASS, Task, penalty
 from hornbeam.study.published import LAMBDAS, PUBLISHED
@@ -13,8 +14,8 @@ from hornbeam.study.results import Results
 _HOLLOW = "Filled: ours, mean over folds, with the standard deviation. Hollow: read off the paper's figure."
 
 
-def figures(results: Results, judged: Sequence[Judged]) -> dict[str, str]:
-    """Each figure as SVG, by the name of its file."""
+def figures(results: Results, judged: Sequence[Judged]) -> dict[str, Figure]:
+    """Every figure of the report, by the name of its file."""
     drawn = {
         "auc_roc.svg": _bars(results, "AUC-ROC", "auc_roc", published="auc_roc", note=_HOLLOW),
         "auc_pr_published_footing.svg": _bars(
@@ -43,7 +44,7 @@ def footing_name(task: Task) -> str:
     return "all test examples (no more than 2 negatives per positive)" if few else "2 negatives per positive"
 
 
-def _bars(results: Results, title: str, score: str | None, published: str | None, note: str) -> str:
+def _bars(results: Results, title: str, score: str | None, published: str | None, note: str) -> Figure:
     tasks = results.study.tasks
     series = []
     for name, method in METHODS.items():
@@ -93,7 +94,7 @@ def wide_lambda_points(results: Results, task: Task) -> list[tuple[float, float]
     return _curve(results, task, exponents, task.footing, first=True)
 
 
-def _lambda_curves(results: Results) -> str:
+def _lambda_curves(results: Results) -> Figure:
     panels = []
     for task in curve_tasks(results):
         lines = [Line("ours", lambda_points(results, task), COLOURS[5])]
@@ -110,7 +111,7 @@ def _lambda_curves(results: Results) -> str:
     )
 
 
-def _wide_lambda_curves(results: Results) -> str:
+def _wide_lambda_curves(results: Results) -> Figure:
     exponents = sorted({*results.study.lambdas, *results.study.wide_lambdas})
     panels = [
         Panel(
@@ -131,7 +132,7 @@ def _wide_lambda_curves(results: Results) -> str:
     )
 
 
-def _population_curves(judged: Sequence[Judged], population: int) -> str:
+def _population_curves(judged: Sequence[Judged], population: int) -> Figure:
     colours: Mapping[str, str] = dict(zip((*PATTERNS, *LEARNED), COLOURS[1:], strict=True))
     panels = []
     for truth in TRUTHS:

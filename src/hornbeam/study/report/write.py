@@ -35,8 +35,8 @@ REPORT, FIGURES = "REPORT.md", "figures"
 def write_report(results: Results, judged: Sequence[Judged], out: Path) -> Path:
     """Write REPORT.md and its figures into a folder; the path of the report."""
     (out / FIGURES).mkdir(parents=True, exist_ok=True)
-    for name, drawing in figures(results, judged).items():
-        write_file(out / FIGURES / name, drawing)
+    for name, figure in figures(results, judged).items():
+        figure.save(out / FIGURES / name)
     write_file(out / REPORT, report_text(results, judged))
     return out / REPORT
 

@@ -1,4 +1,4 @@
-"""Figures and their shapes: escaped, in the style sheet's classes, and whole documents where they stand alone."""
+"""Figures and their shapes: text is escaped, and a figure that stands alone needs nothing else."""
 
 import re
 from xml.etree import ElementTree

@@ -16,9 +16,9 @@ from hornbeam.study.report.answers import (
     lambda_sentences,
     verdict,
 )
-from hornbeam.study.report.bars import bar_section, difference_section, judgements
 from hornbeam.study.report.charts import Bar, Line, Panel, bar_chart, line_panels
 from hornbeam.study.report.figures import figures
+from hornbeam.study.report.published_bars import bar_section, difference_section, judgements
 from hornbeam.study.report.write import report_text, write_report
 from hornbeam.study.results import collected
 from hornbeam.study.statistics import PairedTest
@@ -47,7 +47,7 @@ def test_comparisons_are_sorted_by_how_they_came_out():
 
 
 @pytest.mark.parametrize(
-    ("found", "sentence"),
+    ("outcome", "sentence"),
     [
         (
             MethodComparison("AUC-PR", ("A", "B"), (), (), ("A", "B"), ()),
@@ -64,12 +64,12 @@ def test_comparisons_are_sorted_by_how_they_came_out():
         ),
     ],
 )
-def test_a_comparison_as_a_sentence(found, sentence):
-    assert comparison_sentence(found, "ours", "theirs") == sentence
+def test_a_comparison_as_a_sentence(outcome, sentence):
+    assert comparison_sentence(outcome, "ours", "theirs") == sentence
 
 
 @pytest.mark.parametrize(
-    ("found", "word"),
+    ("outcome", "word"),
     [
         (MethodComparison("", ("A",), ("B",), (), ("A",), ()), "Yes"),
         (MethodComparison("", ("A", "B"), (), ("C",), ("A",), ()), "Mostly"),
@@ -79,8 +79,8 @@ def test_a_comparison_as_a_sentence(found, sentence):
         (MethodComparison("", (), (), (), (), ()), "Not known yet"),
     ],
 )
-def test_the_verdict_in_a_word(found, word):
-    assert verdict([found]) == word
+def test_the_verdict_in_a_word(outcome, word):
+    assert verdict([outcome]) == word
 
 
 def test_the_questions_are_answered_from_the_rows():
@@ -228,7 +228,7 @@ def test_what_is_missing_or_failed_is_said():
     rows.append(failed._asdict() | {"error": "no room."})
     text = report_text(collected(FULL, rows), [])
     missing = sum(run.method == "default" for run in runs)
-    assert f"{len(runs) - missing:,} of {len(runs):,} runs are there." in text
+    assert f"{len(runs) - missing:,} of {len(runs):,} runs are done." in text
     assert f"**Not complete.** {missing} runs are missing: default on smokes (4); default on imdb (5)" in text
     assert "**Failed:** default on imdb, fold 1: no room." in text
     assert (
@@ -240,12 +240,12 @@ def test_what_is_missing_or_failed_is_said():
 def test_an_empty_study_has_a_report_too():
     text = report_text(collected(quick_study(), []), [])
     assert "0 of " in text
-    assert "Nothing published compares with it." in text
+    assert "No published values compare with it." in text
 
 
 def test_rows_of_several_states_of_the_code_are_said():
     rows = [row_of(run, code="aa" if run.method == "paper" else "bb") for run in FULL.runs()]
-    assert "Code: aa and bb (rows of several states of the code" in report_text(collected(FULL, rows), [])
+    assert "Code: aa and bb (several versions of the code" in report_text(collected(FULL, rows), [])
 
 
 def test_populations_are_told_by_pattern():

@@ -71,8 +71,8 @@ def _parts(results: Results, judged: Sequence[Judged]) -> Iterator[str]:
     yield "## Data\n\n" + data_section(results)
     yield "## Scores"
     yield (
-        "Mean ± standard deviation over folds. Where a learner draws a sample, the value of a fold is its mean "
-        "over seeds."
+        "Mean ± standard deviation over folds. Where a learner draws a sample, the value of a fold is the "
+        "mean over seeds."
     )
     yield f"![AUC-ROC]({FIGURES}/auc_roc.svg)"
     yield score_section(results, "AUC-ROC", "auc_roc")

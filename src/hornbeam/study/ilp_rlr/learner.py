@@ -65,7 +65,7 @@ class ILPOptions(Options):
     neg_pos_ratio: float | None = option(2.0, RATIO)
     """training negatives per positive that the search for clauses uses; ``None`` uses all
 
-    Weights are fitted to every example: that costs little, and probabilities keep the base rate.
+    (weights are fitted to every example: that costs little, and probabilities keep the base rate)
     """
     seed: int = option(0, SEED)
     """chooses the negatives that the search uses"""

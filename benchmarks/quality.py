@@ -31,7 +31,7 @@ from hornbeam.learning.learners import learn, options_for
 from hornbeam.loading import load
 from hornbeam.model.evaluate import evaluate
 from hornbeam.model.predict import predict
-from hornbeam.study.runs import without as dropped
+from hornbeam.study.one_run import without as dropped
 from measure import DATA, say, table
 
 SCORES = ("auc_roc", "auc_pr", "log_loss", "calibration", "parts", "cpu")

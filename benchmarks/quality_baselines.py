@@ -22,8 +22,8 @@ from typing import Any, NamedTuple
 import measure
 from hornbeam.datasets.catalogue import FoldFolders
 from hornbeam.datasets.places import find
+from hornbeam.study.one_run import measure as measured_run
 from hornbeam.study.protocol import METHODS, Task, full_study, run_of
-from hornbeam.study.runs import measure as measured_run
 from measure import say, table
 
 LEARNERS = ("rdn-boost", "mln-boost", "ilp-rlr", "agg-lr")

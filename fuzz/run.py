@@ -1,9 +1,9 @@
 """Coverage-guided fuzzing of one target: ``python fuzz/run.py facts --seconds 600``.
 
-Starts from ``fuzz/seeds/TARGET``, learns which bytes reach new code, and stops at the first input
-that raises anything but our errors, takes more than 20 seconds, or more than 2 GB. Such an input is
-left in the working folder; once the fault is mended it goes into ``fuzz/found/TARGET``, which the
-tests replay for ever. ``--record`` writes what a clean run did to the results.
+Fuzzing starts from ``fuzz/seeds/TARGET``, learns which bytes reach new code, and stops at the first input
+that raises anything but our errors, takes more than 20 seconds, or more than 2 GB. This input is left in the
+working folder. When the fault is mended, put the input into ``fuzz/found/TARGET``: the tests run all inputs
+there. ``--record`` writes the figures of a run without a fault to the records.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 MEMORY = 2048
-"""megabytes that one input may take the process to"""
+"""Megabytes that the process may take."""
 PATIENCE = 20
-"""seconds that one input may take"""
+"""Seconds that one input may take."""
 LONGEST = 8192
-"""bytes of an input"""
+"""Bytes of an input, at most."""
 
 
 def main() -> None:
@@ -70,7 +70,7 @@ def _options() -> argparse.Namespace:
 
 
 def _fast_folder() -> str | None:
-    """Every input is a file: in memory, where the system has such a folder."""
+    """A folder in memory, if the system has one: every input is written to a file."""
     return "/dev/shm" if Path("/dev/shm").is_dir() else None
 
 
@@ -89,7 +89,7 @@ def _fuzz(target: str, rest: list[str]) -> None:
     import atheris
 
     sys.path.insert(0, str(HERE))
-    # The product and the parsers of the standard library that it leans on; not NumPy.
+    # Hornbeam and the parsers of the standard library that it uses; not NumPy.
     with atheris.instrument_imports(include=["hornbeam", "tomllib", "json"]):
         import hornbeam.learning.boosting.mln_boost
         import hornbeam.learning.trees.model
@@ -102,7 +102,7 @@ def _fuzz(target: str, rest: list[str]) -> None:
 
 
 def _mutator(data: bytes, most: int, seed: int) -> bytes:
-    """Three times in four a change of the document, otherwise of its bytes."""
+    """Change the JSON document in three cases out of four, else its bytes."""
     import atheris
 
     from trees import mutated
@@ -112,7 +112,7 @@ def _mutator(data: bytes, most: int, seed: int) -> bytes:
 
 
 def _figures(log: str) -> dict[str, int]:
-    """What libFuzzer says at its end: how many inputs, how much of the code they reached."""
+    """The figures that libFuzzer prints at its end: inputs, and edges of the code they reached."""
     edges = re.findall(r"cov: (\d+)", log)
     units = re.search(r"number_of_executed_units:\s*(\d+)", log)
     corpus = re.findall(r"corp: (\d+)/", log)

@@ -1,8 +1,8 @@
-"""What is fuzzed: each reader of text that a stranger may write.
+"""The targets of fuzzing: every reader of text that may come from a stranger.
 
-A target takes bytes as they would stand in a file. Whatever they are, it returns, or raises a
-``HornbeamError`` of one sentence; and what was read must mean what it says: fast readers agree with
-the careful one, and printed things read back as themselves.
+A target takes the bytes of a file. Whatever they are, reading succeeds or raises a ``HornbeamError`` of one
+sentence. Fast readers must agree with the careful one, and printed modes, clauses and models must read back
+as themselves.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ SCHEMA = Schema(
 )
 TABLES = {"users": ["id", "age", "gender"], "ratings": ["user_id", "movie_id", "rating", "at"]}
 MOST_LITERALS = 6
-"""bodies longer than this are not put into canonical form: many alike literals take long, as documented"""
+"""Longer bodies are not put into canonical form: that takes long for many similar literals, as documented."""
 _folder = tempfile.TemporaryDirectory(prefix="hornbeam-fuzz-")
 _file = Path(_folder.name) / "input"
 
@@ -47,10 +47,10 @@ def _written(data: bytes) -> Path:
 
 
 def facts(data: bytes) -> None:
-    """A file of facts or examples: the fast readers say what the careful one says."""
+    """A file of facts or examples: the fast readers give the same result as the careful one."""
     path = _written(data)
-    quick = _said(path, careful=False)
-    assert quick == _said(path, careful=True), "fast and careful readers differ"
+    fast = _content(path, careful=False)
+    assert fast == _content(path, careful=True), "fast and careful readers differ"
 
 
 def modes(data: bytes) -> None:
@@ -106,8 +106,8 @@ def schemas(data: bytes) -> None:
 TARGETS: dict[str, Target] = {each.__name__: each for each in (facts, modes, clauses, models, schemas)}
 
 
-def _said(path: Path, careful: bool) -> object:
-    """All that a file of facts says, to compare: its facts by predicate in order, its other statements."""
+def _content(path: Path, careful: bool) -> object:
+    """The content of a file of facts, to compare: its facts by predicate in order, its other statements."""
     contents = _read(path, careful, bare_modes=False)
     if not isinstance(contents, Contents):
         return contents
@@ -119,7 +119,7 @@ def _said(path: Path, careful: bool) -> object:
 
 
 def _read(path: Path, careful: bool, bare_modes: bool) -> Contents | str:
-    """What a file holds, or the sentence that says why it cannot be read."""
+    """The contents of a file, or the sentence that says why it cannot be read."""
     reader = read_carefully if careful else read_contents
     try:
         return reader(path, read_text(path), bare_modes)

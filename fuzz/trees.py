@@ -1,4 +1,4 @@
-"""Mutations of JSON as a tree: bytes changed at random are hardly ever JSON, and test its parser only."""
+"""Mutations of JSON documents as trees: bytes changed at random are rarely JSON, and test only its parser."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _VALUES: tuple[object, ...] = (
 
 
 def mutated(data: bytes, most: int, seed: int) -> bytes | None:
-    """The same document with one thing in it changed; None where there is no document."""
+    """The document with one change; None if the data are not JSON."""
     try:
         document = json.loads(data)
     except (ValueError, RecursionError):

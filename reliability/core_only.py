@@ -1,7 +1,7 @@
-"""The core by itself, run by the Python of an environment that has hornbeam and its dependencies only.
+"""Run the package without extras, in an environment that has only Hornbeam and its dependencies.
 
-``python reliability/core_only.py [--record]`` learns, predicts and explains from facts and tables, counts by
-DuckDB, and asks for what only extras give: the answer is a sentence that says what to install.
+``python reliability/core_only.py [--record]`` learns, predicts and explains from facts and tables, counts in
+DuckDB, and uses options that need extras: their errors must say what to install.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ GOLDEN = ROOT / "tests" / "golden" / "models"
 def main() -> None:
     there = [name for name in EXTRAS if importlib.util.find_spec(name) is not None]
     if there:
-        sys.exit(f"this environment has more than the core: {', '.join(there)}")
+        sys.exit(f"this environment has packages that the core does not need: {', '.join(there)}")
     with tempfile.TemporaryDirectory(prefix="hornbeam-core-") as folder:
         verbs = _verbs(Path(folder))
     found = {"verbs": verbs, "dependencies": {name: version(name) for name in _dependencies()}}
@@ -60,8 +60,8 @@ def _verbs(folder: Path) -> int:
         _run(words, 0)
         done += 1
     for engine in ("postgres", "spark"):
-        said = _run(["fit", facts, "--target", "cancer", "--engine", engine], 2)
-        assert "install" in said, said
+        error = _run(["fit", facts, "--target", "cancer", "--engine", engine], 2)
+        assert "install" in error, error
         done += 1
     return done
 

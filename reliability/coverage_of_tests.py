@@ -1,6 +1,6 @@
-"""Which lines and branches the tests run: ``python reliability/coverage_of_tests.py --record``.
+"""Measure which lines and branches the tests run: ``python reliability/coverage_of_tests.py --record``.
 
-With ``--combined FILE`` the data of runs that were made before are reported, without running anything.
+``--combined FILE`` reports the data of earlier runs, without running the tests.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from pathlib import Path
 from results import ROOT, record
 
 LEAST_SHOWN = 95.0
-"""modules below this are listed"""
+"""Modules with a lower percentage are listed."""
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--combined", help="a data file of coverage")
-    parser.add_argument("--tests", default="all tests", help="what was run, in words, if not all")
+    parser.add_argument("--tests", default="all tests", help="which tests were run, in words, if not all")
     parser.add_argument("--record", action="store_true")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="hornbeam-coverage-") as folder:

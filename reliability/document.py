@@ -1,7 +1,7 @@
-"""Writes the figures of ``docs/reliability.md`` from what was measured: ``python reliability/document.py``.
+"""Write the figures of ``docs/reliability.md`` from the records: ``python reliability/document.py``.
 
-Text between ``<!-- NAME -->`` and ``<!-- /NAME -->`` is replaced; with ``--check`` nothing is written, and a
-page that does not say what was measured is an error.
+The text between ``<!-- NAME -->`` and ``<!-- /NAME -->`` is replaced. With ``--check`` nothing is written;
+a page that differs from the records is an error.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from results import ROOT, recorded
 PAGE = ROOT / "docs" / "reliability.md"
 NOT_YET = "Not measured yet."
 REASONS: dict[str, str] = json.loads((Path(__file__).parent / "survivors.json").read_text(encoding="utf-8"))
-"""why a mutant that was not noticed changes nothing, or what would notice it"""
+"""For mutants that were not noticed: why they change nothing, or which test would notice them."""
 
 
 def main() -> None:
     before = PAGE.read_text(encoding="utf-8")
     after = written(before)
     if "--check" in sys.argv:
-        sys.exit(0 if after == before else f"{PAGE.name} is not what was measured: run make reliability")
+        sys.exit(0 if after == before else f"{PAGE.name} differs from the records: run make reliability")
     PAGE.write_text(after, encoding="utf-8")
 
 
 def written(page: str) -> str:
-    """The page with every block as measured."""
+    """The page with every block written from the records."""
     for name, block in BLOCKS.items():
         found: dict[str, Any] = recorded(name)
         text = block(found) if found else NOT_YET

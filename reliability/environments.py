@@ -1,8 +1,9 @@
-"""Other environments than the one at hand, each made anew in a temporary folder.
+"""Run Hornbeam in other environments, each created in a temporary folder.
 
-``python reliability/environments.py core --python python3.13`` installs the core without extras and runs it;
-``python reliability/environments.py oldest`` installs the oldest versions that ``pyproject.toml`` allows
-(``reliability/oldest.txt``) and runs a part of the tests on them. ``--record`` writes down what was found.
+``python reliability/environments.py core --python python3.13`` installs the package without extras and runs
+its commands; ``python reliability/environments.py oldest`` installs the oldest versions that
+``pyproject.toml`` allows (``reliability/oldest.txt``) and runs some of the tests on them. ``--record``
+writes the result to the records.
 """
 
 from __future__ import annotations
@@ -22,19 +23,16 @@ HERE = Path(__file__).resolve().parent
 OLDEST = HERE / "oldest.txt"
 TOOLS = ("pytest", "hypothesis", "mpmath", "pandas<3.1", "polars", "psutil", "pyarrow", "psycopg[binary]")
 TESTS = (
-    *(
-        "tests/golden",
-        "tests/unit/test_sql_text.py",
-        "tests/unit/test_sql_export.py",
-        "tests/unit/test_delimited.py",
-    ),
-    *(
-        "tests/unit/test_boost.py",
-        "tests/unit/test_ridge.py",
-        "tests/unit/test_kept.py",
-        "tests/unit/test_keys.py",
-    ),
-    *("tests/unit/test_one_vs_rest.py", "tests/end_to_end/test_cli.py"),
+    "tests/golden",
+    "tests/unit/data/test_keys.py",
+    "tests/unit/engines/test_export.py",
+    "tests/unit/engines/test_kept_counts.py",
+    "tests/unit/engines/test_sql_text.py",
+    "tests/unit/learning/test_boost.py",
+    "tests/unit/learning/test_classes.py",
+    "tests/unit/learning/test_ridge.py",
+    "tests/unit/loading/test_delimited.py",
+    "tests/end_to_end/test_cli.py",
 )
 OTHER_TEXT = (
     "not spark and not postgres"
@@ -47,7 +45,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("what", choices=("core", "oldest"))
     parser.add_argument("--python", default=sys.executable)
-    parser.add_argument("--environment", help="one that is there already, and stays")
+    parser.add_argument("--environment", help="the folder of the environment, which is kept")
     parser.add_argument("--record", action="store_true")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="hornbeam-environment-") as folder:
@@ -75,9 +73,9 @@ def _oldest(python: str, wanted: bool) -> None:
     installed = {each["name"].lower(): each["version"] for each in listed}
     other = {name: installed.get(name) for name in versions if installed.get(name) != versions[name]}
     if other:
-        sys.exit(f"other versions than the oldest are installed: {other}")
-    # Warnings of old versions about new ones are not ours.
-    said = _run(
+        sys.exit(f"these installed versions are not the oldest: {other}")
+    # Old versions warn about newer Pythons and packages; that is not our concern.
+    output = _run(
         [
             *(python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-W", "ignore::DeprecationWarning"),
             *(
@@ -93,7 +91,7 @@ def _oldest(python: str, wanted: bool) -> None:
         ],
         HORNBEAM_CASES="60",
     )
-    passed = re.findall(r"(\d+) passed", said)
+    passed = re.findall(r"(\d+) passed", output)
     print(f"{passed[-1]} tests passed on the oldest versions")
     if wanted:
         record("oldest", {"versions": versions, "passed": int(passed[-1])})

@@ -1,6 +1,6 @@
-"""Fits killed at random moments and taken up again: ``python reliability/kills.py --kills 200 --record``.
+"""Kill fits at random moments and resume them: ``python reliability/kills.py --kills 200 --record``.
 
-Every model must be that of an undisturbed fit, byte for byte; no kill may leave a file that cannot be read.
+Every model must equal that of an undisturbed fit, byte for byte; no kill may leave an unreadable file.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def main() -> None:
 
 
 def killed(folder: Path, kills: int, seed: int) -> dict[str, int]:
-    """Kill and resume until so many kills have hit a running fit; what came of it."""
+    """Kill and resume fits until ``kills`` kills have hit a running fit; return the outcomes."""
     database = smokers(n_persons=300, seed=5)
     examples = database.examples_of("cancer")
 
@@ -58,11 +58,11 @@ def killed(folder: Path, kills: int, seed: int) -> dict[str, int]:
             try:
                 learn(name)
             finally:
-                # An error must not go on as a second parent.
+                # After an error, the child must not continue as a second parent.
                 os._exit(0 if (folder / f"model-{name}").exists() else 1)
         return pid
 
-    # The first fit imports what the forked ones then have; the second says how long one takes.
+    # The first fit does the imports for the forked ones; the second measures how long a fit takes.
     learn("whole")
     started = time.perf_counter()
     learn("timed")

@@ -1,8 +1,8 @@
-"""Small faults put into the code on purpose: ``python reliability/mutants.py ridge --record``.
+"""Check that the tests notice small faults in the code: ``python reliability/mutants.py ridge --record``.
 
-Each mutant changes one thing (an operator, a comparison, a number, a condition) in a module; a fast part of
-the tests must notice. Mutants run in forked processes, so that NumPy and pytest are imported once. With
-``--most N`` a seeded choice of so many is tried.
+Each mutant changes one thing in a module (an operator, a comparison, a number, a condition), and a fast
+part of the tests must fail with it. Mutants run in forked processes, so that NumPy and pytest are imported
+once. ``--most N`` tries N mutants, chosen at random with a fixed seed.
 """
 
 from __future__ import annotations
@@ -26,18 +26,21 @@ from typing import NamedTuple
 from results import ROOT, record, recorded
 
 TESTS: dict[str, tuple[str, list[str]]] = {
-    "ridge": ("hornbeam.learning.search.ridge", ["tests/unit/test_ridge.py"]),
-    "refine": ("hornbeam.logic.refine", ["tests/unit/test_refine.py", "tests/unit/test_components.py"]),
+    "ridge": ("hornbeam.learning.search.ridge", ["tests/unit/learning/test_ridge.py"]),
+    "refine": (
+        "hornbeam.logic.refine",
+        ["tests/unit/logic/test_refine.py", "tests/unit/logic/test_components.py"],
+    ),
     "plan": (
         "hornbeam.engines.memory.plan",
-        ["tests/unit/test_plan.py", "tests/golden/test_golden.py", "-k", "memory or test_plan"],
+        ["tests/unit/engines/test_plan.py", "tests/golden/test_golden.py", "-k", "memory or test_plan"],
     ),
 }
-"""a module and the fast part of the tests that must notice what is wrong with it"""
+"""A module, and the fast tests that must notice its mutants."""
 CASES = "60"
-"""random cases of each property, the same for every mutant"""
+"""Random cases of each property, the same for every mutant."""
 SECONDS = 60
-"""of processor time that a mutant's tests may take: one that runs on for ever is noticed too"""
+"""CPU seconds that the tests of a mutant may take; a mutant that takes longer counts as noticed."""
 _OTHER_OPERATOR: dict[type[ast.AST], type[ast.AST]] = {
     ast.Add: ast.Sub,
     ast.Sub: ast.Add,
@@ -68,7 +71,7 @@ _OTHER_NAME = {"min": "max", "max": "min", "any": "all", "all": "any", "True": "
 
 
 class Mutant(NamedTuple):
-    """A changed module, where it was changed, and what stood there before and after."""
+    """A changed module: the line of the change, the code before and after it, and the whole tree."""
 
     line: int
     before: str
@@ -84,7 +87,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("part", choices=TESTS)
     parser.add_argument("--most", type=int, default=10**6)
-    parser.add_argument("--again", action="store_true", help="only those that were not noticed the last time")
+    parser.add_argument(
+        "--again", action="store_true", help="only mutants that were not noticed the last time"
+    )
     parser.add_argument("--record", action="store_true")
     options = parser.parse_args()
     module, tests = TESTS[options.part]
@@ -98,7 +103,7 @@ def main() -> None:
     os.environ["HORNBEAM_CASES"] = CASES
     _warm_up()
     if _noticed(module, str(path), ast.parse(path.read_text(encoding="utf-8")), tests):
-        sys.exit("the tests fail without any mutant: nothing can be learned from them")
+        sys.exit("the tests fail without any mutant: mend them first")
     survivors = [
         each
         for each in sorted(chosen, key=lambda each: each[:3])
@@ -119,7 +124,7 @@ def main() -> None:
 
 
 def mutants(source: str) -> Iterator[Mutant]:
-    """Every mutant of a module: one change each, none in annotations and docstrings."""
+    """Every mutant of a module, with one change each; annotations and docstrings are not changed."""
     tree = ast.parse(source)
     nodes = [node for node in _code(tree) if _changes(node)]
     for number, node in enumerate(nodes):
@@ -137,7 +142,7 @@ def _shown(node: ast.AST) -> str:
 
 
 def _code(tree: ast.AST) -> Iterator[ast.AST]:
-    """The nodes that run: not types, not docstrings, not the conditions of assertions."""
+    """The nodes of code that runs: no types, no docstrings, no assertions."""
     for name, value in ast.iter_fields(tree):
         if name in ("annotation", "returns", "decorator_list", "bases"):
             continue
@@ -151,7 +156,7 @@ def _code(tree: ast.AST) -> Iterator[ast.AST]:
 
 
 def _changes(node: ast.AST) -> list:  # type: ignore[type-arg]
-    """Functions that each change a node in place, one thing at a time."""
+    """Functions that each make one change to a node, in place."""
     found = []
 
     def change(owner: ast.AST, name: str, value: object) -> None:
@@ -180,7 +185,7 @@ def _changes(node: ast.AST) -> list:  # type: ignore[type-arg]
 
 
 class _Loader(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Gives one module in its changed form."""
+    """Loads one module in its changed form."""
 
     def __init__(self, module: str, path: str, tree: ast.Module) -> None:
         self.module, self.path, self.tree = module, path, tree
@@ -198,13 +203,13 @@ class _Loader(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 
 def _warm_up() -> None:
-    """Import what tests need but no mutant touches."""
+    """Import modules that the tests need and no mutant changes."""
     for name in ("hypothesis", "mpmath", "numpy", "pytest", "scipy.sparse"):
         importlib.import_module(name)
 
 
 def _noticed(module: str, path: str, tree: ast.Module, tests: list[str]) -> bool:
-    """Whether the tests fail with the changed module; in a process of its own."""
+    """Whether the tests fail with the changed module; they run in a process of their own."""
     pid = os.fork()
     if pid == 0:
         status = 3

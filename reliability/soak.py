@@ -1,7 +1,8 @@
 """Many fits in one process: ``python reliability/soak.py --fits 200 --record``.
 
 Each round loads data, fits (with a checkpoint), saves, loads, predicts and explains; every tenth round also
-counts by DuckDB and reads tables. Memory after a round stays flat, and nothing may be left open or behind.
+counts in DuckDB and reads tables. Memory after a round must stay flat, and no file, thread or connection
+may be left behind.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ def main() -> None:
     options = parser.parse_args()
     warnings.simplefilter("error", ResourceWarning)
     with tempfile.TemporaryDirectory(prefix="hornbeam-soak-") as folder:
-        # Whatever makes temporary files makes them where they are counted.
+        # All temporary files are created here, where they are counted.
         temporary = Path(folder) / "tmp"
         temporary.mkdir()
         os.environ["TMPDIR"] = tempfile.tempdir = str(temporary)
@@ -52,7 +53,7 @@ def main() -> None:
 
 
 def soaked(folder: Path, temporary: Path, fits: int) -> dict[str, float]:
-    """So many rounds; the growth of memory is between the first third of them and the last."""
+    """Run ``fits`` rounds; memory growth is measured between the first third of them and the last."""
     data = _written(folder / "data")
     process = psutil.Process()
     megabytes: list[float] = []

@@ -13,9 +13,9 @@ import pytest
 
 from hornbeam.datasets.worlds import university
 from hornbeam.errors import OptionError
+from hornbeam.study.one_run import fingerprint, without
 from hornbeam.study.protocol import METHODS, full_study, quick_study
 from hornbeam.study.reproduce import reproduce
-from hornbeam.study.runs import fingerprint, without
 from public_data import DATA, needs
 
 
@@ -93,7 +93,7 @@ def test_one_method_on_one_task_and_the_same_again(tmp_path):
 
 
 def test_a_fit_that_fails_is_a_row_that_says_so_and_is_tried_again(tmp_path, monkeypatch):
-    from hornbeam.study import runs as module
+    from hornbeam.study import one_run as module
 
     monkeypatch.setattr(
         "hornbeam.study.reproduce.rows_of", lambda pairs, jobs: (module.measure(*pair) for pair in pairs)
@@ -144,7 +144,7 @@ def test_a_folder_that_cannot_be_made_is_refused(tmp_path, run):
     (tmp_path / "file").write_text("")
     status, _, said = run("reproduce", "--quick", "--out", tmp_path / "file")
     assert status == 2
-    assert "no folder can be made here (File exists); name another one." in said
+    assert "the folder cannot be created (File exists); name another one." in said
 
 
 def test_data_that_are_not_there_stop_the_study_before_its_first_run(tmp_path, monkeypatch):

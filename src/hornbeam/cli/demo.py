@@ -1,4 +1,4 @@
-"""A first look without data: generate a world, learn, score on another, explain."""
+"""A first look without data: generate a world, learn from it, evaluate on another, explain a prediction."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ TARGET = "advisedby"
 
 
 def story(page: Path) -> Iterator[str]:
-    """The demonstration in parts, each as soon as it is known; its report is written to ``page``."""
+    """The texts of the demonstration, each as soon as it is known; its report is written to ``page``."""
     training, testing = university(seed=0), university(seed=1)
     examples = training.examples_of(TARGET)
     positives = int(examples.labels.sum())
     yield (
-        "A generated university: who advises whom, drawn from\n"
+        "A generated university. Who advises whom is drawn from\n"
         f"  {UNIVERSITY_TRUTH.clauses[0]}\n"
         f"  {training}\n"
         f"  {positives:,} positive and {len(examples) - positives:,} negative examples\n"
@@ -33,18 +33,18 @@ def story(page: Path) -> Iterator[str]:
         fit_options(n_steps=3, max_literals=2, prior="base-rate", neg_pos_ratio=None),
     )
     model = fitted.model.compact()
-    yield f"Learned in {len(fitted.history.steps)} steps, repeated bodies merged:\n{_indented(model)}\n"
+    yield f"Learned in {len(fitted.history.steps)} steps:\n{_indented(model)}\n"
     engine = open_engine("memory", testing)
     unseen = testing.examples_of(TARGET)
     probabilities = model.probabilities(engine, unseen.keys)
-    yield f"On another university, never seen:\n{_indented(evaluate(unseen.labels, probabilities))}\n"
+    yield f"Scores on another generated university:\n{_indented(evaluate(unseen.labels, probabilities))}\n"
     (key,) = unseen.keys[[int(probabilities.argmax())]]
     (names,) = testing.names_of(TARGET, key.reshape(1, -1)).tolist()
-    yield f"Why the surest of its predictions:\n{_indented(explain(model, engine, key, names))}\n"
-    about = About("a generated university, never seen", history=fitted.history.as_dict())
+    yield f"The reasons for its most certain prediction:\n{_indented(explain(model, engine, key, names))}\n"
+    about = About("a generated university, not used for learning", history=fitted.history.as_dict())
     report(model, engine, unseen, about).save(page)
-    yield f"All of it as a page to look at, with every example and why: {page}\n"
-    yield "Your own data: hornbeam fit DATA --target NAME --model m.json (see hornbeam fit --help)."
+    yield f"A report with every example and its explanation: {page}\n"
+    yield "For your own data: hornbeam fit DATA --target NAME --model m.json (see hornbeam fit --help)."
 
 
 def _indented(value: object) -> str:

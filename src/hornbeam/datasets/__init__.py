@@ -1,4 +1,4 @@
-"""Named public data sets: found on this machine, or downloaded and checked; fold by fold."""
+"""Public data sets by name: found on this machine, else downloaded and checked; loaded fold by fold."""
 
 from hornbeam.datasets.archive import get as _get
 from hornbeam.datasets.catalogue import DataSet, data_set, data_sets
@@ -11,10 +11,10 @@ __all__ = ["DataSet", "Fold", "data_set", "data_sets", "load"]
 
 
 def load(name: str, fold: int = 1, on_progress: _OnProgress | None = None) -> Fold:
-    """The training and the test data of one fold of a data set, folds counted from 1.
+    """The training and the test data of one fold of a data set; folds are counted from 1.
 
-    Files are taken from the folder that the environment variable ``HORNBEAM_DATA`` names, or from the
-    user's cache; where neither has them they are downloaded into the cache and checked.
+    Files come from the folder that the environment variable ``HORNBEAM_DATA`` names, or from the user's
+    cache. If neither has them, they are downloaded into the cache and checked.
 
     >>> train, test = load("smokes", fold=2)
     >>> train

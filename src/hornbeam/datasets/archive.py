@@ -1,4 +1,4 @@
-"""Pinned files out of an archive, into a folder that appears whole or not at all."""
+"""Getting a data set: its files from an archive, checked, in a folder that appears complete or not at all."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from hornbeam.files import TEMPORARY, locked
 
 
 def get(data: DataSet, on_progress: OnProgress | None = None, *, pause: float = 1.0) -> Path:
-    """The folder of a data set on this machine: found and checked, else downloaded.
+    """The folder of a data set on this machine: an existing one is checked, a missing one downloaded.
 
-    A folder in ``HORNBEAM_DATA`` that differs from what is pinned is an error; one in the cache is
-    fetched anew.
+    If a file in ``HORNBEAM_DATA`` differs from the published one, that is an error; if one in the cache
+    differs, the data set is downloaded again.
     """
     if not data.folder:
         raise DataError(f'data set "{data.name}" is generated: there is nothing to download.')
@@ -33,12 +33,12 @@ def get(data: DataSet, on_progress: OnProgress | None = None, *, pause: float = 
             return folder
         if folder.parent != cache_folder():
             raise DataError(
-                f'{folder / wrong} is not the file of data set "{data.name}" that was published: its SHA-256 '
-                f"differs; replace it, or remove {VARIABLE} from the environment to download a copy."
+                f'{folder / wrong} has another SHA-256 than the published file of data set "{data.name}"; '
+                f"replace it, or remove {VARIABLE} from the environment to download a copy."
             )
     if not data.url:
         raise DataError(
-            f'data set "{data.name}" is not on this machine, and no archive of it is known to us; get it '
+            f'data set "{data.name}" is not on this machine, and Hornbeam knows no archive of it; get it '
             f"from {data.homepage} and set {VARIABLE} to the folder that holds its folder {data.folder}."
         )
     cache = cache_folder()
@@ -55,7 +55,7 @@ def get(data: DataSet, on_progress: OnProgress | None = None, *, pause: float = 
         try:
             _unpack(data, archive, cache / data.folder)
         finally:
-            # Whole but wrong: kept, it would be taken for good the next time.
+            # A complete archive with wrong content would be used again the next time.
             archive.unlink(missing_ok=True)
     return cache / data.folder
 
@@ -66,37 +66,36 @@ def _unpack(data: DataSet, archive: Path, folder: Path) -> None:
             with zipfile.ZipFile(archive) as content:
                 names = content.namelist()
                 for name, pin in data.files.items():
-                    found = content.read(_member(names, name, data))
-                    if sha256_of(found) != pin:
+                    member = content.read(_member(names, name, data))
+                    if sha256_of(member) != pin:
                         raise DataError(
-                            f"{name} in {data.url} has the SHA-256 {sha256_of(found)}, not {pin}: it is not "
-                            f'the file of data set "{data.name}" that results were published for; '
-                            "nothing was kept."
+                            f"{name} in {data.url} has the SHA-256 {sha256_of(member)}, not {pin}: it is not "
+                            f'the published file of data set "{data.name}"; nothing was kept.'
                         )
                     path = unfinished / name
                     path.parent.mkdir(parents=True, exist_ok=True)
-                    path.write_bytes(found)
+                    path.write_bytes(member)
         except (zipfile.BadZipFile, zlib.error, EOFError) as error:
             raise DataError(
-                f"{data.url} is damaged or no archive ({error}); nothing was kept, try again."
+                f"{data.url} is damaged or not an archive ({error}); nothing was kept: try again."
             ) from None
 
 
 def _member(names: list[str], wanted: str, data: DataSet) -> str:
-    """The name in the archive of a file of ours; archives put folders of their own around it."""
-    found = [name for name in names if f"/{name}".endswith(f"/{wanted}")]
-    if len(found) != 1:
-        how_many = "lacks" if not found else "has more than one"
+    """The name of a file inside the archive, which may put folders of its own around it."""
+    matching = [name for name in names if f"/{name}".endswith(f"/{wanted}")]
+    if len(matching) != 1:
+        how_many = "lacks" if not matching else "has more than one"
         raise DataError(
-            f'{data.url} {how_many} {wanted}: it is not the archive of data set "{data.name}" '
-            "that results were published for; nothing was kept."
+            f'{data.url} {how_many} {wanted}: it is not the published archive of data set "{data.name}"; '
+            "nothing was kept."
         )
-    return found[0]
+    return matching[0]
 
 
 @contextmanager
 def _appearing(folder: Path) -> Iterator[Path]:
-    """A folder to fill, that takes the place of ``folder`` if all goes well, and is removed if not."""
+    """A new folder to fill: it replaces ``folder`` at the end, and is removed if an error occurs."""
     unfinished = folder.with_name(f".{folder.name}.{secrets.token_hex(4)}{TEMPORARY}")
     unfinished.mkdir()
     try:

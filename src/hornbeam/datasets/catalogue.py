@@ -1,7 +1,7 @@
-"""Which data sets there are: where they come from, what they predict, how they fall into folds.
+"""The data sets by name: where they come from, their targets, and how they are divided into folds.
 
-Files are pinned one by one (``checksums.json``), not the archive that carries them: the same files in
-another archive are the same data. The pins are those of the files that the reproduction was run on.
+``checksums.json`` pins each file, not the archive that contains it: the same files in another archive are the
+same data. The pinned files are those that the published study was reproduced with.
 """
 
 from __future__ import annotations
@@ -22,24 +22,24 @@ _GROUPLENS = "https://files.grouplens.org/datasets/movielens/ml-100k.zip"
 
 @dataclass(frozen=True, slots=True)
 class FoldFolders:
-    """A folder for each fold, with a training and a test split inside."""
+    """A folder for each fold, with training and test data inside."""
 
     pattern: str
 
 
 @dataclass(frozen=True, slots=True)
 class OneFolder:
-    """One folder with a training and a test split."""
+    """One folder with training and test data."""
 
 
 @dataclass(frozen=True, slots=True)
 class RatingTables:
-    """The tables of MovieLens 100K, made into facts; users are dealt into folds."""
+    """The tables of MovieLens 100K, converted to facts; users are divided into folds."""
 
 
 @dataclass(frozen=True, slots=True)
 class SmokersWorld:
-    """A generated world of smokers; persons are dealt into folds."""
+    """A generated world of smokers; persons are divided into folds."""
 
     n_persons: int
     seed: int
@@ -47,7 +47,7 @@ class SmokersWorld:
 
 @dataclass(frozen=True, slots=True)
 class UniversityWorld:
-    """A generated university; pairs of a student and a professor are dealt into folds."""
+    """A generated university; pairs of a student and a professor are divided into folds."""
 
     n_departments: int
     seed: int
@@ -66,11 +66,11 @@ class DataSet:
     n_folds: int
     layout: Layout
     folder: str = ""
-    """its folder in ``HORNBEAM_DATA`` and in the cache; empty where it is generated"""
+    """its folder in ``HORNBEAM_DATA`` and in the cache; empty if it is generated"""
     homepage: str = ""
     licence: str = ""
     url: str = ""
-    """the public archive; empty where none is known that could be fetched"""
+    """the public archive; empty if none is known"""
     files: Mapping[str, str] = field(default_factory=dict, hash=False)
     """the SHA-256 of each file, by its path in the folder"""
 
@@ -78,8 +78,8 @@ class DataSet:
 @cache
 def _checksums() -> dict[str, dict[str, str]]:
     text = files("hornbeam.datasets").joinpath("checksums.json").read_text(encoding="utf-8")
-    found: dict[str, dict[str, str]] = json.loads(text)
-    return found
+    checksums: dict[str, dict[str, str]] = json.loads(text)
+    return checksums
 
 
 def _srlearn(
@@ -117,7 +117,7 @@ def data_sets() -> Mapping[str, DataSet]:
 
 
 def data_set(name: str) -> DataSet:
-    """The data set of that name; an unknown one is an error that names those there are.
+    """The data set with this name; for an unknown name, the error lists the known ones.
 
     >>> data_set("uwcse").target
     'advisedby'
@@ -126,7 +126,7 @@ def data_set(name: str) -> DataSet:
     hornbeam.errors.DataError: no data set "uwcs". Data sets are: imdb, movielens, smokes, toy_cancer, \
 toy_father, toy_machines, uwcse, webkb. Did you mean "uwcse"?
     """
-    found = data_sets().get(name.lower())
-    if found is None:
+    data = data_sets().get(name.lower())
+    if data is None:
         raise DataError(f'no data set "{name}". {did_you_mean(name, data_sets(), "Data sets")}')
-    return found
+    return data

@@ -1,8 +1,7 @@
-"""A file from the web: taken up where it was cut, and in its place only when whole.
+"""Downloading a file: an interrupted download is resumed, and the file appears only when it is complete.
 
-What has arrived stands beside the place as ``NAME.part``, with a note of what the server called that
-version of the file. A later call goes on from there if the server still has that version, and begins
-anew otherwise.
+The bytes so far are in ``NAME.part`` beside the file, and ``NAME.part.json`` notes the server's name for this
+version of the file. A later call resumes if the server still has this version; else it starts over.
 """
 
 from __future__ import annotations
@@ -20,15 +19,15 @@ from hornbeam.errors import DataError
 from hornbeam.version import __version__
 
 OnProgress = Callable[[int, int | None], None]
-"""Called with the bytes that are there, and how many there will be, where that is known."""
+"""Called with the number of bytes so far and of all bytes; None if the server does not tell the latter."""
 
 _PIECE = 1 << 16
 _CUT = (OSError, http.client.HTTPException)
-"""What a connection that fails raises; ``urllib.error.URLError`` and time-outs are ``OSError``."""
+"""Exceptions of a failed connection; ``urllib.error.URLError`` and time-outs are ``OSError``."""
 
 
 class _State(NamedTuple):
-    """A file that has partly arrived, and the note beside it."""
+    """The unfinished file and the note beside it."""
 
     part: Path
     note: Path
@@ -41,7 +40,7 @@ class _State(NamedTuple):
         return self.part.stat().st_size if self.part.exists() else 0
 
     def version(self, url: str) -> str | None:
-        """What the server called the version that has partly arrived; None where that is not known."""
+        """The server's name for the version of the unfinished file; None if it is not known."""
         try:
             noted = json.loads(self.note.read_text(encoding="utf-8"))
         except (OSError, ValueError):
@@ -62,10 +61,10 @@ def download(
     pause: float = 1.0,
     timeout: float = 30.0,
 ) -> None:
-    """Fetch a file to its place, following redirects.
+    """Download a file to its place, following redirects.
 
-    A connection that is cut is made again, after a pause that doubles each time, until ``attempts`` in
-    a row have brought nothing new. What has arrived by then is kept for the next call.
+    A connection that is cut is made again, after a pause that doubles each time, until ``attempts``
+    connections in a row have brought nothing. The bytes so far are then kept for the next call.
     """
     state = _State.of(place)
     place.parent.mkdir(parents=True, exist_ok=True)
@@ -77,7 +76,7 @@ def download(
                 break
             reason = "the connection was cut"
         except urllib.error.HTTPError as error:
-            reason = f"the server answers {error.code} {error.reason}"
+            reason = f"the server answered {error.code} {error.reason}"
             error.close()
             if error.code == http.HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
                 state.forget()
@@ -96,20 +95,20 @@ def download(
 
 
 def _fetch(url: str, state: _State, on_progress: OnProgress | None, timeout: float) -> bool:
-    """One connection; whether the file is whole after it."""
+    """Make one connection; return whether the file is complete after it."""
     request = urllib.request.Request(url, headers={"User-Agent": f"hornbeam/{__version__}"})
     start, version = state.size(), state.version(url)
     if start and version:
         request.add_header("Range", f"bytes={start}-")
-        # A server that has another version by now sends all of that one.
+        # If the server has another version by now, it sends all of it.
         request.add_header("If-Range", version)
     with urllib.request.urlopen(request, timeout=timeout) as answer:
         if answer.status != http.HTTPStatus.PARTIAL_CONTENT:
             start = 0
             state.forget()
-            named = answer.headers.get("ETag", "")
-            # A weak name stands for content that may differ in its bytes, so nothing can be joined to it.
-            version = named if named and not named.startswith("W/") else answer.headers.get("Last-Modified")
+            tag = answer.headers.get("ETag", "")
+            # A weak ETag may name content with other bytes, so a download cannot be resumed by it.
+            version = tag if tag and not tag.startswith("W/") else answer.headers.get("Last-Modified")
             if version:
                 state.note.write_text(json.dumps({"url": url, "version": version}), encoding="utf-8")
         elif not answer.headers.get("Content-Range", "").startswith(f"bytes {start}-"):

@@ -1,4 +1,4 @@
-"""Training and test data of a fold."""
+"""The training and test data of a fold."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Fold(NamedTuple):
 
 
 def fold_of(data: DataSet, number: int, folder: Path | None) -> Fold:
-    """One fold, counted from 1; the folder is that of the data set's files, if it has any."""
+    """One fold, counted from 1; ``folder`` holds the files of the data set, if it has any."""
     if number not in range(1, data.n_folds + 1):
         raise OptionError(f'fold={number} is refused: data set "{data.name}" has folds 1 to {data.n_folds}.')
     match data.layout:
@@ -54,19 +54,19 @@ def fold_of(data: DataSet, number: int, folder: Path | None) -> Fold:
 
 
 def dealt(database: Database, target: str, n_folds: int, number: int) -> Fold:
-    """All facts for both parts; of the examples a share to test on, the others to learn from."""
+    """Test data with one share of the examples, training data with the others; both have all facts."""
     examples = database.examples_of(target)
     tested = stratified(examples.labels, n_folds) == number - 1
 
     def only(rows: npt.NDArray[np.bool_]) -> Database:
-        kept = replace(examples, keys=examples.keys[rows], labels=examples.labels[rows])
-        return replace(database, example_sets=MappingProxyType({examples.target: kept}))
+        chosen = replace(examples, keys=examples.keys[rows], labels=examples.labels[rows])
+        return replace(database, example_sets=MappingProxyType({examples.target: chosen}))
 
     return Fold(only(~tested), only(tested))
 
 
 def stratified(labels: npt.NDArray[np.int8], n_folds: int, seed: int = 0) -> npt.NDArray[np.int64]:
-    """For each example the fold it is dealt to, from 0; each label is spread evenly.
+    """The fold of each example, counted from 0; both labels are spread evenly over the folds.
 
     >>> stratified(np.array([1, 1, 0, 0, 0, 0], dtype=np.int8), 2).tolist()
     [1, 0, 0, 0, 1, 1]
@@ -84,7 +84,7 @@ def _splits(folder: Path) -> Fold:
 
 
 def _movielens(tables: Path) -> Database:
-    """The facts are written down and loaded, so that they take the one road of all facts."""
+    """MovieLens as a database; the facts are written to files, so that they are read as all facts are."""
     with TemporaryDirectory() as folder:
         for name, text in as_facts(tables)._asdict().items():
             Path(folder, f"{name}.txt").write_text(text, encoding="utf-8")

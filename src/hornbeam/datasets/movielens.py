@@ -1,9 +1,9 @@
-"""MovieLens 100K as facts, as the published study of boosted relational logistic regression had it.
+"""MovieLens 100K as facts, as in the published study of boosted relational logistic regression.
 
-Its counts (941 users, 1,682 films, 79,779 ratings) come about so: of ``u.data`` without its first
-20,000 rows, ratings by users 1 to 3 are left out, and so are those where the number of the user is the
-rating; users 1 and 2 are left out altogether. Ratings themselves are ignored: a film was rated or not.
-Ages are the groups of the later MovieLens sets, years of films are decades.
+The study has 941 users, 1,682 films and 79,779 ratings. These are the rows of ``u.data`` after the first
+20,000, without the ratings by users 1 to 3 and without those whose user number equals the rating; users 1 and
+2 do not occur at all. The value of a rating is ignored: a film was rated or not. Ages are in the groups of
+the later MovieLens sets, years of films in decades.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from hornbeam.errors import DataError, Place
 _AGE_GROUPS = (18, 25, 35, 45, 50, 56)
 """The first year of each group after the youngest."""
 _FIRST_GENRE = 5
-"""The column of ``u.item`` with which those of the genres begin."""
+"""The first column of ``u.item`` that is a genre."""
 
 
 class FactTexts(NamedTuple):
@@ -30,7 +30,7 @@ class FactTexts(NamedTuple):
 
 
 def as_facts(folder: Path, skipped: int = 20_000) -> FactTexts:
-    """The tables ``u.data u.user u.item u.genre`` of a folder as facts; ``female`` is the target."""
+    """The tables ``u.data``, ``u.user``, ``u.item`` and ``u.genre`` as facts; the target is ``female``."""
     users = [row for row in _rows(folder / "u.user", "|", 5) if int(row[0]) > 2]
     facts = [fact for user, age, _, occupation, _ in users for fact in _user(user, int(age), occupation)]
     genres = [_word(name) for name, _ in _rows(folder / "u.genre", "|", 2)]
@@ -50,16 +50,16 @@ def _user(user: str, age: int, occupation: str) -> Iterator[str]:
     yield f"occupation(u{user},{_word(occupation)})."
 
 
-def _film(film: str, released: str, marks: list[str], genres: list[str]) -> Iterator[str]:
+def _film(film: str, released: str, flags: list[str], genres: list[str]) -> Iterator[str]:
     if released:
         yield f"year(m{film},d{int(released[-4:]) // 10 * 10})."
-    for genre, mark in zip(genres, marks, strict=True):
-        if mark == "1":
+    for genre, flag in zip(genres, flags, strict=True):
+        if flag == "1":
             yield f"genre(m{film},{genre})."
 
 
 def _word(text: str) -> str:
-    """A name as a plain constant.
+    """A name as a constant that needs no quotes.
 
     >>> _word("Children's"), _word("Sci-Fi")
     ('children_s', 'sci_fi')
@@ -68,7 +68,7 @@ def _word(text: str) -> str:
 
 
 def _rows(path: Path, separator: str, n_columns: int) -> Iterator[list[str]]:
-    """The rows of a table; empty lines are not rows."""
+    """The rows of a table, without empty lines."""
     with path.open(encoding="latin-1", newline="\n") as lines:
         for number, line in enumerate(lines, start=1):
             row = line.rstrip("\r\n").split(separator)
@@ -76,7 +76,7 @@ def _rows(path: Path, separator: str, n_columns: int) -> Iterator[list[str]]:
                 continue
             if len(row) != n_columns:
                 raise DataError(
-                    f"{len(row)} columns, but the table of MovieLens 100K has {n_columns}.",
+                    f"the row has {len(row)} columns, but this table of MovieLens 100K has {n_columns}.",
                     Place(str(path), number),
                 )
             yield row

@@ -15,7 +15,7 @@ VARIABLE = "HORNBEAM_DATA"
 
 
 def cache_folder() -> Path:
-    """Where downloads are kept: the system's place for a user's caches."""
+    """The folder for downloads, in the system's place for a user's caches."""
     if sys.platform == "win32":
         home = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
     elif sys.platform == "darwin":
@@ -26,13 +26,13 @@ def cache_folder() -> Path:
 
 
 def roots() -> tuple[Path, ...]:
-    """Folders that may hold data sets, the first one first."""
+    """Folders that may hold data sets, in the order in which they are searched."""
     named = os.environ.get(VARIABLE)
     return (*((Path(named),) if named else ()), cache_folder())
 
 
 def find(data: DataSet) -> Path | None:
-    """The folder of a data set that has all of its files; their content is not looked at."""
+    """The folder that has all files of a data set, or None; the content of the files is not checked."""
     for root in roots():
         folder = root / data.folder
         if data.folder and all((folder / name).is_file() for name in data.files):
@@ -41,7 +41,7 @@ def find(data: DataSet) -> Path | None:
 
 
 def differing(data: DataSet, folder: Path) -> Iterator[str]:
-    """Files of a folder whose content is not the pinned one, or that are not there."""
+    """The files of a data set that are missing in a folder, or whose content is not the pinned one."""
     for name, pin in data.files.items():
         path = folder / name
         if not path.is_file() or sha256_of(path.read_bytes()) != pin:
@@ -49,5 +49,5 @@ def differing(data: DataSet, folder: Path) -> Iterator[str]:
 
 
 def sha256_of(content: bytes) -> str:
-    """The SHA-256 of some bytes, in hexadecimal."""
+    """The SHA-256 of bytes, in hexadecimal."""
     return hashlib.sha256(content).hexdigest()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 _VOID = frozenset(["br", "col", "hr", "img", "input", "link", "meta", "wbr"])
 _ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;"})
@@ -18,6 +18,7 @@ class Markup(str):
 
 
 Child = str | Iterable[str | None] | None
+Attribute = str | float | bool | None
 
 
 def escape(text: str) -> Markup:
@@ -29,7 +30,7 @@ def escape(text: str) -> Markup:
     return text if isinstance(text, Markup) else Markup(text.translate(_ESCAPES))
 
 
-def element(name: str, *children: Child, **attributes: str | float | bool | None) -> Markup:
+def element(name: str, *children: Child, **attributes: Attribute) -> Markup:
     """An element. ``class_`` is written class, ``aria_label`` aria-label; None and False are left out.
 
     >>> element("p", "1 < 2, ", element("b", "yes"), class_="big", hidden=True)
@@ -52,7 +53,7 @@ def together(children: Iterable[Child]) -> Markup:
     return Markup("".join(found))
 
 
-def _attribute(name: str, value: str | float | bool | None) -> str:
+def _attribute(name: str, value: Attribute) -> str:
     if value is None or value is False:
         return ""
     written = name.rstrip("_").replace("_", "-")
@@ -78,60 +79,3 @@ def signed_text(value: float, digits: int = 4) -> str:
     ('+0.5', '−0.5', '0')
     """
     return f"+{number_text(value, digits)}" if value > 0 else number_text(value, digits)
-
-
-# --- in a notebook, where a page's own style is not at hand -----------------------------------------
-
-_CELL = (
-    "padding:.25em .8em .25em 0;text-align:left;vertical-align:top;"
-    "border-bottom:1px solid rgba(128,128,128,.35)"
-)
-_NUMBER = f"{_CELL};text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap"
-RISE, FALL = "#c4641c", "#3f7fbf"
-"""Colours of what makes an example likelier and less likely, readable on white and on black."""
-
-
-def notebook_table(
-    title: Child, header: Sequence[str], rows: Iterable[Sequence[Child]], numbers: int, note: str = ""
-) -> Markup:
-    """A table that carries its style; the first so many columns hold numbers."""
-
-    def cells(name: str, row: Sequence[Child]) -> Markup:
-        styles = (_NUMBER if place < numbers else _CELL for place in range(len(row)))
-        return element(
-            "tr", *(element(name, cell, style=style) for cell, style in zip(row, styles, strict=True))
-        )
-
-    return element(
-        "div",
-        element("p", title, style="margin:.3em 0"),
-        element(
-            "table",
-            element("thead", cells("th", header)),
-            element("tbody", *(cells("td", row) for row in rows)),
-            style="border-collapse:collapse;background:none",
-        ),
-        element("p", note, style="margin:.3em 0;opacity:.75") if note else None,
-    )
-
-
-def bar_picture(value: float, most: float, width: int = 90) -> Markup:
-    """A small bar to the right of the middle for a number above zero, to the left for one below."""
-    middle = width / 2
-    length = round(middle * min(abs(value) / most, 1.0), 1) if most else 0.0
-    return element(
-        "svg",
-        element("line", x1=middle, x2=middle, y1=0, y2=14, stroke="#888", stroke_width=1),
-        element(
-            "rect",
-            x=middle if value >= 0 else middle - length,
-            y=3,
-            width=length,
-            height=8,
-            fill=RISE if value >= 0 else FALL,
-        ),
-        width=width,
-        height=14,
-        role="img",
-        aria_label=signed_text(value),
-    )

@@ -15,7 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from hornbeam.data.database import Codes
-from hornbeam.drawing.markup import element, notebook_table, number_text, signed_text
+from hornbeam.drawing.markup import element, number_text, signed_text
+from hornbeam.drawing.notebook import notebook_table
 from hornbeam.engines.contract import Column, Counts, Engine
 from hornbeam.engines.count import count_all
 from hornbeam.engines.guarded import count_guarded

@@ -11,7 +11,8 @@ from functools import singledispatch
 from typing import Protocol
 
 from hornbeam.data.database import Codes, Database
-from hornbeam.drawing.markup import bar_picture, element, notebook_table, signed_text
+from hornbeam.drawing.markup import element, signed_text
+from hornbeam.drawing.notebook import bar_picture, notebook_table
 from hornbeam.engines.contract import Engine
 from hornbeam.errors import ModelError, plural
 from hornbeam.logic.clauses import (

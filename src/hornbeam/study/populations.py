@@ -1,10 +1,11 @@
-"""What becomes of a model in populations of another size than it was learned in.
+"""How a model predicts in populations of another size than the one it was learned in.
 
-Each world has groups and members; a member is in a group or not, and a group is true by chance, more
-likely than not where the truth says so. ``AT_LEAST_5``: at least 5 members are in it; ``AT_LEAST_HALF``:
-at least half of all members are; ``ALL_BUT_5``: fewer than 5 are not. Each truth is one weight vector
-over true and false counts. In one world these add up to the population, so weights of three patterns
-fit it equally well. They part where the population changes: that is what is shown here.
+Each generated world has members and groups. A group is true with a probability that depends on how many
+members it has. There are three truths: a group is more likely true than false if at least 5 members are in
+it (``AT_LEAST_5``), if at least half of all members are (``AT_LEAST_HALF``), or if fewer than 5 are not
+(``ALL_BUT_5``). Each truth is one weight vector over true and false counts. In one world the two counts add
+up to the population, so weights of three patterns fit it equally well. In a larger population the three
+predict differently: this part of the study measures how.
 """
 
 from __future__ import annotations
@@ -15,12 +16,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from hornbeam.data.database import Database, build
 from hornbeam.engines.count import count_all
 from hornbeam.engines.registry import open_engine
 from hornbeam.files import write_file
 from hornbeam.learning.boosting.boost import fit
+from hornbeam.learning.losses.dense import fit_weights
 from hornbeam.learning.options import FitOptions, fit_options
 from hornbeam.logic.clauses import Atom, Clause, head_atom
 from hornbeam.logic.parse import parse_mode
@@ -36,9 +39,9 @@ PATTERNS = (CONSTANT, SHARE, FALSE)
 PAPER, PAPER_TRAINING, DEFAULT = "paper", "paper, training totals", "default"
 LEARNED = (PAPER, PAPER_TRAINING, DEFAULT)
 WEIGHTS = {AT_LEAST_5: (-4.5, 1.0, 0.0), AT_LEAST_HALF: (0.0, 0.5, -0.5), ALL_BUT_5: (4.5, 0.0, -1.0)}
-"""The true log-odds: a constant, so much for each that is in the group, so much for each that is not."""
+"""The true log-odds: a constant, a weight per member in the group, and a weight per member outside it."""
 FACTORS = (1, 2, 10)
-"""Population sizes at which is predicted, as multiples of that of training."""
+"""Sizes of the populations to predict in, as multiples of the population of training."""
 N_TRAIN, N_TEST = 1000, 4000
 _FIT_OPTIONS = {"l2": 1.0, "max_literals": 1, "n_steps": 50}
 
@@ -48,7 +51,7 @@ _CLAUSE = Clause(head_atom("true", 1), (Atom("in", (1, 0)),))
 
 
 class Judged(NamedTuple):
-    """How well a model does in a population of some size, and its weights."""
+    """The scores of a model in a population of one size, and its weights."""
 
     truth: str
     model: str
@@ -56,7 +59,7 @@ class Judged(NamedTuple):
     accuracy: float
     log_loss: float
     best_accuracy: float
-    """that of the true probabilities"""
+    """the accuracy of the true probabilities"""
     best_log_loss: float
     weights: tuple[float, float, float] | None
 
@@ -69,12 +72,12 @@ class World(NamedTuple):
 
 
 def study(population: int) -> list[Judged]:
-    """Learn at a population size; judge there, at twice and at ten times that size."""
+    """Learn in a population of this size; score there, and in populations 2 and 10 times as large."""
     return [row for truth in TRUTHS for row in _judged(truth, population)]
 
 
 def world(truth: str, population: int, n_groups: int, seed: int) -> World:
-    """Groups on both sides of the border of the truth, and labels drawn from it."""
+    """Groups on both sides of the truth's border, with labels drawn from their true probabilities."""
     rng = np.random.default_rng(seed)
     low, high = {
         AT_LEAST_5: (0, 9),
@@ -91,7 +94,7 @@ def world(truth: str, population: int, n_groups: int, seed: int) -> World:
     for group, count in zip(groups, inside.tolist(), strict=True):
         columns[0].extend(members[place] for place in rng.permutation(population)[:count])
         columns[1].extend([group] * count)
-    # Positives come first in a database, so the probabilities are put in the same order.
+    # A database lists positives first; the probabilities get the same order.
     order = np.concatenate([np.flatnonzero(labels == 1), np.flatnonzero(labels == 0)])
     examples = ([[groups[place]] for place in order], labels[order].tolist())
     database = build(
@@ -108,13 +111,13 @@ def _judged(truth: str, population: int) -> Iterator[Judged]:
         names, labels = testing.database.examples("true")
         best = evaluate(labels, testing.truth, draws=1)
         for name, model in models.items():
-            found = predict(model, testing.database, names).probabilities
+            predicted = predict(model, testing.database, names).probabilities
             yield Judged(
                 truth,
                 name,
                 factor,
-                float(np.mean((found >= 0.5) == (labels == 1))),
-                evaluate(labels, found, draws=1).log_loss,
+                float(np.mean((predicted >= 0.5) == (labels == 1))),
+                evaluate(labels, predicted, draws=1).log_loss,
                 float(np.mean((testing.truth >= 0.5) == (labels == 1))),
                 best.log_loss,
                 _weights(model),
@@ -122,11 +125,11 @@ def _judged(truth: str, population: int) -> Iterator[Judged]:
 
 
 def _models(training: Database, population: int) -> Iterator[tuple[str, Model]]:
-    """The three patterns that fit the training data equally well, and what is learned from them."""
+    """The three patterns that fit the training data equally well, then the models learned from these data."""
     examples = training.examples_of("true")
     engine = open_engine("memory", training)
     (counts,) = count_all(engine, [_CLAUSE], examples.keys)
-    intercept, slope = logistic_line(counts.true.astype(np.float64), examples.labels.astype(np.float64))
+    intercept, slope = logistic_line(counts.true.astype(np.float64), examples.labels)
     patterns = {
         CONSTANT: (intercept, slope, 0.0),
         SHARE: (0.0, slope + intercept / population, intercept / population),
@@ -155,35 +158,27 @@ def _model(weights: tuple[float, float, float], population: int) -> Model:
 
 
 def _weights(model: Model) -> tuple[float, float, float] | None:
-    """The weights of a model that is one clause over counts, the prior with them."""
+    """The weights of a model of one clause over counts, the prior added to the first; else None."""
     if len(model.clauses) != 1 or model.clauses[0].feature != "count":
         return None
     w0, w1, w2 = model.clauses[0].weights
     return model.prior + w0, w1, w2
 
 
-def logistic_line(x: Floats, y: Floats) -> tuple[float, float]:
-    """The intercept and slope that make 0/1 labels most likely; Newton's method.
+def logistic_line(x: Floats, labels: npt.NDArray[np.int8]) -> tuple[float, float]:
+    """The intercept and slope that make the labels most likely, without a penalty.
 
-    The labels must overlap; there is no penalty.
+    The x of the two labels must overlap: there is no best line otherwise.
     """
-    design = np.column_stack([np.ones_like(x), x])
-    line = np.zeros(2)
-    for _ in range(100):
-        probability = sigmoid(design @ line)
-        curvature = design.T @ (design * (probability * (1 - probability))[:, None])
-        step = np.linalg.solve(curvature, design.T @ (y - probability))
-        line += step
-        if float(np.abs(step).max()) < 1e-12:
-            break
-    return float(line[0]), float(line[1])
+    line = fit_weights(x.reshape(1, -1), labels, 0.0)
+    return line.intercept, line.weights[0]
 
 
 # --- the file ------------------------------------------------------------------------------------
 
 
 def kept_study(path: Path, population: int, code: str, again: bool = False) -> list[Judged]:
-    """The rows of a file that was made with the same code and sizes; else the study, written there."""
+    """The rows in the file if the same code wrote them for the same sizes; else run, and write the file."""
     head = _plan() | {"population": population, "code": code}
     lines = [] if again else _lines(path)
     if lines and lines[0] == head:
@@ -194,7 +189,7 @@ def kept_study(path: Path, population: int, code: str, again: bool = False) -> l
 
 
 def read_study(path: Path) -> list[Judged]:
-    """The rows of a file, if it is of this study; whatever the code and the population it was made with."""
+    """The rows in the file, whatever code and population they are from; none if it is of another study."""
     lines = _lines(path)
     plan = _plan()
     if not lines or {name: lines[0].get(name) for name in plan} != plan:

@@ -1,6 +1,6 @@
-"""What is run: tasks, methods, and the list of runs that a study consists of.
+"""Tasks, methods, and the list of runs that a study consists of.
 
-A run is one fit and its scores on one fold. Nothing here looks at results: what is run is settled
+A run is one fit on one fold, and its scores there. Nothing here looks at results: the list of runs is fixed
 before the first fit.
 """
 
@@ -21,7 +21,7 @@ PR_OF_OTHER_CLASS = "auc_pr_swapped"
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A data set and what is predicted from what."""
+    """A data set, and how it is used."""
 
     name: str
     title: str
@@ -29,14 +29,14 @@ class Task:
     l2: float
     """the paper's lambda, which it chose on the test sets"""
     most_negatives: float
-    """negatives per positive in the training data, at most: learners that keep more draw no sample"""
+    """the most negatives per positive in any training data; a learner that keeps more draws no sample"""
     n_folds: int
     without: str = ""
-    """a predicate that is left out of the facts"""
+    """a predicate whose facts are not used"""
     published: str = ""
-    """its name among the paper's data sets, where the paper has it"""
+    """its name among the paper's data sets; empty if the paper does not use it"""
     footing: str = PR_AT_2_TO_1
-    """the AUC-PR that compares with the published one"""
+    """the AUC-PR that is comparable with the published one"""
     difference: str = ""
     """how our data differ from the paper's, as far as is known"""
 
@@ -51,10 +51,10 @@ class Method:
     preset: str | None = None
     explicit: Mapping[str, Any] = field(default_factory=dict, hash=False)
     papers_l2: bool = False
-    """whether the task's lambda is its penalty"""
+    """whether its penalty is the paper's lambda for the task"""
 
     def settings(self, task: Task, seed: int = 0, l2: float | None = None) -> dict[str, Any]:
-        """Every option of the learner, as it is run."""
+        """Every option of the learner with the value it is run with."""
         if self.learner == TRUTH:
             return {}
         penalty = l2 if l2 is not None else task.l2 if self.papers_l2 else None
@@ -63,9 +63,9 @@ class Method:
 
 
 TRUTH = "truth"
-"""The true probabilities of a generated world: nothing can rank better."""
+"""The true probabilities of a generated world: no learner can rank better, on average."""
 CHOSEN = "default"
-"""The setting of boosted RLR that stands for it: named in advance, chosen on training data."""
+"""The setting of boosted RLR that the answers are about: named in advance, chosen on training data."""
 METHODS: Mapping[str, Method] = {
     method.name: method
     for method in (
@@ -96,35 +96,33 @@ class Run(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Study:
-    """Tasks, and how far to go with each."""
+    """Tasks, and the number of seeds and penalties to run on each."""
 
     tasks: tuple[Task, ...]
     n_seeds: int
-    """seeds of learners that draw a sample of the negatives"""
+    """seeds to run where a learner draws a sample of the negatives"""
     lambdas: tuple[float, ...]
-    """exponents of ten, on every fold"""
+    """penalties to run on every fold, as exponents of ten"""
     wide_lambdas: tuple[float, ...]
-    """exponents of ten, on the first fold"""
+    """penalties to run on the first fold, as exponents of ten"""
     population: int
-    """how many there are in the worlds that population sizes are studied on"""
+    """members in the worlds of ``populations`` that models are learned in"""
 
     def task(self, name: str) -> Task:
         return next(task for task in self.tasks if task.name == name)
 
     def runs(self) -> list[Run]:
-        """Every run once, those on the same data together."""
-        found = [run for task in self.tasks for run in self._runs_of(task)]
-        once: dict[tuple[object, ...], Run] = {}
-        for run in found:
-            once.setdefault((*run[:5], tuple(run.settings.items())), run)
-        return sorted(once.values(), key=lambda run: (self._place(run.task), run.fold))
-
-    def _place(self, name: str) -> int:
-        return [task.name for task in self.tasks].index(name)
+        """Every distinct run, ordered by task and fold."""
+        distinct: dict[tuple[object, ...], Run] = {}
+        for task in self.tasks:
+            for run in self._runs_of(task):
+                distinct.setdefault((*run[:5], tuple(run.settings.items())), run)
+        places = {task.name: place for place, task in enumerate(self.tasks)}
+        return sorted(distinct.values(), key=lambda run: (places[run.task], run.fold))
 
     def _runs_of(self, task: Task) -> Iterator[Run]:
         for fold in range(1, task.n_folds + 1):
-            if isinstance(task.data.layout, SmokersWorld | UniversityWorld):
+            if is_generated(task):
                 yield run_of(task, _TRUE, fold)
             for method in METHODS.values():
                 for seed in range(self.n_seeds if _draws(method, task) else 1):
@@ -135,13 +133,18 @@ class Study:
                     yield run_of(task, METHODS["paper"], fold, l2=penalty(exponent))
 
 
+def is_generated(task: Task) -> bool:
+    """Whether the data of a task are a generated world."""
+    return isinstance(task.data.layout, SmokersWorld | UniversityWorld)
+
+
 def run_of(task: Task, method: Method, fold: int, seed: int = 0, l2: float | None = None) -> Run:
     """The run of a method on a fold of a task."""
     return Run(task.name, fold, seed, method.name, method.learner, method.settings(task, seed, l2))
 
 
 def penalty(exponent: float) -> float:
-    """Ten to the exponent, equal for equal exponents however it came about.
+    """Ten to the exponent, rounded so that equal exponents give equal penalties.
 
     >>> penalty(3.0), penalty(3.5)
     (1000.0, 3162.27766017)
@@ -150,6 +153,7 @@ def penalty(exponent: float) -> float:
 
 
 def _draws(method: Method, task: Task) -> bool:
+    """Whether a method keeps only a sample of the task's negatives."""
     ratio = method.settings(task).get("neg_pos_ratio")
     return ratio is not None and ratio < task.most_negatives
 
@@ -202,7 +206,7 @@ def full_study() -> Study:
 
 
 def quick_study() -> Study:
-    """Two small generated worlds, two folds each: a look at the whole in a minute, without any files."""
+    """Two small generated worlds, two folds each: the whole study in a minute, without any files."""
     smokes = DataSet("smokes_small", "", "cancer", 4, SmokersWorld(400, seed=0))
     university = DataSet("university_small", "", "advisedby", 4, UniversityWorld(2, seed=0))
     tasks = (
@@ -213,7 +217,7 @@ def quick_study() -> Study:
 
 
 def selected(runs: Sequence[Run], methods: Sequence[str], tasks: Sequence[str]) -> list[Run]:
-    """The runs of these methods on these tasks; none named: of all."""
+    """The runs of these methods on these tasks; an empty list means all."""
     return [
         run for run in runs if (not methods or run.method in methods) and (not tasks or run.task in tasks)
     ]

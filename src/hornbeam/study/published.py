@@ -1,6 +1,6 @@
 """Numbers of the paper: Ramanan et al., Structure Learning for Relational Logistic Regression, KR 2018.
 
-AUC are read off its figures, to about .01; seconds, ratios and numbers of rules are from its tables.
+AUCs are read off its figures, to about .01; seconds, ratios and numbers of rules are from its tables.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ class Bars(NamedTuple):
 
 
 class Published(NamedTuple):
-    """What the paper reports of one data set."""
+    """What the paper reports for one data set."""
 
     bars: Mapping[str, Bars]
-    """by method of ours; ``paper`` is its boosted RLR"""
+    """by the name of our method; ``paper`` is the paper's boosted RLR"""
     seconds: Mapping[str, float]
     neg_pos: float
     sensitivity: tuple[float, float, float, float]
@@ -29,13 +29,13 @@ class Published(NamedTuple):
     n_features: int
     """aggregates that AGG-LR used"""
     n_rules: int
-    """rules that the ILP learner found"""
+    """rules that the ILP learner produced"""
     rule: str
     """a rule that the paper prints, in our notation"""
 
 
 LAMBDAS = (2.0, 2.5, 3.0, 3.5)
-"""The exponents of ten at which the paper shows how its result depends on lambda."""
+"""The lambdas for which the paper shows its result, as exponents of ten."""
 _METHODS = ("agg-lr", "ilp-rlr", "mln-boost", "paper")
 
 

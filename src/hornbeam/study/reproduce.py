@@ -1,4 +1,4 @@
-"""The whole study: what is not there yet is run, then the report is written."""
+"""The whole study: carry out the runs that have no row yet, then write the report."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from hornbeam.datasets.archive import get
 from hornbeam.datasets.download import OnProgress
 from hornbeam.datasets.places import find
 from hornbeam.errors import DataError, OptionError, Place, did_you_mean
+from hornbeam.study.one_run import fingerprint
 from hornbeam.study.populations import kept_study, read_study
 from hornbeam.study.protocol import METHODS, TRUTH, Run, Study, selected
 from hornbeam.study.report.write import write_report
 from hornbeam.study.results import Results, collected
-from hornbeam.study.rows import appending, matched, read_rows
-from hornbeam.study.runs import fingerprint
-from hornbeam.study.work import rows_of
+from hornbeam.study.row_file import appending, matched, read_rows
+from hornbeam.study.workers import rows_of
 
 RUNS, POPULATIONS = "runs.jsonl", "populations.jsonl"
 OnRow = Callable[[int, int, dict[str, Any]], None]
-"""Called after each run with how many are done, of how many, and the row."""
+"""Called after each run with the number of runs done, the number of all runs, and the row."""
 
 
 def reproduce(
@@ -33,11 +33,11 @@ def reproduce(
     again: bool = False,
     on_row: OnRow | None = None,
 ) -> Results:
-    """Run what has no row yet, in so many processes, and write the report of all rows.
+    """Carry out the runs that have no row yet, in ``jobs`` processes, and write the report of all rows.
 
-    Rows go to ``runs.jsonl`` in the folder, each as soon as it is there; a run that was killed goes on
-    where it stopped. ``methods`` and ``tasks`` limit what is run, not what is reported; ``again`` runs
-    also what has a row, which the new one replaces.
+    Each row is written to ``runs.jsonl`` in the folder as soon as its run ends, so a study that was
+    interrupted continues where it stopped. ``methods`` and ``tasks`` limit what is run, not what is
+    reported; with ``again``, runs that have a row are repeated, and the new row replaces the old one.
     """
     if jobs < 1:
         raise OptionError(f"jobs={jobs} is refused: it must be a whole number of at least 1.")
@@ -63,7 +63,7 @@ def fetch_data(
     again: bool = False,
     on_download: OnProgress | None = None,
 ) -> None:
-    """Download what ``reproduce`` with the same arguments needs and this machine lacks."""
+    """Download the data sets that ``reproduce`` with the same arguments needs, if they are not here."""
     _check_names(study, methods, tasks)
     _have_data(study, _waiting(study, out, methods, tasks, again), on_download)
 
@@ -76,7 +76,7 @@ def _waiting(study: Study, out: Path, methods: Sequence[str], tasks: Sequence[st
 
 
 def report(study: Study, out: Path) -> Results:
-    """Write the report of the rows that are there; nothing is run."""
+    """Write the report of the rows in the folder, without running anything."""
     _make(out)
     results = collected(study, read_rows(out / RUNS))
     write_report(results, read_study(out / POPULATIONS), out)
@@ -99,12 +99,12 @@ def _make(out: Path) -> None:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise DataError(
-            f"no folder can be made here ({error.strerror}); name another one.", Place(str(out))
+            f"the folder cannot be created ({error.strerror}); name another one.", Place(str(out))
         ) from error
 
 
 def _have_data(study: Study, runs: Sequence[Run], on_download: OnProgress | None) -> None:
-    """All data sets that runs need, before the first of them."""
+    """Download the data sets that the runs need, before the first run."""
     for name in dict.fromkeys(run.task for run in runs):
         data = study.task(name).data
         if data.folder and find(data) is None:

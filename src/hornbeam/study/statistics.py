@@ -1,4 +1,4 @@
-"""Means over folds, their spread, and whether one method is above another."""
+"""Means and spreads over folds, and paired t-tests between two methods."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ SIGNIFICANT = 0.05
 
 
 class Summary(NamedTuple):
-    """Mean and standard deviation (n - 1) of a number per fold; one fold has no spread."""
+    """Mean and sample standard deviation of one number per fold; a single fold has no deviation."""
 
     mean: float
     deviation: float | None
@@ -22,7 +22,7 @@ class Summary(NamedTuple):
 
 
 def summary(values: Sequence[float]) -> Summary:
-    """Mean and spread of at least one value.
+    """Mean and standard deviation of at least one value.
 
     >>> summary([1.0, 2.0, 3.0])
     Summary(mean=2.0, deviation=1.0, n=3)
@@ -35,7 +35,7 @@ def summary(values: Sequence[float]) -> Summary:
 
 
 class PairedTest(NamedTuple):
-    """A two-sided paired t-test: the mean difference, and how likely one as large is by chance."""
+    """A two-sided paired t-test: the mean difference, and the probability of one as large by chance."""
 
     difference: float
     p: float
@@ -46,13 +46,13 @@ class PairedTest(NamedTuple):
 
 
 def paired_t_test(ours: Sequence[float], theirs: Sequence[float]) -> PairedTest | None:
-    """Ours against theirs, fold by fold; None where there are fewer than two folds.
+    """Test our values against theirs, fold by fold; None if there are fewer than two folds.
 
-    Where all differences are the same there is no spread to judge by: no difference at all is no
-    evidence (p = 1), any other is as strong as evidence gets (p = 0).
+    If all differences are equal, the t statistic is undefined: p is then 1 for differences of zero, and 0
+    for others.
 
-    >>> found = paired_t_test([0.9, 0.8, 0.95], [0.8, 0.75, 0.8])
-    >>> round(found.difference, 6), round(found.p, 6), found.significant
+    >>> test = paired_t_test([0.9, 0.8, 0.95], [0.8, 0.75, 0.8])
+    >>> round(test.difference, 6), round(test.p, 6), test.significant
     (0.1, 0.07418, False)
     """
     differences = [a - b for a, b in zip(ours, theirs, strict=True)]
@@ -60,10 +60,10 @@ def paired_t_test(ours: Sequence[float], theirs: Sequence[float]) -> PairedTest 
         return None
     mean, deviation, n = summary(differences)
     assert deviation is not None
-    # Differences of numbers that are equal to the last bits are noise of the arithmetic.
+    # Smaller differences are rounding errors.
     if deviation <= 1e-12:
         return PairedTest(mean, 1.0 if abs(mean) <= 1e-12 else 0.0)
-    # Late: scipy.special takes a tenth of a second, and scipy.stats, which has the whole test, a second.
+    # Imported late: scipy.special takes 0.1 s, and scipy.stats, which has the whole test, 1 s.
     from scipy.special import stdtr
 
     t = mean / (deviation / math.sqrt(n))

@@ -110,7 +110,7 @@ def test_a_part_longer_than_the_file_is_thrown_away(site, place):
 
 
 def test_a_missing_file_is_not_asked_for_twice(site, place):
-    with pytest.raises(DataError, match=r"/gone cannot be downloaded: the server answers 404 Not Found\.$"):
+    with pytest.raises(DataError, match=r"/gone cannot be downloaded: the server answered 404 Not Found\.$"):
         download(f"{site.url}/gone", place, pause=0)
     assert len(site.asked) == 1
     assert names_in(place.parent) == []
@@ -183,7 +183,7 @@ def test_a_file_with_another_checksum_leaves_nothing_behind(toy, site):
 
 def test_an_archive_without_a_file_of_ours_is_refused(toy, site):
     site.content["/toy.zip"] = zipped({"train/train_pos.txt": b""})
-    with pytest.raises(DataError, match=r"toy\.zip lacks background\.txt: it is not the archive"):
+    with pytest.raises(DataError, match=r"toy\.zip lacks background\.txt: it is not the published archive"):
         get(toy)
     site.content["/toy.zip"] = zipped({**FILES, "more/background.txt": b""})
     with pytest.raises(DataError, match=r"has more than one background\.txt"):
@@ -194,7 +194,7 @@ def test_an_archive_without_a_file_of_ours_is_refused(toy, site):
 @pytest.mark.parametrize("damaged", [b"<html>log in</html>", zipped(FILES)[:-40]])
 def test_what_is_no_archive_is_refused(toy, site, damaged):
     site.content["/toy.zip"] = damaged
-    with pytest.raises(DataError, match=r"toy\.zip is damaged or no archive"):
+    with pytest.raises(DataError, match=r"toy\.zip is damaged or not an archive"):
         get(toy)
     assert names_in(cache_folder()) == [".toy.lock"]
 
@@ -209,7 +209,7 @@ def test_bits_that_flipped_inside_an_archive_are_noticed(toy, site):
     assert find(toy) is None
 
 
-def test_a_spoilt_copy_in_the_cache_is_fetched_anew_and_one_elsewhere_refused(toy, monkeypatch):
+def test_a_spoilt_copy_in_the_cache_is_downloaded_again_and_one_elsewhere_refused(toy, monkeypatch):
     folder = get(toy)
     (folder / "background.txt").write_text("spoilt")
     assert get(toy) == folder
@@ -217,7 +217,7 @@ def test_a_spoilt_copy_in_the_cache_is_fetched_anew_and_one_elsewhere_refused(to
     (folder / "background.txt").write_text("spoilt")
     monkeypatch.setenv("HORNBEAM_DATA", str(cache_folder()))
     monkeypatch.setenv("XDG_CACHE_HOME", str(cache_folder() / "other"))
-    with pytest.raises(DataError, match=r"background\.txt is not the file of data set \"toy\" that was pub"):
+    with pytest.raises(DataError, match=r"background\.txt has another SHA-256 than the published file"):
         get(toy)
 
 
@@ -231,7 +231,7 @@ def test_offline_the_error_says_what_to_do(toy):
 
 
 def test_data_without_a_known_archive_or_without_files_are_never_fetched(toy):
-    with pytest.raises(DataError, match=r"no archive of it is known to us; get it from https://example\.org"):
+    with pytest.raises(DataError, match=r"Hornbeam knows no archive of it; get it from https://example\.org"):
         get(replace(toy, url=""))
     with pytest.raises(DataError, match='data set "smokes" is generated: there is nothing to download'):
         get(data_set("smokes"))

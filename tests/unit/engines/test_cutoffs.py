@@ -25,7 +25,8 @@ from hornbeam.logic.schema import NUMBER, Schema
 from hornbeam.model.clause_model import Model, WeightedClause
 from hornbeam.model.evaluate import evaluate
 from hornbeam.model.explain import explain
-from hornbeam.study.agg_lr.aggregates import Aggregate, Joiner
+from hornbeam.study.agg_lr.aggregates import Aggregate
+from hornbeam.study.agg_lr.joiner import Joiner
 
 SCHEMA = Schema({"churns": ("customer",), "visit": ("customer", "shop"), "called": ("customer",)})
 INF = float("inf")

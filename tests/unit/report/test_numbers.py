@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hornbeam.data.database import build
 from hornbeam.data.ranking import ranking
 from hornbeam.datasets.worlds import smokers
-from hornbeam.drawing.figure import ticks
+from hornbeam.drawing.axes import ticks
 from hornbeam.engines.registry import open_engine
 from hornbeam.logic.english import sentence, text_of
 from hornbeam.logic.parse import parse_clause

@@ -16,9 +16,9 @@ from hornbeam.study.report.answers import (
     lambda_sentences,
     verdict,
 )
-from hornbeam.study.report.bars import bar_section, difference_section, judgements
 from hornbeam.study.report.charts import Bar, Line, Panel, bar_chart, line_panels
 from hornbeam.study.report.figures import figures
+from hornbeam.study.report.published_bars import bar_section, difference_section, judgements
 from hornbeam.study.report.write import report_text, write_report
 from hornbeam.study.results import collected
 from hornbeam.study.statistics import PairedTest
@@ -47,7 +47,7 @@ def test_comparisons_are_sorted_by_how_they_came_out():
 
 
 @pytest.mark.parametrize(
-    ("found", "sentence"),
+    ("outcome", "sentence"),
     [
         (
             MethodComparison("AUC-PR", ("A", "B"), (), (), ("A", "B"), ()),
@@ -64,12 +64,12 @@ def test_comparisons_are_sorted_by_how_they_came_out():
         ),
     ],
 )
-def test_a_comparison_as_a_sentence(found, sentence):
-    assert comparison_sentence(found, "ours", "theirs") == sentence
+def test_a_comparison_as_a_sentence(outcome, sentence):
+    assert comparison_sentence(outcome, "ours", "theirs") == sentence
 
 
 @pytest.mark.parametrize(
-    ("found", "word"),
+    ("outcome", "word"),
     [
         (MethodComparison("", ("A",), ("B",), (), ("A",), ()), "Yes"),
         (MethodComparison("", ("A", "B"), (), ("C",), ("A",), ()), "Mostly"),
@@ -79,8 +79,8 @@ def test_a_comparison_as_a_sentence(found, sentence):
         (MethodComparison("", (), (), (), (), ()), "Not known yet"),
     ],
 )
-def test_the_verdict_in_a_word(found, word):
-    assert verdict([found]) == word
+def test_the_verdict_in_a_word(outcome, word):
+    assert verdict([outcome]) == word
 
 
 def test_the_questions_are_answered_from_the_rows():
@@ -228,7 +228,7 @@ def test_what_is_missing_or_failed_is_said():
     rows.append(failed._asdict() | {"error": "no room."})
     text = report_text(collected(FULL, rows), [])
     missing = sum(run.method == "default" for run in runs)
-    assert f"{len(runs) - missing:,} of {len(runs):,} runs are there." in text
+    assert f"{len(runs) - missing:,} of {len(runs):,} runs are done." in text
     assert f"**Not complete.** {missing} runs are missing: default on smokes (4); default on imdb (5)" in text
     assert "**Failed:** default on imdb, fold 1: no room." in text
     assert (
@@ -240,12 +240,12 @@ def test_what_is_missing_or_failed_is_said():
 def test_an_empty_study_has_a_report_too():
     text = report_text(collected(quick_study(), []), [])
     assert "0 of " in text
-    assert "Nothing published compares with it." in text
+    assert "No published values compare with it." in text
 
 
 def test_rows_of_several_states_of_the_code_are_said():
     rows = [row_of(run, code="aa" if run.method == "paper" else "bb") for run in FULL.runs()]
-    assert "Code: aa and bb (rows of several states of the code" in report_text(collected(FULL, rows), [])
+    assert "Code: aa and bb (several versions of the code" in report_text(collected(FULL, rows), [])
 
 
 def test_populations_are_told_by_pattern():
@@ -264,9 +264,11 @@ def replace_accuracy(row):
 
 
 def test_bars_stand_on_the_axis_and_reach_their_value():
-    drawn = bar_chart("t", ["g"], [("m", [Bar(0.5, 0.7, 0.25)])], "n")
+    drawn = bar_chart("t", ["g"], [("m", [Bar(0.5, 0.7, 0.25)])], "n").document()
     rects = [
-        each for each in ET.fromstring(drawn).iter("{http://www.w3.org/2000/svg}rect") if "x" in each.attrib
+        each
+        for each in ET.fromstring(drawn).iter("{http://www.w3.org/2000/svg}rect")
+        if each.find("{http://www.w3.org/2000/svg}title") is not None
     ]
     ours, published = [(float(each.get("y")), float(each.get("height"))) for each in rects]
     assert ours[0] + ours[1] == published[0] + published[1]
@@ -281,19 +283,21 @@ def test_bars_stand_on_the_axis_and_reach_their_value():
 
 
 def test_a_value_that_is_not_there_has_no_bar():
-    drawn = bar_chart("t", ["g"], [("m", [Bar(None)])], "n")
-    assert drawn.count("<rect") == 1, "the ground alone"
+    drawn = bar_chart("t", ["g"], [("m", [Bar(None)])], "n").document()
+    assert drawn.count("<rect") == 2, "the ground and the legend alone"
 
 
 def test_lines_are_drawn_to_scale_and_text_is_escaped():
     drawn = line_panels(
-        "<t>", [Panel("p & q", [Line("m", [(0, 0.0), (1, 1.0)], "#000")])], "x", [(0, "a"), (1, "b")], ""
-    )
+        "<t>", [Panel("p & q", [Line("m", [(0, 0.0), (1, 1.0)], "blue")])], "x", [(0, "a"), (1, "b")], ""
+    ).document()
     tree = ET.fromstring(drawn)
-    (points,) = [each.get("points") for each in tree.iter("{http://www.w3.org/2000/svg}polyline")]
-    (x1, y1), (x2, y2) = [tuple(map(float, each.split(","))) for each in points.split()]
-    assert x2 - x1 == 230 - 16
-    assert y1 - y2 == 150
+    (path,) = [each.get("d") for each in tree.iter("{http://www.w3.org/2000/svg}path")]
+    points = [tuple(map(float, each.split())) for each in path.removeprefix("M").split("L")]
+    texts = {each.text: each for each in tree.iter("{http://www.w3.org/2000/svg}text")}
+    assert [x for x, _ in points] == [float(texts[tick].get("x")) for tick in "ab"]
+    # The numbers of ticks stand 4 below their lines.
+    assert [y + 4 for _, y in points] == [float(texts[tick].get("y")) for tick in ("0.0", "1.0")]
     assert "&lt;t&gt;" in drawn
 
 
@@ -303,4 +307,4 @@ def test_figures_of_an_unfinished_study_are_drawn():
     drawn = figures(collected(study, some), [])
     assert len(drawn) > 0
     for drawing in drawn.values():
-        assert ET.fromstring(drawing).tag.endswith("svg")
+        assert ET.fromstring(drawing.document()).tag.endswith("svg")

@@ -1,8 +1,8 @@
-"""Seeded worlds with a known truth, of any size: data for demonstrations, tests and benchmarks.
+"""Generated worlds with a known truth, of any size: data for demonstrations, tests and benchmarks.
 
-Each world is drawn from a stated model: its labels are coin flips with the probabilities that the
-model gives, so nothing can rank the examples better than the truth does. The same arguments give
-the same world. Another seed gives another world with the same truth: data to test on.
+The labels of a world are drawn with the probabilities of a stated model, so on average nothing ranks the
+examples better than this model does. The same arguments give the same world. Another seed gives another world
+with the same truth, which serves as test data.
 """
 
 from hornbeam.datasets.worlds.departments import UNIVERSITY_TRUTH, university, university_probabilities

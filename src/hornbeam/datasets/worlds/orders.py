@@ -6,7 +6,7 @@ import numpy as np
 
 from hornbeam.data.database import Database, Population
 from hornbeam.data.relations import Numbered
-from hornbeam.datasets.worlds.drawing import (
+from hornbeam.datasets.worlds.building import (
     Floats,
     Integers,
     check_limits,
@@ -53,9 +53,9 @@ _COLOURS = ("blue", "green", "red")
 def shoppers(n_customers: int = 2000, seed: int = 0) -> Database:
     """Customers, their orders, the products in them and their prices, and who returns something.
 
-    The labels are drawn from ``SHOPPERS_TRUTH``: what matters is how many expensive products somebody
-    ordered, a threshold on a number two joins away. How much they order at all foretells it too, but
-    less well; colours say nothing. Every customer is an example.
+    The labels are drawn from ``SHOPPERS_TRUTH``: only the number of expensive products that a customer
+    ordered matters, which is a threshold on a number two joins away. The number of all ordered products
+    predicts the label too, but less well; colours are noise. Every customer is an example.
 
     >>> shoppers(n_customers=100)
     Database(1,288 facts, 4 predicates, 5 types, examples: returns (100))
@@ -96,7 +96,7 @@ def shoppers_probabilities(database: Database) -> Floats:
 
 
 def _expensive_products(database: Database) -> Integers:
-    """For each customer the number of expensive products in their orders: the truth's true count."""
+    """The number of expensive products that each customer ordered: the true count of the planted clause."""
     price_of = np.empty(len(database.population("product")))
     product, euro = database.relation("price").columns
     price_of[product] = database.numbers["euro"][euro]

@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from hornbeam.data.database import Codes, Database, Population
 from hornbeam.data.relations import Numbered
-from hornbeam.datasets.worlds.drawing import (
+from hornbeam.datasets.worlds.building import (
     Floats,
     Integers,
     check_limits,
@@ -42,14 +42,14 @@ def smokers(
     """Persons who smoke or not, their friends, and who has cancer, drawn from ``SMOKERS_TRUTH``.
 
     At the default size there are about 150,000 facts and 1.32 negatives per positive. Every person
-    is an example of ``cancer``. ``mean_friends`` is the number of ``friends`` facts per person;
-    ``exponent`` is that of the power law of the number of friends; ``smoking`` is the share of
-    smokers; ``homophily`` is the share of friendships made within one's own kind (smokers or not),
-    the rest is made with anybody.
+    is an example of ``cancer``. ``mean_friends`` is the mean number of ``friends`` facts per person;
+    ``exponent`` is the exponent of the power law of the number of friends; ``smoking`` is the share of
+    smokers; ``homophily`` is the share of friendships made within one's own kind (smokers or not), while
+    the others are made with anybody.
 
-    A friendship is two facts, ``friends(ann,bob)`` and ``friends(bob,ann)``: what is not a fact is
-    false, so with one direction only ``friends(A,B)`` would miss half of A's friends, and which
-    half would depend on the order in which the two are written. Nobody is their own friend.
+    A friendship is two facts, ``friends(ann,bob)`` and ``friends(bob,ann)``. With one of them alone,
+    ``friends(A,B)`` would miss half of A's friends, and which half would depend on the order in which the
+    two names are written. Nobody is their own friend.
 
     >>> smokers(n_persons=1000)
     Database(14,735 facts, 2 predicates, 1 type, examples: cancer (1000))
@@ -82,7 +82,7 @@ def smokers_probabilities(database: Database) -> Floats:
 
 
 def _smoking_friends(database: Database) -> Integers:
-    """For each person the number of friends who smoke: the true count of the truth's clause."""
+    """The number of smoking friends of each person, which is the true count of the planted clause."""
     person, friend = database.relation("friends").columns
     size = len(database.population("person"))
     smokes = np.zeros(size, dtype=bool)
@@ -97,19 +97,19 @@ def _friendships(
     exponent: float,
     homophily: float,
 ) -> tuple[Codes, Codes]:
-    """Pairs of friends, each pair in one direction; a few pairs may come twice.
+    """Pairs of friends, each in one direction; a few pairs may occur twice.
 
-    Everybody asks for a number of friends that follows a power law, and is asked in proportion
-    to that number (a configuration model).
+    Each person asks a number of others that follows a power law, and is asked in proportion to that number
+    (a configuration model).
     """
     size = len(smokes)
     wanted = (1.0 - rng.random(size)) ** (-1.0 / (exponent - 1.0))
-    # Beyond the square root of all friends a person would meet the same hubs again and again.
+    # Capped: a person with more friends than this would be paired with the same hubs again and again.
     np.minimum(wanted, wanted.mean() * max(np.sqrt(size / max(mean_friends, 1.0)), 1.0), out=wanted)
     wanted *= mean_friends / 2 / wanted.mean()
     asks = np.floor(wanted + rng.random(size)).astype(np.int64)
     left = np.repeat(np.arange(size, dtype=np.int32), asks)
-    # Sorted by kind: the places of those who do not smoke, then of those who do.
+    # Sorted by kind: those who do not smoke first, then those who do.
     by_kind = np.concatenate([left[~smokes[left]], left[smokes[left]]])
     border = int(np.count_nonzero(~smokes[left]))
     same_kind = rng.random(len(left)) < homophily

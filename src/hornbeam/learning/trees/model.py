@@ -15,6 +15,7 @@ from hornbeam.engines.contract import Engine
 from hornbeam.engines.count import count_all
 from hornbeam.engines.holding import Body, Truth
 from hornbeam.errors import InputError, plural
+from hornbeam.learning.trees.picture import tree_picture
 from hornbeam.learning.trees.trees import (
     Holds,
     Leaf,
@@ -75,10 +76,9 @@ class TreeModel:
         return "\n".join(lines)
 
     def picture(self) -> str:
-        """A drawing of the trees, as an SVG document."""
-        from hornbeam.learning.trees.picture import tree_picture
-
-        return tree_picture(self)
+        """The trees as an SVG document."""
+        heading = f"{self.size_text} for {self.target}, prior {self.prior:.6g}"
+        return tree_picture(heading, self.trees).document()
 
     def _repr_svg_(self) -> str:
         return self.picture()

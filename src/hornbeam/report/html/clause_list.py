@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hornbeam.drawing.figure import Scale, label, line, tick_text, ticks
+from hornbeam.drawing.axes import Scale, tick_text, ticks
 from hornbeam.drawing.markup import Child, Markup, element, number_text, signed_text
+from hornbeam.drawing.shapes import label, line
 from hornbeam.errors import plural
 from hornbeam.logic.clauses import variable_name
 from hornbeam.model.clause_model import Model

@@ -18,6 +18,7 @@ from typing import Any
 from hornbeam.data.database import Examples
 from hornbeam.data.keys import Names
 from hornbeam.data.ranking import ranking
+from hornbeam.drawing.figure import figure_style
 from hornbeam.drawing.markup import Markup, element, escape, together
 from hornbeam.engines.contract import Engine
 from hornbeam.files import write_file
@@ -87,7 +88,7 @@ def _page(measurements: Measurements, engine: Engine, about: About, names: Names
         for (name, title), part in zip(titles.items(), parts, strict=True)
         if part is not None
     ]
-    style = _packaged("hornbeam.drawing", "figure.css") + _template("style.css")
+    style = figure_style() + _template("style.css")
     script = _template("script.js")
     fields = {
         "title": escape(f"{measurements.model.target}: model report"),

@@ -1,4 +1,4 @@
-"""The plots of predictions, each a figure with its numbers."""
+"""Plots of predictions: ROC, precision and recall, calibration, and scores by label."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ import numpy as np
 import numpy.typing as npt
 
 from hornbeam.data.ranking import Ranking, ranking
-from hornbeam.drawing.figure import Figure, Frame, bar, label, line, path_of
-from hornbeam.drawing.markup import Child, Markup, element, number_text, together
+from hornbeam.drawing.axes import Frame, Margins
+from hornbeam.drawing.figure import Figure
+from hornbeam.drawing.markup import Child, Markup, number_text, together
+from hornbeam.drawing.shapes import bar, dot, label, line, path_of
 from hornbeam.model.evaluate import Scores, evaluate
 from hornbeam.report.numbers.curves import BINS, THRESHOLDS, calibration, histogram, thinned
 
@@ -15,17 +17,19 @@ SCORE_BINS = 40
 
 
 def roc_plot(labels: npt.ArrayLike, probabilities: npt.ArrayLike, scores: Scores | None = None) -> Figure:
-    """The share of positives found against the share of negatives taken for positives."""
+    """The share of positives above each threshold against the share of negatives above it."""
     scores = scores or evaluate(labels, probabilities)
-    found = ranking(np.asarray(labels), np.asarray(probabilities, dtype=np.float64))
+    ranked = ranking(np.asarray(labels), np.asarray(probabilities, dtype=np.float64))
     frame = Frame.of((0.0, 1.0), (0.0, 1.0))
-    x, y = thinned(*found.roc())
+    x, y = thinned(*ranked.roc())
     points = [(frame.x(a), frame.y(b)) for a, b in zip(x.tolist(), y.tolist(), strict=True)]
     corner = (frame.x(1.0), frame.y(0.0))
     rows = []
     for threshold in THRESHOLDS[1::2]:
-        positives, negatives = found.at(threshold)
-        rows.append((f"{threshold:.2f}", f"{negatives / found.n_neg:.4f}", f"{positives / found.n_pos:.4f}"))
+        positives, negatives = ranked.at(threshold)
+        rows.append(
+            (f"{threshold:.2f}", f"{negatives / ranked.n_neg:.4f}", f"{positives / ranked.n_pos:.4f}")
+        )
     return Figure(
         title="ROC curve",
         caption=f"Area {scores.auc_roc:.4f}: the share of pairs, positive and negative, in the right order.",
@@ -37,7 +41,7 @@ def roc_plot(labels: npt.ArrayLike, probabilities: npt.ArrayLike, scores: Scores
                 line(frame.x(0), frame.y(0), frame.x(1), frame.y(1), "chance"),
                 path_of([*points, corner], "area"),
                 path_of(points, "curve"),
-                _ring(frame, "roc", *_rates(found, 0.5)),
+                _ring(frame, "roc", *_rates(ranked, 0.5)),
             ]
         ),
         header=("threshold", "false positive rate", "true positive rate"),
@@ -45,24 +49,16 @@ def roc_plot(labels: npt.ArrayLike, probabilities: npt.ArrayLike, scores: Scores
     )
 
 
-def _rates(found: Ranking, threshold: float) -> tuple[float, float]:
-    """The shares of negatives and of positives with at least that probability."""
-    positives, negatives = found.at(threshold)
-    return negatives / found.n_neg, positives / found.n_pos
+def _rates(ranked: Ranking, threshold: float) -> tuple[float, float]:
+    """The shares of negatives and of positives with at least this probability."""
+    positives, negatives = ranked.at(threshold)
+    return negatives / ranked.n_neg, positives / ranked.n_pos
 
 
 def _ring(frame: Frame, name: str, x: float, y: float) -> Markup:
-    """Where a threshold of one half lies; the script of a page moves it, and reads the scales off it."""
+    """A ring at the threshold of one half. The script of a page moves it, and reads the scales off it."""
     scales = " ".join(f"{end:g}" for scale in (frame.x, frame.y) for end in (scale.start, scale.end))
-    return element(
-        "circle",
-        element("title", "the threshold"),
-        cx=frame.x(x),
-        cy=frame.y(y),
-        r=6,
-        class_=f"ring {name}",
-        data_scales=scales,
-    )
+    return dot(frame.x(x), frame.y(y), 6, f"ring {name}", "the threshold", data_scales=scales)
 
 
 def precision_recall_plot(
@@ -70,34 +66,34 @@ def precision_recall_plot(
 ) -> Figure:
     """Precision against recall, with all negatives and with two per positive."""
     scores = scores or evaluate(labels, probabilities)
-    found = ranking(np.asarray(labels), np.asarray(probabilities, dtype=np.float64))
+    ranked = ranking(np.asarray(labels), np.asarray(probabilities, dtype=np.float64))
     frame = Frame.of((0.0, 1.0), (0.0, 1.0))
     drawn: list[Child] = [frame.axes("recall: share of positives found", "precision: positives among those")]
-    base = found.n_pos / (found.n_pos + found.n_neg)
+    base = ranked.n_pos / (ranked.n_pos + ranked.n_neg)
     drawn.append(line(frame.x(0), frame.y(base), frame.x(1), frame.y(base), "chance"))
-    fewer = found.n_neg > 2 * found.n_pos
+    fewer = ranked.n_neg > 2 * ranked.n_pos
     for ratio, style in ((2.0, "curve second"), (None, "curve")):
         if ratio is not None and not fewer:
             continue
-        recall, precision = thinned(*found.precision_recall(ratio))
+        recall, precision = thinned(*ranked.precision_recall(ratio))
         points = [(frame.x(a), frame.y(b)) for a, b in zip(recall.tolist(), precision.tolist(), strict=True)]
         drawn.append(path_of([(frame.x(0), points[0][1]), *points], style))
-    positives, negatives = found.at(0.5)
+    positives, negatives = ranked.at(0.5)
     if positives + negatives:
-        drawn.append(_ring(frame, "pr", positives / found.n_pos, positives / (positives + negatives)))
+        drawn.append(_ring(frame, "pr", positives / ranked.n_pos, positives / (positives + negatives)))
     rows = []
     for threshold in THRESHOLDS[1::2]:
-        positives, negatives = found.at(threshold)
-        taken = positives + negatives
+        positives, negatives = ranked.at(threshold)
+        above = positives + negatives
         rows.append(
             (
                 f"{threshold:.2f}",
-                f"{positives / found.n_pos:.4f}",
-                f"{positives / taken:.4f}" if taken else "none above",
-                f"{taken:,}",
+                f"{positives / ranked.n_pos:.4f}",
+                f"{positives / above:.4f}" if above else "none above",
+                f"{above:,}",
             )
         )
-    caption = f"Average precision {scores.auc_pr:.4f} with all {found.n_neg:,} negatives (solid)"
+    caption = f"Average precision {scores.auc_pr:.4f} with all {ranked.n_neg:,} negatives (solid)"
     if fewer:
         caption += f"; {scores.auc_pr_2to1:.4f} with two drawn per positive (dashed), "
         caption += "only to compare with published numbers"
@@ -116,7 +112,7 @@ def precision_recall_plot(
 def calibration_plot(labels: npt.ArrayLike, probabilities: npt.ArrayLike) -> Figure:
     """The share of positives among examples of similar probability."""
     label_of, probability = np.asarray(labels), np.asarray(probabilities, dtype=np.float64)
-    # Fewer groups of few examples: a share of a dozen tells nothing.
+    # Few examples make few groups: the share of positives among a dozen means little.
     bins = calibration(label_of, probability, max(3, min(BINS, len(label_of) // 25)))
     frame = Frame.of((0.0, 1.0), (0.0, 1.0))
     drawn: list[Child] = [
@@ -128,14 +124,14 @@ def calibration_plot(labels: npt.ArrayLike, probabilities: npt.ArrayLike) -> Fig
     for each, (x, y) in zip(bins, points, strict=True):
         drawn.append(line(x, frame.y(each.low), x, frame.y(each.high), "whisker"))
         hint = f"{each.examples:,} examples: mean probability {each.mean:.3f}, positives {each.share:.3f}"
-        drawn.append(element("circle", element("title", hint), cx=x, cy=y, r=4.5, class_="dot"))
+        drawn.append(dot(x, y, 4.5, "dot", hint))
     size = sum(each.examples for each in bins)
     gap = sum(each.examples * abs(each.share - each.mean) for each in bins) / size
     return Figure(
         title="Calibration",
         caption=(
-            f"Groups of similar probability, each as uncertain as the others. On the diagonal, probabilities "
-            f"mean what they say; mean distance from it {gap:.4f}. Whiskers: 95 % confidence."
+            "Examples in groups of similar probability. On the diagonal, the predicted probability is the "
+            f"observed share of positives; the mean distance from it is {gap:.4f}. Whiskers: 95 % confidence."
         ),
         width=frame.width,
         height=frame.height,
@@ -146,7 +142,7 @@ def calibration_plot(labels: npt.ArrayLike, probabilities: npt.ArrayLike) -> Fig
 
 
 def score_plot(labels: npt.ArrayLike, log_odds: npt.ArrayLike) -> Figure:
-    """Where the log-odds of positives and of negatives lie, each as shares of their own number."""
+    """The log-odds of positives and of negatives, as shares of each label."""
     label_of, scored = np.asarray(labels), np.asarray(log_odds, dtype=np.float64)
     ends = [np.quantile(scored[label_of == wanted], [0.005, 0.995]) for wanted in (1, 0)]
     low, high = float(min(each[0] for each in ends)), float(max(each[1] for each in ends))
@@ -157,17 +153,17 @@ def score_plot(labels: npt.ArrayLike, log_odds: npt.ArrayLike) -> Figure:
     for wanted in (1, 0):
         counts = histogram(scored[label_of == wanted], edges)
         shares.append(counts / max(counts.sum(), 1))
-    # By their square roots, or a tall bar would leave nothing to see of the others.
+    # Square roots: beside a tall bar, bars drawn to scale would be too low to see.
     heights = [np.sqrt(share) for share in shares]
     top = max(float(height.max()) for height in heights) or 1.0
-    frame = Frame.of((low, high), (-top, top), left=64, top=34)
-    marks = [(0.0, "0")] + [
-        (sign * each**0.5, f"{100 * each:g} %")
-        for each in (0.01, 0.05, 0.2, 0.5, 1.0)
+    frame = Frame.of((low, high), (-top, top), margins=Margins(left=64, top=34))
+    y_ticks = [(0.0, "0")] + [
+        (sign * share**0.5, f"{100 * share:g} %")
+        for share in (0.01, 0.05, 0.2, 0.5, 1.0)
         for sign in (1, -1)
-        if each**0.5 <= top
+        if share**0.5 <= top
     ]
-    drawn: list[Child] = [frame.axes("log-odds", "share of its label", y_ticks=marks)]
+    drawn: list[Child] = [frame.axes("log-odds", "share of its label", y_ticks=y_ticks)]
     for height, sign, style in zip(heights, (1, -1), ("positive", "negative"), strict=True):
         for place, each in enumerate(height.tolist()):
             if each:
@@ -181,13 +177,13 @@ def score_plot(labels: npt.ArrayLike, log_odds: npt.ArrayLike) -> Figure:
     rows = []
     for name, wanted in (("positives", 1), ("negatives", 0)):
         own = scored[label_of == wanted]
-        found = np.quantile(own, [0.05, 0.25, 0.5, 0.75, 0.95]).tolist()
-        rows.append((name, f"{len(own):,}", *map(number_text, found)))
+        quantiles = np.quantile(own, [0.05, 0.25, 0.5, 0.75, 0.95]).tolist()
+        rows.append((name, f"{len(own):,}", *map(number_text, quantiles)))
     return Figure(
         title="Scores by label",
         caption=(
-            "Each as shares of their own number; the height is the square root of the share, so that few can "
-            "be seen beside many."
+            "Shares of all positives and of all negatives. The height of a bar is the square root of its "
+            "share, so that low bars can be seen beside tall ones."
         ),
         width=frame.width,
         height=frame.height,

@@ -1,85 +1,97 @@
-"""The schema as a graph: relations tied to the types of their arguments, those a model uses lit up.
+"""The schema as a graph: relations linked to the types of their arguments, with those of a model highlighted.
 
 Three columns that never overlap: relations the model uses, types, relations it does not use.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from hornbeam.data.database import Database
-from hornbeam.drawing.figure import Figure, bar, label
-from hornbeam.drawing.markup import Child, Markup, element, together
+from hornbeam.drawing.figure import Figure
+from hornbeam.drawing.markup import Markup, element, together
+from hornbeam.drawing.shapes import bar, label, shortened
 
-_ROW, _PILL, _TOP = 36, 26, 34
+_ROW, _BOX, _TOP = 36, 26, 34
+"""Height of a row, of the box in it, and of the names of the columns."""
 _WIDTH, _SIDE, _MIDDLE = 900, 250, 200
+"""Width of the drawing, of the columns of relations, and of the column of types."""
+_TYPES_LEFT = (_WIDTH - _MIDDLE) / 2
 _MOST = 40
-"""relations in a column, at most"""
+"""Relations in a column, at most."""
 _LETTER = 8.2
-"""the width of a letter, rather too much than too little"""
+"""Width of a letter, rather too much than too little."""
+
+
+class _Columns(NamedTuple):
+    """The names in each column, from top to bottom."""
+
+    used: list[str]
+    """the target first"""
+    types: list[str]
+    unused: list[str]
 
 
 def schema_graph(database: Database, target: str, used: Sequence[str]) -> Figure:
-    """Relations and types of a database, with those that a model of the target uses lit up."""
+    """Relations and types of a database; those that a model of the target uses are highlighted."""
     predicates = database.schema.predicates
-    lit = [name for name in predicates if name in used and name != target]
-    unlit = sorted(
+    read = [name for name in predicates if name in used and name != target]
+    unread = sorted(
         (name for name in predicates if name not in used and name != target),
         key=lambda name: -_facts(database, name),
     )
-    left, right = [target, *lit], unlit[:_MOST]
-    types = list(dict.fromkeys(name for each in (*left, *right) for name in predicates[each]))
-    left, types, right = _untangled(left, types, right, predicates)
-    height = _TOP + _ROW * max(len(left), len(types), len(right)) + 4
-    lit_types = {name for each in left for name in predicates[each]}
-    places = {
-        name: y for names in (left, right) for name, y in zip(names, _spread(len(names), height), strict=True)
-    }
-    of_types = dict(zip(types, _spread(len(types), height), strict=True))
-    middle = (_WIDTH - _MIDDLE) / 2
-    links: list[Child] = []
-    boxes: list[Child] = []
-    for names, x, end, start, style in (
-        (right, _WIDTH - _SIDE, middle + _MIDDLE, _WIDTH - _SIDE, "unlit"),
-        (left, 0, middle, _SIDE, "lit"),
-    ):
-        for name in names:
-            kind = "goal" if name == target else style
-            for place, type_name in enumerate(predicates[name]):
-                shift = (place - (len(predicates[name]) - 1) / 2) * 5
-                links.append(_link(start, places[name] + shift, end, of_types[type_name] + shift / 2, kind))
-            facts = "" if name == target else _facts_text(database, name)
-            boxes.append(_pill(x, places[name], _SIDE, name, facts, kind))
-    for name in types:
-        size = f"{len(database.population(name)):,}"
-        boxes.append(
-            _pill(
-                middle, of_types[name], _MIDDLE, name, size, "type lit" if name in lit_types else "type unlit"
-            )
-        )
-    heads = [
-        label(_SIDE / 2, 16, "in the model", "title"),
-        label(_WIDTH / 2, 16, "types", "title"),
-        label(_WIDTH - _SIDE / 2, 16, "not used", "title") if right else None,
-    ]
-    more = len(unlit) - len(right)
+    columns = _arranged([target, *read], unread[:_MOST], predicates)
+    height = _TOP + _ROW * max(map(len, columns)) + 4
     caption = (
-        f"The model reads {len(lit)} of {len(lit) + len(unlit)} relations. Numbers are facts and constants."
+        f"The model uses {len(read)} of {len(read) + len(unread)} relations. "
+        "Numbers are those of facts and of constants."
     )
-    if more:
-        caption += f" {more} more that it does not use are left out of the drawing."
-    rows = [(target, "target", _types_text(predicates[target]), "")]
-    rows += [(name, "yes", _types_text(predicates[name]), _facts_text(database, name)) for name in lit]
-    rows += [(name, "no", _types_text(predicates[name]), _facts_text(database, name)) for name in unlit]
+    if len(unread) > _MOST:
+        caption += f" {len(unread) - _MOST} more unused relations are not drawn."
+    in_model = {target: "target"} | dict.fromkeys(read, "yes") | dict.fromkeys(unread, "no")
+    rows = tuple(
+        (name, word, ", ".join(predicates[name]), "" if name == target else _facts_text(database, name))
+        for name, word in in_model.items()
+    )
     return Figure(
         title="Relations and types",
         caption=caption,
         width=_WIDTH,
         height=height,
-        drawing=together([*links, *boxes, *heads]),
+        drawing=together(_shapes(database, columns, height)),
         header=("relation", "in the model", "types of its arguments", "facts"),
-        rows=tuple(rows),
+        rows=rows,
     )
+
+
+def _shapes(database: Database, columns: _Columns, height: int) -> Iterator[Markup]:
+    """Links first, so that boxes are drawn over their ends."""
+    target = columns.used[0]
+    predicates = database.schema.predicates
+    type_heights = dict(_heights(columns.types, height))
+    heights = dict(_heights(columns.used, height)) | dict(_heights(columns.unused, height))
+    right = _WIDTH - _SIDE
+    sides = [(name, right, right, _TYPES_LEFT + _MIDDLE, "unlit") for name in columns.unused]
+    sides += [(name, 0, _SIDE, _TYPES_LEFT, "goal" if name == target else "lit") for name in columns.used]
+    for name, _, start, end, style in sides:
+        types = predicates[name]
+        for place, type_name in enumerate(types):
+            # Links of one relation to the same type are drawn beside each other.
+            shift = (place - (len(types) - 1) / 2) * 5
+            yield _link((start, heights[name] + shift), (end, type_heights[type_name] + shift / 2), style)
+    for name, left, _, _, style in sides:
+        facts = "" if name == target else _facts_text(database, name)
+        yield _box((left, heights[name]), _SIDE, name, facts, style)
+    used_types = {name for relation in columns.used for name in predicates[relation]}
+    for name in columns.types:
+        style = "type lit" if name in used_types else "type unlit"
+        size = f"{len(database.population(name)):,}"
+        yield _box((_TYPES_LEFT, type_heights[name]), _MIDDLE, name, size, style)
+    yield label(_SIDE / 2, 16, "in the model", "title")
+    yield label(_WIDTH / 2, 16, "types", "title")
+    if columns.unused:
+        yield label(_WIDTH - _SIDE / 2, 16, "not used", "title")
 
 
 def _facts(database: Database, predicate: str) -> int:
@@ -87,44 +99,46 @@ def _facts(database: Database, predicate: str) -> int:
 
 
 def _facts_text(database: Database, predicate: str) -> str:
-    """How many facts there are; nothing is said of those that are not here."""
+    """The number of facts; nothing for tables that stay in their database."""
     return f"{_facts(database, predicate):,}" if database.marks() is None else ""
 
 
-def _types_text(types: Sequence[str]) -> str:
-    return ", ".join(types)
+def _heights(names: Sequence[str], height: int) -> Iterator[tuple[str, float]]:
+    """The boxes of a column with the heights of their middles; the column is centred."""
+    first = _TOP + (height - _TOP - _ROW * len(names)) / 2 + _ROW / 2
+    return ((name, first + _ROW * place) for place, name in enumerate(names))
 
 
-def _spread(number: int, height: int) -> list[float]:
-    """Places of so many boxes, in the middle of the height."""
-    first = _TOP + (height - _TOP - _ROW * number) / 2 + _ROW / 2
-    return [first + _ROW * place for place in range(number)]
+def _arranged(used: list[str], unused: list[str], predicates: Mapping[str, Sequence[str]]) -> _Columns:
+    """Columns in an order that makes few links cross.
 
-
-def _untangled(
-    left: list[str], types: list[str], right: list[str], predicates: Mapping[str, Sequence[str]]
-) -> tuple[list[str], list[str], list[str]]:
-    """Each column in the order of the mean place of what its boxes are tied to, a few times over."""
+    A few times over, each column is sorted by the mean place of what its boxes are linked to.
+    """
+    types = list(dict.fromkeys(name for relation in (*used, *unused) for name in predicates[relation]))
     for _ in range(4):
-        at = {name: place / len(names) for names in (left, right) for place, name in enumerate(names)}
-        tied: dict[str, list[float]] = {name: [] for name in types}
-        for predicate, place in at.items():
-            for name in predicates[predicate]:
-                tied[name].append(place)
-        types = sorted(types, key=lambda name: sum(tied[name]) / max(len(tied[name]), 1))
-        height = {name: place for place, name in enumerate(types)}
-
-        def mean(predicate: str, height: Mapping[str, int] = height) -> float:
-            own = predicates[predicate]
-            return sum(height[name] for name in own) / max(len(own), 1)
-
+        linked: dict[str, list[float]] = {name: [] for name in types}
+        for names in (used, unused):
+            for place, relation in enumerate(names):
+                for name in predicates[relation]:
+                    linked[name].append(place / len(names))
+        types = sorted(types, key={name: _mean(places) for name, places in linked.items()}.__getitem__)
+        place_of = {name: place for place, name in enumerate(types)}
+        middle = {
+            relation: _mean([place_of[name] for name in predicates[relation]])
+            for relation in (*used, *unused)
+        }
         # The target stays on top.
-        left = [left[0], *sorted(left[1:], key=mean)]
-        right = sorted(right, key=mean)
-    return left, types, right
+        used = [used[0], *sorted(used[1:], key=middle.__getitem__)]
+        unused = sorted(unused, key=middle.__getitem__)
+    return _Columns(used, types, unused)
 
 
-def _link(x1: float, y1: float, x2: float, y2: float, style: str) -> Markup:
+def _mean(numbers: Sequence[float]) -> float:
+    return sum(numbers) / max(len(numbers), 1)
+
+
+def _link(start: tuple[float, float], end: tuple[float, float], style: str) -> Markup:
+    (x1, y1), (x2, y2) = start, end
     bend = (x1 + x2) / 2
     return element(
         "path",
@@ -133,14 +147,15 @@ def _link(x1: float, y1: float, x2: float, y2: float, style: str) -> Markup:
     )
 
 
-def _pill(x: float, y: float, width: int, name: str, number: str, style: str) -> Markup:
+def _box(place: tuple[float, float], width: int, name: str, number: str, style: str) -> Markup:
+    """A rounded box with a name and a number; its place is the middle of its left side."""
+    x, y = place
     room = int((width - 40) / _LETTER) - len(number)
-    short = name if len(name) <= room else f"{name[: room - 1]}…"
     return element(
         "g",
         element("title", name),
-        bar(x + 1, y - _PILL / 2, width - 2, _PILL, "pill", round_=_PILL / 2),
-        label(x + 16, y + 4.5, short, "word", "start"),
+        bar(x + 1, y - _BOX / 2, width - 2, _BOX, "pill", rx=_BOX / 2),
+        label(x + 16, y + 4.5, shortened(name, room), "word", "start"),
         label(x + width - 16, y + 4.5, number, "size", "end") if number else None,
         class_=style,
     )

@@ -1,11 +1,13 @@
-"""Where the contributions of parts lie: a bar for each, and all of them by label."""
+"""Plots of contributions: the range of one part of a model, and of all parts by label."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hornbeam.drawing.figure import Figure, Scale, bar, label, line, tick_text, ticks
-from hornbeam.drawing.markup import Child, Markup, element, signed_text, together
+from hornbeam.drawing.axes import Scale, tick_text, ticks
+from hornbeam.drawing.figure import Figure
+from hornbeam.drawing.markup import Child, Markup, signed_text, together
+from hornbeam.drawing.shapes import bar, dot, label, line
 
 
 def spread_bar(
@@ -15,9 +17,9 @@ def spread_bar(
     height: int = 22,
     lines: Markup | None = None,
 ) -> Markup:
-    """The range of a contribution about zero.
+    """The range of what a part adds to the log-odds, on both sides of zero.
 
-    A line for all examples, thin for nine in ten, thick for the middle half, and a dot for the median.
+    A line spans all examples, a thin bar nine in ten, a thick bar the middle half; a dot is the median.
     """
     low, lower, median, upper, high = spread
     zero, middle = scale(0.0), height / 2
@@ -32,16 +34,15 @@ def spread_bar(
         for a, b, side in ((start, min(end, 0.0), "fall"), (max(start, 0.0), end, "rise")):
             if b > a:
                 x, width = scale(a), scale(b) - scale(a)
-                drawn.append(bar(x, middle - thick / 2, width, thick, f"{kind} {side}", round_=1.5))
-    dot = element("title", hint)
-    drawn.append(element("circle", dot, cx=scale(median), cy=middle, r=3.2, class_=f"median {style}"))
+                drawn.append(bar(x, middle - thick / 2, width, thick, f"{kind} {side}", rx=1.5))
+    drawn.append(dot(scale(median), middle, 3.2, f"median {style}", hint))
     return together(drawn)
 
 
 def label_spreads(
     names: Sequence[str], positives: Sequence[Sequence[float]], negatives: Sequence[Sequence[float]]
 ) -> Figure:
-    """For each part where its contributions to positives and to negatives lie."""
+    """The range of what each part adds to the log-odds of positives and of negatives."""
     values = [value for spread in (*positives, *negatives) for value in spread]
     low, high = min([0.0, *values]), max([0.0, *values])
     room = 0.04 * (high - low or 1.0)
@@ -61,19 +62,10 @@ def label_spreads(
             a, lower, median, upper, b = spread
             drawn.append(line(scale(a), y + offset + 3, scale(b), y + offset + 3, f"thin {style}"))
             drawn.append(
-                bar(scale(lower) - 0.75, y + offset, scale(upper) - scale(lower) + 1.5, 6, style, round_=1)
+                bar(scale(lower) - 0.75, y + offset, scale(upper) - scale(lower) + 1.5, 6, style, rx=1)
             )
             hint = f"{name}, {style}s: median {signed_text(median)}"
-            drawn.append(
-                element(
-                    "circle",
-                    element("title", hint),
-                    cx=scale(median),
-                    cy=y + offset + 3,
-                    r=4,
-                    class_=f"dot {style}",
-                )
-            )
+            drawn.append(dot(scale(median), y + offset + 3, 4, f"dot {style}", hint))
     rows = tuple(
         (name, *(signed_text(spread[place]) for spread in (of_pos, of_neg) for place in (0, 2, 4)))
         for name, of_pos, of_neg in zip(names, positives, negatives, strict=True)
@@ -81,7 +73,7 @@ def label_spreads(
     return Figure(
         title="Contributions by label",
         caption=(
-            "Orange: positives. Blue: negatives. A line holds nine in ten examples, a bar the middle half; "
+            "Orange: positives. Blue: negatives. A line spans nine in ten examples, a bar the middle half; "
             "a dot is the median."
         ),
         width=width,

@@ -1,10 +1,10 @@
 """AGG-LR: logistic regression on relational aggregates.
 
-What people do by hand: count what is related to an example, along paths of one and two relations, take
-distinct values, means and extremes, and give the columns to a standard learner. Columns that say the
-same for all training examples, or the same as an earlier one, are left out. Counts are taken as they
-are or as ``ln(1 + count)``, columns are standardised, and scikit-learn fits the weights; a saved model
-needs neither.
+This is feature engineering as people do it by hand: count what is related to an example along paths of one
+or two relations, compute distinct values, means and extremes, and give the columns to a standard learner.
+Columns that are constant over the training examples, or equal to an earlier column, are dropped. Counts are
+used as they are or as ``ln(1 + count)``, columns are standardised, and scikit-learn fits the weights. A saved
+model needs no scikit-learn.
 """
 
 from __future__ import annotations
@@ -31,14 +31,9 @@ from hornbeam.learning.problem import Fit, check_labels, language_for, prior_of
 from hornbeam.logic.clauses import Clause
 from hornbeam.model.clause_model import Floats
 from hornbeam.model.features import COUNT, LOG
-from hornbeam.study.agg_lr.aggregates import Aggregate, Joiner, aggregates, paths
-from hornbeam.study.agg_lr.model import (
-    AggregateModel,
-    WeightedAggregate,
-    aggregate_columns,
-    by_path,
-    weighted_values,
-)
+from hornbeam.study.agg_lr.aggregates import Aggregate, WeightedAggregate, aggregates, paths
+from hornbeam.study.agg_lr.joiner import Joiner
+from hornbeam.study.agg_lr.model import AggregateModel, aggregate_columns, by_path, weighted_values
 
 WEIGHED = "all features weighed"
 NOT_CONVERGED = "the weights did not converge"
@@ -64,19 +59,19 @@ class AggOptions(Options):
 
 @dataclass(frozen=True, slots=True)
 class WeighedStep:
-    """The one step of the learner: which columns there were, and what became of them."""
+    """The one step of the learner: how many columns it computed, and how many of them have a weight."""
 
     number: int
     computed: int
     """aggregates that the modes allow"""
     constant: int
-    """of these, the same for all training examples"""
+    """aggregates that have one value for all training examples"""
     repeated: int
-    """of the others, the same as an earlier one"""
+    """aggregates that equal an earlier one on all training examples"""
     features: int
-    """that have a weight"""
+    """aggregates with a weight"""
     iterations: int
-    """that the weights took"""
+    """iterations of the fit of the weights"""
     seconds: float
 
     @property
@@ -100,7 +95,7 @@ class WeighedStep:
 
 
 class AggregateState(NamedTuple):
-    """Before, and after the one step."""
+    """The state before and after the one step."""
 
     prior: float
     features: tuple[WeightedAggregate, ...] = ()
@@ -156,7 +151,7 @@ def _weighed(
             table.features, table.means, table.spreads, weights, strict=True
         )
     ]
-    # The most telling first; rounded weights decide, so that the last digits do not.
+    # Strongest first. Rounded weights decide, so that the order does not depend on their last digits.
     features.sort(key=lambda pair: (-round_weight(pair[0]), str(pair[1].aggregate)))
     info = WeighedStep(
         number=1,
@@ -173,7 +168,7 @@ def _weighed(
 
 
 class AggregateTable:
-    """The columns of the aggregates that tell something, as they are weighted."""
+    """The distinct columns of aggregates that differ between examples, as they are weighted."""
 
     def __init__(self, engine: Engine, keys: Codes, feature: str) -> None:
         self.engine = engine
@@ -190,7 +185,7 @@ class AggregateTable:
         self._most = max(1, engine.memory // 4 // (8 * max(1, len(keys))))
 
     def add(self, wanted: Mapping[Clause, Sequence[Aggregate]]) -> None:
-        """Compute some aggregates, and keep those that differ between examples and from the others."""
+        """Compute aggregates, and keep those that differ between examples and from earlier columns."""
 
         def count(clauses: Sequence[Clause]) -> Sequence[Counts | Skipped]:
             return self.engine.count(clauses, self.keys)
@@ -209,23 +204,23 @@ class AggregateTable:
             if not len(known) or known.min() == known.max() or spread == 0.0:
                 self.constant += 1
                 continue
-            mark = blake2b(values.tobytes(), digest_size=16).digest()
-            if mark in self._seen:
+            digest = blake2b(values.tobytes(), digest_size=16).digest()
+            if digest in self._seen:
                 self.repeated += 1
                 continue
             if len(self._columns) == self._most:
                 raise LimitError(
                     f"{len(self._columns):,} features of {len(self.keys):,} examples fill the memory budget; "
-                    "allow more memory, fewer literals, or keep fewer negatives."
+                    "allow more memory, set a smaller max_literals, or keep fewer negatives."
                 )
-            self._seen.add(mark)
+            self._seen.add(digest)
             self.features.append(aggregate)
             self.means.append(mean)
             self.spreads.append(spread)
             self._columns.append(values)
 
     def standardised(self) -> Floats:
-        """One row per example, one column per feature, each of mean 0 and spread 1."""
+        """A matrix with a row per example and a column per feature, each with mean 0 and deviation 1."""
         rows = np.empty((len(self.keys), len(self._columns)))
         for at, (column, mean, spread) in enumerate(
             zip(self._columns, self.means, self.spreads, strict=True)
@@ -240,7 +235,7 @@ def _batches(members: Sequence[Clause]) -> Iterator[Sequence[Clause]]:
 
 
 def _logistic_regression(rows: Floats, labels: Labels, l2: float) -> tuple[float, list[float], int]:
-    """Bias, weights and the number of iterations; scikit-learn is imported for this alone."""
+    """The bias, the weights and the number of iterations; only this function imports scikit-learn."""
     if not rows.shape[1]:
         return prior_of(labels, BASE_RATE), [], 0
     from sklearn.exceptions import ConvergenceWarning
@@ -248,7 +243,7 @@ def _logistic_regression(rows: Floats, labels: Labels, l2: float) -> tuple[float
     from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
     learner = LogisticRegression(C=1.0 / l2, max_iter=MOST_ITERATIONS, tol=1e-6)
-    # One thread: the order in which sums are added, and so the last digits, would depend on it.
+    # One thread: with more, the order of sums and so their last digits would depend on their number.
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         learner.fit(rows, labels)

@@ -1,6 +1,6 @@
-"""Models that weigh relational aggregates: probabilities, text, files, and why.
+"""Models of weighted aggregates: probabilities, text, files and explanations.
 
-Predicting needs an engine and NumPy; nothing here knows how weights are learned.
+Predicting needs an engine and NumPy; nothing here depends on how weights are learned.
 """
 
 from __future__ import annotations
@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hornbeam.data.database import Codes
-from hornbeam.drawing.markup import notebook_table, number_text, signed_text
+from hornbeam.drawing.markup import number_text, signed_text
+from hornbeam.drawing.notebook import notebook_table
 from hornbeam.engines.contract import Counts, Engine, Skipped
 from hornbeam.engines.count import count_all
 from hornbeam.errors import InputError, LimitError, plural
-from hornbeam.logic.clauses import Clause, atoms_of, variable_name
+from hornbeam.logic.clauses import Clause, atoms_of, head_atom, variable_name
 from hornbeam.logic.parse import parse_clause
 from hornbeam.logic.schema import Schema
 from hornbeam.model.clause_model import Floats, sigmoid
@@ -31,32 +32,14 @@ from hornbeam.study.agg_lr.aggregates import (
     KINDS,
     OF_NUMBERS,
     Aggregate,
-    Joiner,
-    TooLargeError,
+    WeightedAggregate,
 )
+from hornbeam.study.agg_lr.joiner import Joiner, TooLargeError
 
 if TYPE_CHECKING:
     from hornbeam.report.numbers.parts import ModelPart
 
 LEARNER = "agg-lr"
-
-
-@dataclass(frozen=True, slots=True)
-class WeightedAggregate:
-    """An aggregate, its weight, and the mean over the training examples of what is weighted.
-
-    It adds ``weight * (value - mean)`` to the log-odds, and nothing where it has no value.
-    """
-
-    aggregate: Aggregate
-    weight: float
-    mean: float
-
-    def contribution(self, values: Floats) -> Floats:
-        return np.where(np.isnan(values), 0.0, self.weight * (values - self.mean))
-
-    def __str__(self) -> str:
-        return f"[{self.weight:.6g}] {self.aggregate} (mean {self.mean:.6g})"
 
 
 @dataclass(frozen=True)
@@ -83,7 +66,7 @@ class AggregateModel:
 
     @property
     def feature(self) -> str:
-        """What of a count is weighted: the count, or its logarithm."""
+        """The number that is weighted for a count: the count itself, or its logarithm."""
         return LOG if self.settings.get("feature") == LOG else NUMBER
 
     @property
@@ -105,7 +88,7 @@ class AggregateModel:
         return result
 
     def contributions(self, engine: Engine, keys: Codes) -> Iterator[Floats]:
-        """What each aggregate adds to the log-odds of each example, in model order."""
+        """The contribution of each aggregate to the log-odds of each example, in model order."""
         for each, column in zip(self.features, self.values(engine, keys), strict=True):
             yield each.contribution(weighted_values(each.aggregate, column, self.feature))
 
@@ -115,20 +98,20 @@ class AggregateModel:
 
     def report_parts(self) -> list[ModelPart]:
         """The aggregates as a report shows them."""
-        # Late: predicting needs nothing of reports.
+        # Imported late: predicting needs nothing of reports.
         from hornbeam.study.agg_lr.parts import aggregate_parts
 
-        return aggregate_parts(self)
+        return aggregate_parts(head_atom(self.target, self.schema.arity(self.target)), self.features)
 
     def values(self, engine: Engine, keys: Codes) -> list[Floats]:
-        """The value of each aggregate for each example, NaN where it has none."""
+        """The value of each aggregate for each example; NaN means no value."""
         wanted = [each.aggregate for each in self.features]
-        found = dict(
+        column_of = dict(
             aggregate_columns(by_path(wanted), engine, keys, lambda clauses: count_all(engine, clauses, keys))
         )
         columns = []
         for aggregate in wanted:
-            column = found[aggregate]
+            column = column_of[aggregate]
             if isinstance(column, Skipped):
                 raise LimitError(f"{aggregate} cannot be computed: {column}.")
             columns.append(column)
@@ -136,11 +119,11 @@ class AggregateModel:
 
 
 def by_path(wanted: Iterable[Aggregate]) -> dict[Clause, list[Aggregate]]:
-    """Aggregates by their path, in order."""
-    found: dict[Clause, list[Aggregate]] = {}
+    """Aggregates grouped by path, in order."""
+    groups: dict[Clause, list[Aggregate]] = {}
     for aggregate in wanted:
-        found.setdefault(aggregate.path, []).append(aggregate)
-    return found
+        groups.setdefault(aggregate.path, []).append(aggregate)
+    return groups
 
 
 def aggregate_columns(
@@ -150,26 +133,28 @@ def aggregate_columns(
     count: Callable[[Sequence[Clause]], Sequence[Counts | Skipped]],
     joiner: Joiner | None = None,
 ) -> Iterable[tuple[Aggregate, Floats | Skipped]]:
-    """Each aggregate of some paths with its values, or why it was skipped."""
+    """Each aggregate with its values, or with the reason why it was skipped."""
     joiner = joiner or Joiner(engine.database, keys, engine.memory // 4)
     counted = [path for path, members in wanted.items() if any(each.kind == COUNT for each in members)]
     counts = dict(zip(counted, count(counted), strict=True))
     for path, members in wanted.items():
         if path in counts:
-            found = counts[path]
-            column = found if isinstance(found, Skipped) else found.true.astype(np.float64)
+            counted_path = counts[path]
+            column = (
+                counted_path if isinstance(counted_path, Skipped) else counted_path.true.astype(np.float64)
+            )
             yield Aggregate(COUNT, path), column
         others = [each for each in members if each.kind != COUNT]
         try:
             columns: Sequence[Floats | Skipped] = joiner.columns(path, others) if others else ()
         except TooLargeError as error:
-            reason = "its groundings for one example are too many to join"
+            reason = "one example has too many groundings to join"
             columns = [Skipped(path, reason, error.rows, joiner.most_rows)] * len(others)
         yield from zip(others, columns, strict=True)
 
 
 def weighted_values(aggregate: Aggregate, column: Floats, feature: str) -> Floats:
-    """What is weighted of some values: numbers of things by the feature, others as they are."""
+    """The numbers that are weighted: the feature of counts and of distinct values, other values unchanged."""
     return feature_values(column, feature) if aggregate.kind in (COUNT, DISTINCT) else column
 
 
@@ -225,12 +210,12 @@ register_kind(LEARNER, ModelKind(_fields, _read))
 
 @dataclass(frozen=True, slots=True)
 class AggregateReason:
-    """What one aggregate adds to the log-odds of an example."""
+    """The contribution of one aggregate to the log-odds of an example."""
 
     aggregate: Aggregate
     weight: float
     value: float | None
-    """``None`` where it has none"""
+    """``None`` if the example has no value"""
     contribution: float
 
     def as_dict(self) -> dict[str, object]:
@@ -243,8 +228,8 @@ class AggregateReason:
 
     def because(self, key: tuple[str, ...]) -> str:
         """``count publication(C,ann) is 3``."""
-        told = self.aggregate.about(key)
-        return f"{told} has no value" if self.value is None else f"{told} is {self.value:.6g}"
+        text = self.aggregate.about(key)
+        return f"{text} has no value" if self.value is None else f"{text} is {self.value:.6g}"
 
 
 @explain.register

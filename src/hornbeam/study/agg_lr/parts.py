@@ -1,18 +1,15 @@
-"""The aggregates of a model as a report shows them."""
+"""The aggregates of a model as the parts of a report."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
-from hornbeam.logic.clauses import Atom, atoms_of, head_atom, variable_name
+from hornbeam.logic.clauses import Atom, atoms_of, variable_name
 from hornbeam.logic.english import body_pieces, literal_pieces
 from hornbeam.report.numbers.parts import ModelPart
-from hornbeam.study.agg_lr.aggregates import COUNT, DISTINCT, GREATEST, LEAST, MEAN
+from hornbeam.study.agg_lr.aggregates import COUNT, DISTINCT, GREATEST, LEAST, MEAN, WeightedAggregate
 
-if TYPE_CHECKING:
-    from hornbeam.study.agg_lr.model import AggregateModel, WeightedAggregate
-
-_MEANT = {
+_NAMES = {
     COUNT: "number of groundings of",
     DISTINCT: "number of different",
     MEAN: "mean",
@@ -21,22 +18,20 @@ _MEANT = {
 }
 
 
-def aggregate_parts(model: AggregateModel) -> list[ModelPart]:
-    """The aggregates of a model, in model order."""
-    return [_aggregate_part(number, each, model) for number, each in enumerate(model.features, start=1)]
+def aggregate_parts(head: Atom, features: Sequence[WeightedAggregate]) -> list[ModelPart]:
+    """One part for each aggregate, in the same order."""
+    return [_part(number, head, each) for number, each in enumerate(features, start=1)]
 
 
-def _aggregate_part(number: int, weighted: WeightedAggregate, model: AggregateModel) -> ModelPart:
-    head: Atom = head_atom(model.target, model.schema.arity(model.target))
-    path = weighted.aggregate.path
-    kind, _, variable = weighted.aggregate
+def _part(number: int, head: Atom, weighted: WeightedAggregate) -> ModelPart:
+    kind, path, variable = weighted.aggregate
     of = "" if variable is None else f" {variable_name(variable)} in"
     direction = "likelier" if weighted.weight > 0 else "less likely"
     return ModelPart(
         name=f"feature {number}",
         sentence=[
             *literal_pieces(head),
-            f" is {direction} the larger the {_MEANT[kind]}{of} ",
+            f" is {direction} the larger the {_NAMES[kind]}{of} ",
             *body_pieces(path.body),
             ".",
         ],

@@ -1,8 +1,8 @@
-"""The most specific clause of an example under the modes: everything that is true of it, nearby.
+"""The bottom clause of an example: everything that is true about it and near it, under the modes.
 
-Each constant of the example, and each one reached from it, is a variable. In a round, every mode
-whose bound arguments can be filled with what is known by then contributes the facts that match; their
-other arguments are what the next round may start from.
+Each constant of the example, and each constant reached from it, becomes a variable. In each round, every mode
+contributes the facts whose bound arguments are constants known before the round; the other arguments of these
+facts are known in the next round.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ Constant = tuple[str, int]
 
 
 class BottomLiteral(NamedTuple):
-    """A literal of a bottom clause, and the variables that must stand before it."""
+    """A literal of a bottom clause, and the variables that literals before it must have."""
 
     literal: Literal
     needs: frozenset[int]
 
 
 class Saturation:
-    """Bottom clauses of the examples of one target."""
+    """Makes the bottom clauses of the examples of one target."""
 
     def __init__(self, database: Database, language: Language, rounds: int, recall: int) -> None:
         self.database = database
@@ -42,7 +42,7 @@ class Saturation:
         self._index = FactIndex(database)
 
     def bottom(self, key: Sequence[int]) -> list[BottomLiteral]:
-        """The bottom clause of an example, given by the codes of its key, of facts up to its cut-off."""
+        """The bottom clause of an example with this key, from facts up to the example's cut-off."""
         head = self.language.head
         types = self.language.schema.types_of(head.predicate)
         cutoffs = self.database.cutoffs_of(head.predicate, np.array([key], dtype=np.int32))
@@ -52,9 +52,9 @@ class Saturation:
         for number, constant in enumerate(zip(types, key, strict=True)):
             variables.setdefault(constant, []).append(number)
         size = len(types)
-        found: dict[Literal, frozenset[int]] = {}
+        needs_of: dict[Literal, frozenset[int]] = {}
         for comparison in self._compared(head, key):
-            found.setdefault(comparison, frozenset([comparison.variable]))
+            needs_of.setdefault(comparison, frozenset([comparison.variable]))
         for _ in range(self.rounds):
             start = {constant: tuple(numbers) for constant, numbers in variables.items()}
             for mode in self.language.modes:
@@ -66,18 +66,18 @@ class Saturation:
                             variables[constant] = [size]
                             size += 1
                     for atom, needs in self._atoms(mode, row, start, variables):
-                        if atom not in found:
-                            found[atom] = needs
+                        if atom not in needs_of:
+                            needs_of[atom] = needs
                             for comparison in self._compared(atom, row):
-                                found.setdefault(comparison, frozenset([comparison.variable]))
-        return [BottomLiteral(literal, needs) for literal, needs in found.items()]
+                                needs_of.setdefault(comparison, frozenset([comparison.variable]))
+        return [BottomLiteral(literal, needs) for literal, needs in needs_of.items()]
 
     def _rows(
         self, mode: Mode, known: dict[Constant, tuple[int, ...]], last: float | None
     ) -> Iterator[tuple[int, ...]]:
-        """Facts whose bound arguments are known, at most ``recall`` for each way to bind them.
+        """Facts whose bound arguments are known, at most ``recall`` for each combination of them.
 
-        In the order of their names: codes follow the order of the files.
+        They are sorted by name, because the order of codes depends on the order of the files.
         """
         bound = [at for at, argument in enumerate(mode.args) if argument.kind is Kind.BOUND]
         columns = self.database.relation(mode.predicate).columns
@@ -112,16 +112,16 @@ class Saturation:
         known: dict[Constant, tuple[int, ...]],
         variables: dict[Constant, list[int]],
     ) -> Iterator[tuple[Atom, frozenset[int]]]:
-        """The atoms that a fact gives: a constant may be more than one argument of the example."""
-        choices: list[Sequence[Term]] = []
+        """The atoms of a fact: several if one of its constants is more than one argument of the example."""
+        terms: list[Sequence[Term]] = []
         for argument, code in zip(mode.args, row, strict=True):
             if argument.kind is Kind.CONSTANT:
-                choices.append([self.database.population(argument.type).names[code]])
+                terms.append([self.database.population(argument.type).names[code]])
             elif argument.kind is Kind.BOUND:
-                choices.append(known[argument.type, code])
+                terms.append(known[argument.type, code])
             else:
-                choices.append(variables[argument.type, code])
-        for args in product(*choices):
+                terms.append(variables[argument.type, code])
+        for args in product(*terms):
             needs = frozenset(
                 term
                 for term, argument in zip(args, mode.args, strict=True)
@@ -130,7 +130,7 @@ class Saturation:
             yield Atom(mode.predicate, args), needs
 
     def _compared(self, atom: Atom, row: Sequence[int]) -> Iterator[Comparison]:
-        """On which side of each threshold the numeric arguments of a fact are."""
+        """Comparisons of the numeric arguments of a fact with each threshold."""
         types = self.language.schema.types_of(atom.predicate)
         for position, (term, type_name, code) in enumerate(zip(atom.args, types, row, strict=True)):
             if isinstance(term, int) and code != UNKNOWN:
@@ -140,23 +140,23 @@ class Saturation:
 
 
 def reduced(bottom: Sequence[BottomLiteral], arity: int) -> list[BottomLiteral]:
-    """The bottom clause without twins: variables of which exactly the same is said as of another.
+    """The bottom clause without twins: variables with exactly the same literals as another variable.
 
-    Distinct variables may take the same value, so a body with a twin holds where it does without.
+    Distinct variables may take the same value, so a body with a twin holds for the same examples without it.
     """
     literals = list(bottom)
     while True:
-        said: dict[int, set[tuple[Literal, frozenset[int]]]] = {}
+        literals_of: dict[int, set[tuple[Literal, frozenset[int]]]] = {}
         for literal, needs in literals:
             for variable in literal_variables(literal):
                 if variable >= arity:
                     about = rename(literal, {variable: -1})
                     blank = frozenset(-1 if each == variable else each for each in needs)
-                    said.setdefault(variable, set()).add((about, blank))
+                    literals_of.setdefault(variable, set()).add((about, blank))
         first: dict[frozenset[tuple[Literal, frozenset[int]]], int] = {}
         twins = set()
-        for variable in sorted(said):
-            if first.setdefault(frozenset(said[variable]), variable) != variable:
+        for variable in sorted(literals_of):
+            if first.setdefault(frozenset(literals_of[variable]), variable) != variable:
                 twins.add(variable)
         if not twins:
             return literals

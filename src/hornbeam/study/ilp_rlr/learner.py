@@ -1,9 +1,9 @@
 """ILP-RLR: clauses by a Progol-style learner, then weights of relational logistic regression.
 
-The first stage covers the positives greedily. For a positive that no clause covers yet it makes the
-bottom clause, everything true of it under the modes, and searches best-first among its parts for the
-body of greatest compression, ``positives - negatives - literals`` that it covers (Muggleton, "Inverse
-entailment and Progol", 1995). The second stage weighs the clauses found, all together.
+The first stage covers the positives greedily. For a positive that no clause covers yet, it makes the bottom
+clause (everything that is true about the example under the modes), and searches best-first among subsets of
+its literals for the body of greatest compression: covered positives minus covered negatives minus literals
+(Muggleton, "Inverse entailment and Progol", 1995). The second stage fits the weights of all clauses jointly.
 """
 
 from __future__ import annotations
@@ -57,20 +57,20 @@ class ILPOptions(Options):
     max_literals: int = option(4, LITERALS)
     """literals in a body, at most"""
     max_rounds: int = option(2, Whole(1, 10))
-    """rounds in which a bottom clause is made: how far it reaches from the example"""
+    """rounds of making a bottom clause: how far it reaches from the example"""
     max_recall: int = option(10, Whole(1, 1_000_000))
-    """facts that a mode contributes to a bottom clause for one way to bind it, at most"""
+    """facts that a mode contributes to a bottom clause for each binding of its arguments, at most"""
     max_bodies: int = option(500, Whole(1, 100_000_000))
-    """bodies looked at for one positive; no more are grown once there are so many"""
+    """bodies examined for one positive; the search ends once there are this many"""
     l2: float = option(1.0, PENALTY)
     """strength of the penalty on the weights"""
     neg_pos_ratio: float | None = option(2.0, RATIO)
-    """training negatives per positive that the search for clauses sees; ``None`` shows it all
+    """training negatives per positive that the search for clauses uses; ``None`` uses all
 
-    Weights are fitted to every example: that costs little, and probabilities keep the base rate.
+    (weights are fitted to every example: that costs little, and probabilities keep the base rate)
     """
     seed: int = option(0, SEED)
-    """chooses the negatives that the search sees"""
+    """chooses the negatives that the search uses"""
     n_thresholds: int = option(16, THRESHOLDS)
     """thresholds offered for each numeric argument of a predicate, at most; 0 offers no comparisons"""
     populations: str = option("training", POPULATIONS)
@@ -78,7 +78,7 @@ class ILPOptions(Options):
 
 
 class Covers(NamedTuple):
-    """A body, and what it covers."""
+    """A body, and the numbers of examples it covers."""
 
     body: Body
     positives: int
@@ -91,15 +91,15 @@ class Covers(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RuleStep:
-    """A clause that the first stage found, and what it took to find it."""
+    """A clause of the first stage, and the cost of the search for it."""
 
     number: int
     """counts from 1"""
     clause: Clause
     positives: int
-    """positives covered that no clause before covers"""
+    """positives that it covers and no earlier clause does"""
     negatives: int
-    """negatives covered, of those kept"""
+    """negatives of the sample that it covers"""
     compression: int
     counted: int
     """bodies that had to be counted"""
@@ -126,7 +126,7 @@ class RuleStep:
 
 
 class CoverState(NamedTuple):
-    """Clauses so far, the positives they leave, and how many positives were looked at."""
+    """The clauses so far, the positives that none of them covers, and the number of positives tried."""
 
     uncovered: Truth
     tried: int = 0
@@ -136,7 +136,7 @@ class CoverState(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class CoverProblem:
-    """What stays the same for all positives."""
+    """The part of the search that is the same for all positives."""
 
     holding: Holding
     parts: CanonicalParts
@@ -147,15 +147,15 @@ class CoverProblem:
     options: ILPOptions
 
     def covered(self, bodies: Sequence[Body]) -> list[Truth | None]:
-        """Which examples each body covers; ``None`` where a part of it was skipped."""
+        """The examples that each body covers; ``None`` if a part of the body was skipped."""
         asked = [self.parts.new(parts_of(body, self.parts.arity)) for body in bodies]
         clauses = list(dict.fromkeys(chain.from_iterable(asked)))
         known = dict(zip(clauses, self.holding.hold(clauses), strict=True))
-        found: list[Truth | None] = []
+        covered: list[Truth | None] = []
         for each in asked:
             truths = [truth for clause in each if (truth := known[clause]) is not None]
-            found.append(np.logical_and.reduce(truths) if len(truths) == len(each) else None)
-        return found
+            covered.append(np.logical_and.reduce(truths) if len(truths) == len(each) else None)
+        return covered
 
 
 def fit(
@@ -193,7 +193,7 @@ def fit(
 def _counted(
     engine: Engine, clauses: Sequence[Clause], keys: Codes
 ) -> tuple[dict[Clause, Counts], list[Skipped]]:
-    """Counts for all examples; a clause found on some of them may be too much for all, and is left out."""
+    """Counts of clauses for all examples, without clauses that are too expensive to count for all of them."""
     counts: dict[Clause, Counts] = {}
     skipped: list[Skipped] = []
     for clause in clauses:
@@ -219,7 +219,7 @@ def _problem(
 
 
 def step(problem: CoverProblem, state: CoverState, pause: Pause) -> tuple[CoverState, tuple[RuleStep, ...]]:
-    """Look for a clause that covers the next positive that none covers yet."""
+    """Search for a clause that covers the next uncovered positive."""
     started, counted = time.perf_counter(), problem.holding.counted
     tried = state.tried
     while tried < len(problem.seeds) and not state.uncovered[problem.seeds[tried]]:
@@ -249,17 +249,17 @@ def step(problem: CoverProblem, state: CoverState, pause: Pause) -> tuple[CoverS
 def best_body(
     problem: CoverProblem, bottom: Sequence[BottomLiteral], uncovered: Truth, pause: Pause
 ) -> Covers | None:
-    """The body of greatest compression among those looked at, if any compresses.
+    """The body of greatest compression among those examined, or None if no compression is above zero.
 
-    What has the greatest compression is grown first. Of equal ones the shorter wins, then the one
-    with the smaller text.
+    The body of greatest compression is extended first. Among equals the shorter one wins, then the one
+    whose text comes first.
     """
     arity = problem.parts.arity
     best: Covers | None = None
-    looked = 0
+    examined = 0
     seen: set[frozenset[int]] = set()
     waiting: list[tuple[int, int, tuple[int, ...]]] = [(0, 0, ())]
-    while waiting and looked < problem.options.max_bodies:
+    while waiting and examined < problem.options.max_bodies:
         pause()
         _, _, chosen = heapq.heappop(waiting)
         longer = []
@@ -269,27 +269,27 @@ def best_body(
             if at not in chosen and group not in seen and needs <= named:
                 seen.add(group)
                 longer.append((*chosen, at))
-        looked += len(longer)
+        examined += len(longer)
         bodies = [tuple(bottom[at].literal for at in members) for members in longer]
         for members, body, truth in zip(longer, bodies, problem.covered(bodies), strict=True):
             if truth is None:
                 continue
             positives = int(np.count_nonzero(truth & uncovered))
             negatives = int(np.count_nonzero(truth & ~problem.positive))
-            found = Covers(body, positives, negatives)
-            if best is None or _beats(found, best, problem):
-                best = found
-            # A longer body covers no more, and at best no negative.
+            covers = Covers(body, positives, negatives)
+            if best is None or _beats(covers, best, problem):
+                best = covers
+            # A longer body covers no further positive; at best it covers no negative.
             if len(body) < problem.options.max_literals and positives - len(body) - 1 > best.compression:
-                heapq.heappush(waiting, (-found.compression, len(body), members))
+                heapq.heappush(waiting, (-covers.compression, len(body), members))
     return best if best is not None and best.compression > 0 else None
 
 
-def _beats(found: Covers, best: Covers, problem: CoverProblem) -> bool:
-    one, other = (found.compression, -len(found.body)), (best.compression, -len(best.body))
+def _beats(challenger: Covers, best: Covers, problem: CoverProblem) -> bool:
+    one, other = (challenger.compression, -len(challenger.body)), (best.compression, -len(best.body))
     if one != other:
         return one > other
-    texts = [str(canonical(Clause(problem.parts.head, each.body))) for each in (found, best)]
+    texts = [str(canonical(Clause(problem.parts.head, each.body))) for each in (challenger, best)]
     return texts[0] < texts[1]
 
 

@@ -1,13 +1,15 @@
-"""Weights of given clauses together: penalised maximum likelihood on their true and false counts.
+"""The joint weights of given clauses: penalised maximum likelihood on their true and false counts.
 
-With log-odds ``b + sum_j (w1_j*t_j + w2_j*f_j)``, the sum over the examples of ``-log P(label)`` plus
+The log-odds of an example are ``b + sum_j (w1_j*t_j + w2_j*f_j)``. The weights minimise the sum over the
+examples of ``-log P(label)`` plus
 
-    l2/2 * sum_j (a_j*w1_j^2 + c_j*w2_j^2),  a_j the mean of t_j^2, c_j that of f_j^2,
+    l2/2 * sum_j (a_j*w1_j^2 + c_j*w2_j^2),  a_j the mean of t_j^2, c_j the mean of f_j^2.
 
-is least: the penalty is on counts brought to one scale, whatever their totals, and not on ``b``. As
-``f = N - t``, only ``u = w1 - w2`` moves an example against another. Of all weights with one ``u`` the
-least penalty has ``w1 = u*c/(a+c)`` and ``w2 = -u*a/(a+c)``, and is ``u^2 * a*c/(a+c)``. So we solve for
-``u``, on counts divided by ``sqrt(a*c/(a+c))``, and nothing is lost however large N is: w2 shrinks with it.
+The penalty thus applies to counts brought to one scale, whatever their totals, and not to ``b``. Because
+``f = N - t``, two examples differ only by ``u = w1 - w2`` times the difference of their true counts. Among
+all weights with the same ``u``, the penalty is least for ``w1 = u*c/(a+c)`` and ``w2 = -u*a/(a+c)``, where it
+is ``u^2 * a*c/(a+c)``. So we solve for ``u`` on counts divided by ``sqrt(a*c/(a+c))``. That is accurate for
+any N, because w2 shrinks as N grows.
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ Weights = tuple[float, float, float]
 def joint_weights(counts: Sequence[Counts], labels: Labels, l2: float) -> tuple[float, list[Weights]]:
     """The bias, and ``[0, w1, w2]`` for each clause, rounded to 12 significant digits."""
     true = np.array([each.true.astype(np.float64) for each in counts]).reshape(len(counts), len(labels))
-    # In an order of their own: sums, to their last digits, would follow that of the examples.
+    # Sorted: the last digits of sums would otherwise depend on the order of the examples.
     order = np.lexsort((labels, *true))
     true, labels = true[:, order], labels[order]
     means = true.mean(axis=1)

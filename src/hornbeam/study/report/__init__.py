@@ -1,1 +1,1 @@
-"""The report of the study."""
+"""The report of the study: ``write`` puts it together; every number and sentence comes from the rows."""

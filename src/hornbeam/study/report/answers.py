@@ -1,4 +1,4 @@
-"""The paper's questions, answered from the numbers: sentences are made here, never written by hand."""
+"""The paper's questions, answered in sentences that are made from the numbers."""
 
 from __future__ import annotations
 
@@ -8,18 +8,21 @@ from typing import NamedTuple
 from hornbeam.study.protocol import CHOSEN, METHODS, Task
 from hornbeam.study.published import PUBLISHED
 from hornbeam.study.report.figures import curve_tasks, lambda_points, wide_lambda_points
-from hornbeam.study.report.tables import listed, score_text
+from hornbeam.study.report.markdown import listed, score_text
 from hornbeam.study.results import Results
 from hornbeam.study.statistics import PairedTest
 
 LEVEL = 0.0005
-"""Differences below are none: the tables show three digits."""
+"""Smaller differences count as none: the tables show three digits."""
 STEADY = 0.05
-"""A score that changes by no more over all lambdas is called steady."""
+"""A score that changes by no more than this over all lambdas does not depend on lambda."""
 
 
 class MethodComparison(NamedTuple):
-    """On which data sets one method is above, level with or below another, and on which surely so."""
+    """The data sets on which one method is above, level with or below another.
+
+    ``surely_above`` and ``surely_below`` are those where the difference is significant.
+    """
 
     score: str
     above: tuple[str, ...]
@@ -34,7 +37,7 @@ class MethodComparison(NamedTuple):
 
 
 def compared(score: str, tests: Sequence[tuple[str, PairedTest]]) -> MethodComparison:
-    """Tests of data sets, sorted by how they came out."""
+    """Sort the tests of data sets by their outcome."""
     above, level, below, surely_above, surely_below = [], [], [], [], []
     for title, test in tests:
         if abs(test.difference) < LEVEL:
@@ -50,36 +53,37 @@ def compared(score: str, tests: Sequence[tuple[str, PairedTest]]) -> MethodCompa
 
 
 def comparisons(results: Results, ours: str, theirs: str) -> list[MethodComparison]:
-    """AUC-ROC, and AUC-PR on the published footing, over the data sets of the study."""
+    """Compare two methods by AUC-ROC, and by AUC-PR on the published footing."""
     tasks = curve_tasks(results)
     scores: list[tuple[str, Callable[[Task], str]]] = [
         ("AUC-ROC", lambda task: "auc_roc"),
         ("AUC-PR", lambda task: task.footing),
     ]
-    found = []
+    outcomes = []
     for name, score_of in scores:
         tests = [(task.title, results.test(task, ours, theirs, score_of(task))) for task in tasks]
-        found.append(compared(name, [(title, test) for title, test in tests if test is not None]))
-    return found
+        outcomes.append(compared(name, [(title, test) for title, test in tests if test is not None]))
+    return outcomes
 
 
-def comparison_sentence(found: MethodComparison, ours: str, theirs: str) -> str:
-    """One sentence on a comparison.
+def comparison_sentence(outcome: MethodComparison, ours: str, theirs: str) -> str:
+    """The outcome of a comparison in one sentence.
 
-    >>> found = Comparison("AUC-ROC", ("IMDB", "WebKB"), (), ("UW-CSE",), ("WebKB",), ())
-    >>> comparison_sentence(found, "B-RLR", "MLN-B")
+    >>> outcome = MethodComparison("AUC-ROC", ("IMDB", "WebKB"), (), ("UW-CSE",), ("WebKB",), ())
+    >>> comparison_sentence(outcome, "B-RLR", "MLN-B")
     'In AUC-ROC, B-RLR is above MLN-B on 2 of 3 data sets, significantly on 1 (WebKB), and below it on 1 \
 (UW-CSE), nowhere significantly.'
     """
-    if not found.n:
-        return f"In {found.score}, {ours} and {theirs} have no data set with all folds yet."
-    text = f"In {found.score}, {ours} is above {theirs} on {len(found.above)} of {found.n} data sets"
-    if found.above:
-        text += f", {_surely(found.surely_above)}"
-    if found.level:
-        text += f", level with it on {len(found.level)} ({listed(found.level)})"
-    if found.below:
-        text += f", and below it on {len(found.below)} ({listed(found.below)}), {_surely(found.surely_below)}"
+    if not outcome.n:
+        return f"In {outcome.score}, {ours} and {theirs} have no data set with all folds yet."
+    text = f"In {outcome.score}, {ours} is above {theirs} on {len(outcome.above)} of {outcome.n} data sets"
+    if outcome.above:
+        text += f", {_surely(outcome.surely_above)}"
+    if outcome.level:
+        text += f", level with it on {len(outcome.level)} ({listed(outcome.level)})"
+    if outcome.below:
+        below = f"{len(outcome.below)} ({listed(outcome.below)})"
+        text += f", and below it on {below}, {_surely(outcome.surely_below)}"
     return text + "."
 
 
@@ -87,19 +91,21 @@ def _surely(titles: tuple[str, ...]) -> str:
     return f"significantly on {len(titles)} ({listed(titles)})" if titles else "nowhere significantly"
 
 
-def verdict(found: Sequence[MethodComparison]) -> str:
-    """The answer to "is it better", in a word or two.
+def verdict(outcomes: Sequence[MethodComparison]) -> str:
+    """The answer to "is it better?" in a few words.
 
-    >>> verdict([Comparison("AUC-ROC", ("A", "B"), (), (), ("A", "B"), ())])
+    >>> verdict([MethodComparison("AUC-ROC", ("A", "B"), (), (), ("A", "B"), ())])
     'Yes'
     """
-    if not all(each.n for each in found):
+    if not all(each.n for each in outcomes):
         return "Not known yet"
-    if any(each.surely_below for each in found):
-        return "Not everywhere" if any(each.surely_above for each in found) else "No"
-    if not any(each.below for each in found) and any(each.surely_above for each in found):
+    if any(each.surely_below for each in outcomes):
+        return "Not everywhere" if any(each.surely_above for each in outcomes) else "No"
+    if not any(each.below for each in outcomes) and any(each.surely_above for each in outcomes):
         return "Yes"
-    if any(each.surely_above for each in found) and all(len(each.above) >= len(each.below) for each in found):
+    if any(each.surely_above for each in outcomes) and all(
+        len(each.above) >= len(each.below) for each in outcomes
+    ):
         return "Mostly"
     return "The data do not tell"
 
@@ -118,8 +124,8 @@ _PAPER_SAYS = {
 
 
 def answers(results: Results) -> dict[str, str]:
-    """A paragraph for each question, with its title."""
-    found = {}
+    """Each question with a paragraph that answers it."""
+    paragraphs = {}
     for name, (theirs, question) in _QUESTIONS.items():
         parts = []
         for ours in (CHOSEN, "paper"):
@@ -130,13 +136,14 @@ def answers(results: Results) -> dict[str, str]:
             )
             parts += [f"**{word}.**" if ours == CHOSEN else f"{word}."]
             parts += [comparison_sentence(each, *titles) for each in every]
-        found[f"{name}. {question}"] = " ".join([*parts, _PAPER_SAYS[name]])
-    found["Q4. Does the result depend on lambda?"] = " ".join([*lambda_sentences(results), _PAPER_SAYS["Q4"]])
-    return found
+        paragraphs[f"{name}. {question}"] = " ".join([*parts, _PAPER_SAYS[name]])
+    question = "Q4. Does the result depend on lambda?"
+    paragraphs[question] = " ".join([*lambda_sentences(results), _PAPER_SAYS["Q4"]])
+    return paragraphs
 
 
 def lambda_sentences(results: Results) -> list[str]:
-    """How much AUC-PR changes over the paper's lambdas: ours, and as published."""
+    """How much AUC-PR changes over the paper's lambdas, ours and published."""
     ranges: list[tuple[str, float, float]] = []
     published: list[tuple[str, float]] = []
     for task in curve_tasks(results):
@@ -169,9 +176,9 @@ def lambda_sentences(results: Results) -> list[str]:
             f"{score_text(max(values) - min(values))} ({title})."
         )
     if published:
-        calm = [title for title, width in published if width <= STEADY + 1e-9]
+        steady_theirs = [title for title, width in published if width <= STEADY + 1e-9]
         sentences.append(
-            f"In the paper's own figure it changes by at most {score_text(STEADY)} on {len(calm)} of "
-            f"{len(published)} ({listed(calm)})."
+            f"In the paper's own figure it changes by at most {score_text(STEADY)} on "
+            f"{len(steady_theirs)} of {len(published)} ({listed(steady_theirs)})."
         )
     return sentences

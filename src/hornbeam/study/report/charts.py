@@ -1,32 +1,36 @@
-"""Charts as SVG text, written by hand: the same numbers give the same bytes, on every machine."""
+"""The two kinds of charts in the report: groups of bars, and panels of lines; scores from 0 to 1."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from html import escape
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-_STYLE = (
-    "text{font:12px system-ui,-apple-system,'Segoe UI',Helvetica,Arial,sans-serif;fill:#1b1f24}"
-    ".title{font-size:15px;font-weight:600}.small{font-size:11px;fill:#57606a}"
-    ".grid{stroke:#d0d7de;stroke-width:1}.axis{stroke:#57606a;stroke-width:1}"
-    ".error{stroke:#1b1f24;stroke-width:1}.ground{fill:#ffffff}"
-)
-COLOURS = ("#8c959f", "#d29922", "#8250df", "#bf3989", "#54aeff", "#0969da", "#1a7f37")
-_MARGIN, _LINE = 16.0, 18.0
+from hornbeam.drawing.axes import Frame, Margins
+from hornbeam.drawing.figure import Figure
+from hornbeam.drawing.markup import Child, Markup, element, together
+from hornbeam.drawing.shapes import bar, dot, label, line, moved, path_of
+
+COLOURS = ("grey", "ochre", "violet", "pink", "sky", "blue", "green")
+"""Classes of ``figure.css``, one for each series."""
+_SCORES = [(tenth / 10, f"{tenth / 10:.1f}") for tenth in range(0, 11, 2)]
+_MARGIN, _ROW = 16, 20
+_LEGEND_COLUMNS, _LEGEND_WIDTH = 4, 195
+_BAR, _GAP, _BETWEEN_GROUPS = 13, 3, 22
+"""Widths of a bar, of the gap after it, and of the gap between groups of bars."""
+_PANEL_COLUMNS, _PANEL_WIDTH, _PANEL_HEIGHT = 3, 290, 216
 
 
 class Bar(NamedTuple):
-    """A bar: its height, the spread drawn on it, and a hollow one beside it for somebody else's value."""
+    """One bar: its height, the spread drawn on it, and the published value drawn hollow beside it."""
 
     height: float | None
     spread: float | None = None
-    other: float | None = None
+    published: float | None = None
 
 
 class Line(NamedTuple):
-    """Points of a line, from left to right; a dashed line is somebody else's."""
+    """The points of a line, from left to right."""
 
     name: str
     points: Sequence[tuple[float, float]]
@@ -35,7 +39,7 @@ class Line(NamedTuple):
 
 
 class Panel(NamedTuple):
-    """One of several drawings with lines, side by side."""
+    """One of several plots of lines, side by side."""
 
     title: str
     lines: Sequence[Line]
@@ -43,158 +47,114 @@ class Panel(NamedTuple):
 
 def bar_chart(
     title: str, groups: Sequence[str], series: Sequence[tuple[str, Sequence[Bar]]], note: str
-) -> str:
-    """Groups of bars from 0 to 1, one of each series in each group."""
-    bar, gap, beside = 13.0, 3.0, 22.0
-    widths = [_bar_width(bar, gap, bars) for _, bars in series]
-    group_width = sum(widths)
-    left, top, height = 56.0, 64.0 + _LINE * math.ceil(len(series) / 4), 240.0
-    width = left + len(groups) * (group_width + beside) + beside + _MARGIN
-    bottom = top + height
-    parts = [
-        *_heading(title, [(name, COLOURS[i % len(COLOURS)], False) for i, (name, _) in enumerate(series)])
+) -> Figure:
+    """Groups of bars; each series has one bar in each group."""
+    colours = [COLOURS[number % len(COLOURS)] for number in range(len(series))]
+    widths = [_slot_width(bars) for _, bars in series]
+    step = sum(widths) + _BETWEEN_GROUPS
+    inside = len(groups) * step + _BETWEEN_GROUPS
+    # One unit across is one pixel; below the axis there is room for names and the note.
+    frame = Frame.of((0, inside), (0, 1), 56 + inside, 310, Margins(56, 0, 10, 60))
+    starts = [_BETWEEN_GROUPS + place * step for place in range(len(groups))]
+    names = [(start + sum(widths) / 2, group) for start, group in zip(starts, groups, strict=True)]
+    drawn: list[Child] = [frame.axes("", "", names, _SCORES)]
+    for number, (name, bars) in enumerate(series):
+        shapes = [
+            shape
+            for start, group, each in zip(starts, groups, bars, strict=True)
+            for shape in _bar(frame, start + sum(widths[:number]), each, f"{group}, {name}")
+        ]
+        drawn.append(element("g", shapes, class_=f"series {colours[number]}"))
+    drawn.append(label(56, frame.height - 10, note, anchor="start"))
+    legend = [
+        (name, element("g", bar(0, -9, 18, 9, "filled"), class_=f"series {colour}"))
+        for (name, _), colour in zip(series, colours, strict=True)
     ]
-    parts += _unit_axis(left, width - _MARGIN, top, height)
-    for place, group in enumerate(groups):
-        x = left + beside + place * (group_width + beside)
-        parts.append(_text(x + group_width / 2, bottom + 18, group, anchor="middle"))
-        for number, (name, bars) in enumerate(series):
-            found = bars[place]
-            colour = COLOURS[number % len(COLOURS)]
-            parts.extend(_bar(x, bottom, bar, height, found, colour, f"{group}, {name}"))
-            x += widths[number]
-    parts.append(_text(left, bottom + 40, note, "small"))
-    return _document(width, bottom + 40 + _MARGIN, title, parts)
+    return _figure(title, note, legend, together(drawn), frame.width, frame.height)
 
 
-def _bar_width(bar: float, gap: float, bars: Sequence[Bar]) -> float:
-    hollow = any(each.other is not None for each in bars)
-    return bar * (2 if hollow else 1) + gap
+def _slot_width(bars: Sequence[Bar]) -> int:
+    """The width that a series takes in each group: that of one bar, or of two where one is hollow."""
+    return _BAR * (2 if any(each.published is not None for each in bars) else 1) + _GAP
 
 
-def _bar(
-    x: float, bottom: float, bar: float, height: float, found: Bar, colour: str, hint: str
-) -> Iterator[str]:
-    if found.height is not None:
-        tall = found.height * height
-        said = f"{hint}: {found.height:.3f}" + (f" ± {found.spread:.3f}" if found.spread is not None else "")
-        yield (
-            f'<rect x="{_n(x)}" y="{_n(bottom - tall)}" width="{_n(bar)}" height="{_n(tall)}" '
-            f'fill="{colour}"><title>{escape(said)}</title></rect>'
-        )
-        if found.spread:
-            # The scores end at 0 and 1; a spread says nothing beyond.
-            low, high = max(found.height - found.spread, 0.0), min(found.height + found.spread, 1.0)
-            middle = x + bar / 2
-            yield _stroke(middle, bottom - low * height, middle, bottom - high * height, "error")
-            for end in (low, high):
-                yield _stroke(middle - 3, bottom - end * height, middle + 3, bottom - end * height, "error")
-    if found.other is not None:
-        tall = found.other * height
-        yield (
-            f'<rect x="{_n(x + bar)}" y="{_n(bottom - tall)}" width="{_n(bar - 1)}" height="{_n(tall)}" '
-            f'fill="none" stroke="{colour}" stroke-dasharray="3 2"><title>'
-            f"{escape(f'{hint}, published: {found.other:.2f}')}</title></rect>"
-        )
+def _bar(frame: Frame, start: float, drawn: Bar, name: str) -> Iterator[Markup]:
+    x, bottom = frame.x(start), frame.y(0)
+    if drawn.height is not None:
+        spread = "" if drawn.spread is None else f" ± {drawn.spread:.3f}"
+        top = frame.y(drawn.height)
+        yield bar(x, top, _BAR, bottom - top, "filled", f"{name}: {drawn.height:.3f}{spread}")
+        if drawn.spread:
+            # Scores lie between 0 and 1, so a spread is drawn no further.
+            ends = [max(drawn.height - drawn.spread, 0.0), min(drawn.height + drawn.spread, 1.0)]
+            middle = x + _BAR / 2
+            yield line(middle, frame.y(ends[0]), middle, frame.y(ends[1]), "error")
+            for end in ends:
+                yield line(middle - 3, frame.y(end), middle + 3, frame.y(end), "error")
+    if drawn.published is not None:
+        top = frame.y(drawn.published)
+        hint = f"{name}, published: {drawn.published:.2f}"
+        yield bar(x + _BAR, top, _BAR - 1, bottom - top, "hollow", hint)
 
 
 def line_panels(
-    title: str, panels: Sequence[Panel], x_name: str, x_ticks: Sequence[tuple[float, str]], note: str
-) -> str:
-    """Panels of lines with one scale: x as the ticks say, y from 0 to 1."""
-    names: dict[str, tuple[str, str, bool]] = {}
-    for panel in panels:
-        for line in panel.lines:
-            names.setdefault(line.name, (line.name, line.colour, line.dashed))
-    columns = min(len(panels), 3)
-    wide, height, left = 230.0, 150.0, 44.0
-    top = 64.0 + _LINE * math.ceil(len(names) / 4)
-    width = columns * (left + wide + _MARGIN) + _MARGIN
-    parts = [*_heading(title, list(names.values()))]
+    title: str, panels: Sequence[Panel], x_title: str, x_ticks: Sequence[tuple[float, str]], note: str
+) -> Figure:
+    """Panels of lines with the same axes: the ticks span the horizontal one."""
+    legend: dict[str, Markup] = {}
+    drawn: list[Child] = []
+    columns = min(len(panels), _PANEL_COLUMNS)
     for number, panel in enumerate(panels):
         row, column = divmod(number, columns)
-        x = left + column * (left + wide + _MARGIN)
-        y = top + 10 + row * (height + 78)
-        parts.append(_text(x, y, panel.title))
-        parts.extend(_panel(panel, x, y + 12, wide, height, x_ticks))
-        parts.append(_text(x + wide / 2, y + height + 46, x_name, "small", "middle"))
-    bottom = top + 10 + math.ceil(len(panels) / columns) * (height + 78)
-    parts.append(_text(left, bottom, note, "small"))
-    return _document(width, bottom + _MARGIN, title, parts)
-
-
-def _panel(
-    panel: Panel, left: float, top: float, wide: float, height: float, ticks: Sequence[tuple[float, str]]
-) -> Iterator[str]:
-    yield from _unit_axis(left, left + wide, top, height)
-    low, high = ticks[0][0], ticks[-1][0]
-
-    def across(value: float) -> float:
-        return left + 8 + (value - low) / ((high - low) or 1.0) * (wide - 16)
-
-    for value, name in ticks:
-        yield _stroke(across(value), top + height, across(value), top + height + 4, "axis")
-        yield _text(across(value), top + height + 17, name, "small", "middle")
-    for line in panel.lines:
-        places = [(across(x), top + height * (1 - min(max(y, 0.0), 1.0))) for x, y in line.points]
-        path = " ".join(f"{_n(x)},{_n(y)}" for x, y in places)
-        dashes = ' stroke-dasharray="4 3"' if line.dashed else ""
-        yield f'<polyline points="{path}" fill="none" stroke="{line.colour}" stroke-width="2"{dashes}/>'
-        for (x, y), (_, value) in zip(places, line.points, strict=True):
-            hint = escape(f"{panel.title}, {line.name}: {value:.3f}")
-            dot = f'<circle cx="{_n(x)}" cy="{_n(y)}" r="3" fill="{line.colour}">'
-            yield f"{dot}<title>{hint}</title></circle>"
-
-
-def _unit_axis(left: float, right: float, top: float, height: float) -> Iterator[str]:
-    for tenth in range(0, 11, 2):
-        y = top + height * (1 - tenth / 10)
-        yield _stroke(left, y, right, y, "axis" if tenth == 0 else "grid")
-        yield _text(left - 6, y + 4, f"{tenth / 10:.1f}", "small", "end")
-
-
-def _heading(title: str, names: Sequence[tuple[str, str, bool]]) -> Iterator[str]:
-    yield _text(_MARGIN, 26, title, "title")
-    for number, (name, colour, dashed) in enumerate(names):
-        row, column = divmod(number, 4)
-        x, y = _MARGIN + column * 180.0, 48.0 + row * _LINE
-        dashes = ' stroke-dasharray="4 3"' if dashed else ""
-        yield (
-            f'<line x1="{_n(x)}" y1="{_n(y - 4)}" x2="{_n(x + 18)}" y2="{_n(y - 4)}" stroke="{colour}" '
-            f'stroke-width="{3 if dashed else 9}"{dashes}/>'
+        drawn.append(
+            moved(column * _PANEL_WIDTH, row * _PANEL_HEIGHT, _panel(panel, x_title, x_ticks)),
         )
-        yield _text(x + 24, y, name)
+        for each in panel.lines:
+            legend.setdefault(each.name, _in_colour(each, [line(0, -4, 18, -4, _line_class(each))]))
+    height = math.ceil(len(panels) / columns) * _PANEL_HEIGHT + 32
+    drawn.append(label(44, height - 10, note, anchor="start"))
+    return _figure(title, note, list(legend.items()), together(drawn), columns * _PANEL_WIDTH, height)
 
 
-def _text(x: float, y: float, words: str, kind: str = "", anchor: str = "") -> str:
-    more = (f' class="{kind}"' if kind else "") + (f' text-anchor="{anchor}"' if anchor else "")
-    return f'<text x="{_n(x)}" y="{_n(y)}"{more}>{escape(words)}</text>'
-
-
-def _stroke(x1: float, y1: float, x2: float, y2: float, kind: str) -> str:
-    return f'<line x1="{_n(x1)}" y1="{_n(y1)}" x2="{_n(x2)}" y2="{_n(y2)}" class="{kind}"/>'
-
-
-def _document(width: float, height: float, title: str, parts: Sequence[str]) -> str:
-    width = max(width, 4 * 180.0 + 2 * _MARGIN)
-    return "\n".join(
-        [
-            f'<svg xmlns="http://www.w3.org/2000/svg" role="img" width="{_n(width)}" height="{_n(height)}" '
-            f'viewBox="0 0 {_n(width)} {_n(height)}">',
-            f"<title>{escape(title)}</title>",
-            f"<style>{_STYLE}</style>",
-            '<rect class="ground" width="100%" height="100%"/>',
-            *parts,
-            "</svg>\n",
-        ]
+def _panel(panel: Panel, x_title: str, x_ticks: Sequence[tuple[float, str]]) -> Markup:
+    low, high = x_ticks[0][0], x_ticks[-1][0]
+    room = 0.04 * ((high - low) or 1.0)
+    frame = Frame.of(
+        (low - room, high + room), (0, 1), _PANEL_WIDTH, _PANEL_HEIGHT - 12, Margins(44, 16, 22, 42)
     )
+    drawn: list[Child] = [
+        label(44, 12, panel.title, "name", "start"),
+        frame.axes(x_title, "", x_ticks, _SCORES),
+    ]
+    for each in panel.lines:
+        points = [(frame.x(x), frame.y(min(max(y, 0.0), 1.0))) for x, y in each.points]
+        dots = [
+            dot(x, y, 3, "dot", f"{panel.title}, {each.name}: {value:.3f}")
+            for (x, y), (_, value) in zip(points, each.points, strict=True)
+        ]
+        path = [path_of(points, _line_class(each))] if points else []
+        drawn.append(_in_colour(each, [*path, *dots]))
+    return together(drawn)
 
 
-def _n(value: float) -> str:
-    """A coordinate, to a hundredth.
+def _line_class(each: Line) -> str:
+    return "curve second" if each.dashed else "curve"
 
-    >>> _n(3.0), _n(2.499999), _n(-0.001)
-    ('3', '2.5', '0')
-    """
-    text = f"{value:.2f}".rstrip("0").rstrip(".")
-    return "0" if text == "-0" else text
+
+def _in_colour(each: Line, shapes: Iterable[Markup]) -> Markup:
+    return element("g", shapes, class_=f"series {each.colour}")
+
+
+def _figure(
+    title: str, note: str, legend: Sequence[tuple[str, Markup]], plot: Markup, width: int, height: int
+) -> Figure:
+    """The title, the legend below it, and the plot below both."""
+    drawn: list[Child] = [label(_MARGIN, 26, title, "heading", "start")]
+    for number, (name, sample) in enumerate(legend):
+        row, column = divmod(number, _LEGEND_COLUMNS)
+        x, y = _MARGIN + column * _LEGEND_WIDTH, 50 + row * _ROW
+        drawn.append(moved(x, y, sample, label(24, 0, name, anchor="start")))
+    top = 50 + math.ceil(len(legend) / _LEGEND_COLUMNS) * _ROW
+    drawn.append(moved(0, top, plot))
+    least = _LEGEND_COLUMNS * _LEGEND_WIDTH + _MARGIN
+    return Figure(title, note, max(width, least) + _MARGIN, top + height, together(drawn))

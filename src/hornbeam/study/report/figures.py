@@ -1,9 +1,10 @@
-"""The figures of the report, by file name."""
+"""The figures of the report: which numbers each one shows."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from hornbeam.drawing.figure import Figure
 from hornbeam.study.populations import FACTORS, LEARNED, PATTERNS, TRUTHS, Judged
 from hornbeam.study.protocol import METHODS, PR_OF_OTHER_CLASS, Task, penalty
 from hornbeam.study.published import LAMBDAS, PUBLISHED
@@ -13,8 +14,8 @@ from hornbeam.study.results import Results
 _HOLLOW = "Filled: ours, mean over folds, with the standard deviation. Hollow: read off the paper's figure."
 
 
-def figures(results: Results, judged: Sequence[Judged]) -> dict[str, str]:
-    """Each figure as SVG, by the name of its file."""
+def figures(results: Results, judged: Sequence[Judged]) -> dict[str, Figure]:
+    """Every figure of the report, by the name of its file."""
     drawn = {
         "auc_roc.svg": _bars(results, "AUC-ROC", "auc_roc", published="auc_roc", note=_HOLLOW),
         "auc_pr_published_footing.svg": _bars(
@@ -25,7 +26,7 @@ def figures(results: Results, judged: Sequence[Judged]) -> dict[str, str]:
             "AUC-PR over all test examples",
             "auc_pr",
             published=None,
-            note="Mean over folds, with the standard deviation. Nothing published compares with these.",
+            note="Mean over folds, with the standard deviation. No published values compare with these.",
         ),
         "lambda.svg": _lambda_curves(results),
         "lambda_wide.svg": _wide_lambda_curves(results),
@@ -36,26 +37,26 @@ def figures(results: Results, judged: Sequence[Judged]) -> dict[str, str]:
 
 
 def footing_name(task: Task) -> str:
-    """The published footing of a task's AUC-PR in words."""
+    """The footing of a task's AUC-PR in words."""
     if task.footing == PR_OF_OTHER_CLASS:
         return "male as positive"
     few = task.most_negatives <= 2
     return "all test examples (no more than 2 negatives per positive)" if few else "2 negatives per positive"
 
 
-def _bars(results: Results, title: str, score: str | None, published: str | None, note: str) -> str:
+def _bars(results: Results, title: str, score: str | None, published: str | None, note: str) -> Figure:
     tasks = results.study.tasks
     series = []
     for name, method in METHODS.items():
         bars = []
         for task in tasks:
-            found = results.summary(task, name, score or task.footing)
-            other = PUBLISHED[task.published].bars.get(name) if task.published and published else None
+            ours = results.summary(task, name, score or task.footing)
+            theirs = PUBLISHED[task.published].bars.get(name) if task.published and published else None
             bars.append(
                 Bar(
-                    None if found is None else found.mean,
-                    None if found is None else found.deviation,
-                    None if other is None else getattr(other, str(published)),
+                    None if ours is None else ours.mean,
+                    None if ours is None else ours.deviation,
+                    None if theirs is None else getattr(theirs, str(published)),
                 )
             )
         series.append((method.title, bars))
@@ -65,7 +66,7 @@ def _bars(results: Results, title: str, score: str | None, published: str | None
 def _curve(
     results: Results, task: Task, exponents: Sequence[float], score: str, first: bool
 ) -> list[tuple[float, float]]:
-    """The mean over folds, or the first fold's value, at each lambda that has all its rows."""
+    """The mean over folds, or the value of the first fold, at each lambda that has all its rows."""
     points = []
     for exponent in exponents:
         by_fold = results.by_fold(task, "paper", score, penalty(exponent))
@@ -77,7 +78,7 @@ def _curve(
 
 
 def curve_tasks(results: Results) -> list[Task]:
-    """The tasks whose dependence on lambda was run."""
+    """The tasks that were run with several lambdas."""
     published = [task for task in results.study.tasks if task.published]
     return published or list(results.study.tasks)
 
@@ -93,7 +94,7 @@ def wide_lambda_points(results: Results, task: Task) -> list[tuple[float, float]
     return _curve(results, task, exponents, task.footing, first=True)
 
 
-def _lambda_curves(results: Results) -> str:
+def _lambda_curves(results: Results) -> Figure:
     panels = []
     for task in curve_tasks(results):
         lines = [Line("ours", lambda_points(results, task), COLOURS[5])]
@@ -110,7 +111,7 @@ def _lambda_curves(results: Results) -> str:
     )
 
 
-def _wide_lambda_curves(results: Results) -> str:
+def _wide_lambda_curves(results: Results) -> Figure:
     exponents = sorted({*results.study.lambdas, *results.study.wide_lambdas})
     panels = [
         Panel(
@@ -131,14 +132,14 @@ def _wide_lambda_curves(results: Results) -> str:
     )
 
 
-def _population_curves(judged: Sequence[Judged], population: int) -> str:
+def _population_curves(judged: Sequence[Judged], population: int) -> Figure:
     colours: Mapping[str, str] = dict(zip((*PATTERNS, *LEARNED), COLOURS[1:], strict=True))
     panels = []
     for truth in TRUTHS:
         lines = []
         for name, colour in colours.items():
-            found = {row.factor: row.accuracy for row in judged if (row.truth, row.model) == (truth, name)}
-            points = [(float(place), found[factor]) for place, factor in enumerate(FACTORS)]
+            accuracy = {row.factor: row.accuracy for row in judged if (row.truth, row.model) == (truth, name)}
+            points = [(float(place), accuracy[factor]) for place, factor in enumerate(FACTORS)]
             lines.append(Line(name, points, colour, dashed=name in LEARNED))
         panels.append(Panel(f"truth: {truth}", lines))
     return line_panels(
@@ -146,5 +147,5 @@ def _population_curves(judged: Sequence[Judged], population: int) -> str:
         panels,
         "population",
         [(float(place), str(factor * population)) for place, factor in enumerate(FACTORS)],
-        "Solid: patterns that fit the training data equally well. Dashed: what was learned.",
+        "Solid: patterns that fit the training data equally well. Dashed: learned models.",
     )

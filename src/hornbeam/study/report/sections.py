@@ -1,4 +1,4 @@
-"""Parts of the report: tables with the sentences around them."""
+"""Sections of the report: tables, with the sentences that belong to them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from hornbeam.study.protocol import (
 )
 from hornbeam.study.published import PUBLISHED
 from hornbeam.study.report.figures import curve_tasks, footing_name, lambda_points, wide_lambda_points
-from hornbeam.study.report.tables import (
+from hornbeam.study.report.markdown import (
     NOTHING,
     bar_text,
     listed,
@@ -34,7 +34,7 @@ _CLAUSES_SHOWN = 10
 
 
 def data_section(results: Results) -> str:
-    """Examples and their ratio, ours beside the paper's."""
+    """The number of examples and the ratio of negatives to positives, ours and published."""
     rows = []
     for task in results.study.tasks:
         sizes = {
@@ -68,12 +68,12 @@ def data_section(results: Results) -> str:
 
 
 def score_section(results: Results, title: str, score: str | None) -> str:
-    """A score of every method on every task; the published AUC-PR where the footing is its own."""
+    """A score of every method on every task, with the published values; ``None`` is the published AUC-PR."""
     header = [title, *(task.title for task in results.study.tasks)]
     rows = []
     for name, method in METHODS.items():
-        found = [results.summary(task, name, score or task.footing) for task in results.study.tasks]
-        rows.append([method.title, *map(spread_text, found)])
+        ours = [results.summary(task, name, score or task.footing) for task in results.study.tasks]
+        rows.append([method.title, *map(spread_text, ours)])
         if score in (None, "auc_roc"):
             bars = [_bar(task, name, score) for task in results.study.tasks]
             if any(bar is not None for bar in bars):
@@ -82,12 +82,12 @@ def score_section(results: Results, title: str, score: str | None) -> str:
 
 
 def _bar(task: Task, method: str, score: str | None) -> float | None:
-    found = PUBLISHED[task.published].bars.get(method) if task.published else None
-    return None if found is None else found.auc_roc if score == "auc_roc" else found.auc_pr
+    bars = PUBLISHED[task.published].bars.get(method) if task.published else None
+    return None if bars is None else bars.auc_roc if score == "auc_roc" else bars.auc_pr
 
 
 def test_section(results: Results) -> str:
-    """Mean differences of the boosted learners to each other method, with p-values."""
+    """The mean differences of boosted RLR to each other method, with p-values."""
     parts = []
     for title, score in (("AUC-ROC", "auc_roc"), ("AUC-PR, published footing", None)):
         rows = []
@@ -108,7 +108,7 @@ def _test_text(difference: float, p: float) -> str:
 
 
 def convention_section(results: Results) -> str:
-    """The same predictions judged by each convention, side by side."""
+    """The same predictions scored by each convention, side by side."""
     columns: list[tuple[str, Task, str]] = []
     for task in results.study.tasks:
         if task.footing == PR_OF_OTHER_CLASS:
@@ -120,7 +120,7 @@ def convention_section(results: Results) -> str:
         elif task.most_negatives > 2:
             columns += [(f"{task.title}, all", task, "auc_pr"), (f"{task.title}, 2:1", task, PR_AT_2_TO_1)]
     if not columns:
-        return "No task of this study has more than two negatives per positive: there is one convention."
+        return "No task of this study has more than two negatives per positive, so both conventions agree."
     header = ["AUC-PR", *(title for title, _, _ in columns)]
     rows = [
         [
@@ -133,7 +133,7 @@ def convention_section(results: Results) -> str:
 
 
 def lambda_section(results: Results) -> str:
-    """AUC-PR at each lambda, ours and as published; and fold 1 over a wider range."""
+    """AUC-PR at each lambda, ours and published; then on fold 1 over a wider range."""
     rows = []
     tasks = curve_tasks(results)
     for task in tasks:
@@ -154,13 +154,13 @@ def lambda_section(results: Results) -> str:
 
 
 def time_section(results: Results) -> str:
-    """Seconds of learning, mean over folds, ours beside the published."""
+    """The mean seconds of learning over the folds, ours and published."""
     rows = []
     for task in results.study.tasks:
         cells = []
         for name in METHODS:
-            found = results.summary(task, name, SECONDS)
-            cells.append(seconds_text(None if found is None else found.mean))
+            ours = results.summary(task, name, SECONDS)
+            cells.append(seconds_text(None if ours is None else ours.mean))
         rows.append([task.title, *cells])
         if task.published:
             theirs = PUBLISHED[task.published].seconds
@@ -169,7 +169,7 @@ def time_section(results: Results) -> str:
 
 
 def clause_section(results: Results) -> str:
-    """What was learned on the first fold of each task, and how much of it."""
+    """The sizes of the models of the first fold, and some of the models themselves."""
     counts = []
     parts = []
     for task in results.study.tasks:
@@ -202,7 +202,7 @@ def _shortened(model: str) -> str:
 
 
 def setting_section(results: Results) -> str:
-    """Every option of every method as it was run; a value that depends on the data says so."""
+    """Every option of every method with the value it was run with."""
     rows = []
     for name, method in METHODS.items():
         settings = [method.settings(task) for task in results.study.tasks]
@@ -216,30 +216,31 @@ def setting_section(results: Results) -> str:
 
 
 def population_section(judged: Sequence[Judged], population: int) -> str:
-    """Accuracy by population size, and what it says of the patterns."""
+    """Accuracy by population size, and the models that stay near the truth in a larger population."""
     rows, sentences = [], []
     for truth in TRUTHS:
         of_truth = [row for row in judged if row.truth == truth]
         best = {row.factor: row.best_accuracy for row in of_truth}
-        rows.append([truth, "the truth itself", "", *(score_text(best[factor]) for factor in FACTORS)])
+        rows.append([truth, "true probabilities", "", *(score_text(best[factor]) for factor in FACTORS)])
         last = {row.model: row.accuracy for row in of_truth if row.factor == FACTORS[-1]}
         for name in (*PATTERNS, *LEARNED):
-            found = {row.factor: row for row in of_truth if row.model == name}
-            weights = found[1].weights
+            by_factor = {row.factor: row for row in of_truth if row.model == name}
+            weights = by_factor[1].weights
             shown = "" if weights is None else f"[{', '.join(f'{each:.3g}' for each in weights)}]"
-            rows.append(["", f"`{name}`", shown, *(score_text(found[factor].accuracy) for factor in FACTORS)])
-        kept = [f"`{name}`" for name in (*PATTERNS, *LEARNED) if last[name] >= best[FACTORS[-1]] - 0.02]
-        stay = f"{listed(kept)} stay{'s' if len(kept) == 1 else ''}" if kept else "nothing stays"
+            accuracies = [score_text(by_factor[factor].accuracy) for factor in FACTORS]
+            rows.append(["", f"`{name}`", shown, *accuracies])
+        near = [f"`{name}`" for name in (*PATTERNS, *LEARNED) if last[name] >= best[FACTORS[-1]] - 0.02]
+        stay = f"{listed(near)} stay{'s' if len(near) == 1 else ''}" if near else "nothing stays"
         sentences.append(
-            f'Truth "{truth}": at {FACTORS[-1]} times the population {stay} within .02 of the truth\'s own '
-            "accuracy."
+            f'Truth "{truth}": at {FACTORS[-1]} times the population {stay} within .02 of the accuracy '
+            "of the true probabilities."
         )
     header = ["truth", "model", "weights", *(f"population {factor * population}" for factor in FACTORS)]
     return "\n\n".join([table(header, rows), "\n".join(f"- {each}" for each in sentences)])
 
 
 def footing_section(results: Results) -> str:
-    """Which AUC-PR is compared with the published one, task by task."""
+    """The AUC-PR that is compared with the published one, for each task."""
     return "\n".join(
         f"- {task.title}: {footing_name(task)}" + (f"; {task.difference}" if task.difference else "") + "."
         for task in results.study.tasks

@@ -1,7 +1,4 @@
-"""The report: what a reader of the paper wants to see, made from rows alone.
-
-The same rows give the same text and figures, byte for byte.
-"""
+"""The report as Markdown with figures. The same rows give the same report, byte for byte."""
 
 from __future__ import annotations
 
@@ -12,8 +9,9 @@ from hornbeam.files import write_file
 from hornbeam.study.populations import Judged
 from hornbeam.study.protocol import CHOSEN
 from hornbeam.study.report.answers import answers
-from hornbeam.study.report.bars import bar_section, difference_section
 from hornbeam.study.report.figures import figures
+from hornbeam.study.report.markdown import listed
+from hornbeam.study.report.published_bars import bar_section, difference_section
 from hornbeam.study.report.sections import (
     clause_section,
     convention_section,
@@ -26,17 +24,16 @@ from hornbeam.study.report.sections import (
     test_section,
     time_section,
 )
-from hornbeam.study.report.tables import listed
 from hornbeam.study.results import Results
 
 REPORT, FIGURES = "REPORT.md", "figures"
 
 
 def write_report(results: Results, judged: Sequence[Judged], out: Path) -> Path:
-    """Write REPORT.md and its figures into a folder; the path of the report."""
+    """Write REPORT.md and its figures into a folder, and return the path of the report."""
     (out / FIGURES).mkdir(parents=True, exist_ok=True)
-    for name, drawing in figures(results, judged).items():
-        write_file(out / FIGURES / name, drawing)
+    for name, figure in figures(results, judged).items():
+        figure.save(out / FIGURES / name)
     write_file(out / REPORT, report_text(results, judged))
     return out / REPORT
 
@@ -48,7 +45,7 @@ def report_text(results: Results, judged: Sequence[Judged]) -> str:
 
 def _parts(results: Results, judged: Sequence[Judged]) -> Iterator[str]:
     quick = not any(task.published for task in results.study.tasks)
-    yield "# Structure learning for relational logistic regression: the published study, run anew"
+    yield "# Structure learning for relational logistic regression: the published study, reproduced"
     yield (
         "Every number, sentence and figure here is written by `hornbeam reproduce` from the rows in "
         "`runs.jsonl` and `populations.jsonl`. The paper is Ramanan et al., *Structure Learning for "
@@ -56,7 +53,7 @@ def _parts(results: Results, judged: Sequence[Judged]) -> Iterator[str]:
         "figures (to about .01) and tables."
     )
     if quick:
-        yield "This is the quick study: two small generated worlds. Nothing published compares with it."
+        yield "This is the quick study: two small generated worlds. No published values compare with it."
     yield _made_with(results)
     yield from _incomplete(results)
     yield "## The bars\n\n" + bar_section(results)
@@ -69,11 +66,14 @@ def _parts(results: Results, judged: Sequence[Judged]) -> Iterator[str]:
     yield "## Conventions"
     yield _CONVENTIONS
     if not quick:
-        yield "What compares with the published AUC-PR:\n\n" + footing_section(results)
+        yield "The AUC-PR that is comparable with the published one:\n\n" + footing_section(results)
     yield convention_section(results)
     yield "## Data\n\n" + data_section(results)
     yield "## Scores"
-    yield "Mean ± standard deviation over folds; of learners that draw a sample, of means over seeds."
+    yield (
+        "Mean ± standard deviation over folds. Where a learner draws a sample, the value of a fold is the "
+        "mean over seeds."
+    )
     yield f"![AUC-ROC]({FIGURES}/auc_roc.svg)"
     yield score_section(results, "AUC-ROC", "auc_roc")
     yield f"![AUC-PR on the published footing]({FIGURES}/auc_pr_published_footing.svg)"
@@ -96,35 +96,36 @@ def _parts(results: Results, judged: Sequence[Judged]) -> Iterator[str]:
 
 
 _CONVENTIONS = (
-    "AUC-PR depends on how many negatives are scored, and published numbers of this field seem to "
-    "come from two test negatives per positive. Both are given, and never compared with each other: "
-    "*all test examples*, and *2:1*, the mean over 200 seeded draws. Ties count as ties. The paper's "
-    "AUC-PR on MovieLens fits male as the positive class (its AUC-ROC of .48 goes with an AUC-PR of "
-    ".72), so both classes are given. In WebKB no faculty member is a student, which nearly gives the "
-    "answer away, so the data are also used without `student`. Boosted RLR is run as the paper "
-    "describes it (greedy; and with a beam of 10, as it ran MLN-B) with the paper's lambda for each "
-    f"data set, which it chose on the test sets, and with the setting `{CHOSEN}`, the same for all "
-    "data, chosen by cross-validation inside the training data of the first folds. These are test "
-    "data of other folds, so the first fold alone is shown beside the mean over folds."
+    "AUC-PR depends on how many negatives are scored. Published numbers in this field seem to be "
+    "computed with two test negatives per positive. This report gives both, and never compares one with "
+    "the other: *all test examples*, and *2:1*, the mean over 200 seeded draws of the negatives. Examples "
+    "with equal probabilities are ties. The paper's AUC-PR on MovieLens fits male as the positive class "
+    "(its AUC-ROC of .48 goes with an AUC-PR of .72), so both classes are given. In WebKB no faculty "
+    "member is a student, which nearly gives the answer away, so the data are also used without "
+    "`student`. Boosted RLR is run in three settings. Two are the paper's: greedy, and with a beam of 10, "
+    "as the paper ran MLN-B; both use the paper's lambda for each data set, which it chose on the test "
+    f"sets. The third, `{CHOSEN}`, is the same for all data sets and was chosen by cross-validation inside "
+    "the training data of the first folds. These are test data of the other folds, so the first fold "
+    "alone is shown beside the mean over folds."
 )
 _TESTS = (
     "Mean difference over the folds, and in brackets the p-value of a two-sided paired t-test; bold "
-    "where p < .05. Few folds (4 or 5) make it a weak test, and differences of folds that share "
-    "training data are not independent: it is the paper's test, and no more than that."
+    "where p < .05. This is the paper's test. It is a weak one: there are only 4 or 5 folds, and folds that "
+    "share training data are not independent."
 )
 _TIMES = (
-    "CPU seconds of learning: structure, counting and weights, one thread, mean over folds. The "
-    "published seconds were measured on another machine with another implementation: they stand "
-    "beside ours, a ratio would mean little."
+    "CPU seconds of learning (structure, counting and weights) in one thread, mean over folds. The "
+    "published seconds were measured on another machine with another implementation, so the ratio to ours "
+    "means little."
 )
 _POPULATIONS = (
-    "Groups with members out of one population; a group is true by chance, with odds that turn at the "
-    "stated border. Learned in one population, true and false counts always add up to its size, so "
-    "three patterns of weights fit equally well; in larger populations they part. The ridge penalty "
-    "settles which of them is learned: at its optimum the population times w0 is w1 + w2, so w0 is "
-    "small, and `paper` goes the way of `[0, w1, w2]`; with the totals of training instead of those of "
-    "the data at hand a model goes the way of `[w0, w1, 0]`. Accuracy on new worlds of the same and of "
-    "larger populations:"
+    "Each generated world has groups whose members come from one population. A group is more likely true "
+    "than false on one side of the stated border, and less likely on the other. In one population, true "
+    "and false counts always add up to its size, so three patterns of weights fit the training data "
+    "equally well; in larger populations they predict differently. The ridge penalty decides which pattern "
+    "is learned: at its optimum the population times w0 is w1 + w2, so w0 is small, and `paper` predicts "
+    "like `[0, w1, w2]`. With the totals of the training data instead of those of the data at hand, a "
+    "model predicts like `[w0, w1, 0]`. Accuracy on new worlds with populations of the same size and larger:"
 )
 
 
@@ -132,14 +133,14 @@ def _commands(results: Results) -> str:
     minutes = sum(row.get("cpu_seconds", 0.0) for row in results.rows.values()) / 60
     return "\n".join(
         [
-            f"Learning in all these runs took {minutes:.1f} CPU minutes. A study that is stopped goes on "
-            "where it stopped.",
+            f"Learning in all these runs took {minutes:.1f} CPU minutes. A study that is interrupted "
+            "continues where it stopped.",
             "",
             "```text",
             "hornbeam reproduce --out results                          the whole study",
             "hornbeam reproduce --out results --quick                  two small generated worlds",
-            f"hornbeam reproduce --out results --only {CHOSEN} --again   one method anew",
-            "hornbeam reproduce --out results --report-only            the report of the rows that are there",
+            f"hornbeam reproduce --out results --only {CHOSEN} --again   one method, once more",
+            "hornbeam reproduce --out results --report-only            only the report, without any runs",
             "```",
         ]
     )
@@ -147,16 +148,16 @@ def _commands(results: Results) -> str:
 
 def _made_with(results: Results) -> str:
     codes, made, machines = (results.distinct(name) for name in ("code", "versions", "machine"))
-    lines = [f"{len(results.rows):,} of {len(results.runs):,} runs are there."]
+    lines = [f"{len(results.rows):,} of {len(results.runs):,} runs are done."]
     if made:
-        said = ["; ".join(f"{name} {number}" for name, number in each.items()) for each in made]
-        lines.append(f"Made with {' and with '.join(said)}.")
+        versions = ["; ".join(f"{name} {number}" for name, number in each.items()) for each in made]
+        lines.append(f"Versions: {' and '.join(versions)}.")
     if machines:
-        said = [f"{each['cores']} cores ({each['processor']}, {each['system']})" for each in machines]
-        lines.append(f"Machine: {listed(said)}.")
+        texts = [f"{each['cores']} cores ({each['processor']}, {each['system']})" for each in machines]
+        lines.append(f"Machine: {listed(texts)}.")
     if codes:
-        more = " (rows of several states of the code: later rows of a method replace earlier ones)"
-        lines.append(f"Code: {listed(sorted(codes))}{more if len(codes) > 1 else ''}.")
+        note = " (several versions of the code; later rows of a run replace earlier ones)"
+        lines.append(f"Code: {listed(sorted(codes))}{note if len(codes) > 1 else ''}.")
     return " ".join(lines)
 
 

@@ -1,4 +1,4 @@
-"""Runs in worker processes, side by side; results as they come."""
+"""Runs in worker processes, several at once; their rows come as they finish."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from multiprocessing import connection
 from typing import Any
 
 from hornbeam.errors import LimitError
+from hornbeam.study.one_run import measure
 from hornbeam.study.protocol import Run, Task
-from hornbeam.study.runs import measure
 
 _ONE_THREAD = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 def rows_of(pairs: Sequence[tuple[Task, Run]], jobs: int) -> Iterator[dict[str, Any]]:
-    """The rows of runs in the order in which they finish, so many worker processes at work.
+    """The rows of runs, in the order in which they finish in ``jobs`` worker processes.
 
-    Workers end with whoever started them, even if that is killed. Each computes in one thread, so
-    that seconds mean the same whatever the number of workers.
+    Workers end with the process that started them, even if it is killed. Each computes in one thread, so
+    that times do not depend on the number of workers.
     """
     if not pairs:
         return
@@ -33,7 +33,7 @@ def rows_of(pairs: Sequence[tuple[Task, Run]], jobs: int) -> Iterator[dict[str, 
     with _one_thread_each():
         pool = ProcessPoolExecutor(jobs, mp_context=context, initializer=_begin)
         try:
-            # Few at a time: a run that nobody waits for any more is not begun.
+            # Few at a time, so that no run starts after the caller has stopped waiting.
             waiting = iter(pairs)
             running: set[Future[dict[str, Any]]] = set()
             while True:
@@ -48,7 +48,7 @@ def rows_of(pairs: Sequence[tuple[Task, Run]], jobs: int) -> Iterator[dict[str, 
                     yield future.result()
         except BrokenProcessPool:
             raise LimitError(
-                "a worker process was killed, most likely for want of memory; finished rows are kept: "
+                "a worker process was killed, most likely because memory ran out. Finished runs are kept: "
                 "run the same command again, perhaps with fewer jobs."
             ) from None
         finally:
@@ -59,7 +59,7 @@ def rows_of(pairs: Sequence[tuple[Task, Run]], jobs: int) -> Iterator[dict[str, 
 
 @contextmanager
 def _one_thread_each() -> Iterator[None]:
-    """Processes started inside compute in one thread."""
+    """Processes that are started inside this context compute in one thread."""
     before = {name: os.environ.get(name) for name in _ONE_THREAD}
     os.environ.update(dict.fromkeys(_ONE_THREAD, "1"))
     try:
@@ -73,7 +73,7 @@ def _one_thread_each() -> Iterator[None]:
 
 
 def _begin() -> None:
-    """What a worker does first: leave Ctrl-C to its parent, and end when that ends."""
+    """Start of a worker: ignore Ctrl-C, which its parent handles, and end when the parent ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = multiprocessing.parent_process()
     if parent is not None:

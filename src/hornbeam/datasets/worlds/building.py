@@ -1,4 +1,4 @@
-"""What all generated worlds share: databases from columns, a truth of one clause, labels drawn from it."""
+"""Building generated worlds: a database from columns of codes, a planted clause, labels drawn from it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Integers = npt.NDArray[np.int64]
 
 
 def modes_of(text: Sequence[str]) -> tuple[Mode, ...]:
-    """Modes from a compact notation of these worlds: ``"friends +person -person"``."""
+    """Modes from a compact notation: ``"friends +person -person"``."""
     return tuple(
         Mode(predicate, tuple(Argument(Kind(word[0]), word[1:]) for word in words))
         for predicate, *words in map(str.split, text)
@@ -31,13 +31,14 @@ def modes_of(text: Sequence[str]) -> tuple[Mode, ...]:
 
 
 def check_limits(name: str, value: float, low: float, high: float = float("inf")) -> None:
+    """Refuse an argument outside its limits."""
     if not low <= value <= high:
         limits = f"at least {low:g}" if high == float("inf") else f"between {low:g} and {high:g}"
         raise OptionError(f"{name} is {value:g}, but must be {limits}.")
 
 
 def labelled(rng: np.random.Generator, target: str, keys: Codes, probability: Floats) -> Examples:
-    """One coin flip per key; positives first, then negatives, each in the order of the keys."""
+    """Examples whose labels are drawn with these probabilities: positives first, then negatives."""
     label = rng.random(len(keys)) < probability
     ordered = np.concatenate([keys[label], keys[~label]])
     labels = np.zeros(len(keys), dtype=np.int8)
@@ -51,6 +52,7 @@ def database_of(
     facts: Mapping[str, Sequence[npt.NDArray[Any]]],
     numeric: Mapping[str, str] = MappingProxyType({}),
 ) -> Database:
+    """A database without examples, from a column of codes for each argument of each predicate."""
     schema = Schema(schema_of(modes).predicates, dict(numeric))
     relations = {
         predicate: Relation.of(columns, [len(populations[t]) for t in schema.types_of(predicate)])
@@ -67,6 +69,7 @@ def database_of(
 
 
 def with_examples(database: Database, examples: Examples) -> Database:
+    """The database with these examples and no others."""
     return replace(database, example_sets=MappingProxyType({examples.target: examples}))
 
 
@@ -76,12 +79,14 @@ def truth_of(
     modes: tuple[Mode, ...],
     numeric: Mapping[str, str] = MappingProxyType({}),
 ) -> Model:
-    # w2 is 0, so the total plays no part and the truth is the same for worlds of every size.
+    """The true model of a world: one clause with the weights w0 and w1."""
+    # w2 is 0, so the total has no effect and the truth is the same for worlds of every size.
     weighted = WeightedClause(clause, (weights[0], weights[1], 0.0), total=1)
     schema = Schema(schema_of(modes).predicates, dict(numeric))
     return Model(clause.head.predicate, schema, prior=0.0, clauses=(weighted,))
 
 
 def probability_of(truth: Model, counts: Integers) -> Floats:
+    """The true probabilities of examples with these true counts."""
     (weighted,) = truth.clauses
     return sigmoid(truth.prior + weighted.contribution(counts, weighted.total))

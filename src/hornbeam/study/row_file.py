@@ -1,7 +1,7 @@
-"""The file of results: a line of JSON per run, appended and synced, so that a kill loses nothing finished.
+"""The file of results: one line of JSON per run, appended and synced, so that no finished run is lost.
 
-A line that was being written when the process was killed is not whole; it is cut off when the file is
-next opened for writing. Of two rows of one run the later counts.
+If the process is killed while it writes a line, the line is incomplete; it is removed when the file is next
+opened for writing. If a run has two rows, the later one counts.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Row = Mapping[str, Any]
 
 
 def read_rows(path: Path) -> list[dict[str, Any]]:
-    """All whole rows of a file; a file that is not there has none."""
+    """All complete rows of a file; none if there is no such file."""
     if not path.exists():
         return []
     rows = []
@@ -32,7 +32,8 @@ def read_rows(path: Path) -> list[dict[str, Any]]:
             rows.append(json.loads(line))
         except ValueError:
             raise DataError(
-                "this line is no row of results; remove it to go on.", Place(str(path), number)
+                "this line is not a row of results: remove it, then run the same command again.",
+                Place(str(path), number),
             ) from None
     return rows
 
@@ -44,7 +45,7 @@ class RowFile:
         self._file = file
 
     def append(self, row: Row) -> None:
-        """Write a row; when this returns, it is on the disk."""
+        """Write a row, and return once it is on the disk."""
         self._file.write(json.dumps(row, separators=(",", ":")).encode() + b"\n")
         self._file.flush()
         os.fsync(self._file.fileno())
@@ -52,28 +53,28 @@ class RowFile:
 
 @contextmanager
 def appending(path: Path) -> Iterator[RowFile]:
-    """Open a file of rows for appending, as the only process that does."""
+    """Open a file of rows for appending; no other process can do so at the same time."""
     lock = path.with_name(f".{path.name}.lock")
     with locked(lock, f"{path} is being written"), path.open("a+b") as file:
         file.seek(0)
-        whole = file.read().rfind(b"\n") + 1
-        file.truncate(whole)
+        end_of_rows = file.read().rfind(b"\n") + 1
+        file.truncate(end_of_rows)
         yield RowFile(file)
 
 
 def matched(runs: Sequence[Run], rows: Iterable[Row]) -> dict[int, Row]:
-    """For each run, by its place in the list, the last row that is of it and was no failure."""
+    """The latest row of each run that has one without an error, by the place of the run in the list."""
     known: dict[tuple[object, ...], list[Row]] = {}
     for row in rows:
         if "error" not in row:
             known.setdefault(_names(row["task"], row["fold"], row["seed"], row["method"]), []).append(row)
-    found: dict[int, Row] = {}
+    row_of_run: dict[int, Row] = {}
     for place, run in enumerate(runs):
         for row in reversed(known.get(_names(run.task, run.fold, run.seed, run.method), [])):
             if row["learner"] == run.learner and same_settings(run, row["settings"]):
-                found[place] = row
+                row_of_run[place] = row
                 break
-    return found
+    return row_of_run
 
 
 def _names(task: str, fold: int, seed: int, method: str) -> tuple[object, ...]:
@@ -83,11 +84,11 @@ def _names(task: str, fold: int, seed: int, method: str) -> tuple[object, ...]:
 def same_settings(run: Run, settings: Mapping[str, Any]) -> bool:
     """Whether a row's settings are those of the run.
 
-    An option that is newer than the row has, for the row, the value that it has where nothing is said.
+    A row may be older than an option of its learner; it then counts as made with the option's default.
     """
     if settings == run.settings:
         return True
     if run.learner == TRUTH or not settings.keys() <= run.settings.keys():
         return False
-    unsaid = options_class(run.learner)().settings()
-    return all(settings.get(name, unsaid[name]) == value for name, value in run.settings.items())
+    defaults = options_class(run.learner)().settings()
+    return all(settings.get(name, defaults[name]) == value for name, value in run.settings.items())

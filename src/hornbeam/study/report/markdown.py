@@ -37,16 +37,16 @@ def score_text(value: float | None) -> str:
     return text[1:] if text.startswith("0.") else text.replace("-0.", "-.")
 
 
-def spread_text(found: Summary | None) -> str:
+def spread_text(summary: Summary | None) -> str:
     """Mean and standard deviation over folds.
 
     >>> spread_text(Summary(0.91249, 0.0123, 5)), spread_text(None)
     ('.912 ± .012', '-')
     """
-    if found is None:
+    if summary is None:
         return NOTHING
-    mean = score_text(found.mean)
-    return mean if found.deviation is None else f"{mean} ± {score_text(found.deviation)}"
+    mean = score_text(summary.mean)
+    return mean if summary.deviation is None else f"{mean} ± {score_text(summary.deviation)}"
 
 
 def bar_text(value: float | None) -> str:
@@ -59,7 +59,7 @@ def bar_text(value: float | None) -> str:
 
 
 def signed_text(value: float) -> str:
-    """A difference with its sign, if three digits show any.
+    """A difference with its sign; no sign if it is zero to three digits.
 
     >>> signed_text(0.0312), signed_text(-0.2), signed_text(-0.0001)
     ('+.031', '-.200', '.000')
@@ -89,7 +89,7 @@ def probability_text(p: float) -> str:
 
 
 def listed(names: Sequence[str]) -> str:
-    """Names as part of a sentence.
+    """Names joined by commas and "and".
 
     >>> listed(["IMDB"]), listed(["IMDB", "WebKB", "UW-CSE"]), listed([])
     ('IMDB', 'IMDB, WebKB and UW-CSE', 'none')

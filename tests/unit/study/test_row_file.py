@@ -7,7 +7,7 @@ import pytest
 from hornbeam.errors import DataError
 from hornbeam.learning.options import FitOptions
 from hornbeam.study.protocol import METHODS, full_study, quick_study, run_of
-from hornbeam.study.rows import appending, matched, read_rows, same_settings
+from hornbeam.study.row_file import appending, matched, read_rows, same_settings
 from study_rows import row_of
 
 STUDY = quick_study()
@@ -44,7 +44,7 @@ def test_a_line_that_is_not_whole_is_left_out_and_cut_off(tmp_path, torn):
 def test_a_damaged_line_in_the_middle_is_an_error_with_its_place(tmp_path):
     path = tmp_path / "runs.jsonl"
     path.write_text('{"a": 1}\nhello\n{"b": 2}\n')
-    with pytest.raises(DataError, match=r"runs\.jsonl:2: this line is no row of results"):
+    with pytest.raises(DataError, match=r"runs\.jsonl:2: this line is not a row of results"):
         read_rows(path)
 
 

@@ -1,4 +1,4 @@
-"""One run: learn on the training part of a fold, score every example of its test part."""
+"""One run: learn from the training data of a fold, score every example of its test data."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ from hornbeam.study.protocol import PR_OF_OTHER_CLASS, TRUTH, Run, Task
 from hornbeam.version import __version__
 
 _PACKAGES = ("numpy", "scipy", "scikit-learn")
-_NOT_LEARNING = ("cli", "experiment", "report")
-"""Parts of the package that no result depends on."""
+_WITHOUT_EFFECT = ("cli/", "drawing/", "report/", "study/report/")
+"""Folders of the package that no result depends on."""
 
 
 def measure(task: Task, run: Run) -> dict[str, Any]:
-    """The row of a run: what was run, how good it is, how long it took, on what.
+    """The row of a run: its settings, scores and times, and the code, versions and machine.
 
-    Times are of learning alone, counting included; data are loaded before. A fit that fails for a
-    reason of its own gives a row with the ``error`` instead of scores.
+    Times are those of learning, counting included, but not of loading data. If the fit raises one of our
+    errors, the row has the ``error`` instead of scores.
     """
     started = {
         "task": run.task,
@@ -74,11 +74,11 @@ def measure(task: Task, run: Run) -> dict[str, Any]:
             "cpu_seconds": round(time.process_time() - cpu, 4),
             "seconds": round(time.perf_counter() - wall, 4),
         }
-        found = _scores(task, labels, predict(fitted.model, fold.test, names).probabilities)
+        scores = _scores(task, labels, predict(fitted.model, fold.test, names).probabilities)
     except HornbeamError as error:
         return started | {"error": str(error)}
-    shown = _to_read(fitted.model)
-    row = started | spent | found | {"size": shown.size_text}
+    shown = _merged(fitted.model)
+    row = started | spent | scores | {"size": shown.size_text}
     if run.fold == 1 and run.seed == 0:
         row["model"] = str(shown)
     return row
@@ -92,8 +92,8 @@ def _scores(task: Task, labels: npt.NDArray[np.int8], probabilities: Floats) -> 
     return {"scores": scores}
 
 
-def _to_read(model: LearnedModel) -> LearnedModel:
-    """The model with clauses that came more than once standing once, their weights added."""
+def _merged(model: LearnedModel) -> LearnedModel:
+    """The model with repeated clauses merged, their weights added."""
     return model.compact() if isinstance(model, Model) else model
 
 
@@ -106,16 +106,18 @@ def _true_probabilities(task: Task, test: Database) -> Floats:
 
 @lru_cache(maxsize=1)
 def _fold(task: Task, number: int) -> Fold:
-    """A fold as the task sees it; the last one is kept, as runs on one fold follow each other."""
+    """A fold as the task uses it. The last fold is cached, because runs on one fold follow each other."""
     folder = find(task.data)
     if task.data.folder and folder is None:
-        raise DataError(f'data set "{task.data.name}" is not on this machine any more.')
+        raise DataError(
+            f'data set "{task.data.name}" was removed during the study; run the same command again.'
+        )
     fold = fold_of(task.data, number, folder)
     return Fold(*(without(part, task.without) for part in fold)) if task.without else fold
 
 
 def without(database: Database, predicate: str) -> Database:
-    """The database without the facts of a predicate, and without its modes; populations stay."""
+    """The database without the facts and modes of a predicate; populations stay the same."""
     return replace(
         database,
         modes=tuple(mode for mode in database.modes if mode.predicate != predicate),
@@ -127,7 +129,7 @@ def without(database: Database, predicate: str) -> Database:
 
 @cache
 def _warm(learner: str) -> None:
-    """Learn something small, so that what is imported late is not part of the time of the first run."""
+    """Learn something small, so that late imports do not count as time of the first run."""
     world = smokers(n_persons=30, seed=1)
     examples = world.examples_of("cancer")
     options = options_for(learner, None, max_literals=1)
@@ -136,31 +138,31 @@ def _warm(learner: str) -> None:
 
 @cache
 def fingerprint() -> str:
-    """A name for the code that results depend on: equal names, equal sources."""
+    """A hash of the source files that results depend on."""
     root = Path(__file__).resolve().parents[1]
     digest = hashlib.sha256()
     for path in sorted(root.rglob("*.py")):
-        place = path.relative_to(root)
-        if place.parts[0] not in _NOT_LEARNING:
-            digest.update(place.as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
+        name = path.relative_to(root).as_posix()
+        if not name.startswith(_WITHOUT_EFFECT):
+            digest.update(name.encode() + b"\0" + path.read_bytes() + b"\0")
     return digest.hexdigest()[:12]
 
 
 @cache
 def versions() -> dict[str, str]:
-    """What the results were made with."""
-    found = {"hornbeam": __version__, "python": platform.python_version()}
+    """The versions of Hornbeam, Python and the packages that results depend on."""
+    numbers = {"hornbeam": __version__, "python": platform.python_version()}
     for name in _PACKAGES:
         try:
-            found[name] = version(name)
+            numbers[name] = version(name)
         except PackageNotFoundError:
-            found[name] = "absent"
-    return found
+            numbers[name] = "absent"
+    return numbers
 
 
 @cache
 def machine() -> dict[str, Any]:
-    """What the seconds were measured on."""
+    """The machine that times were measured on."""
     return {
         "system": f"{platform.system()} {platform.machine()}",
         "cores": os.cpu_count(),

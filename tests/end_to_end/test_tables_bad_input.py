@@ -282,7 +282,7 @@ def test_a_database_without_a_table(hornbeam, tmp_path):
     for name in ("a.duckdb", "a.sqlite"):
         assert (
             refused(hornbeam, "inspect", name)
-            == f"there is no table in {name}; tables are what facts are made of."
+            == f"there is no table in {name}; give a source that holds a table to be used."
         )
 
 

@@ -159,14 +159,14 @@ def explain(
     """
     from hornbeam.cli.terminal import on_terminal, print_explanation
     from hornbeam.errors import OptionError
-    from hornbeam.loading.facts.layout import holds_facts
+    from hornbeam.loading.kind_of_source import SourceKind, kind_of_source
     from hornbeam.model.class_model import ClassModel
     from hornbeam.model.explain import explain as reasons
     from hornbeam.model.files import load_model
 
     learned = load_model(model)
     tables = {"schema": schema, "dangling": dangling}
-    if "tables" in learned.settings and not holds_facts(Path(data), schema is not None):
+    if "tables" in learned.settings and kind_of_source(data, schema is not None) is not SourceKind.FACTS:
         tables["negatives"] = "none"
     counting, _ = _opened(learned, data, split, engine, memory, tables)
     key, name = _example(learned, counting.database, example, cutoff)

@@ -5,7 +5,8 @@ import pytest
 
 from hornbeam.errors import DataError
 from hornbeam.loading.tables.column import Domain, Table
-from hornbeam.loading.tables.sources.delimited import TextForm, read_delimited
+from hornbeam.loading.tables.schema_file import TextForm
+from hornbeam.loading.tables.sources.delimited import read_delimited
 
 
 def read(folder, text, **form) -> Table:

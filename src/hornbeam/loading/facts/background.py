@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import islice
 
-from hornbeam.data.database import Database, Notice
+from hornbeam.data.database import Notice
 from hornbeam.errors import Place, SchemaError
 from hornbeam.loading.facts.imports import Source
 from hornbeam.loading.facts.reader import Contents
@@ -142,8 +142,3 @@ def named_places(places: Mapping[str, Place], number: int) -> str:
 
 def first(places: Mapping[str, Place]) -> Place:
     return next(iter(places.values()))
-
-
-def modes_text(database: Database) -> str:
-    """The modes of a database as the text of a background file, one a line."""
-    return "".join(f"mode: {mode}\n" for mode in database.modes)

@@ -15,10 +15,11 @@ from hornbeam.data.database import Coded, Database, Notice, build
 from hornbeam.errors import DataError, OptionError, Place, SchemaError, did_you_mean, plural
 from hornbeam.loading.facts.background import MOST_SHOWN, Background, background_of, first, named_places
 from hornbeam.loading.facts.imports import FileRole, Source, read_sources
-from hornbeam.loading.facts.infer_modes import infer_modes, infer_target_types, target_mode
+from hornbeam.loading.facts.infer_modes import infer_modes, infer_target_types
 from hornbeam.loading.facts.layout import DEFAULT_SPLIT, find_layout
 from hornbeam.loading.facts.reader import Signature
 from hornbeam.loading.facts.statements import Import
+from hornbeam.loading.modes import target_mode
 from hornbeam.logic.modes import Mode, schema_of
 
 Columns = tuple[Coded, ...]

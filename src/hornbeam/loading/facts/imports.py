@@ -9,10 +9,10 @@ from enum import Enum
 from pathlib import Path
 
 from hornbeam.errors import DataError, Place
-from hornbeam.loading.facts.files import read_text
 from hornbeam.loading.facts.layout import Layout
 from hornbeam.loading.facts.reader import Contents, read_contents
 from hornbeam.loading.facts.statements import Import
+from hornbeam.loading.files import read_text
 
 
 class FileRole(Enum):

@@ -9,10 +9,9 @@ from dataclasses import dataclass
 
 from hornbeam.data.database import Notice
 from hornbeam.errors import SchemaError
+from hornbeam.loading.modes import MOST_CONSTANTS, target_mode
 from hornbeam.logic.modes import Argument, Kind, Mode
 
-MOST_CONSTANTS = 50
-"""An argument with more distinct constants is not offered as a constant."""
 _NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?")
 
 Names = Mapping[str, Sequence[frozenset[str]]]
@@ -73,11 +72,6 @@ def infer_modes(facts: Names, targets: Names) -> Inferred:
         ]
         modes.extend(_modes(predicate, own, few))
     return Inferred(tuple(modes), tuple(notices))
-
-
-def target_mode(target: str, types: Sequence[str]) -> Mode:
-    """The mode of a target, which is never added to a body: it says the types of the head."""
-    return Mode(target, tuple(Argument(Kind.BOUND, type_name) for type_name in types))
 
 
 def _modes(predicate: str, types: Sequence[str], few: Sequence[int]) -> Iterator[Mode]:

@@ -9,10 +9,11 @@ import numpy as np
 from hornbeam.data.database import UNLABELLED, Database
 from hornbeam.loading.inspect.findings import ColumnReport, FactsInspection, Inspection, TableReport
 from hornbeam.loading.inspect.suspicions import leaks, odd_columns
+from hornbeam.loading.kind_of_source import Source
 from hornbeam.loading.tables.database import Relational, TableOptions, as_stated, read_relational
 from hornbeam.loading.tables.roles import SHOW, Form, Plan
 from hornbeam.loading.tables.schema_file import Role, Statement, file_settings
-from hornbeam.loading.tables.sources.read import Source, stated_schema
+from hornbeam.loading.tables.sources.read import stated_schema
 from hornbeam.loading.tables.targets import NO_NEGATIVES, GivenExamples, examples_in_tables
 from hornbeam.loading.tables.to_logic import FactColumns, MappedPredicate
 from hornbeam.logic.clauses import format_name

@@ -11,12 +11,13 @@ import numpy as np
 from hornbeam.data.codes import without_facts
 from hornbeam.data.database import Database, Notice, build
 from hornbeam.errors import DataError, ModelError, OptionError, Place, SchemaError
-from hornbeam.loading.facts.infer_modes import target_mode
+from hornbeam.loading.kind_of_source import Source
+from hornbeam.loading.modes import target_mode
 from hornbeam.loading.tables.column import Column, Domain, Table
 from hornbeam.loading.tables.examples import CUTOFF, given_examples, read_examples
 from hornbeam.loading.tables.roles import Form, Plan, plans
 from hornbeam.loading.tables.schema_file import Role, Statement, check_statements, statements, with_files_of
-from hornbeam.loading.tables.sources.read import Source, read_tables, stated_schema
+from hornbeam.loading.tables.sources.read import read_tables, stated_schema
 from hornbeam.loading.tables.targets import (
     NO_NEGATIVES,
     GivenExamples,

@@ -12,7 +12,9 @@ import numpy.typing as npt
 
 from hornbeam.data.database import UNLABELLED, Coded
 from hornbeam.errors import DataError, did_you_mean
+from hornbeam.loading.kind_of_source import SourceKind, kind_of_table_file
 from hornbeam.loading.tables.column import Column, Domain, Table
+from hornbeam.loading.tables.schema_file import TextForm
 from hornbeam.loading.tables.targets import GivenExamples
 from hornbeam.loading.tables.to_logic import times_of_rows
 
@@ -26,11 +28,11 @@ def read_examples(source: Any) -> Table:
 
         return read_frame("examples", source)
     path = Path(source)
-    if path.suffix.lower() in (".parquet", ".pq"):
+    if kind_of_table_file(path) is SourceKind.PARQUET_FILE:
         from hornbeam.loading.tables.sources.duckdb import read_parquet
 
         return read_parquet("examples", path, ())
-    from hornbeam.loading.tables.sources.delimited import TextForm, read_delimited
+    from hornbeam.loading.tables.sources.delimited import read_delimited
 
     return read_delimited("examples", path, TextForm())
 

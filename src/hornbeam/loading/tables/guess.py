@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from hornbeam.loading.facts.infer_modes import MOST_CONSTANTS
+from hornbeam.loading.modes import MOST_CONSTANTS
 from hornbeam.loading.tables.column import Column, Domain, Table
 from hornbeam.loading.tables.schema_file import Role
 

@@ -29,10 +29,8 @@ from enum import Enum
 from pathlib import Path
 
 from hornbeam.errors import ParseError, Place, SchemaError, did_you_mean
-from hornbeam.loading.facts.files import read_text
-from hornbeam.loading.tables.sources.delimited import TextForm
+from hornbeam.loading.files import read_text
 
-FILE_NAME = "schema.toml"
 _SETTINGS = (
     *("file", "separator", "encoding", "columns", "missing", "dates"),
     *("key", "links", "arguments", "time", "roles", "unused", "rows", "use"),
@@ -57,6 +55,18 @@ class Role(Enum):
 
 
 _STATED_ROLES = {role.value: role for role in (Role.FLAG, Role.CATEGORY, Role.NUMBER, Role.DATE, Role.UNUSED)}
+
+
+@dataclass(frozen=True, slots=True)
+class TextForm:
+    """How a text file is written; a separator of None is detected in the first row."""
+
+    separator: str | None = None
+    encoding: str = "utf-8"
+    columns: tuple[str, ...] = ()
+    """names of the columns of a file without a header"""
+    missing: tuple[str, ...] = ()
+    """words that stand for no value; empty text always does"""
 
 
 @dataclass(frozen=True, slots=True)

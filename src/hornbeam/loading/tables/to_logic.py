@@ -26,7 +26,7 @@ import numpy.typing as npt
 from hornbeam.data.database import Coded, Notice
 from hornbeam.data.relations import Numbered
 from hornbeam.errors import SchemaError, plural
-from hornbeam.loading.facts.infer_modes import MOST_CONSTANTS
+from hornbeam.loading.modes import MOST_CONSTANTS
 from hornbeam.loading.tables.column import MISSING, Column, Domain, places_in
 from hornbeam.loading.tables.roles import Form, Plan
 from hornbeam.loading.tables.schema_file import Role

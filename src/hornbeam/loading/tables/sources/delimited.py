@@ -12,7 +12,6 @@ import csv
 import tempfile
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
@@ -20,8 +19,9 @@ import numpy as np
 
 from hornbeam.data.database import Notice
 from hornbeam.errors import DataError, ParseError, Place, plural
-from hornbeam.loading.facts.files import read_text, reason
+from hornbeam.loading.files import read_text, reason
 from hornbeam.loading.tables.column import Column, Domain, Table, moment_column, number_column
+from hornbeam.loading.tables.schema_file import TextForm
 from hornbeam.loading.tables.sources.duckdb import connection, text_of
 from hornbeam.loading.tables.types import NUMBER, as_domain, inferred, nearly_numbers
 from hornbeam.quoting import quoted
@@ -43,18 +43,6 @@ _IS_MOMENT = (
     "regexp_full_match({0}, '[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}([T ]([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9]"
     "([.][0-9]{{1,6}})?)?)?') AND {0} >= '0001' AND TRY_CAST({0} AS TIMESTAMP) IS NOT NULL"
 )
-
-
-@dataclass(frozen=True, slots=True)
-class TextForm:
-    """How a text file is written; what is None is found out."""
-
-    separator: str | None = None
-    encoding: str = "utf-8"
-    columns: tuple[str, ...] = ()
-    """names of the columns of a file without a header"""
-    missing: tuple[str, ...] = ()
-    """words that stand for no value; empty text always does"""
 
 
 def read_delimited(name: str, path: Path, form: TextForm, unused: Collection[str] = ()) -> Table:

@@ -218,7 +218,7 @@ def _opened(
 ) -> tuple[Engine, Database]:
     """An engine on the data as the model sees them, and the data as they are."""
     from hornbeam.engines.registry import engine_module, open_engine
-    from hornbeam.errors import SchemaError
+    from hornbeam.errors import SchemaError, TargetError
     from hornbeam.loading import load
     from hornbeam.loading.facts.folder import MODES_INFERRED
     from hornbeam.model.predict import data_for
@@ -230,8 +230,8 @@ def _opened(
     target = None if origin else learned.target
     try:
         database = (loaded or load)(data, split, default_split="test", target=target, origin=origin, **tables)
-    except SchemaError as error:
-        if not str(error).startswith(f'no target "{target}"'):
+    except TargetError:
+        if target is None:
             raise
         raise SchemaError(
             f'the model is of "{target}", which these tables do not have; name the data that it is for.'

@@ -258,7 +258,7 @@ def test_imports_in_a_circle_are_one_sentence(tmp_path):
         load(tmp_path)
     assert str(error.value) == (
         f"{tmp_path}/sub/b.txt:1:14: these imports lead in a circle: a.txt -> b.txt -> a.txt; "
-        "take one of them out."
+        "remove one of them."
     )
 
 

@@ -62,7 +62,7 @@ def test_the_order_of_links_is_that_of_columns_unless_it_is_stated():
         *("ratings(a,1)", "ratings(a,2)", "ratings(b,1)"),
     ]
     with pytest.raises(
-        SchemaError, match=r'^\[ratings\] arguments: column "stars" is no link; leave it out.$'
+        SchemaError, match=r'^\[ratings\] arguments: column "stars" is not a link; leave it out.$'
     ):
         hb.load(frames(), schema={"ratings": {"arguments": ["stars"]}})
 

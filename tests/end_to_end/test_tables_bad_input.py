@@ -395,8 +395,8 @@ def test_examples_that_do_not_fit(hornbeam, tmp_path, examples, message):
         ("soon", 'examples: the cut-off "soon" is neither a number nor a date such as 2024-12-31.'),
         (
             "7",
-            "the examples' cut-offs are numbers, but the times of the tables are dates; write the cut-offs as "
-            "dates.",
+            "the examples' cut-offs are numbers, but the times of the tables are dates; write the "
+            "cut-offs as dates.",
         ),
     ],
 )

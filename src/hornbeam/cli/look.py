@@ -205,7 +205,7 @@ def inspect(
     Example: hornbeam inspect data/movielens --target users.gender=F
     """
     from hornbeam.errors import OptionError
-    from hornbeam.loading.inspect.look import inspect_facts, inspect_tables
+    from hornbeam.loading.inspect.inspectors import inspect_facts, inspect_tables
     from hornbeam.loading.kind_of_source import kind_of_source
     from hornbeam.loading.tables.database import TableOptions
 

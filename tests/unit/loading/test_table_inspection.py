@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from hornbeam.cli import main
-from hornbeam.loading.inspect.look import inspect_tables
+from hornbeam.loading.inspect.inspectors import inspect_tables
 from hornbeam.loading.tables.database import TableOptions
 
 CREATE = """

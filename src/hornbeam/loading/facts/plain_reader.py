@@ -59,23 +59,23 @@ def read_plain(text: str, signs: bool = True) -> tuple[list[tuple[str, tuple[Cod
     characters = np.frombuffer(data, dtype=np.uint8)[: len(text)]
     classes = _CLASS[characters]
     # The text begins as if after the end of a line.
-    marks = np.concatenate([[-1], np.flatnonzero(classes)])
-    kinds = np.concatenate([[_LINE], classes[marks[1:]]])
-    marks, kinds = _plain_lines(characters, marks, kinds)
-    taken = int(marks[-1]) + 1
+    separators = np.concatenate([[-1], np.flatnonzero(classes)])
+    kinds = np.concatenate([[_LINE], classes[separators[1:]]])
+    separators, kinds = _plain_lines(characters, separators, kinds)
+    taken = int(separators[-1]) + 1
     if text.find("..", 0, taken) >= 0:
         raise NotPlainError
-    return list(_columns(_Words(text, data), marks, kinds, signs)), taken
+    return list(_columns(_Words(text, data), separators, kinds, signs)), taken
 
 
 def _plain_lines(
-    characters: npt.NDArray[np.uint8], marks: _Integers, kinds: npt.NDArray[np.uint8]
+    characters: npt.NDArray[np.uint8], separators: _Integers, kinds: npt.NDArray[np.uint8]
 ) -> tuple[_Integers, npt.NDArray[np.uint8]]:
-    """The marks up to the end of the last line before one that is not plain."""
-    between = np.minimum(np.diff(marks) - 1, 2)
+    """The separators up to the end of the last line before one that is not plain."""
+    between = np.minimum(np.diff(separators) - 1, 2)
     fits = _FOLLOWS[kinds[:-1], kinds[1:], between]
     stops = np.flatnonzero((kinds[:-1] == _CLOSE) & (between == 1))
-    fits[stops] &= characters[marks[stops] + 1] == ord(".")
+    fits[stops] &= characters[separators[stops] + 1] == ord(".")
     wrong = np.flatnonzero(~fits)
     end = int(wrong[0]) + 1 if len(wrong) else len(kinds)
     end = int(np.flatnonzero(kinds[:end] == _LINE)[-1]) + 1
@@ -83,24 +83,24 @@ def _plain_lines(
     if len(closes) and between[closes[-1]] == 0:
         # The last fact has no full stop: it is left over, because the next line decides whether it is a fact.
         end = int(np.flatnonzero(kinds[: closes[-1]] == _LINE)[-1]) + 1
-    return marks[:end], kinds[:end]
+    return separators[:end], kinds[:end]
 
 
 def _columns(
-    words: _Words, marks: _Integers, kinds: npt.NDArray[np.uint8], signs: bool
+    words: _Words, separators: _Integers, kinds: npt.NDArray[np.uint8], signs: bool
 ) -> Iterator[tuple[str, tuple[Coded, ...]]]:
     opens = np.flatnonzero(kinds == _OPEN)
-    # A word of arguments ends at a comma or a parenthesis, and begins after the mark before that.
+    # A word of arguments ends at a comma or a parenthesis, and begins after the separator before that.
     ends = np.flatnonzero((kinds == _COMMA) | (kinds == _CLOSE))
-    starts = marks[ends - 1] + 1
-    sizes = marks[ends] - starts
+    starts = separators[ends - 1] + 1
+    sizes = separators[ends] - starts
     words.check(starts, sizes, signs)
     last_words = np.flatnonzero(kinds[ends] == _CLOSE)
     first_words = np.concatenate([[0], last_words[:-1] + 1]) if len(last_words) else last_words
     arities = last_words - first_words + 1
     if arities.max(initial=0) > MOST_ARGUMENTS:
         raise NotPlainError
-    spelled = words.coded(marks[opens - 1] + 1, marks[opens] - marks[opens - 1] - 1)
+    spelled = words.coded(separators[opens - 1] + 1, separators[opens] - separators[opens - 1] - 1)
     if not all(map(_PREDICATE.fullmatch, spelled.names)):
         raise NotPlainError
     names = [name.lower() for name in spelled.names]

@@ -406,10 +406,10 @@ def _coded(
     """Distinct values, sorted, and codes."""
     if missing is None or not missing.any():
         return Column(name, domain, *_distinct(values))
-    found, present = _distinct(values[~missing])
+    distinct, present = _distinct(values[~missing])
     codes = np.full(len(values), MISSING, dtype=np.int32)
     codes[~missing] = present
-    return Column(name, domain, found, codes)
+    return Column(name, domain, distinct, codes)
 
 
 def _distinct(values: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], Codes]:
@@ -428,5 +428,5 @@ def _distinct(values: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], Codes]:
     np.not_equal(ordered[1:], ordered[:-1], out=fresh[1:])
     codes = np.empty(len(values), dtype=np.int32)
     codes[order] = np.cumsum(fresh) - 1
-    found = ordered[fresh]
-    return found.astype(np.int64) if found.dtype.kind in "iu" else found, codes
+    distinct = ordered[fresh]
+    return distinct.astype(np.int64) if distinct.dtype.kind in "iu" else distinct, codes

@@ -99,7 +99,7 @@ def plans(
                 guessed[name].append(f'"{key}" is the key')
     notices: list[Notice] = []
     has_catalogue = any(table.foreign_keys for table in tables)
-    made = []
+    planned = []
     for name, table in by_name.items():
         statement = stated.get(name, nothing)
         links, is_guess = _links(table, statement, by_name, keys, has_catalogue, notices)
@@ -113,8 +113,8 @@ def plans(
                 for column, those in lost.items()
             ]
         plan = _plan(table, keys.get(name), links, statement, guessed[name])
-        made.append(replace(plan, dangling=lost))
-    return made, notices + _plan_notices(made, inspected=dangling == SHOW)
+        planned.append(replace(plan, dangling=lost))
+    return planned, notices + _plan_notices(planned, inspected=dangling == SHOW)
 
 
 def _check_names(tables: Mapping[str, Table]) -> None:
@@ -324,9 +324,9 @@ def _form(plan: Plan, statement: Statement) -> Form:
     return Form.LINK if stated_link or told_by[0].rows_differ(told_by[1:]) else Form.ROWS
 
 
-def _plan_notices(made: Sequence[Plan], inspected: bool) -> list[Notice]:
+def _plan_notices(planned: Sequence[Plan], inspected: bool) -> list[Notice]:
     notices = []
-    guesses = [f"{plan.name}: {', '.join(plan.guessed)}" for plan in made if plan.guessed]
+    guesses = [f"{plan.name}: {', '.join(plan.guessed)}" for plan in planned if plan.guessed]
     if guesses and inspected:
         notices.append(
             Notice("inferred keys and links may be wrong; --toml prints a schema.toml that you can correct.")
@@ -338,7 +338,7 @@ def _plan_notices(made: Sequence[Plan], inspected: bool) -> list[Notice]:
                 "these; override them in schema.toml."
             )
         )
-    for plan in made:
+    for plan in planned:
         if not plan.table.size:
             notices.append(Notice(f'table "{plan.name}" is empty; its predicates are false everywhere.'))
         for name in plan.links if plan.form is Form.LINK else ():

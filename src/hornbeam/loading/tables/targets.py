@@ -294,8 +294,8 @@ def _linked(
 
 
 def _wanted(target: Target, negatives: str | float | None, total: int, positives: int) -> int:
-    rest = total - positives
-    wanted = rest
+    unlinked = total - positives
+    wanted = unlinked
     if negatives == NO_NEGATIVES:
         return 0
     if negatives is None and total > MANY_PAIRS:
@@ -305,7 +305,7 @@ def _wanted(target: Target, negatives: str | float | None, total: int, positives
         )
     if negatives is not None and negatives != "all":
         ratio = read_negatives(negatives) if isinstance(negatives, str) else negatives
-        wanted = min(rest, max(1, int(float(ratio) * positives + 0.5)))
+        wanted = min(unlinked, max(1, int(float(ratio) * positives + 0.5)))
     if wanted + positives > MOST_PAIRS:
         raise OptionError(
             f'"{target.text}" would have {wanted + positives:,} examples, more than {MOST_PAIRS:,}; '
@@ -329,8 +329,8 @@ def _others(positives: npt.NDArray[np.int64], total: int, wanted: int, seed: int
     if total <= 4 * (wanted + len(positives)):
         free = np.ones(total, dtype=bool)
         free[positives] = False
-        rest = np.flatnonzero(free)
-        return rest if wanted == len(rest) else np.sort(generator.choice(rest, wanted, replace=False))
+        others = np.flatnonzero(free)
+        return others if wanted == len(others) else np.sort(generator.choice(others, wanted, replace=False))
     sample = np.empty(0, dtype=np.int64)
     while len(sample) < wanted:
         drawn = np.concatenate([sample, generator.integers(0, total, 2 * (wanted - len(sample)) + 16)])

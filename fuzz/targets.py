@@ -13,9 +13,9 @@ from pathlib import Path
 
 from hornbeam.errors import HornbeamError, Place
 from hornbeam.loading.facts.background import background_of
-from hornbeam.loading.facts.files import read_text
 from hornbeam.loading.facts.imports import FileRole, Source
 from hornbeam.loading.facts.reader import Contents, read_carefully, read_contents
+from hornbeam.loading.files import read_text
 from hornbeam.loading.tables.schema_file import check_statements, read_schema_file
 from hornbeam.logic.clauses import canonical
 from hornbeam.logic.parse import parse_clause, parse_mode

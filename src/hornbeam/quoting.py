@@ -1,4 +1,4 @@
-"""Names in SQL: the one place where they are quoted."""
+"""Names and texts inside SQL: the one place where they are quoted."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from hornbeam.errors import DataError
 
 
 def quoted(name: str) -> str:
-    """An identifier as standard SQL writes it, whatever is in it.
+    """An identifier in standard SQL, whatever characters it holds.
 
     >>> print(quoted('a"; DROP TABLE users; --'))
     "a""; DROP TABLE users; --"
     """
     if "\0" in name:
-        raise DataError(f"{name!r} is no name of a table or column: it holds a zero character.")
+        raise DataError(f"{name!r} cannot be the name of a table or column: it holds a zero character.")
     return '"' + name.replace('"', '""') + '"'
 
 
@@ -25,3 +25,12 @@ def quoted_path(names: Sequence[str]) -> str:
     "public"."users"
     """
     return ".".join(map(quoted, names))
+
+
+def quoted_text(text: str) -> str:
+    """A text literal in standard SQL, for statements that take no parameters.
+
+    >>> print(quoted_text("it's here"))
+    'it''s here'
+    """
+    return "'" + text.replace("'", "''") + "'"

@@ -10,7 +10,7 @@ import duckdb
 import pytest
 
 from folders import flat, write
-from hornbeam.loading.inspect.look import inspect_tables
+from hornbeam.loading.inspect.inspectors import inspect_tables
 from hornbeam.loading.tables.database import TableOptions
 
 SHOP = {

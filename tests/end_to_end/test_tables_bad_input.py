@@ -41,27 +41,29 @@ def refused(run, *words):
 def test_links_to_keys_that_are_not_there(hornbeam, tmp_path):
     write(tmp_path / "shop", SHOP | {"ratings.csv": RATINGS + "9,a,1\n9,b,2\n8,a,1\n3,zz,1\n"})
     assert refused(hornbeam, "fit", "shop", "--target", "users.vip") == (
-        'table "ratings", column "user_id": 2 keys in 3 rows not in "users" (first: 8, 9); correct them, or '
-        "say "
-        'by dangling (--dangling) "drop" to leave these links out or "keep" to add the keys.'
+        'table "ratings", column "user_id": 2 keys in 3 rows are not in "users" (first: 8, 9); correct them, '
+        'or set dangling (--dangling) to "drop" to leave these links out, or to "keep" to add the keys.'
     )
     assert refused(hornbeam, "fit", "shop", "--target", "users.vip", "--dangling", "no") == (
         "dangling='no' is refused: it must be 'error' or 'drop' or 'keep'."
     )
 
 
-@pytest.mark.parametrize(("dangling", "done", "ratings"), [("drop", "left out", 4), ("keep", "added", 8)])
+@pytest.mark.parametrize(
+    ("dangling", "done", "ratings"),
+    [("drop", "these links are left out", 4), ("keep", "these keys are added", 8)],
+)
 def test_such_links_are_dropped_or_kept_as_asked(hornbeam, tmp_path, dangling, done, ratings):
     write(tmp_path / "shop", SHOP | {"ratings.csv": RATINGS + "9,a,1\n9,b,2\n8,a,1\n3,zz,1\n"})
     clause = "users(A) :- ratings(A,B)."
     status, out, said = hornbeam("count", "shop", clause, "--dangling", dangling)
     assert status == 0
     assert (
-        f'note: table "ratings", column "user_id": 2 keys in 3 rows not in "users" (first: 8, 9); {done}.'
+        f'note: table "ratings", column "user_id": 2 keys in 3 rows are not in "users" (first: 8, 9); {done}.'
         in said
     )
     assert (
-        f'note: table "ratings", column "movie_id": 1 key in 1 row not in "movies" (first: zz); {done}.'
+        f'note: table "ratings", column "movie_id": 1 key in 1 row is not in "movies" (first: zz); {done}.'
         in said
     )
     rows = [line.split(",") for line in out.splitlines()[1:]]
@@ -75,9 +77,8 @@ def test_inspection_shows_such_links_and_goes_on(hornbeam, tmp_path):
     status, out, _ = hornbeam("inspect", "shop")
     assert status == 0
     assert (
-        '  ratings.user_id: 1 key in 1 row not in "users" (first: 9); refused by other verbs unless '
-        "--dangling "
-        "is drop or keep" in out.splitlines()
+        '  ratings.user_id: 1 key in 1 row is not in "users" (first: 9); other commands refuse this '
+        "unless --dangling is drop or keep" in out.splitlines()
     )
 
 
@@ -85,7 +86,7 @@ def test_a_stated_key_with_copies(hornbeam, tmp_path):
     more = "2,99,false\n3,1,true\n"
     write(tmp_path / "shop", SHOP | {"users.csv": USERS + more, "schema.toml": '[users]\nkey = "user_id"\n'})
     assert refused(hornbeam, "inspect", "shop") == (
-        'table "users", key "user_id": 2 values stand in more than one row (first: 2, 3); remove the copies, '
+        'table "users", key "user_id": 2 values occur in more than one row (first: 2, 3); remove the copies, '
         "or "
         "state another key in schema.toml (key = false for none)."
     )
@@ -94,7 +95,7 @@ def test_a_stated_key_with_copies(hornbeam, tmp_path):
 def test_a_column_that_was_meant_as_a_key_and_has_copies(hornbeam, tmp_path):
     write(tmp_path / "shop", SHOP | {"users.csv": USERS + "2,99,false\n"})
     assert refused(hornbeam, "fit", "shop", "--target", "users.vip") == (
-        'table "users", column "user_id" is named like the key, but 1 value stands in more than one row '
+        'table "users", column "user_id" is named like the key, but 1 value occurs in more than one row '
         "(first: 2); remove the copies, or state another key in schema.toml (key = false for none)."
     )
 
@@ -105,9 +106,8 @@ def test_a_key_that_some_rows_lack(hornbeam, tmp_path):
         SHOP | {"users.csv": USERS + ",9,true\n", "schema.toml": '[users]\nkey = "user_id"\n'},
     )
     assert refused(hornbeam, "inspect", "shop") == (
-        'table "users", key "user_id": 1 row of 5 without a value; every row needs a key: fill it in, or '
-        "state "
-        "another key."
+        'table "users", key "user_id": 1 row of 5 has no value; every row needs a key: fill it in, or '
+        "state another key in schema.toml."
     )
 
 
@@ -118,9 +118,8 @@ def test_a_column_of_mixed_types(hornbeam, tmp_path):
     assert status == 0
     assert "age      category  text" in out
     assert (
-        'note: table "users": column "age" is taken as text, because 1 value of 30 is no number (first: '
-        '"old"); '
-        'where that stands for no value, say so by missing = ["..."] in schema.toml.' in said
+        'note: table "users": column "age" is read as text, because 1 value of 30 is not a number (first: '
+        '"old"); if that stands for a missing value, state missing = ["..."] in schema.toml.' in said
     )
     (tmp_path / "shop" / "schema.toml").write_text('[users]\nmissing = ["old"]\n')
     status, out, said = hornbeam("inspect", "shop")
@@ -143,7 +142,7 @@ def test_a_column_of_mixed_types_in_a_frame():
     assert str(database.notices[0]) == (
         'table "users": column "code" mixes float (first: 2.5) and int (first: 1) and str (first: \'x\'), so '
         "all "
-        "of its values are taken as text."
+        "of its values are read as text."
     )
     assert sorted(database.population("code_value").names) == ["1", "2.5", "x"]
 
@@ -282,7 +281,7 @@ def test_a_database_without_a_table(hornbeam, tmp_path):
     for name in ("a.duckdb", "a.sqlite"):
         assert (
             refused(hornbeam, "inspect", name)
-            == f"there is no table in {name}; tables are what facts are made of."
+            == f"there is no table in {name}; give a source that holds a table to be used."
         )
 
 
@@ -300,11 +299,11 @@ def test_a_database_without_a_table(hornbeam, tmp_path):
             "with its arguments such as churned(movies). Tables are: movies, ratings, users. Did you mean "
             '"users"?',
         ),
-        ("VIP", 'no target "VIP": a column is named with its table, as users.vip.'),
-        ("genre=drama", 'no target "genre=drama": a column is named with its table, as movies.genre.'),
+        ("VIP", 'no target "VIP": a column needs its table, as in users.vip.'),
+        ("genre=drama", 'no target "genre=drama": a column needs its table, as in movies.genre.'),
         (
             "user_id",
-            'no target "user_id": a column is named with its table, as ratings.user_id or users.user_id.',
+            'no target "user_id": a column needs its table, as in ratings.user_id or users.user_id.',
         ),
         (
             "users.age",
@@ -313,12 +312,15 @@ def test_a_database_without_a_table(hornbeam, tmp_path):
             'value ("users.age=40"), or state the role "category" if they are classes.',
         ),
         ("users.age=21", 'no row of "users" has age = "21". Values are: 20, 30, 40, 50.'),
-        ("users.user_id", '"users.user_id" is the key of its table, which is no label; name another column.'),
+        (
+            "users.user_id",
+            '"users.user_id" is the key of its table, which cannot be learned; name another column.',
+        ),
         (
             "ratings.stars",
             '"ratings.stars" is a column of a link table, whose rows have no key; give the table a key, '
             "state rows "
-            '= true for it, or learn its rows: "ratings".',
+            '= true for it, or make the table itself the target: "ratings".',
         ),
         (
             "movies",
@@ -346,12 +348,12 @@ def test_targets_that_cannot_be_learned(hornbeam, tmp_path, target, message):
         (
             "few",
             "ratings",
-            'negatives "few" are refused: they must be "all", or a number above 0: so many for each link.',
+            'negatives "few" is refused: it must be "all", or the number of negatives per link, above 0.',
         ),
         (
             "all",
             "users.vip",
-            'negatives are for targets that are links; every row of "users" is an example.',
+            'negatives are for a target that is a link; here every row of "users" is an example.',
         ),
     ],
 )
@@ -391,7 +393,11 @@ def test_examples_that_do_not_fit(hornbeam, tmp_path, examples, message):
     ("cutoff", "message"),
     [
         ("soon", 'examples: the cut-off "soon" is neither a number nor a date such as 2024-12-31.'),
-        ("7", "the examples' cut-offs are numbers, but the times of the tables are dates."),
+        (
+            "7",
+            "the examples' cut-offs are numbers, but the times of the tables are dates; write the "
+            "cut-offs as dates.",
+        ),
     ],
 )
 def test_cut_offs_that_are_no_times(hornbeam, tmp_path, cutoff, message):

@@ -257,7 +257,7 @@ def test_tables_that_lack_what_a_model_knows_are_predicted_as_if_they_were_loade
             for engine in ("memory", "duckdb")
         )
         assert placed == loaded
-        assert "which the model knows" in placed[2] or "--dangling" in placed[2]
+        assert "that the model uses" in placed[2] or "--dangling" in placed[2]
 
 
 @pytest.mark.parametrize(
@@ -340,12 +340,12 @@ REFUSALS = {
     "keys": (
         {"users.csv": "id,y\n1,0\n1,1\n"},
         '[users]\nkey = "id"\n',
-        'key "id": 1 value stands in more than one row (first: 1)',
+        'key "id": 1 value occurs in more than one row (first: 1)',
     ),
     "links": (
         {"a.csv": "id,who\n1,5\n", "users.csv": "id,y\n1,0\n2,1\n"},
         '[a]\nlinks = { who = "users" }\n',
-        '1 key in 1 row not in "users" (first: 5)',
+        '1 key in 1 row is not in "users" (first: 5)',
     ),
 }
 

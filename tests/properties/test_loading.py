@@ -10,7 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from hornbeam.errors import InputError
-from hornbeam.loading import facts as reading
+from hornbeam.loading.facts import reader as reading
 from hornbeam.loading.facts.reader import Contents, read_carefully, read_contents
 from hornbeam.logic.clauses import Atom
 from strategies import CASES

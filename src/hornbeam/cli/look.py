@@ -205,15 +205,15 @@ def inspect(
     Example: hornbeam inspect data/movielens --target users.gender=F
     """
     from hornbeam.errors import OptionError
-    from hornbeam.loading.inspect.look import inspect_facts, inspect_tables
+    from hornbeam.loading.inspect.inspectors import inspect_facts, inspect_tables
+    from hornbeam.loading.kind_of_source import kind_of_source
     from hornbeam.loading.tables.database import TableOptions
-    from hornbeam.loading.tables.sources.read import holds_tables_only
 
     flags = {"--json": json, "--toml": toml, "--predicates": predicates}
     forms = [flag for flag, wanted in flags.items() if wanted]
     if len(forms) > 1:
         raise OptionError(f"{' and '.join(forms)} are refused together: name one form.")
-    if holds_tables_only(data, schema is not None):
+    if kind_of_source(data, schema is not None).holds_tables:
         if split is not None:
             raise OptionError("--split is refused: tables have no splits.")
         options = TableOptions(target=target, schema=schema)

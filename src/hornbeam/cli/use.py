@@ -159,14 +159,14 @@ def explain(
     """
     from hornbeam.cli.terminal import on_terminal, print_explanation
     from hornbeam.errors import OptionError
-    from hornbeam.loading.facts.layout import holds_facts
+    from hornbeam.loading.kind_of_source import SourceKind, kind_of_source
     from hornbeam.model.class_model import ClassModel
     from hornbeam.model.explain import explain as reasons
     from hornbeam.model.files import load_model
 
     learned = load_model(model)
     tables = {"schema": schema, "dangling": dangling}
-    if "tables" in learned.settings and not holds_facts(Path(data), schema is not None):
+    if "tables" in learned.settings and kind_of_source(data, schema is not None) is not SourceKind.FACTS:
         tables["negatives"] = "none"
     counting, _ = _opened(learned, data, split, engine, memory, tables)
     key, name = _example(learned, counting.database, example, cutoff)
@@ -218,7 +218,7 @@ def _opened(
 ) -> tuple[Engine, Database]:
     """An engine on the data as the model sees them, and the data as they are."""
     from hornbeam.engines.registry import engine_module, open_engine
-    from hornbeam.errors import SchemaError
+    from hornbeam.errors import SchemaError, TargetError
     from hornbeam.loading import load
     from hornbeam.loading.facts.folder import MODES_INFERRED
     from hornbeam.model.predict import data_for
@@ -230,8 +230,8 @@ def _opened(
     target = None if origin else learned.target
     try:
         database = (loaded or load)(data, split, default_split="test", target=target, origin=origin, **tables)
-    except SchemaError as error:
-        if not str(error).startswith(f'no target "{target}"'):
+    except TargetError:
+        if target is None:
             raise
         raise SchemaError(
             f'the model is of "{target}", which these tables do not have; name the data that it is for.'

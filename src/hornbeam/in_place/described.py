@@ -14,10 +14,17 @@ from typing import Any, Protocol, TypeGuard
 
 import numpy as np
 
-from hornbeam.data.database import Notice
 from hornbeam.data.keys import key_text
 from hornbeam.errors import OptionError
-from hornbeam.loading.tables.column import Column, Domain, ForeignKey, Table, value_column
+from hornbeam.loading.tables.column import (
+    Column,
+    Domain,
+    ForeignKey,
+    Table,
+    of_table,
+    unreadable_type,
+    value_column,
+)
 
 WHOLE = "whole"
 _DOMAINS = {
@@ -139,8 +146,7 @@ def described_table(
         if column in unused:
             continue
         if kind not in _DOMAINS:
-            said = f'table "{name}": column "{column}" is not used: its values are of the type {kind[1:-1]}.'
-            notices.append(Notice(said))
+            notices.append(of_table(name, unreadable_type(column, kind[1:-1])))
             continue
         counted = asked.counts(column)
         values = np.empty(0, dtype=np.int64)

@@ -19,6 +19,13 @@ from hornbeam.engines.registry import engine_module
 from hornbeam.errors import EngineError, OptionError
 from hornbeam.loading import load
 from hornbeam.loading.facts.layout import DEFAULT_SPLIT
+from hornbeam.loading.kind_of_source import (
+    CATALOGUE,
+    SourceKind,
+    kind_of_source,
+    kind_of_table_file,
+    table_name,
+)
 from hornbeam.logic.schema import NUMBER
 
 if TYPE_CHECKING:
@@ -27,9 +34,18 @@ if TYPE_CHECKING:
     from hornbeam.loading.tables.column import Catalogued, Table
     from hornbeam.loading.tables.schema_file import Statement
 
-CATALOGUE = "catalog:"
-"""A source that begins so names a schema of Spark's catalogue."""
 Names = Mapping[str, tuple[str, ...]]
+_IN_PLACE: Mapping[str, tuple[SourceKind, ...]] = {
+    "postgres": (SourceKind.POSTGRES,),
+    "spark": (SourceKind.SPARK_CATALOGUE, SourceKind.TABLE_FOLDER),
+    "duckdb": (
+        SourceKind.TABLE_FOLDER,
+        SourceKind.DUCKDB_FILE,
+        SourceKind.PARQUET_FILE,
+        SourceKind.TEXT_FILE,
+    ),
+}
+"""The kinds of sources that each engine reads where they are."""
 
 
 def load_for(
@@ -51,7 +67,8 @@ def load_for(
     what was made and closes its connection; the end of the program does so, too.
     """
     engine_module(engine)  # refused before anything is loaded
-    if isinstance(source, str) and source.startswith(CATALOGUE) and engine != "spark":
+    kind = kind_of_source(source, options.get("schema") is not None)
+    if kind is SourceKind.SPARK_CATALOGUE and engine != "spark":
         raise OptionError(
             f'"{source}" is a schema of Spark, which Spark alone can read; name the engine spark '
             "(--engine spark)."
@@ -84,23 +101,7 @@ def load_for(
 
 def stays_in_place(engine: str, source: object, as_tables: bool = False) -> bool:
     """Whether an engine counts the tables of a source where they are."""
-    if not isinstance(source, str | os.PathLike):
-        return False
-    from hornbeam.loading.tables.sources.read import holds_tables_only, is_connection
-
-    if is_connection(source):
-        return engine == "postgres"
-    if str(source).startswith(CATALOGUE):
-        return engine == "spark"
-    if engine not in ("duckdb", "spark") or not holds_tables_only(source, as_tables):
-        return False
-    path = Path(source)
-    return path.is_dir() or (engine == "duckdb" and not _is_sqlite(path))
-
-
-def _is_sqlite(path: Path) -> bool:
-    with path.open("rb") as file:
-        return file.read(16) == b"SQLite format 3\0"
+    return kind_of_source(source, as_tables) in _IN_PLACE.get(engine, ())
 
 
 # --- where tables are ------------------------------------------------------------------------
@@ -152,18 +153,19 @@ def _places(
         from hornbeam.loading.tables.sources.postgres import postgres_catalogue
 
         return postgres_catalogue(str(source))
-    if str(source).startswith(CATALOGUE):
+    kind = kind_of_source(source, has_schema=True)
+    if kind is SourceKind.SPARK_CATALOGUE:
         schema = str(source).removeprefix(CATALOGUE)
         parts = tuple(schema.split("."))
         return {name: Catalogued((*parts, name)) for name in connection.tables(schema)}
     path = Path(source)
-    if path.is_file() and not path.name.lower().endswith((".csv", ".tsv", ".parquet", ".pq")):
+    if kind is SourceKind.DUCKDB_FILE:
         from hornbeam.loading.tables.sources.duckdb import duckdb_catalogue
 
         catalogue = duckdb_catalogue(path)
         connection.attach(path, "data")
         return {name: table._replace(path=("data", *table.path)) for name, table in catalogue.items()}
-    files = table_files(path, stated) if path.is_dir() else {path.stem: path}
+    files = {table_name(path): path} if kind.is_file else table_files(path, stated)
     return {name: Catalogued(_file(engine, connection, name, file, stated)) for name, file in files.items()}
 
 
@@ -171,7 +173,7 @@ def _file(
     engine: str, connection: Any, name: str, path: Path, stated: Mapping[str, Statement]
 ) -> tuple[str, ...]:
     """What a file is called as a table."""
-    parquet = path.name.lower().endswith((".parquet", ".pq"))
+    parquet = kind_of_table_file(path) is SourceKind.PARQUET_FILE
     if engine == "spark":
         if not parquet:
             raise OptionError(f'Spark counts Parquet files in place, and "{path.name}" is none: convert it.')

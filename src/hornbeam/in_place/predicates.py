@@ -12,6 +12,7 @@ from typing import NamedTuple
 from hornbeam.data.database import Notice
 from hornbeam.errors import OptionError, SchemaError, plural
 from hornbeam.in_place.described import DescribedColumn, with_values
+from hornbeam.loading.kind_of_source import Source
 from hornbeam.loading.tables.column import Domain, Table
 from hornbeam.loading.tables.database import (
     Logic,
@@ -26,7 +27,6 @@ from hornbeam.loading.tables.database import (
 from hornbeam.loading.tables.guess import is_flag
 from hornbeam.loading.tables.roles import Form, Plan
 from hornbeam.loading.tables.schema_file import Role, Statement
-from hornbeam.loading.tables.sources.read import Source
 from hornbeam.loading.tables.targets import GivenExamples, Target
 from hornbeam.loading.tables.to_logic import FactColumns, MappedPredicate
 

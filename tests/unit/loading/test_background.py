@@ -64,8 +64,9 @@ def test_facts_without_a_mode_and_of_targets_add_nothing(tmp_path):
     assert set(database.relations) == {"friends", "smokes"}
     assert set(database.population("person").names) == {"ann", "bob"}
     assert said(database, tmp_path) == [
-        "facts.txt:4:1: facts of targets not used, since examples say what is known of them: cancer (1).",
-        "facts.txt:3:1: facts without a mode not used (add modes to use them): age (2), height (1).",
+        "facts.txt:4:1: facts of targets are not used, because targets are known by their "
+        "examples: cancer (1).",
+        "facts.txt:3:1: facts without a mode are not used (add modes to use them): age (2), height (1).",
     ]
 
 
@@ -102,7 +103,7 @@ mod: likes(+person).
 """
     flat(tmp_path, "useStdLogicVariables: true.\n" + FACTS, background)
     database = load(tmp_path)
-    variables = "in facts every word is a constant, whatever its case"
+    variables = "in facts every word is a constant, in upper or lower case"
     assert said(database, tmp_path) == [
         "background.txt:1:1: setParam not used (settings are options of fit): "
         "treeDepth (line 1), loadAllLibraries (line 2).",
@@ -118,10 +119,9 @@ mod: likes(+person).
         "background.txt:11:1: settings after a mode not used "
         "(only the predicate and its arguments are understood): cancer (line 11).",
         "background.txt:12:1: range not used (only {a, b, c} is understood): age (line 12).",
-        "background.txt:13:1: hyperplane not used (not a word we know; those we know are mode, range, "
+        "background.txt:13:1: hyperplane not used (unknown word; known words are mode, range, "
         "import): [a, b, c] (line 13).",
-        'background.txt:15:1: mod not used (not a word we know; did you mean "mode"?): '
-        "likes(+person) (line 15).",
+        'background.txt:15:1: mod not used (unknown word; did you mean "mode"?): likes(+person) (line 15).',
     ]
     assert Atom("smokes", ("zed",)) in facts_of(database)
 
@@ -156,7 +156,7 @@ final(X) :- smokes(X)"""
         f"background.txt:7:1: precompute1 not used ({rules}): many (line 7).",
         f"background.txt:12:1: rules not used ({rules}): num_of_smoking_friends (line 12), odd (line 16), "
         "last (line 17), other (line 19), final (line 21).",
-        "background.txt:15:1: modes of predicates without facts, false everywhere: "
+        "background.txt:15:1: predicates with a mode but without facts are false everywhere: "
         "num_of_smoking_friends (line 15).",
     ]
     assert facts_of(database) == {
@@ -198,7 +198,7 @@ def test_a_file_that_only_imports_is_not_empty(tmp_path):
 def test_modes_without_facts_are_said(tmp_path):
     flat(tmp_path, FACTS, MODES + "likes(+person,-person).\nlikes(-person,+person).\nhates(+person,#person).")
     assert said(load(tmp_path), tmp_path) == [
-        "background.txt:4:1: modes of predicates without facts, false everywhere: "
+        "background.txt:4:1: predicates with a mode but without facts are false everywhere: "
         "likes (line 4), hates (line 6)."
     ]
 
@@ -207,7 +207,7 @@ def test_ranges_of_unknown_types_are_said(tmp_path):
     flat(tmp_path, FACTS, MODES + "range: colour={red}.")
     database = load(tmp_path)
     assert said(database, tmp_path) == [
-        "background.txt:4:1: ranges of types that no mode has not used: colour (line 4)."
+        "background.txt:4:1: ranges of types that no mode has are not used: colour (line 4)."
     ]
     assert "colour" not in database.populations
 
@@ -244,7 +244,8 @@ def test_a_target_without_a_mode_gets_its_types_from_shared_constants(tmp_path):
     database = load(tmp_path)
     assert database.schema.types_of("wants") == ("person", "thing")
     assert said(database, tmp_path) == [
-        "targets without a mode got the types that their constants have elsewhere: wants(+person,+thing)."
+        "targets without a mode were given the types that their constants have elsewhere: "
+        "wants(+person,+thing)."
     ]
     assert "new" in database.population("person").names
 

@@ -151,7 +151,7 @@ def test_an_arity_that_differs_between_files(tmp_path):
         (
             "range: age={1, ..., 9}.",
             ParseError,
-            'background.txt:3:16: "..." in a range: write out every constant.',
+            'background.txt:3:16: a range cannot hold "..."; write out every constant.',
         ),
         (
             "range: person={ann,_}.",

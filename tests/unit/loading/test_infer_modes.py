@@ -7,7 +7,7 @@ from hornbeam.loading import load, modes_text
 
 INFERRED = (
     "the data state no modes, so types and modes were inferred from shared constants; "
-    "hornbeam modes prints them."
+    "run `hornbeam modes` to see them."
 )
 
 
@@ -65,10 +65,10 @@ def test_a_join_by_numbers_only_is_made_and_said(tmp_path):
     assert database.schema.types_of("age")[1] == database.schema.types_of("temperature")[0]
     assert said(database, tmp_path) == [
         INFERRED,
-        "arguments were given one type only because they share bare numbers: "
+        "arguments were given the same type only because they share numbers: "
         "argument 2 of score with argument 2 of age (both have 7), "
         "argument 1 of temperature with argument 2 of score (both have -2.5); "
-        "where they mean different things, write modes with types of your own.",
+        "if they mean different things, write modes with types of your own.",
     ]
 
 

@@ -67,14 +67,14 @@ def test_a_folder_of_neither_layout_says_what_was_looked_for(tmp_path):
 
 def test_the_folder_of_one_split_is_recognised(tmp_path):
     boostsrl(tmp_path, "test")
-    with pytest.raises(DataError, match='looks like one split: name the folder above it, with split "test"'):
+    with pytest.raises(DataError, match='looks like one split: name its parent folder, with split "test"'):
         load(tmp_path / "test")
 
 
 def test_the_folder_above_the_folds_names_them(tmp_path):
     boostsrl(tmp_path / "fold1", "train")
     flat(tmp_path / "flat2")
-    with pytest.raises(DataError, match="there are data one folder further down: flat2, fold1"):
+    with pytest.raises(DataError, match="these sub-folders hold data: flat2, fold1"):
         load(tmp_path)
 
 
@@ -84,7 +84,7 @@ def test_a_missing_file_is_named(tmp_path):
     with pytest.raises(DataError) as error:
         load(tmp_path)
     assert str(error.value) == (
-        f'"{tmp_path}/neg.txt" is missing; facts, positive and negative examples each need a file, '
+        f'"{tmp_path}/neg.txt" is missing; facts, positive examples and negative examples each need a file, '
         "which may be empty."
     )
 
@@ -94,8 +94,7 @@ def test_a_missing_file_is_named(tmp_path):
     [
         (
             "absent",
-            'cannot read "{}": there is nothing of that name; name a folder of facts or of tables, or a '
-            "database file.",
+            'cannot read "{}": it does not exist; name a folder of facts or of tables, or a database file.',
         ),
         (
             "facts.txt",
@@ -148,7 +147,7 @@ def test_two_possible_backgrounds_are_not_guessed_between(tmp_path):
     database = load(data)
     assert said(database, tmp_path)[0] == (
         "data: more than one file could be the background (a_bk.txt, b_bk.txt), so none of them is used; "
-        "name the right one background.txt."
+        "rename the right one to background.txt."
     )
 
 
@@ -204,7 +203,7 @@ def test_a_link_that_leads_nowhere_is_named(tmp_path):
     flat(tmp_path)
     (tmp_path / "neg.txt").unlink()
     (tmp_path / "neg.txt").symlink_to(tmp_path / "absent.txt")
-    with pytest.raises(DataError, match=r"neg\.txt\": there is nothing of that name"):
+    with pytest.raises(DataError, match=r"neg\.txt\": it does not exist"):
         load(tmp_path)
 
 
@@ -259,7 +258,7 @@ def test_imports_in_a_circle_are_one_sentence(tmp_path):
         load(tmp_path)
     assert str(error.value) == (
         f"{tmp_path}/sub/b.txt:1:14: these imports lead in a circle: a.txt -> b.txt -> a.txt; "
-        "take one of them out."
+        "remove one of them."
     )
 
 
@@ -268,7 +267,7 @@ def test_an_import_that_cannot_be_read_has_its_place(tmp_path):
     with pytest.raises(DataError) as error:
         load(tmp_path)
     assert str(error.value) == (
-        f'{tmp_path}/facts.txt:2:3: cannot read "{tmp_path}/absent.txt": there is nothing of that name; '
+        f'{tmp_path}/facts.txt:2:3: cannot read "{tmp_path}/absent.txt": it does not exist; '
         "name a text file that can be read."
     )
 

@@ -59,19 +59,19 @@ def test_columns_that_hold_no_values_of_a_kind_we_know_are_left_out_and_said():
     table = read_frame("t", pl.DataFrame({"id": [1], "tags": [["a", "b"]], "raw": [b"x"]}))
     assert list(table.columns) == ["id"]
     said = [str(notice) for notice in table.notices]
-    assert said[0] == 'table "t": column "tags" is not used: its values are of the type List(String).'
-    assert said[1].startswith('table "t": column "raw" is not used: its values are of the type Binary')
+    assert said[0] == 'table "t": column "tags" is not used: values of the type List(String) cannot be read.'
+    assert said[1].startswith('table "t": column "raw" is not used: values of the type Binary')
 
 
 @pytest.mark.parametrize(
     ("tables", "message"),
     [
-        ({"t": pl.DataFrame({"x": [float("inf")]})}, 'column "x" holds infinity, which is no value;'),
+        ({"t": pl.DataFrame({"x": [float("inf")]})}, 'column "x" holds infinity, which is not allowed;'),
         ({"t": pl.LazyFrame({"x": [1]})}, 'table "t" is a LazyFrame, which cannot be read as a data frame;'),
         ({"t": [1, 2]}, 'table "t" is a list, which cannot be read as a data frame;'),
-        ({"t": pd.DataFrame([[1, 2]], columns=["a", "a"])}, 'table "t" has two columns of one name;'),
+        ({"t": pd.DataFrame([[1, 2]], columns=["a", "a"])}, 'table "t" has two columns of the same name;'),
         ({"t": pd.DataFrame([[1, 2]], columns=[1, "1"])}, 'table "t" has two columns "1";'),
-        ({3: pl.DataFrame({"x": [1]})}, "3 is no name of a table;"),
+        ({3: pl.DataFrame({"x": [1]})}, "3 cannot be the name of a table;"),
         ({}, "there is no table in the dict;"),
         (
             {"Users": pl.DataFrame({"x": [1]}), "users": pl.DataFrame({"x": [1]})},

@@ -156,8 +156,8 @@ def test_what_is_guessed_is_said_and_what_is_stated_is_not():
     tables = read_frames({name: pl.DataFrame(columns) for name, columns in frames.items()}, {})
     _, notices = plans(tables, {})
     assert [str(notice) for notice in notices] == [
-        'keys and links were inferred (users: "user_id" is the key; visits: "user_id" names keys of '
-        '"users"); hornbeam inspect shows all, and a schema.toml states what is otherwise.'
+        'keys and links were inferred (users: "user_id" is the key; visits: "user_id" links to '
+        '"users"). Run `hornbeam inspect` to check these; override them in schema.toml.'
     ]
     stated = {"users": {"key": "user_id"}, "visits": {"key": False, "links": {"user_id": "users"}}}
     stated["users"]["links"] = {}

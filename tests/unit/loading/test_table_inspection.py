@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from hornbeam.cli import main
-from hornbeam.loading.inspect.look import inspect_tables
+from hornbeam.loading.inspect.inspectors import inspect_tables
 from hornbeam.loading.tables.database import TableOptions
 
 CREATE = """
@@ -94,9 +94,10 @@ def test_suspicious_columns_are_told(inspected):
     found = {(each.table, each.column): each.why for each in inspected.suspicions}
     assert found[("patients", "country")] == "the same value (DE) in every row; not used"
     assert found[("patients", "notes")] == "80 different texts in 80 rows; not used"
-    assert found[("patients", "alive")] == "alone tells the label (AUC-ROC 1.000): a leak?"
+    assert found[("patients", "alive")] == "alone predicts the label (AUC-ROC 1.000): a leak?"
     assert (
-        found[("funerals", "patient")] == "how many rows there are tells the label (AUC-ROC 1.000): a leak?"
+        found[("funerals", "patient")]
+        == "the number of rows alone predicts the label (AUC-ROC 1.000): a leak?"
     )
     assert ("patients", "smoker") not in found
     assert ("takes", "patient") not in found
@@ -106,13 +107,12 @@ def test_what_a_catalogue_has_and_we_cannot_use_is_said(inspected):
     said = [str(notice) for notice in inspected.notices]
     assert any(line.startswith('table "drugs": column "picture" is not used: ') for line in said)
     assert (
-        'table "stays": the foreign key (ward, floor) to "wards" (no, floor) is not used: links are single '
-        "columns that lead to the key of a table." in said
+        'table "stays": the foreign key (ward, floor) to "wards" (no, floor) is not used: a link must be a '
+        "single column that refers to the key of a table." in said
     )
     assert (
-        'table "patients": column "last_seen" is declared DATE, but its values are not all of that kind; '
-        "taken as "
-        "text." in said
+        'table "patients": column "last_seen" is declared DATE, but not all of its values are of that type; '
+        "it is read as text." in said
     )
 
 
@@ -126,7 +126,7 @@ def test_a_table_that_tells_more_of_the_same_things_may_leak():
     more = pl.DataFrame({"user_id": range(40), "title": ["Ms" if n % 2 else "Mr" for n in range(40)]})
     found = inspect_tables({"users": users, "more": more}, TableOptions(target="users.gender=F"))
     assert [(each.table, each.column, each.why) for each in found.suspicions] == [
-        ("more", "title", "alone tells the label (AUC-ROC 1.000): a leak?")
+        ("more", "title", "alone predicts the label (AUC-ROC 1.000): a leak?")
     ]
 
 

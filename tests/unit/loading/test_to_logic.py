@@ -62,7 +62,7 @@ def test_the_order_of_links_is_that_of_columns_unless_it_is_stated():
         *("ratings(a,1)", "ratings(a,2)", "ratings(b,1)"),
     ]
     with pytest.raises(
-        SchemaError, match=r'^\[ratings\] arguments: column "stars" is no link; leave it out.$'
+        SchemaError, match=r'^\[ratings\] arguments: column "stars" is not a link; leave it out.$'
     ):
         hb.load(frames(), schema={"ratings": {"arguments": ["stars"]}})
 
@@ -209,7 +209,7 @@ def test_a_link_that_lacks_some_keys_is_still_of_whole_numbers():
 
 
 def test_facts_can_be_led_back_to_their_columns(tmp_path):
-    from hornbeam.loading.inspect.look import inspect_tables
+    from hornbeam.loading.inspect.inspectors import inspect_tables
     from hornbeam.loading.tables.database import TableOptions
 
     places = inspect_tables(frames(), TableOptions()).places

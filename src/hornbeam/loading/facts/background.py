@@ -1,4 +1,4 @@
-"""What the statements beside the facts amount to: modes, ranges, and a word on all that is not used."""
+"""Modes and ranges from the statements that are not facts, and notices about statements that are not used."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import islice
 
-from hornbeam.data.database import Database, Notice
+from hornbeam.data.database import Notice
 from hornbeam.errors import Place, SchemaError
 from hornbeam.loading.facts.imports import Source
 from hornbeam.loading.facts.reader import Contents
@@ -20,9 +20,9 @@ _UNUSED = {
     "setparameter": "settings are options of fit",
     "importlibrary": "there are no libraries",
     "querypred": "the target is an option of fit",
-    "useprologvariables": "in facts every word is a constant, whatever its case",
-    "usestdlogicvariables": "in facts every word is a constant, whatever its case",
-    "useleadingquestionmarkvariables": "in facts every word is a constant, whatever its case",
+    "useprologvariables": "in facts every word is a constant, in upper or lower case",
+    "usestdlogicvariables": "in facts every word is a constant, in upper or lower case",
+    "useleadingquestionmarkvariables": "in facts every word is a constant, in upper or lower case",
     "okifunknown": "a predicate without facts is always accepted",
     "bridger": "the search adds one literal at a time",
     "range": "only {a, b, c} is understood",
@@ -30,7 +30,7 @@ _UNUSED = {
     "settings after a mode": "only the predicate and its arguments are understood",
 }
 MOST_SHOWN = 12
-"""how many names a notice lists"""
+"""names that a notice lists at most"""
 _Where = tuple[Contents, Statement]
 _RULES = "rules are not applied; write what they derive as facts"
 
@@ -46,7 +46,7 @@ class Background:
 
 
 def background_of(sources: Iterable[Source]) -> Background:
-    """All that files say beside facts; modes of one predicate that disagree are an error."""
+    """The modes, ranges and notices of all files; modes of one predicate that disagree are an error."""
     modes: dict[Mode, Place] = {}
     leading: dict[str, Mode] = {}
     ranges: dict[str, dict[str, None]] = {}
@@ -77,7 +77,7 @@ def background_of(sources: Iterable[Source]) -> Background:
 
 
 def _first_part(value: str) -> str:
-    """What a directive is about: ``treeDepth`` of ``treeDepth=3``, ``friends/2``, ``true``."""
+    """What a directive is about: ``treeDepth`` for ``treeDepth=3``, else the start of its value."""
     return " ".join(value.split("=")[0].split())[:40].strip("\"'")
 
 
@@ -93,24 +93,24 @@ def _check_agreement(first: Mode, mode: Mode, places: dict[Mode, Place], here: P
 
 
 class _Unused:
-    """What files say and we do not use, by kind: the first statement of each name."""
+    """Statements that are not used, by kind; for each name its first statement."""
 
     def __init__(self) -> None:
-        self._found: dict[str, tuple[str, dict[str, _Where]]] = {}
+        self._by_kind: dict[str, tuple[str, dict[str, _Where]]] = {}
 
     def add(self, word: str, name: str, where: _Where) -> None:
-        self._found.setdefault(word.lower(), (word, {}))[1].setdefault(name, where)
+        self._by_kind.setdefault(word.lower(), (word, {}))[1].setdefault(name, where)
 
     def notices(self) -> tuple[Notice, ...]:
-        said = []
-        for word, names in self._found.values():
-            # Finding a line takes a pass over the text: only for those that are shown.
+        notices = []
+        for word, names in self._by_kind.values():
+            # Finding a line takes a pass over the text, so it is done only for the names that are shown.
             places = {
                 name: contents.place(statement)
                 for name, (contents, statement) in islice(names.items(), MOST_SHOWN)
             }
-            said.append(Notice(f"{_not_used(word)}: {named_places(places, len(names))}.", first(places)))
-        return tuple(said)
+            notices.append(Notice(f"{_not_used(word)}: {named_places(places, len(names))}.", first(places)))
+        return tuple(notices)
 
 
 def _not_used(word: str) -> str:
@@ -120,12 +120,12 @@ def _not_used(word: str) -> str:
     if kind in _UNUSED:
         return f"{word} not used ({_UNUSED[kind]})"
     near = difflib.get_close_matches(kind, _USED_WORDS, n=1)
-    hint = f'did you mean "{near[0]}"?' if near else f"those we know are {', '.join(_USED_WORDS)}"
-    return f"{word} not used (not a word we know; {hint})"
+    hint = f'did you mean "{near[0]}"?' if near else f"known words are {', '.join(_USED_WORDS)}"
+    return f"{word} not used (unknown word; {hint})"
 
 
 def named_places(places: Mapping[str, Place], number: int) -> str:
-    """Names, each with its line, and with its file where that is not the first one's.
+    """Names, each with its line, and with its file if that differs from the file of the first name.
 
     >>> places = {"treeDepth": Place("bk.txt", 3, 1), "nodeSize": Place("facts.txt", 7, 2)}
     >>> named_places(places, 4)
@@ -142,8 +142,3 @@ def named_places(places: Mapping[str, Place], number: int) -> str:
 
 def first(places: Mapping[str, Place]) -> Place:
     return next(iter(places.values()))
-
-
-def modes_text(database: Database) -> str:
-    """The modes of a database as the text of a background file, one a line."""
-    return "".join(f"mode: {mode}\n" for mode in database.modes)

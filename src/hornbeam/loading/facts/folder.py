@@ -15,16 +15,17 @@ from hornbeam.data.database import Coded, Database, Notice, build
 from hornbeam.errors import DataError, OptionError, Place, SchemaError, did_you_mean, plural
 from hornbeam.loading.facts.background import MOST_SHOWN, Background, background_of, first, named_places
 from hornbeam.loading.facts.imports import FileRole, Source, read_sources
-from hornbeam.loading.facts.infer_modes import infer_modes, infer_target_types, target_mode
+from hornbeam.loading.facts.infer_modes import infer_modes, infer_target_types
 from hornbeam.loading.facts.layout import DEFAULT_SPLIT, find_layout
 from hornbeam.loading.facts.reader import Signature
 from hornbeam.loading.facts.statements import Import
+from hornbeam.loading.modes import target_mode
 from hornbeam.logic.modes import Mode, schema_of
 
 Columns = tuple[Coded, ...]
 MODES_INFERRED = Notice(
     "the data state no modes, so types and modes were inferred from shared constants; "
-    "hornbeam modes prints them."
+    "run `hornbeam modes` to see them."
 )
 
 
@@ -35,10 +36,10 @@ def load_folder(
     target: str | None = None,
     examples: Any = None,
 ) -> Database:
-    """Facts, modes and examples of a folder: BoostSRL layout (with a split) or flat.
+    """Load facts, modes and examples from a folder: in BoostSRL layout (with a split) or flat.
 
-    A flat folder has no splits: naming one is an error, and the default one is for BoostSRL layout.
-    A table of ``examples`` takes the place of those that the folder has of the target.
+    The default split is for BoostSRL layout; a flat folder has no splits, and naming one is an error.
+    A table of ``examples`` replaces the examples of the target that the folder holds.
     """
     layout = find_layout(Path(path), split, default_split)
     sources = read_sources(layout)
@@ -78,15 +79,15 @@ def _given_examples(examples: Any, target: str | None, atoms: _Atoms, background
 
     name = target.lower() if target is not None else next(iter(atoms.examples), "")
     if target is None and len(atoms.examples) != 1:
-        raise OptionError("the data have several targets or none: name the target that the examples are of.")
+        raise OptionError("the data have several targets or none; name the target of the examples.")
     arities = {mode.predicate: len(mode.args) for mode in background.modes}
     arities |= {other: len(columns) for other, (columns, _) in atoms.examples.items()}
     if name not in arities:
         raise OptionError(f'no target "{target}". {did_you_mean(name, arities, "Targets")}')
-    found = given_examples(read_examples(examples), [()] * arities[name], None)
-    if found.classes:
-        raise DataError(f'labels of "{name}" are 0 and 1, or true and false, found "{found.classes[0]}".')
-    return _Given(name, tuple(found.keys), found.labels.tolist(), found.cutoffs)
+    given = given_examples(read_examples(examples), [()] * arities[name], None)
+    if given.classes:
+        raise DataError(f'labels of "{name}" must be 0 and 1, or true and false; found "{given.classes[0]}".')
+    return _Given(name, tuple(given.keys), given.labels.tolist(), given.cutoffs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,19 +109,19 @@ class _Atoms:
                 else:
                     facts.setdefault(predicate, []).append(columns)
         return cls(
-            {predicate: _joined(parts) for predicate, parts in facts.items()},
-            {predicate: _joined_examples(parts) for predicate, parts in examples.items()},
+            {predicate: _joined(files) for predicate, files in facts.items()},
+            {predicate: _joined_examples(files) for predicate, files in examples.items()},
         )
 
 
-def _joined(parts: Sequence[Columns]) -> Columns:
-    """The rows of several files, one after another."""
-    return tuple(_concatenated(columns) for columns in zip(*parts, strict=True))
+def _joined(files: Sequence[Columns]) -> Columns:
+    """The rows of several files in one set of columns."""
+    return tuple(_concatenated(columns) for columns in zip(*files, strict=True))
 
 
-def _joined_examples(parts: Sequence[tuple[Columns, int]]) -> tuple[Columns, Sequence[int]]:
-    labels = np.concatenate([np.full(len(columns[0]), label, dtype=np.int8) for columns, label in parts])
-    return _joined([columns for columns, _ in parts]), labels  # type: ignore[return-value]
+def _joined_examples(files: Sequence[tuple[Columns, int]]) -> tuple[Columns, Sequence[int]]:
+    labels = np.concatenate([np.full(len(columns[0]), label, dtype=np.int8) for columns, label in files])
+    return _joined([columns for columns, _ in files]), labels  # type: ignore[return-value]
 
 
 def _concatenated(columns: Sequence[Coded]) -> Coded:
@@ -167,9 +168,11 @@ def _stated_modes(
                 place = _first_example(sources, (target, len(columns)))
                 raise SchemaError(error.message, place) from None
             modes.append(target_mode(target, own))
-        said = " ".join(map(str, modes[-len(missing) :]))
+        added = " ".join(map(str, modes[-len(missing) :]))
         notices.append(
-            Notice(f"targets without a mode got the types that their constants have elsewhere: {said}")
+            Notice(
+                f"targets without a mode were given the types that their constants have elsewhere: {added}"
+            )
         )
     return tuple(modes), notices
 
@@ -182,7 +185,7 @@ def _modes_without_facts(background: Background, atoms: _Atoms) -> list[Notice]:
     if not places:
         return []
     shown = named_places(places, len(places))
-    return [Notice(f"modes of predicates without facts, false everywhere: {shown}.", first(places))]
+    return [Notice(f"predicates with a mode but without facts are false everywhere: {shown}.", first(places))]
 
 
 def _first_example(sources: Iterable[Source], signature: Signature) -> Place | None:
@@ -195,22 +198,22 @@ def _first_example(sources: Iterable[Source], signature: Signature) -> Place | N
 def _populations(
     types: Mapping[str, tuple[str, ...]], facts: Mapping[str, Columns], atoms: _Atoms, background: Background
 ) -> dict[str, frozenset[str]]:
-    """The constants of each type as far as modes tell them."""
-    found: dict[str, set[str]] = {type_name: set() for own in types.values() for type_name in own}
+    """The constants of each type, as far as modes and ranges show them."""
+    populations: dict[str, set[str]] = {type_name: set() for own in types.values() for type_name in own}
     for type_name, names in background.ranges.items():
-        found.setdefault(type_name, set()).update(names)
+        populations.setdefault(type_name, set()).update(names)
     examples = {target: columns for target, (columns, _) in atoms.examples.items()}
     for predicate, columns in [*facts.items(), *examples.items()]:
         for type_name, column in zip(types.get(predicate, ()), columns, strict=False):
-            found[type_name].update(column.names)
-    return {type_name: frozenset(names) for type_name, names in found.items()}
+            populations[type_name].update(column.names)
+    return {type_name: frozenset(names) for type_name, names in populations.items()}
 
 
 # --- checks and notices ----------------------------------------------------------------------
 
 
 def _check_arities(sources: Sequence[Source], background: Background) -> None:
-    """Every atom of a predicate has as many arguments as its mode, or else as its first atom."""
+    """Check that every atom of a predicate has as many arguments as its mode, or else as its first atom."""
     stated = {mode.predicate: (mode, place) for mode, place in reversed(background.modes.items())}
     seen: dict[str, dict[int, Source]] = {}
     for source in sources:
@@ -225,7 +228,7 @@ def _check_arities(sources: Sequence[Source], background: Background) -> None:
                     (sources.index(source), source.contents.first_place((predicate, arity)), arity)
                     for arity, source in arities.items()
                 ),
-                key=lambda found: (found[0], found[1].line, found[1].column),
+                key=lambda seen: (seen[0], seen[1].line, seen[1].column),
             )[:2]
             raise SchemaError(
                 f'"{predicate}" has {plural(arity, "argument")} here, but {expected} at {before}; '
@@ -259,14 +262,16 @@ def _empty_files(sources: Iterable[Source]) -> list[Notice]:
 
 
 def _mode_like_facts(sources: Iterable[Source]) -> list[Notice]:
-    """Modes that were put among the facts without ``mode:`` are facts, but hardly meant so."""
+    """A notice about facts that look like modes written without ``mode:``."""
     for source in sources:
         for signature, columns in source.contents.facts.items():
-            if source.contents.bare_modes or not all(any(map(_marked, column.names)) for column in columns):
+            if source.contents.bare_modes or not all(
+                any(map(_is_marked, column.names)) for column in columns
+            ):
                 continue
             marked = np.ones(len(columns[0]), dtype=bool)
             for column in columns:
-                marked &= np.fromiter(map(_marked, column.names), dtype=bool)[column.codes]
+                marked &= np.fromiter(map(_is_marked, column.names), dtype=bool)[column.codes]
             if marked.any():
                 row = int(marked.argmax())
                 names = ",".join(column.names[column.codes[row]] for column in columns)
@@ -278,7 +283,7 @@ def _mode_like_facts(sources: Iterable[Source]) -> list[Notice]:
     return []
 
 
-def _marked(name: str) -> bool:
+def _is_marked(name: str) -> bool:
     return name[:1] in ("+", "-", "#") and name[1:].isidentifier()
 
 
@@ -293,26 +298,28 @@ def _unused_facts(
         for signature in source.contents.facts:
             predicate = signature[0]
             if predicate in atoms.examples:
-                found = targets
+                unused = targets
             elif predicate not in known:
-                found = without_mode
+                unused = without_mode
             else:
                 continue
-            if predicate not in found and len(found) < MOST_SHOWN:
-                found[predicate] = source.contents.first_place(signature)
+            if predicate not in unused and len(unused) < MOST_SHOWN:
+                unused[predicate] = source.contents.first_place(signature)
     notices = []
     if targets:
         shown = ", ".join(f"{name} ({len(atoms.facts[name][0]):,})" for name in targets)
         notices.append(
             Notice(
-                f"facts of targets not used, since examples say what is known of them: {shown}.",
+                f"facts of targets are not used, because targets are known by their examples: {shown}.",
                 first(targets),
             )
         )
     if without_mode:
         shown = ", ".join(f"{name} ({len(atoms.facts[name][0]):,})" for name in without_mode)
         notices.append(
-            Notice(f"facts without a mode not used (add modes to use them): {shown}.", first(without_mode))
+            Notice(
+                f"facts without a mode are not used (add modes to use them): {shown}.", first(without_mode)
+            )
         )
     return notices
 
@@ -323,6 +330,7 @@ def _unused_ranges(background: Background, used: Mapping[str, Sequence[str]]) ->
         return []
     return [
         Notice(
-            f"ranges of types that no mode has not used: {named_places(places, len(places))}.", first(places)
+            f"ranges of types that no mode has are not used: {named_places(places, len(places))}.",
+            first(places),
         )
     ]

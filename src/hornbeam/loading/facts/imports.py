@@ -1,4 +1,4 @@
-"""The files of a layout and all that they import, each read once in its role."""
+"""The files of a layout and the files that they import, each read once per role."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from enum import Enum
 from pathlib import Path
 
 from hornbeam.errors import DataError, Place
-from hornbeam.loading.facts.files import read_text
 from hornbeam.loading.facts.layout import Layout
 from hornbeam.loading.facts.reader import Contents, read_contents
 from hornbeam.loading.facts.statements import Import
+from hornbeam.loading.files import read_text
 
 
 class FileRole(Enum):
@@ -37,7 +37,7 @@ class Source:
 
 
 def read_sources(layout: Layout) -> list[Source]:
-    """Background, facts, positives and negatives, each file after those that it imports."""
+    """Background, facts, positives and negatives; each file comes after the files that it imports."""
     reader = _ImportReader()
     sources: list[Source] = []
     if layout.background is not None:
@@ -51,7 +51,7 @@ def read_sources(layout: Layout) -> list[Source]:
 @dataclass(slots=True)
 class _ImportReader:
     done: set[tuple[FileRole, Path]] = field(default_factory=set)
-    """files imported before, and in which role: a second import adds nothing"""
+    """files that were read, and in which role: a second import adds nothing"""
     open: list[Path] = field(default_factory=list)
     """files that are being read, each imported by the one before it"""
 
@@ -60,8 +60,8 @@ class _ImportReader:
         real = _real(path)
         if real in self.open:
             circle = " -> ".join(each.name for each in (*self.open[self.open.index(real) :], real))
-            raise DataError(f"these imports lead in a circle: {circle}; take one of them out.", asked_by)
-        # An imported file may be background, whose modes need no "mode:".
+            raise DataError(f"these imports lead in a circle: {circle}; remove one of them.", asked_by)
+        # An imported file may be background, where modes may stand without "mode:".
         contents = read_contents(path, text, bare_modes=role is FileRole.BACKGROUND or asked_by is not None)
         self.open.append(real)
         for statement in contents.others:
@@ -74,21 +74,21 @@ class _ImportReader:
     def _import(self, contents: Contents, statement: Import, role: FileRole) -> Iterator[Source]:
         path = _imported(contents.path, statement.file)
         real = _real(path)
-        # Background imported from an example file has said its modes, and its atoms are no examples.
+        # A file that was read as background has given its modes, and its atoms are not examples.
         if (role, real) not in self.done and (FileRole.BACKGROUND, real) not in self.done:
             yield from self.read(path, role, contents.place(statement))
 
 
 def _imported(path: Path, name: str) -> Path:
-    """A file named relative to another: next to it, or next to what a link of that name leads to."""
+    """A file named relative to another file: next to it, or next to the target of a link."""
     beside = path.parent / name
     behind = _real(path).parent / name
-    found = behind if behind.exists() and not beside.exists() else beside
-    # Shorter in messages: without "train/..", unless links make that another file.
-    plain = Path(os.path.normpath(found))
-    return plain if _real(plain) == _real(found) else found
+    chosen = behind if behind.exists() and not beside.exists() else beside
+    # Messages are shorter without "train/..", unless links make that another file.
+    plain = Path(os.path.normpath(chosen))
+    return plain if _real(plain) == _real(chosen) else chosen
 
 
 def _real(path: Path) -> Path:
-    # Unlike Path.resolve this never fails: a circle of links is found when the file is read.
+    # Unlike Path.resolve this never fails: a circle of links is reported when the file is read.
     return Path(os.path.realpath(path))

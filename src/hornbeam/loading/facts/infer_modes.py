@@ -1,4 +1,4 @@
-"""Types and modes for data that state none: arguments that share a constant share a type."""
+"""Types and modes for facts that state none: arguments that share a constant have the same type."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ from dataclasses import dataclass
 
 from hornbeam.data.database import Notice
 from hornbeam.errors import SchemaError
+from hornbeam.loading.modes import MOST_CONSTANTS, target_mode
 from hornbeam.logic.modes import Argument, Kind, Mode
 
-MOST_CONSTANTS = 50
-"""An argument with more distinct constants is not offered as a constant."""
 _NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?")
 
 Names = Mapping[str, Sequence[frozenset[str]]]
@@ -27,17 +26,17 @@ def is_number(name: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Inferred:
-    """Modes, sorted by predicate, and what was doubtful."""
+    """Modes, sorted by predicate, and notices about doubtful types."""
 
     modes: tuple[Mode, ...]
     notices: tuple[Notice, ...]
 
 
 def infer_modes(facts: Names, targets: Names) -> Inferred:
-    """Modes for every predicate of facts that are searched, and one for each target.
+    """Modes for every predicate of the facts, and one for each target.
 
-    Each argument in turn is ``+``, the others ``-``; and, where an argument has few constants and
-    no target's type, the same with ``#`` there.
+    Each argument in turn is ``+`` and the others are ``-``. An argument with few constants whose type is
+    not that of a target is also ``#``.
 
     >>> people, films = frozenset(["ann", "bob"]), frozenset(["m1", "m2"])
     >>> facts = {"rated": [people, films], "genre": [films, frozenset(["comedy"])]}
@@ -75,11 +74,6 @@ def infer_modes(facts: Names, targets: Names) -> Inferred:
     return Inferred(tuple(modes), tuple(notices))
 
 
-def target_mode(target: str, types: Sequence[str]) -> Mode:
-    """The mode of a target, which is never added to a body: it says the types of the head."""
-    return Mode(target, tuple(Argument(Kind.BOUND, type_name) for type_name in types))
-
-
 def _modes(predicate: str, types: Sequence[str], few: Sequence[int]) -> Iterator[Mode]:
     def mode(bound: int, fixed: int | None) -> Mode:
         kinds = [Kind.BOUND if i == bound else Kind.CONSTANT if i == fixed else Kind.OPEN for i in places]
@@ -114,7 +108,7 @@ def _types(columns: Mapping[_Position, frozenset[str]]) -> tuple[dict[_Position,
                     parents[other] = one
                     yield owner, position, name
 
-    # Words first: what numbers join after that, nothing else joins.
+    # Words come first: a join by numbers is then one that only numbers justify.
     numbers = {position: sorted(filter(is_number, names)) for position, names in columns.items()}
     words = {position: names.difference(numbers[position]) for position, names in columns.items()}
     deque(join(words), maxlen=0)
@@ -136,21 +130,21 @@ def _join_notice(joins: Sequence[tuple[_Position, _Position, str]]) -> Notice:
     )
     more = f" and {len(joins) - 6} more" if len(joins) > 6 else ""
     return Notice(
-        f"arguments were given one type only because they share bare numbers: {shown}{more}; "
-        "where they mean different things, write modes with types of your own."
+        f"arguments were given the same type only because they share numbers: {shown}{more}; "
+        "if they mean different things, write modes with types of your own."
     )
 
 
 def infer_target_types(
     target: str, arguments: Sequence[frozenset[str]], populations: Mapping[str, frozenset[str]]
 ) -> tuple[str, ...]:
-    """For a target without a mode: for each argument the type that has most of its constants.
+    """The types of a target without a mode: for each argument the type that has most of its constants.
 
     >>> people, films = frozenset(["ann", "cat"]), frozenset(["m1"])
     >>> infer_target_types("happy", [frozenset(["ann", "bob"])], {"person": people, "film": films})
     ('person',)
     """
-    found = []
+    types = []
     for index, names in enumerate(arguments):
         shared = {type_name: len(names & known) for type_name, known in populations.items()}
         most = max(shared.values(), default=0)
@@ -166,5 +160,5 @@ def infer_target_types(
                 f'"{target}" has examples but no mode, and its argument {index + 1} {why}; '
                 f'add a mode such as "mode: {mode}" to the background.'
             )
-        found.append(best[0])
-    return tuple(found)
+        types.append(best[0])
+    return tuple(types)

@@ -1,4 +1,4 @@
-"""Which files make up a data set.
+"""Which files make up a data set of facts.
 
 BoostSRL layout: ``train/train_facts.txt``, ``train/train_pos.txt``, ``train/train_neg.txt``, and the
 same for ``test`` or any other split. Flat folder: ``facts.txt``, ``pos.txt``, ``neg.txt``.
@@ -12,9 +12,9 @@ from pathlib import Path
 
 from hornbeam.data.database import Notice
 from hornbeam.errors import DataError, OptionError, Place
-from hornbeam.loading.facts.files import reason
+from hornbeam.loading.files import entries, reason
+from hornbeam.loading.kind_of_source import FACT_FILES, is_there, splits_in
 
-KINDS = ("facts", "pos", "neg")
 DEFAULT_SPLIT = "train"
 
 
@@ -30,14 +30,14 @@ class Layout:
 
 
 def find_layout(folder: Path, split: str | None, default: str = DEFAULT_SPLIT) -> Layout:
-    """The files of a data set; in BoostSRL layout those of the split, or of the default one."""
+    """The files of a data set; in BoostSRL layout those of the given split, or else of the default one."""
     _check_folder(folder)
-    splits = _splits(folder)
-    flat = [kind for kind in KINDS if _exists(folder / f"{kind}.txt")]
+    splits = splits_in(folder)
+    flat = [kind for kind in FACT_FILES if is_there(folder / f"{kind}.txt")]
     if splits and flat and split is None:
         raise DataError(
-            f'"{folder}" holds {flat[0]}.txt and also splits, so it is open which data are meant; '
-            f"name a split ({', '.join(splits)}) or keep the two apart."
+            f'"{folder}" holds {flat[0]}.txt and also splits, so it is not clear which data to read; '
+            f"name a split ({', '.join(splits)}), or move one of the two to another folder."
         )
     if splits:
         chosen = default if split is None else split
@@ -51,14 +51,7 @@ def find_layout(folder: Path, split: str | None, default: str = DEFAULT_SPLIT) -
                 "leave the split out."
             )
         return _layout(folder, folder, "")
-    raise DataError(_nothing_found(folder, split or default))
-
-
-def holds_facts(folder: Path, as_tables: bool = False) -> bool:
-    """Whether a folder has files of facts or examples; a schema says that it is one of tables."""
-    if as_tables or _exists(folder / "schema.toml"):
-        return False
-    return any(_exists(folder / f"{kind}.txt") for kind in KINDS) or bool(_splits(folder))
+    raise DataError(_no_data(folder, split or default))
 
 
 def _check_folder(folder: Path) -> None:
@@ -73,23 +66,12 @@ def _check_folder(folder: Path) -> None:
         ) from error
 
 
-def _exists(path: Path) -> bool:
-    # A link that leads nowhere is there too: reading it says what is wrong.
-    return os.path.lexists(path)
-
-
-def _splits(folder: Path) -> list[str]:
-    """Names of sub-folders that hold the files of a split, sorted."""
-    names = [entry.name for entry in _entries(folder) if entry.is_dir()]
-    return [name for name in names if any(_exists(folder / name / f"{name}_{kind}.txt") for kind in KINDS)]
-
-
 def _layout(folder: Path, inside: Path, prefix: str) -> Layout:
-    facts, positives, negatives = (inside / f"{prefix}{kind}.txt" for kind in KINDS)
+    facts, positives, negatives = (inside / f"{prefix}{kind}.txt" for kind in FACT_FILES)
     for path in (facts, positives, negatives):
-        if not _exists(path):
+        if not is_there(path):
             raise DataError(
-                f'"{path}" is missing; facts, positive and negative examples each need a file, '
+                f'"{path}" is missing; facts, positive examples and negative examples each need a file, '
                 "which may be empty."
             )
     own = inside / f"{prefix}bk.txt" if prefix else None
@@ -98,53 +80,45 @@ def _layout(folder: Path, inside: Path, prefix: str) -> Layout:
 
 
 def _background(folder: Path, own: Path | None) -> tuple[Path | None, list[Notice]]:
-    """The split's own background; else that of the folder; else that of the folder above."""
-    if own is not None and _exists(own):
+    """The split's own background; else that of the folder; else that of the parent folder."""
+    if own is not None and is_there(own):
         return own, []
     notices: list[Notice] = []
-    above = Path(os.path.normpath(folder / os.pardir))
-    # The folder above a link is where the link stands, or else where it leads.
-    for place in dict.fromkeys([folder, above, folder.resolve().parent]):
-        if _exists(place / "background.txt"):
+    parent = Path(os.path.normpath(folder / os.pardir))
+    # For a link: first the folder that holds the link, then the parent of the folder it leads to.
+    for place in dict.fromkeys([folder, parent, folder.resolve().parent]):
+        if is_there(place / "background.txt"):
             return place / "background.txt", []
-        named = [entry for entry in _entries(place) if entry.name.endswith("_bk.txt")]
-        if len(named) == 1:
-            return named[0], []
-        if named:
-            names = ", ".join(entry.name for entry in named)
+        candidates = [entry for entry in entries(place) if entry.name.endswith("_bk.txt")]
+        if len(candidates) == 1:
+            return candidates[0], []
+        if candidates:
+            names = ", ".join(entry.name for entry in candidates)
             notices.append(
                 Notice(
                     f"more than one file could be the background ({names}), so none of them is used; "
-                    "name the right one background.txt.",
+                    "rename the right one to background.txt.",
                     Place(str(place)),
                 )
             )
     return None, notices
 
 
-def _entries(folder: Path) -> list[Path]:
-    """What a folder holds, sorted; nothing where it may not be listed."""
-    try:
-        return sorted(folder.iterdir())
-    except OSError:
-        return []
-
-
-def _nothing_found(folder: Path, split: str) -> str:
+def _no_data(folder: Path, split: str) -> str:
     message = (
-        f'no data in "{folder}": looked for {", ".join(f"{split}/{split}_{kind}.txt" for kind in KINDS)} '
-        f"(BoostSRL layout), {', '.join(f'{kind}.txt' for kind in KINDS)} (flat folder) and "
+        f'no data in "{folder}": looked for {", ".join(f"{split}/{split}_{kind}.txt" for kind in FACT_FILES)}'
+        f" (BoostSRL layout), {', '.join(f'{kind}.txt' for kind in FACT_FILES)} (flat folder) and "
         "tables (*.csv, *.parquet, schema.toml)"
     )
     name = folder.resolve().name
-    if any(_exists(folder / f"{name}_{kind}.txt") for kind in KINDS):
-        return f'{message}; it looks like one split: name the folder above it, with split "{name}".'
+    if any(is_there(folder / f"{name}_{kind}.txt") for kind in FACT_FILES):
+        return f'{message}; it looks like one split: name its parent folder, with split "{name}".'
     below = [
         entry.name
-        for entry in _entries(folder)
-        if entry.is_dir() and (_exists(entry / "facts.txt") or _splits(entry))
+        for entry in entries(folder)
+        if entry.is_dir() and (is_there(entry / "facts.txt") or splits_in(entry))
     ]
     if below:
         shown = ", ".join(below[:12])
-        return f"{message}; there are data one folder further down: {shown}."
+        return f"{message}; these sub-folders hold data: {shown}."
     return f"{message}."

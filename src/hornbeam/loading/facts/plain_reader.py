@@ -1,8 +1,8 @@
-"""Plain facts, one a line, read by array operations: the fast way for long files.
+"""Reads plain facts, one per line, by array operations: the fast reader for long files.
 
-Plain is ``name(word,word).`` with nothing before or after it and at most spaces after a comma, in
-ASCII; the full stop may be missing where another plain line follows. Where the next line is anything
-else, reading stops and others take over.
+A plain line is ``name(word,word).`` in ASCII, with nothing before or after it and at most spaces after
+a comma; the full stop may be missing if another plain line follows. At any other line this reader
+stops, and another one takes over.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _Integers = npt.NDArray[np.int64]
 _Hashes = npt.NDArray[np.uint64]
 
 _LINE, _OPEN, _COMMA, _CLOSE, _SPACE, _RETURN, _OTHER = range(1, 8)
-"""classes of characters that are not part of a word"""
+"""classes of characters that separate words"""
 _CLASS = np.full(256, _OTHER, dtype=np.uint8)
 _CLASS[list(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.+-")] = 0
 for _class, _character in enumerate(b"\n(,) \r", start=_LINE):
@@ -32,24 +32,24 @@ _FOLLOWS[_LINE, [_LINE, _RETURN], 0] = True
 _FOLLOWS[_RETURN, _LINE, 0] = True
 _FOLLOWS[[[_OPEN], [_COMMA], [_SPACE]], [[_COMMA, _CLOSE]], 1:] = True
 _FOLLOWS[[_COMMA, _SPACE], _SPACE, 0] = True
-_FOLLOWS[_CLOSE, [_LINE, _RETURN], :2] = True  # and that one is a full stop
+_FOLLOWS[_CLOSE, [_LINE, _RETURN], :2] = True  # the one character must be a full stop
 _PREDICATE = re.compile(r"[A-Za-z][\w-]*", re.ASCII)
 _WINDOW = 8
 _LONGEST = 32 * _WINDOW
 _FACTOR = np.uint64(0x9E3779B97F4A7C15)
 _MASKS = np.array([(1 << 8 * size) - 1 for size in range(_WINDOW + 1)], dtype=np.uint64)
-"""what is left of eight characters of which so many count"""
+"""for each number of bytes up to eight, a mask that keeps as many"""
 
 
 class NotPlainError(Exception):
-    """The text holds something that only a careful reader can judge."""
+    """The text holds something that only the careful reader can decide."""
 
 
 def read_plain(text: str, signs: bool = True) -> tuple[list[tuple[str, tuple[Coded, ...]]], int]:
-    """The facts of the plain lines at the start of an ASCII text, and how many characters those are.
+    """The facts of the plain lines at the start of an ASCII text, and the number of characters read.
 
-    Facts are in columns, by predicate and arity. Without ``signs``, words may not begin with one:
-    they may be arguments of a mode.
+    Facts are in columns, by predicate and arity. Without ``signs``, no word may begin with + or -,
+    because it may be an argument of a mode.
 
     >>> (predicate, (column,)), = read_plain("p(a).\\np(b).\\n% the end")[0]
     >>> predicate, [column.names[code] for code in column.codes]
@@ -59,48 +59,48 @@ def read_plain(text: str, signs: bool = True) -> tuple[list[tuple[str, tuple[Cod
     characters = np.frombuffer(data, dtype=np.uint8)[: len(text)]
     classes = _CLASS[characters]
     # The text begins as if after the end of a line.
-    marks = np.concatenate([[-1], np.flatnonzero(classes)])
-    kinds = np.concatenate([[_LINE], classes[marks[1:]]])
-    marks, kinds = _plain_lines(characters, marks, kinds)
-    taken = int(marks[-1]) + 1
+    separators = np.concatenate([[-1], np.flatnonzero(classes)])
+    kinds = np.concatenate([[_LINE], classes[separators[1:]]])
+    separators, kinds = _plain_lines(characters, separators, kinds)
+    taken = int(separators[-1]) + 1
     if text.find("..", 0, taken) >= 0:
         raise NotPlainError
-    return list(_columns(_Words(text, data), marks, kinds, signs)), taken
+    return list(_columns(_Words(text, data), separators, kinds, signs)), taken
 
 
 def _plain_lines(
-    characters: npt.NDArray[np.uint8], marks: _Integers, kinds: npt.NDArray[np.uint8]
+    characters: npt.NDArray[np.uint8], separators: _Integers, kinds: npt.NDArray[np.uint8]
 ) -> tuple[_Integers, npt.NDArray[np.uint8]]:
-    """The marks up to the end of the last line before one that is not plain."""
-    between = np.minimum(np.diff(marks) - 1, 2)
+    """The separators up to the end of the last line before one that is not plain."""
+    between = np.minimum(np.diff(separators) - 1, 2)
     fits = _FOLLOWS[kinds[:-1], kinds[1:], between]
     stops = np.flatnonzero((kinds[:-1] == _CLOSE) & (between == 1))
-    fits[stops] &= characters[marks[stops] + 1] == ord(".")
+    fits[stops] &= characters[separators[stops] + 1] == ord(".")
     wrong = np.flatnonzero(~fits)
     end = int(wrong[0]) + 1 if len(wrong) else len(kinds)
     end = int(np.flatnonzero(kinds[:end] == _LINE)[-1]) + 1
     closes = np.flatnonzero(kinds[:end] == _CLOSE)
     if len(closes) and between[closes[-1]] == 0:
-        # The last fact has no full stop: what follows decides whether it is one, so it is left.
+        # The last fact has no full stop: it is left over, because the next line decides whether it is a fact.
         end = int(np.flatnonzero(kinds[: closes[-1]] == _LINE)[-1]) + 1
-    return marks[:end], kinds[:end]
+    return separators[:end], kinds[:end]
 
 
 def _columns(
-    words: _Words, marks: _Integers, kinds: npt.NDArray[np.uint8], signs: bool
+    words: _Words, separators: _Integers, kinds: npt.NDArray[np.uint8], signs: bool
 ) -> Iterator[tuple[str, tuple[Coded, ...]]]:
     opens = np.flatnonzero(kinds == _OPEN)
-    # A word of arguments ends at a comma or a parenthesis, and begins after the mark before that.
+    # A word of arguments ends at a comma or a parenthesis, and begins after the separator before that.
     ends = np.flatnonzero((kinds == _COMMA) | (kinds == _CLOSE))
-    starts = marks[ends - 1] + 1
-    sizes = marks[ends] - starts
+    starts = separators[ends - 1] + 1
+    sizes = separators[ends] - starts
     words.check(starts, sizes, signs)
     last_words = np.flatnonzero(kinds[ends] == _CLOSE)
     first_words = np.concatenate([[0], last_words[:-1] + 1]) if len(last_words) else last_words
     arities = last_words - first_words + 1
     if arities.max(initial=0) > MOST_ARGUMENTS:
         raise NotPlainError
-    spelled = words.coded(marks[opens - 1] + 1, marks[opens] - marks[opens - 1] - 1)
+    spelled = words.coded(separators[opens - 1] + 1, separators[opens] - separators[opens - 1] - 1)
     if not all(map(_PREDICATE.fullmatch, spelled.names)):
         raise NotPlainError
     names = [name.lower() for name in spelled.names]
@@ -120,16 +120,16 @@ def _columns(
 
 
 class _Words:
-    """Words of a text by their places in it."""
+    """The words of a text, given by start and size."""
 
     def __init__(self, text: str, data: bytes) -> None:
         self.text = text
-        # The eight characters from each position on, as one number.
+        # For each position, the eight characters from there on as one integer.
         self.windows: _Hashes = np.ndarray((len(text) + _LONGEST,), dtype="<u8", buffer=data, strides=(1,))
         self.characters = np.frombuffer(data, dtype=np.uint8)
 
     def check(self, starts: _Integers, sizes: _Integers, signs: bool) -> None:
-        """Refuse words that are no constants: ``_``, and those that end in a full stop."""
+        """Refuse words that are not constants: ``_``, and those that end in a full stop."""
         firsts = self.characters[starts]
         lasts = self.characters[starts + sizes - 1]
         alone = (sizes == 1) & (lasts == ord("_"))
@@ -139,7 +139,7 @@ class _Words:
             raise NotPlainError
 
     def coded(self, starts: _Integers, sizes: _Integers) -> Coded:
-        """The words at the given places as distinct names, and for each place the number of its name."""
+        """The words at the given starts: the distinct names, and for each word the code of its name."""
         parts = [
             self.windows[starts + offset] & _MASKS[np.clip(sizes - offset, 0, _WINDOW)]
             for offset in range(0, int(sizes.max(initial=1)), _WINDOW)

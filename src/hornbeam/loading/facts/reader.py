@@ -1,8 +1,8 @@
-"""What one file says: its facts in columns, and its other statements with their places.
+"""Reads one file: its facts in columns, and its other statements with their places.
 
-Three readers take turns: ``plain`` for long runs of plain lines, a regular expression for facts with
-comments, quotes and other freedoms, and ``statements`` for one statement at a time, whatever it is.
-All give the same: the quick ones take only what can mean nothing else.
+Three readers take turns: ``plain_reader`` for long runs of plain lines, a regular expression for facts
+with comments and quotes, and ``statements`` for one statement of any kind. The fast readers take only
+text that has one meaning, so the result is that of ``statements`` alone.
 """
 
 from __future__ import annotations
@@ -41,27 +41,27 @@ class Contents:
         return self.text.place(statement.offset)
 
     def first_place(self, signature: Signature) -> Place:
-        """Where the first fact of a predicate with so many arguments stands."""
-        for found, offset in _signatures(self.text, self.bare_modes):
-            if found == signature:
+        """The place of the first fact with this predicate and number of arguments."""
+        for each, offset in _signatures(self.text, self.bare_modes):
+            if each == signature:
                 return self.text.place(offset)
         return Place(self.text.source)
 
 
 def read_contents(path: Path, text: str, bare_modes: bool) -> Contents:
-    """Everything a file says; ``bare_modes`` as in ``statements``."""
+    """The facts and statements of a file; ``bare_modes`` is explained at ``read_statement``."""
     named = Text(text, str(path))
     try:
         return _fast(path, named, bare_modes)
     except _DoubtfulWordError as doubt:
-        # Almost always an error: look for it near the word first, then read the file from its start.
+        # Almost always an error: read near the word first, which reports it, and else the whole file.
         for _ in statements(named, bare_modes, doubt.start, doubt.end):
             pass
         return read_carefully(path, text, bare_modes)
 
 
 def read_carefully(path: Path, text: str, bare_modes: bool) -> Contents:
-    """The same as ``read_contents``, one statement at a time: the definition of what it means."""
+    """The same as ``read_contents``, one statement at a time: this defines what a file means."""
     named = Text(text, str(path))
     table = _FactTable()
     others = []
@@ -78,13 +78,13 @@ def read_carefully(path: Path, text: str, bare_modes: bool) -> Contents:
 _UNQUOTED = r"""[^()'"%:=!`{}]*+"""
 _ARGUMENTS = rf"""{_UNQUOTED} (?: '[^'\\\n,]*+' {_UNQUOTED} | "[^"\\\n,]*+" {_UNQUOTED} )*+"""
 _AFTER = r"""(?: \. | (?= [ \t]*+ \r?\n \s*+ [\w-]+[ ]*+\( ) ) \s*+ (?: (?:%|//)[^\n]*+ \s*+ )*+"""
-"""A full stop, which may be missing where the next line begins with another fact; then comments."""
+"""A full stop, which may be missing if the next line begins with another fact; then comments."""
 _UNMARKED = r"(?! \s*+[-+\#`] | [^()]*?,\s*+[-+\#`] )"
-"""No argument begins as those of modes do."""
+"""No argument begins like one of a mode."""
 
 
 def _expressions(guard: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """A plain fact; and the same, or else all the rest."""
+    """One pattern for a plain fact, and one for a fact or else the remaining text."""
     fact = rf"([\w-]+)[ ]*+ \( {guard} ({_ARGUMENTS}) \) {_AFTER}"
     return re.compile(fact, re.VERBOSE), re.compile(rf"{fact} | ([\s\S]+)", re.VERBOSE)
 
@@ -95,11 +95,11 @@ _PLAIN_WORD = re.compile(rf"(?! // | <- | \[ | _\Z ) {WORD}", re.VERBOSE)
 _SMALLEST_CHUNK, _LARGEST_CHUNK = 1 << 12, 1 << 17
 _SMALLEST_BLOCK, _LARGEST_BLOCK = 1 << 14, 1 << 24
 _SHORT = 1 << 11
-"""what is shorter than this is not worth the arrays"""
+"""for shorter texts, arrays are not worth their cost"""
 
 
 class _DoubtfulWordError(Exception):
-    """A word that is not a plain constant, somewhere between two positions."""
+    """A word between two positions is not a plain constant."""
 
     def __init__(self, start: int, end: int) -> None:
         super().__init__()
@@ -118,7 +118,7 @@ def _fast(path: Path, named: Text, bare_modes: bool) -> Contents:
     position = skip_space(text, 0)
     while position < len(text):
         end = line_ends.after(position + block)
-        # A line of many megabytes is not plain, and its arrays would be many times as large.
+        # A line of many megabytes is not plain, and its arrays would be many times larger.
         taken = 0 if end - position > 2 * block else table.add_plain(text[position:end], not bare_modes)
         block = (
             min(4 * block, _LARGEST_BLOCK) if position + taken == end else max(block // 4, _SMALLEST_BLOCK)
@@ -128,19 +128,19 @@ def _fast(path: Path, named: Text, bare_modes: bool) -> Contents:
             continue
         end = line_ends.after(position + chunk)
         if end - position > 2 * chunk:
-            found, after = _few_facts(plain_fact, text, position, chunk)
-            rest = after == position
+            facts, after = _few_facts(plain_fact, text, position, chunk)
+            stopped = after == position
         else:
-            found = find_facts(text, position, end)
-            after = end - len(found[-1][2])
-            rest = after < end
+            facts = find_facts(text, position, end)
+            after = end - len(facts[-1][2])
+            stopped = after < end
         try:
-            table.add_run(found[:-1] if found and found[-1][2] else found)
+            table.add_run(facts[:-1] if facts and facts[-1][2] else facts)
         except ValueError:
             raise _DoubtfulWordError(position, end) from None
         position = after
         chunk = min(4 * chunk, _LARGEST_CHUNK)
-        if rest:
+        if stopped:
             statement, position = read_statement(named, position, bare_modes)
             if isinstance(statement, Fact):
                 table.add(statement.atom)
@@ -152,14 +152,14 @@ def _fast(path: Path, named: Text, bare_modes: bool) -> Contents:
 
 
 class _LineEnds:
-    """Where lines end; asked again on one long line, it is not searched through again."""
+    """Finds the ends of lines; a long line is searched only once."""
 
     def __init__(self, text: str) -> None:
         self._text = text
         self._start = self._end = 0
 
     def after(self, position: int) -> int:
-        """The position behind the end of the line that a position is on."""
+        """The position after the line that holds a position."""
         if not self._start <= position < self._end:
             self._start = position
             self._end = self._text.find("\n", position) + 1 or len(self._text)
@@ -171,18 +171,18 @@ def _few_facts(
 ) -> tuple[list[tuple[str, str, str]], int]:
     """Facts at the start of a long line, as ``findall`` gives them, and the position after them.
 
-    Not all of the line at once, and without a look at all that follows them: a line may be a whole file.
+    The line may be the whole file, so only a part of it is read at a time.
     """
-    found = []
+    facts = []
     end = position + most
     while position < end and (match := plain_fact.match(text, position)) is not None:
-        found.append((match[1], match[2], ""))
+        facts.append((match[1], match[2], ""))
         position = match.end()
-    return found, position
+    return facts, position
 
 
 class _NameColumn:
-    """One argument of a predicate: the words seen, the names they stand for, a code for each row."""
+    """One argument of a predicate: its words, the names that they stand for, and a code for each row."""
 
     def __init__(self) -> None:
         # A new word gets the next number.
@@ -192,13 +192,13 @@ class _NameColumn:
         self.single: list[int] = []
 
     def add_words(self, words: list[str]) -> None:
-        """Rows of words as they stand in the text, with space and quotes."""
+        """Add rows of words as written in the text, with spaces and quotes."""
         self._close()
         self.parts.append(self._coded(words))
         self.names.extend(map(_name, self._new_words()))
 
     def add_coded(self, column: Coded) -> None:
-        """Rows whose words are names as they are."""
+        """Add rows whose words are plain names."""
         self._close()
         self.parts.append(self._coded(column.names)[column.codes])
         self.names.extend(self._new_words())
@@ -214,7 +214,7 @@ class _NameColumn:
         return np.fromiter(map(self.codes.__getitem__, words), dtype=np.int32, count=len(words))
 
     def _new_words(self) -> list[str]:
-        """The words without a name yet, in order of their codes."""
+        """The words that have no name yet, in the order of their codes."""
         return [*islice(reversed(self.codes), len(self.codes) - len(self.names))][::-1]
 
     def _close(self) -> None:
@@ -228,7 +228,7 @@ class _NameColumn:
 
 
 class _FactTable:
-    """Facts on their way into columns."""
+    """Collects facts in columns."""
 
     def __init__(self) -> None:
         self._columns: dict[Signature, tuple[_NameColumn, ...]] = {}
@@ -248,21 +248,21 @@ class _FactTable:
             column.add_name(name)
 
     def add_plain(self, text: str, signs: bool) -> int:
-        """Plain facts at the start of a text; how many characters those took."""
+        """Add the plain facts at the start of a text; returns the number of characters read."""
         if len(text) < _SHORT or not text.isascii():
             return 0
         try:
-            found, taken = read_plain(text, signs)
+            facts, taken = read_plain(text, signs)
         except NotPlainError:
             return 0
-        for predicate, columns in found:
+        for predicate, columns in facts:
             for column, coded in zip(self._of(predicate, len(columns)), columns, strict=True):
                 column.add_coded(coded)
         return taken
 
-    def add_run(self, found: list[tuple[str, str, str]]) -> None:
-        """Facts as pairs of predicate and argument text; ValueError if a word is not a plain constant."""
-        for predicate, rows in _by_predicate(found).items():
+    def add_run(self, facts: list[tuple[str, str, str]]) -> None:
+        """Add facts as matched: predicate and argument text; ValueError if a word is not a plain constant."""
+        for predicate, rows in _by_predicate(facts).items():
             commas = dict.fromkeys(arguments.count(",") for arguments in rows)
             for number in commas:
                 same = rows if len(commas) == 1 else [row for row in rows if row.count(",") == number]
@@ -277,21 +277,21 @@ class _FactTable:
         }
 
 
-def _by_predicate(found: list[tuple[str, str, str]]) -> dict[str, list[str]]:
+def _by_predicate(facts: list[tuple[str, str, str]]) -> dict[str, list[str]]:
     groups: dict[str, list[str]] = {}
-    for predicate, arguments, _ in found:
+    for predicate, arguments, _ in facts:
         try:
             groups[predicate].append(arguments)
         except KeyError:
             groups[predicate] = [arguments]
     if len(set(map(str.lower, groups))) < len(groups):
-        # One predicate in two spellings: its facts keep their order.
-        return _by_predicate([(predicate.lower(), arguments, rest) for predicate, arguments, rest in found])
+        # One predicate is spelled in two ways: together, its facts keep their order.
+        return _by_predicate([(predicate.lower(), arguments, rest) for predicate, arguments, rest in facts])
     return groups
 
 
 def _name(word: str) -> str:
-    """The constant that a word stands for, without the space around it and without its quotes."""
+    """The constant that a word stands for, without surrounding spaces and quotes."""
     word = word.strip()
     if _PLAIN_WORD.fullmatch(word):
         return word

@@ -1,9 +1,9 @@
-"""What data and background files say, one statement at a time, each with its place.
+"""Reads the statements of data and background files one at a time, each with its place.
 
 A statement is a fact ``friends(ann,bob).``, a mode ``friends(+person,-person).``, a directive
 ``range: part={gear, wheel}.`` or a rule ``p(X) :- q(X).`` Comments begin with ``%`` or ``//``.
-A full stop may be missing at the end of a line. This is the careful way to read, which also finds
-the place of every problem; ``facts`` has the fast way for long runs of plain facts.
+A full stop may be missing at the end of a line. This is the careful reader, which also finds the place
+of every problem; ``reader`` has the fast ones for long runs of facts.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class ModeStatement:
-    """A mode, and what was said beside it that has no meaning here."""
+    """A mode, and its additions that are not used."""
 
     mode: Mode
     offset: int
@@ -37,7 +37,7 @@ class ModeStatement:
 
 @dataclass(frozen=True, slots=True)
 class RangeStatement:
-    """``range: part={gear, wheel}.``: constants that a type has beside those seen."""
+    """``range: part={gear, wheel}.``: constants of a type, which may have no facts."""
 
     type: str
     names: tuple[str, ...]
@@ -54,7 +54,7 @@ class Import:
 
 @dataclass(frozen=True, slots=True)
 class Directive:
-    """Any other ``word: value.``, in the file's spelling."""
+    """Any other ``word: value.``, as spelled in the file."""
 
     word: str
     value: str
@@ -63,9 +63,9 @@ class Directive:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """``head :- body.``, of which only the name of the head is kept.
+    """``head :- body.``; only the predicate of the head is kept.
 
-    ``word`` is what stood before it with a colon: ``precompute1``, or nothing.
+    ``word`` is the directive before it, such as ``precompute1``, or empty.
     """
 
     name: str
@@ -85,7 +85,7 @@ _MARKED = re.compile(
          (?: [+-](?!{_NUMBER}) | \# | ` ) \s*+ [^\s,)]""",
     re.X,
 )
-"""An atom of which an argument is marked as only those of modes are; a signed number is not a mark."""
+"""An atom with an argument marked as in a mode; the sign of a number is not a mark."""
 _ENDING_STOP = r"\.(?=\s|\Z|%|//)"
 _STOPS = re.compile(rf"{_ENDING_STOP}|//|%|\n")
 _QUOTE = re.compile(_QUOTED)
@@ -100,12 +100,12 @@ _RULE = re.compile(
          \)?+\.?+""",
     re.X,
 )
-"""A rule: to its full stop, or to where a line begins something new after one without."""
+"""A rule up to its full stop, or up to a line that begins another statement."""
 _STOP = re.compile(r"[ \t]*+\.?+")
 
 
 def skip_space(text: str, position: int, end: int | None = None) -> int:
-    """The position of what follows white space and comments."""
+    """The position after white space and comments."""
     match = _SPACE.match(text, position) if end is None else _SPACE.match(text, position, end)
     assert match is not None
     return match.end()
@@ -114,7 +114,7 @@ def skip_space(text: str, position: int, end: int | None = None) -> int:
 def statements(
     text: Text, bare_modes: bool, position: int = 0, end: int | None = None
 ) -> Iterator[Statement]:
-    """The statements of a text that begin in a part of it."""
+    """The statements of a text that begin between two positions."""
     limit = len(text.text) if end is None else end
     position = skip_space(text.text, position)
     while position < limit:
@@ -126,7 +126,7 @@ def statements(
 def read_statement(text: Text, position: int, bare_modes: bool) -> tuple[Statement, int]:
     """The statement at a position, and the position after it.
 
-    With ``bare_modes``, as in background files, an atom with a marked argument is a mode even
+    With ``bare_modes``, as in background files, an atom with a marked argument is a mode, also
     without ``mode:`` before it.
     """
     directive = _DIRECTIVE.match(text.text, position)
@@ -137,7 +137,7 @@ def read_statement(text: Text, position: int, bare_modes: bool) -> tuple[Stateme
     try:
         return _fact_or_rule(text, position)
     except ParseError:
-        # The head of a rule may hold terms that no fact may, and rules are not used anyway.
+        # The head of a rule may hold terms that a fact may not; rules are not used anyway.
         rule = _RULE.match(text.text, position)
         if rule is None or not _has_arrow(rule.group()):
             raise
@@ -150,9 +150,9 @@ def _directive(text: Text, match: re.Match[str]) -> tuple[Statement, int]:
     if kind == "mode":
         return _mode(text, after, offset)
     if kind == "range":
-        found = _range(text, after, offset)
-        if found is not None:
-            return found
+        members = _range(text, after, offset)
+        if members is not None:
+            return members
     if kind == "import":
         return _import(text, after, offset)
     if kind.startswith("precompute"):
@@ -169,7 +169,7 @@ def _mode(text: Text, position: int, offset: int) -> tuple[Statement, int]:
     mode, marks = read_mode(parser)
     extras: tuple[str, ...] = ("! in a mode",) if marks else ()
     if parser.at(","):
-        # mode: p(+x), target=q, ...: settings of another program's search
+        # "mode: p(+x), target=q, ...": settings for the search of another program
         extras = (*extras, "settings after a mode")
         end = _value_end(text.text, parser.token.offset)
         return ModeStatement(mode, offset, extras), _after_stop(text.text, end)
@@ -177,7 +177,7 @@ def _mode(text: Text, position: int, offset: int) -> tuple[Statement, int]:
 
 
 def _range(text: Text, position: int, offset: int) -> tuple[Statement, int] | None:
-    """A range by its members; one of another form (an interval, say) is left to be reported."""
+    """A range that lists its members; another form, such as an interval, gives None."""
     parser = Parser(text, position)
     type_name = parser.name("a type name")
     parser.take("=")
@@ -189,7 +189,9 @@ def _range(text: Text, position: int, offset: int) -> tuple[Statement, int] | No
         if names:
             parser.take(",", '"," or "}"')
         if text.text.startswith("...", parser.token.offset):
-            raise ParseError('"..." in a range: write out every constant.', text.place(parser.token.offset))
+            raise ParseError(
+                'a range cannot hold "..."; write out every constant.', text.place(parser.token.offset)
+            )
         if parser.token.kind not in ("word", "quoted"):
             raise parser.fail("a constant")
         names.append(constant(parser.next(), text))
@@ -246,9 +248,9 @@ def _end(parser: Parser, offset: int) -> int:
 
 
 def _value_end(text: str, position: int) -> int:
-    """Where the value of a directive ends: at a full stop or the end of the line, further inside brackets.
+    """Where the value of a directive ends: at a full stop or a line end that is not inside brackets.
 
-    Not one expression: that would look for the end of each of a million open brackets again.
+    A regular expression would search for the end of each of a million open brackets.
     """
     unclosed = set()
     while position < len(text):
@@ -266,7 +268,7 @@ def _value_end(text: str, position: int) -> int:
             quoted = _QUOTE.match(text, position)
             after = 0 if quoted is None else quoted.end()
         if not after:
-            # What is not closed from here is not closed further on either.
+            # A bracket that is not closed from here on is not closed further on either.
             unclosed.add(mark)
             after = position + 1
         position = after

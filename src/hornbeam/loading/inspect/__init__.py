@@ -1,1 +1,1 @@
-"""What tables and facts contain, and which columns look suspicious."""
+"""What tables and facts hold, and which columns look suspicious."""

@@ -1,4 +1,4 @@
-"""What was found out about tables or facts: as values, as text to read, as JSON and as a schema.toml."""
+"""The results of an inspection: as values, as text to read, as JSON, and as a schema.toml."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hornbeam.logic.clauses import format_name
 
 @dataclass(frozen=True, slots=True)
 class ColumnReport:
-    """One column: what it is for, and what it holds."""
+    """One column: its role, its values, and its predicate."""
 
     name: str
     role: str
@@ -20,7 +20,7 @@ class ColumnReport:
     n_values: int
     n_missing: int
     predicate: str
-    """its predicate with the types of the arguments; empty where it has none"""
+    """with the types of its arguments; empty if the column gives none"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,24 +34,24 @@ class TableReport:
     links: Mapping[str, str]
     time: str | None
     predicate: str
-    """of its rows; empty where they have none"""
+    """the predicate of its rows, with the types of its arguments; empty if there is none"""
     columns: tuple[ColumnReport, ...]
     guessed: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Inspection:
-    """All that is known of tables before anything is learned."""
+    """What is known about tables before learning."""
 
     tables: tuple[TableReport, ...]
     populations: Mapping[str, int]
     suspicions: tuple[Suspicion, ...]
     stated: Mapping[str, Mapping[str, object]]
-    """the same as a schema.toml would state it"""
+    """the sections of a schema.toml that states all of this"""
     examples: Mapping[str, int]
-    """of the target: how many of each label"""
+    """the number of examples of the target by label"""
     places: Mapping[str, Mapping[str, object]]
-    """where the facts of each predicate are, as ``hornbeam sql --tables`` reads it"""
+    """where the facts of each predicate are, in the form that ``hornbeam sql --tables`` reads"""
     notices: tuple[Notice, ...]
 
     def as_dict(self) -> dict[str, object]:
@@ -101,7 +101,7 @@ class Inspection:
         return "\n".join(parts)
 
     def toml(self) -> str:
-        """What was found as the text of a schema.toml, to be corrected where it is wrong."""
+        """The text of a schema.toml that states all of this, for the user to correct."""
         parts = []
         for table, settings in self.stated.items():
             lines = [f"[{_toml_key(table)}]"]
@@ -112,7 +112,7 @@ class Inspection:
 
 @dataclass(frozen=True, slots=True)
 class FactsInspection:
-    """What facts are: predicates with their types and numbers of facts, populations, examples."""
+    """What is known about facts: predicates with types and numbers of facts, populations, examples."""
 
     predicates: tuple[tuple[str, tuple[str, ...], int], ...]
     populations: Mapping[str, int]

@@ -1,4 +1,4 @@
-"""Columns that may not be what they seem: empty, constant, nearly unique, dangling, or telling the label."""
+"""Columns that may be a mistake: empty, constant, nearly unique, dangling, or leaking the label."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from hornbeam.loading.tables.targets import GivenExamples
 from hornbeam.loading.tables.to_logic import FactColumns
 
 LEAK = 0.99
-"""A column that alone ranks the examples so well, by AUC-ROC, hardly is known before the label is."""
+"""A column that alone ranks the examples this well, by AUC-ROC, is hardly known before the label."""
 
 
 @dataclass(frozen=True, slots=True)
 class Suspicion:
-    """A column that may not be what it seems."""
+    """A column that may be a mistake, and why."""
 
     table: str
     column: str
@@ -32,10 +32,10 @@ class Suspicion:
 
 
 def odd_columns(plan: Plan) -> Iterator[Suspicion]:
-    """Columns whose values look wrong: links to nothing, no value, one value, nearly a value per row."""
-    for name, said in plan.dangling.items():
-        why = said.partition(": ")[2]
-        yield Suspicion(plan.name, name, f"{why}; refused by other verbs unless --dangling is drop or keep")
+    """Columns with dangling links, without values, with one value, or with nearly one value per row."""
+    for name, links in plan.dangling.items():
+        why = f"{links}; other commands refuse this unless --dangling is drop or keep"
+        yield Suspicion(plan.name, name, why)
     for name, column in plan.table.columns.items():
         role = plan.roles[name]
         if role in (Role.KEY, Role.LINK):
@@ -53,7 +53,9 @@ def odd_columns(plan: Plan) -> Iterator[Suspicion]:
 def leaks(
     relational: Relational, table: str, label: str | None, given: GivenExamples, facts: FactColumns
 ) -> Iterator[Suspicion]:
-    """Columns of the target's table and of those that tell more of its things, and numbers of rows."""
+    """What alone predicts the label: columns of the target's table or of a table with one row per thing, and
+    numbers of linked rows.
+    """
     known = given.labels != UNLABELLED
     for wanted in range(len(given.classes)) if given.classes else (1,):
         truth = given.labels[known] == wanted
@@ -66,7 +68,7 @@ def leaks(
                 rows = facts.argument(plan, link)
                 score = ranking(truth, _number_of_rows(rows, given.keys[0])[known]).auc_roc()
                 if max(score, 1.0 - score) >= LEAK:
-                    why = f"how many rows there are tells the label{of_class} (AUC-ROC {score:.3f})"
+                    why = f"the number of rows alone predicts the label{of_class} (AUC-ROC {score:.3f})"
                     yield Suspicion(plan.name, link, f"{why}: a leak?")
             one_each = next((link for link in links if plan.table.columns[link].is_unique), None)
             if plan.name != table and one_each is None:
@@ -78,22 +80,22 @@ def leaks(
                     continue
                 score = _alone(_of_things(column, rows, given.keys[0]), known, truth)
                 if score >= LEAK:
-                    why = f"alone tells the label{of_class} (AUC-ROC {score:.3f}): a leak?"
+                    why = f"alone predicts the label{of_class} (AUC-ROC {score:.3f}): a leak?"
                     yield Suspicion(plan.name, name, why)
 
 
 def _of_things(column: Column, rows: Coded, things: Coded) -> Column:
-    """The value of a column for each thing, given the thing of each row, no two alike."""
+    """The value of a column for each thing, given the thing of each row; no thing has two rows."""
     codes = {rows.names[thing]: code for thing, code in zip(rows.codes.tolist(), column.codes, strict=True)}
-    found = [codes.get(things.names[thing], MISSING) for thing in things.codes.tolist()]
-    return replace(column, codes=np.array(found, dtype=np.int32))
+    by_thing = [codes.get(things.names[thing], MISSING) for thing in things.codes.tolist()]
+    return replace(column, codes=np.array(by_thing, dtype=np.int32))
 
 
 def _alone(column: Column, known: npt.NDArray[np.bool_], truth: npt.NDArray[np.bool_]) -> float:
     codes = column.codes[known] + 1
     ordered = column.domain in (Domain.NUMBER, Domain.DATE, Domain.MOMENT) and not is_flag(column)
     if ordered:
-        # By order, whichever way: each distinct number for itself would tell anything.
+        # Numbers are ranked by their order, up or down: as categories they would predict any label.
         score = ranking(truth, codes.astype(np.float64)).auc_roc()
         return max(score, 1.0 - score)
     if is_nearly_unique(column, len(column)):

@@ -1,8 +1,8 @@
-"""Tables in columns, wherever they come from: distinct values, and for each row the position of its own.
+"""Tables as columns: for each column its distinct values, and for each row the position of its value.
 
-Every source ends here, so that keys, links and roles are judged by one piece of code and the same
-data give the same facts from a file, a frame or a server. A value becomes text by the rule of
-``keys.key_text``; dates and moments are ISO text; what is missing has no text at all.
+Every source is read into this form, so that the same code infers keys, links and roles, and the same
+data give the same facts from a file, a frame or a server. ``keys.key_text`` turns a value into text;
+dates and moments become ISO text, and a missing value has no text.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from enum import Enum
 from functools import cached_property
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, Protocol, Self, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -26,7 +26,7 @@ MISSING = -1
 """The code of a row that has no value in a column."""
 _SHOWN = 3
 _LARGEST_WHOLE = 2.0**53
-"""floats up to here are whole numbers one by one"""
+"""up to here every whole number is a float of its own"""
 
 
 class Domain(Enum):
@@ -39,9 +39,64 @@ class Domain(Enum):
     MOMENT = "moment"
 
 
+class ColumnQuestions(Protocol):
+    """What inferring keys, links and roles asks of a column, whether its values were read or not.
+
+    ``Column`` answers from values in memory; a column that stays in its database asks the database.
+    """
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def domain(self) -> Domain: ...
+    @property
+    def n_values(self) -> int:
+        """The number of distinct values."""
+
+    @property
+    def n_missing(self) -> int:
+        """The number of rows without a value."""
+
+    @property
+    def is_unique(self) -> bool:
+        """Whether no two rows have the same value; rows without a value are not compared."""
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the values are whole numbers."""
+
+    @property
+    def is_zero_one(self) -> bool:
+        """Whether the values are whole numbers, and no other than 0 and 1."""
+
+    @property
+    def stays(self) -> bool:
+        """Whether the values stay in their database."""
+
+    @property
+    def extent(self) -> tuple[int, int]:
+        """The least and the greatest value, of whole numbers."""
+
+    def __len__(self) -> int: ...
+    def repeated(self) -> tuple[int, list[str]]:
+        """The number of values that occur in more than one row, and the first few of them."""
+
+    def n_shared(self, key: Self, /) -> int:
+        """The number of values that are also values of a key."""
+
+    def lost(self, key: Self, /) -> tuple[int, int, list[str]]:
+        """Values that are not values of a key: their number, their number of rows, the first few of them."""
+
+    def only(self, key: Self, /) -> Self:
+        """The column without the values that are not values of a key."""
+
+    def rows_differ(self, others: Sequence[Self], /) -> bool:
+        """Whether no two rows agree in this and the other columns; rows that lack a value are left out."""
+
+
 @dataclass(frozen=True, eq=False)
 class Column:
-    """A column in short: its distinct values, sorted, and for each row the position of its value.
+    """A column in memory: its distinct values, sorted, and for each row the position of its value.
 
     Values are int64 or float64 for numbers, False and True for booleans, ``datetime64[D]`` for dates,
     ``datetime64[us]`` in UTC for moments, and text as objects.
@@ -66,7 +121,6 @@ class Column:
 
     @property
     def is_unique(self) -> bool:
-        """Whether no two rows have the same value; missing ones are not compared."""
         return len(self.values) == len(self.codes) - self.n_missing
 
     @property
@@ -77,48 +131,44 @@ class Column:
     def texts(self) -> list[str]:
         """The text of each distinct value."""
         if self.domain is Domain.TEXT:
-            found: list[str] = self.values.tolist()
-            return found
+            texts: list[str] = self.values.tolist()
+            return texts
         if self.is_whole:
             return list(map(str, self.values.tolist()))
         return [key_text(value) for value in self.values.tolist()]
 
-    # --- what decides about keys and links: a column that stays in its database asks it (described) ---
+    @property
+    def is_zero_one(self) -> bool:
+        return self.is_whole and 0 < self.n_values <= 2 and set(self.values.tolist()) <= {0, 1}
 
     @property
     def stays(self) -> bool:
-        """Whether the values are elsewhere."""
         return False
 
     @property
     def extent(self) -> tuple[int, int]:
-        """The least and the greatest of whole numbers."""
         return int(self.values[0]), int(self.values[-1])
 
     def repeated(self) -> tuple[int, list[str]]:
-        """How many values stand in more than one row, and some of them."""
         again = np.flatnonzero(np.bincount(self.codes[self.codes != MISSING], minlength=self.n_values) > 1)
         return len(again), [self.texts[code] for code in again[:_SHOWN]]
 
     def n_shared(self, key: Column) -> int:
-        """How many values are among those of a key; the same keys may be numbers here and text there."""
         if self.domain is not key.domain:
+            # The same keys may be numbers in one table and text in the other.
             return len(set(self.texts).intersection(key.texts))
         return len(np.intersect1d(self.values, key.values, assume_unique=True))
 
     def lost(self, key: Column) -> tuple[int, int, list[str]]:
-        """Of values that are not among those of a key: how many, in how many rows, and some of them."""
         lost = np.flatnonzero(places_in(self, key) == MISSING)
         rows = int(np.isin(self.codes, lost).sum()) if len(lost) else 0
         return len(lost), rows, [self.texts[code] for code in lost[:_SHOWN]]
 
     def only(self, key: Column) -> Column:
-        """The column with values that are not among those of a key left out."""
-        found = (self.codes != MISSING) & (places_in(self, key)[self.codes] != MISSING)
-        return replace(self, codes=np.where(found, self.codes, MISSING).astype(np.int32))
+        known = (self.codes != MISSING) & (places_in(self, key)[self.codes] != MISSING)
+        return replace(self, codes=np.where(known, self.codes, MISSING).astype(np.int32))
 
     def rows_differ(self, others: Sequence[Column]) -> bool:
-        """Whether no two rows have the same values here and there; rows that lack one are not compared."""
         rows = np.zeros(len(self), dtype=np.int64)
         complete = np.ones(len(rows), dtype=bool)
         size = 1
@@ -135,20 +185,20 @@ class Column:
 
 
 def places_in(column: Column, key: Column) -> Codes:
-    """For each value of a column its position among the values of a key, ``MISSING`` where it has none."""
+    """For each value of a column its position among the values of a key, or ``MISSING``."""
     values, known = column.values, key.values
     if column.domain is not key.domain:
         places = {text: place for place, text in enumerate(key.texts)}
         return np.array([places.get(text, MISSING) for text in column.texts], dtype=np.int32)
     if not len(known):
         return np.full(len(values), MISSING, dtype=np.int32)
-    found = np.minimum(np.searchsorted(known, values), len(known) - 1)
-    return np.where(known[found] == values, found, MISSING).astype(np.int32)
+    positions = np.minimum(np.searchsorted(known, values), len(known) - 1)
+    return np.where(known[positions] == values, positions, MISSING).astype(np.int32)
 
 
 @dataclass(frozen=True, slots=True)
 class ForeignKey:
-    """Columns of a table that name rows of another by these columns of it, as a catalogue states it."""
+    """A foreign key as a catalogue states it: columns, and the table and columns that they refer to."""
 
     columns: tuple[str, ...]
     table: str
@@ -156,7 +206,7 @@ class ForeignKey:
 
 
 class Catalogued(NamedTuple):
-    """A table that a catalogue names: its schema and name there, and its keys."""
+    """A table in a catalogue: its schema and name there, and its keys."""
 
     path: tuple[str, ...]
     key: tuple[str, ...] = ()
@@ -165,7 +215,7 @@ class Catalogued(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """A table that was read, and what its source states about it."""
+    """A table, and what its source states about it."""
 
     name: str
     columns: Mapping[str, Column]
@@ -176,13 +226,23 @@ class Table:
     notices: tuple[Notice, ...] = field(default=())
 
 
+def of_table(table: str, notice: Notice) -> Notice:
+    """A notice about a column, with the name of its table."""
+    return Notice(f'table "{table}": {notice.message}')
+
+
+def unreadable_type(column: str, type_name: str) -> Notice:
+    """The notice about a column that is left out because of the type of its values."""
+    return Notice(f'column "{column}" is not used: values of the type {type_name} cannot be read.')
+
+
 # --- making columns --------------------------------------------------------------------------
 
 
 def number_column(
     name: str, values: npt.NDArray[Any], missing: npt.NDArray[np.bool_] | None = None
 ) -> Column:
-    """A column of whole or other numbers; NaN is missing, and floats that all are whole are integers.
+    """A column of numbers. NaN is missing; floats become integers if all of them are whole.
 
     >>> column = number_column("age", np.array([2.0, np.nan, 1.0]))
     >>> column.values.tolist(), column.codes.tolist(), column.texts
@@ -190,7 +250,7 @@ def number_column(
     """
     if values.dtype.kind == "f":
         if values.dtype != np.float64:
-            # By its shortest text: 0.1 of a short float is 0.1, not 0.10000000149011612.
+            # Through its shortest text: the 32-bit float 0.1 becomes 0.1, not 0.10000000149011612.
             distinct, places = np.unique(values, return_inverse=True)
             values = np.array([float(str(value)) for value in distinct], dtype=np.float64)[places.ravel()]
         absent = np.isnan(values)
@@ -198,7 +258,7 @@ def number_column(
         present = values[~missing] if missing.any() else values
         if np.isinf(present).any():
             raise DataError(
-                f'column "{name}" holds infinity, which is no value; replace it or leave it empty.'
+                f'column "{name}" holds infinity, which is not allowed; replace it or leave it empty.'
             )
         if (np.abs(present) <= _LARGEST_WHOLE).all() and (present == np.floor(present)).all():
             values = np.where(missing, 0.0, values).astype(np.int64)
@@ -218,7 +278,7 @@ def boolean_column(
 
 
 def moment_column(name: str, values: npt.NDArray[Any]) -> Column:
-    """A column of dates or moments (``datetime64``; NaT is missing); moments at midnight only are dates.
+    """A column of dates or moments (``datetime64``). NaT is missing; dates are moments all at midnight.
 
     >>> moment_column("day", np.array(["2024-02-01T00:00", "NaT"], dtype="datetime64[ns]")).texts
     ['2024-02-01']
@@ -240,9 +300,7 @@ def text_column(name: str, words: Iterable[str | None]) -> Column:
     [1, -1, -1, 0, 1]
     """
     words = list(words)
-    found = set(words)
-    found -= {None, ""}
-    values = sorted(cast("set[str]", found))
+    values = sorted(cast("set[str]", set(words) - {None, ""}))
     places: dict[str | None, int] = dict(zip(values, range(len(values)), strict=True))
     places[None] = places[""] = MISSING
     codes = np.fromiter(map(places.__getitem__, words), dtype=np.int32, count=len(words))
@@ -250,7 +308,7 @@ def text_column(name: str, words: Iterable[str | None]) -> Column:
 
 
 def coded_text(name: str, words: Sequence[str], codes: npt.NDArray[Any]) -> Column:
-    """A column of text from words, no two alike and none empty, and codes."""
+    """A column of text from distinct words, none of them empty, and their codes."""
     order = sorted(range(len(words)), key=words.__getitem__)
     places = np.full(len(words) + 1, MISSING, dtype=np.int32)
     places[order] = np.arange(len(words), dtype=np.int32)
@@ -264,9 +322,9 @@ def _objects(words: list[str]) -> npt.NDArray[Any]:
 
 
 def value_column(name: str, values: Sequence[object]) -> tuple[Column, Notice | None]:
-    """A column of Python values of any kind, and what to say if they are of several kinds.
+    """A column of Python values of any type, and a notice if they are of several types.
 
-    Numbers and text together are text: each value by the one rule, so that 1 and "1" are one value.
+    Numbers and text together become text by one rule, so that 1 and "1" are the same value.
     """
     kinds = {type(value) for value in values}
     kinds.discard(type(None))
@@ -292,7 +350,7 @@ def value_column(name: str, values: Sequence[object]) -> tuple[Column, Notice | 
     if len(names) == 1 or set(names) == {"int", "Decimal"}:
         return column, None
     shown = " and ".join(f"{kind} (first: {value!r})" for kind, value in sorted(names.items()))
-    return column, Notice(f'column "{name}" mixes {shown}, so all of its values are taken as text.')
+    return column, Notice(f'column "{name}" mixes {shown}, so all of its values are read as text.')
 
 
 def _is_blank(value: object) -> bool:
@@ -305,7 +363,7 @@ def _is_blank(value: object) -> bool:
 
 
 def _number(value: object) -> int | float | None:
-    """A number that int64 or float64 holds to the last digit; None for anything else."""
+    """The value as a number that int64 or float64 holds exactly; None for anything else."""
     if isinstance(value, bool | np.bool_ | str | date):
         return None
     if isinstance(value, float):
@@ -313,7 +371,9 @@ def _number(value: object) -> int | float | None:
     try:
         text = key_text(value)
     except DataError:
-        raise DataError(f"{value!r} ({type(value).__name__}) is not a value of a column.") from None
+        raise DataError(
+            f"{value!r} ({type(value).__name__}) is not a value that a column can hold."
+        ) from None
     if re.fullmatch(r"-?\d+", text):
         whole = int(text)
         return whole if -(2**63) <= whole < 2**63 else None
@@ -346,17 +406,17 @@ def _coded(
     """Distinct values, sorted, and codes."""
     if missing is None or not missing.any():
         return Column(name, domain, *_distinct(values))
-    found, present = _distinct(values[~missing])
+    distinct, present = _distinct(values[~missing])
     codes = np.full(len(values), MISSING, dtype=np.int32)
     codes[~missing] = present
-    return Column(name, domain, found, codes)
+    return Column(name, domain, distinct, codes)
 
 
 def _distinct(values: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], Codes]:
     if values.dtype.kind in "iu" and len(values):
         least, most = int(values.min()), int(values.max())
         if most - least < max(4 * len(values), 1 << 20):
-            # Keys are mostly dense: one pass over a table of what is there, no sort.
+            # Keys are mostly dense: marking those that occur is faster than sorting.
             seen = np.zeros(most - least + 1, dtype=bool)
             offsets = values.astype(np.int64) - least
             seen[offsets] = True
@@ -368,5 +428,5 @@ def _distinct(values: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], Codes]:
     np.not_equal(ordered[1:], ordered[:-1], out=fresh[1:])
     codes = np.empty(len(values), dtype=np.int32)
     codes[order] = np.cumsum(fresh) - 1
-    found = ordered[fresh]
-    return found.astype(np.int64) if found.dtype.kind in "iu" else found, codes
+    distinct = ordered[fresh]
+    return distinct.astype(np.int64) if distinct.dtype.kind in "iu" else distinct, codes

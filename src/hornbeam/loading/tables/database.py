@@ -1,4 +1,4 @@
-"""Tables as a database: read, judged, mapped to logic, with the examples of a target."""
+"""From tables to a Database: read them, plan them, map them to logic, add the examples of the target."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ import numpy as np
 from hornbeam.data.codes import without_facts
 from hornbeam.data.database import Database, Notice, build
 from hornbeam.errors import DataError, ModelError, OptionError, Place, SchemaError
-from hornbeam.loading.facts.infer_modes import target_mode
+from hornbeam.loading.kind_of_source import Source
+from hornbeam.loading.modes import target_mode
 from hornbeam.loading.tables.column import Column, Domain, Table
 from hornbeam.loading.tables.examples import CUTOFF, given_examples, read_examples
 from hornbeam.loading.tables.roles import Form, Plan, plans
 from hornbeam.loading.tables.schema_file import Role, Statement, check_statements, statements, with_files_of
-from hornbeam.loading.tables.sources.read import Source, read_tables, stated_schema
+from hornbeam.loading.tables.sources.read import read_tables, stated_schema
 from hornbeam.loading.tables.targets import (
     NO_NEGATIVES,
     GivenExamples,
@@ -42,7 +43,7 @@ from hornbeam.logic.schema import DATE, NUMBER, Schema
 
 @dataclass(frozen=True, slots=True)
 class TableOptions:
-    """How tables are to be taken."""
+    """What a user says about tables besides their source."""
 
     target: str | None = None
     schema: object = None
@@ -51,12 +52,12 @@ class TableOptions:
     dangling: str = "error"
     seed: int = 0
     origin: Mapping[str, object] | None = None
-    """of a model: what tables were when it was learned, and its target; then nothing is inferred"""
+    """the settings of a model: its tables and target; with it, nothing is inferred"""
 
 
 @dataclass(frozen=True, eq=False)
 class Relational:
-    """Tables with what they are: all that a report needs, and what facts are made of."""
+    """Tables with their plans, predicates and target: what inspection shows, and what facts are made from."""
 
     plans: tuple[Plan, ...]
     mapping: LogicMap
@@ -65,14 +66,14 @@ class Relational:
 
 
 Reader = Callable[[Source, Mapping[str, Statement]], list[Table]]
-"""Gives the tables of a source, all but those that are stated to be left out."""
+"""Gives the tables of a source, without those that are stated to be left out."""
 
 
 def read_relational(source: Source, options: TableOptions, reader: Reader = read_tables) -> Relational:
-    """The tables of a source, what each one is, and what they mean in logic."""
+    """Reads the tables of a source, plans them and maps them to logic."""
     stated, place = stated_schema(source, options.schema)
     learned = _of_model(options.origin or {})
-    # A model says what tables are; the schema still says how their files are written.
+    # The model knows keys, links and roles; the schema still says how the files are written.
     stated = with_files_of(learned, stated) if learned else stated
     tables = reader(source, stated)
     notices = [notice for table in tables for notice in table.notices]
@@ -81,19 +82,19 @@ def read_relational(source: Source, options: TableOptions, reader: Reader = read
         notices += more
     else:
         check_statements(stated, {table.name: table.columns for table in tables}, place)
-    found, more = plans(tables, stated, options.dangling)
-    notices += more + time_notices(found)
+    planned, more = plans(tables, stated, options.dangling)
+    notices += more + time_notices(planned)
     text = options.target or cast("str | None", (options.origin or {}).get("target"))
-    target = None if text is None else find_target(text, found)
-    mapping = map_tables(found if target is None else without_label(found, target))
-    return Relational(tuple(found), mapping, target, tuple(notices))
+    target = None if text is None else find_target(text, planned)
+    mapping = map_tables(planned if target is None else without_label(planned, target))
+    return Relational(tuple(planned), mapping, target, tuple(notices))
 
 
 def _of_model(origin: Mapping[str, object]) -> dict[str, Statement]:
-    """What a model says of the tables it was learned from; a model file is anybody's text."""
+    """What a model states about the tables it was learned from, checked: anyone may have edited its file."""
     tables = origin.get("tables", {})
-    texts = {"target": str, "negatives": str | int | float, "negatives_seed": int, "tables": Mapping}
-    for name, kind in texts.items():
+    types = {"target": str, "negatives": str | int | float, "negatives_seed": int, "tables": Mapping}
+    for name, kind in types.items():
         if name in origin and not isinstance(origin[name], kind):
             raise ModelError(f'"{name}" in the settings of the model is damaged: found {origin[name]!r}.')
     return statements(cast(Any, tables), Place("model"))
@@ -101,13 +102,13 @@ def _of_model(origin: Mapping[str, object]) -> dict[str, Statement]:
 
 @dataclass(frozen=True, eq=False)
 class Logic:
-    """What tables are in logic: all of a database but facts and examples."""
+    """The logic of tables: all parts of a database except facts and examples."""
 
     predicates: tuple[MappedPredicate, ...]
     schema: Schema
     modes: tuple[Mode, ...]
     head: str | None
-    """the target, by its name as a predicate"""
+    """the predicate of the target"""
 
 
 def logic_of(relational: Relational) -> Logic:
@@ -130,7 +131,7 @@ def logic_of(relational: Relational) -> Logic:
 
 
 def load_tables(source: Source, options: TableOptions) -> Database:
-    """Facts, modes and examples of tables."""
+    """Load facts, modes and examples from tables."""
     relational = read_relational(source, options)
     facts = FactColumns(relational.plans)
     logic = logic_of(relational)
@@ -141,7 +142,7 @@ def load_tables(source: Source, options: TableOptions) -> Database:
         notices += more
     elif options.examples is not None:
         raise OptionError(
-            "examples need a target: name the column or the predicate that they are examples of."
+            "examples need a target; name the column or the predicate that they are examples of."
         )
     columns = {each.name: facts.columns(each) for each in logic.predicates}
     head = logic.head
@@ -152,11 +153,11 @@ def load_tables(source: Source, options: TableOptions) -> Database:
             for type_name, coded in zip(each.types, columns[each.name][0], strict=True)
         ]
         populations = _populations(relational, facts)
-        notices += _strange_keys(logic.schema.types_of(head), given, [*populations.items(), *names])
+        notices += _unknown_keys(logic.schema.types_of(head), given, [*populations.items(), *names])
     database = build(
         logic.schema,
         logic.modes,
-        {name: found for name, (found, _) in columns.items()},
+        {name: arguments for name, (arguments, _) in columns.items()},
         None if given is None or head is None else {head: _to_build(given)},
         _populations(relational, facts),
         notices,
@@ -168,7 +169,7 @@ def load_tables(source: Source, options: TableOptions) -> Database:
 
 
 def _searched(relational: Relational) -> list[MappedPredicate]:
-    """Predicates that may stand in a body: none of a link table that is the target."""
+    """Predicates that a body may use: if the target is a link table, none of that table."""
     target = relational.target
     left_out = target.table if target is not None and target.column is None else None
     links = {plan.name for plan in relational.plans if plan.form is Form.LINK}
@@ -183,15 +184,15 @@ def _head(target: Target, taken: Mapping[str, object]) -> str:
     return name
 
 
-def _n_values(predicate: MappedPredicate, found: Sequence[Plan]) -> int:
+def _n_values(predicate: MappedPredicate, planned: Sequence[Plan]) -> int:
     if predicate.value is None:
         return 0
-    plan = next(plan for plan in found if plan.name == predicate.table)
+    plan = next(plan for plan in planned if plan.name == predicate.table)
     return plan.table.columns[predicate.columns[-1] or ""].n_values
 
 
 def _populations(relational: Relational, facts: FactColumns) -> dict[str, Sequence[str]]:
-    """The keys of each type; a table that tells more of the things of another adds nothing."""
+    """The keys of each type; a table whose key links to another table adds none."""
     return {
         relational.mapping.types[plan.name]: facts.things(plan.name).names
         for plan in relational.plans
@@ -205,17 +206,18 @@ def _populations(relational: Relational, facts: FactColumns) -> dict[str, Sequen
 def given_in(
     relational: Relational, target: Target, facts: FactColumns, options: TableOptions
 ) -> tuple[GivenExamples | None, list[Notice]]:
-    """The examples that tables or a file of examples hold, and what to say about it; None for neither."""
+    """The examples in the tables or in an examples file, with notices; None if there are none."""
     origin = options.origin or {}
     negatives = options.negatives
     if negatives is None:
         negatives = cast("str | float | None", origin.get("negatives"))
     seed = cast(int, origin.get("negatives_seed", options.seed))
     if options.examples is None:
-        found = examples_in_tables(target, relational.plans, facts, negatives, seed, bool(origin))
-        return found, []
+        return examples_in_tables(target, relational.plans, facts, negatives, seed, bool(origin)), []
     if options.negatives is not None:
-        raise OptionError("an examples file says which examples there are: give no negatives with it.")
+        raise OptionError(
+            "negatives cannot be used with examples, which list every example; leave one of them out."
+        )
     known = examples_in_tables(target, relational.plans, facts, NO_NEGATIVES, seed, lenient=True)
     table = read_examples(options.examples)
     _check_cutoffs(table, relational.plans)
@@ -223,9 +225,11 @@ def given_in(
     return given, list(table.notices)
 
 
-def _check_cutoffs(table: Table, found: Sequence[Plan]) -> None:
+def _check_cutoffs(table: Table, planned: Sequence[Plan]) -> None:
     column = table.columns.get(CUTOFF)
-    times = [plan.table.columns[plan.time].domain is Domain.NUMBER for plan in found if plan.time is not None]
+    times = [
+        plan.table.columns[plan.time].domain is Domain.NUMBER for plan in planned if plan.time is not None
+    ]
     if column is None or not column.n_values:
         return
     if not times:
@@ -237,14 +241,14 @@ def _check_cutoffs(table: Table, found: Sequence[Plan]) -> None:
         kinds = ("dates", "numbers")
         raise DataError(
             f"the examples' cut-offs are {kinds[not times[0]]}, but the times of the tables are "
-            f"{kinds[times[0]]}."
+            f"{kinds[times[0]]}; write the cut-offs as {kinds[times[0]]}."
         )
 
 
-def _strange_keys(
+def _unknown_keys(
     types: Sequence[str], given: GivenExamples, known: Sequence[tuple[str, Sequence[str]]]
 ) -> list[Notice]:
-    """What to say of examples whose keys no table has; the names known are given with their types."""
+    """Notices about examples whose keys no table has; ``known`` lists types with names of theirs."""
     unknown = []
     for type_name, column in zip(types, given.keys, strict=True):
         unknown.append(set(column.names))
@@ -257,7 +261,7 @@ def _strange_keys(
 def _to_build(given: GivenExamples) -> tuple[Any, Any]:
     if not given.classes:
         return given.keys, given.labels
-    # Classes are put in afterwards: to ``build`` an example is positive or negative.
+    # ``build`` knows only positive and negative examples: ``_with_classes`` adds the classes.
     return given.keys, np.zeros(len(given.labels), dtype=np.int8)
 
 
@@ -266,7 +270,7 @@ def _with_classes(database: Database, head: str, given: GivenExamples) -> Databa
         return database
     examples = database.example_sets[head]
     if len(examples) != len(given.labels):
-        raise DataError("an example is given twice; for a target with classes each may stand once only.")
+        raise DataError("an example is given twice; for a target with classes, list each example once.")
     labelled = replace(examples, labels=given.labels, classes=given.classes)
     return replace(database, example_sets={**database.example_sets, head: labelled})
 
@@ -275,7 +279,7 @@ def _with_classes(database: Database, head: str, given: GivenExamples) -> Databa
 
 
 def origin_of(relational: Relational, options: TableOptions) -> dict[str, object]:
-    """What each table is and what the target is, in the words of ``schema.toml``."""
+    """The tables and the target as the settings of a model keep them, in the words of ``schema.toml``."""
     origin: dict[str, object] = {"tables": {plan.name: as_stated(plan) for plan in relational.plans}}
     times = [plan.table.columns[plan.time].domain for plan in relational.plans if plan.time is not None]
     if times:
@@ -289,7 +293,7 @@ def origin_of(relational: Relational, options: TableOptions) -> dict[str, object
 
 
 def as_stated(plan: Plan) -> dict[str, object]:
-    """What a table is, as ``schema.toml`` would state it in full."""
+    """The plan of a table as a full section of ``schema.toml``."""
     roles = {
         name: role.value
         for name, role in plan.roles.items()
@@ -301,7 +305,7 @@ def as_stated(plan: Plan) -> dict[str, object]:
         "links": dict(plan.links),
     }
     if plan.form is Form.LINK and len(plan.links) > 1:
-        # A model must know which is which, whatever the order of columns in other data.
+        # Other data may have the columns in another order: the model keeps the order of arguments.
         stated["arguments"] = list(plan.links)
     if plan.time is not None:
         stated["time"] = plan.time
@@ -315,9 +319,9 @@ def as_stated(plan: Plan) -> dict[str, object]:
 def _completed(
     tables: Sequence[Table], learned: Mapping[str, Statement], dates: bool
 ) -> tuple[list[Table], list[Notice]]:
-    """Tables and columns that a model knows and the data lack are there, but empty; others are left out.
+    """The tables and columns that a model knows, empty where the data lack them; no others.
 
-    ``dates`` says what the times of its tables were.
+    ``dates`` says whether the times of the model's tables were dates.
     """
     given = {table.name: table for table in tables}
     missing = [name for name in learned if name not in given]
@@ -329,9 +333,9 @@ def _completed(
     notices = []
     if missing:
         notices.append(
-            Notice(f"the data have no table {', '.join(missing)}, which the model knows; taken as empty.")
+            Notice(f"the data lack tables that the model uses ({', '.join(missing)}); they count as empty.")
         )
-    found = []
+    completed = []
     for name, statement in learned.items():
         table = given.get(name) or Table(name, {}, 0)
         wanted = [*statement.roles, *(statement.links or ()), *filter(None, (statement.key, statement.time))]
@@ -340,13 +344,16 @@ def _completed(
         ]
         if lacking and name in given:
             notices.append(
-                Notice(f'table "{name}" lacks {", ".join(lacking)}, which the model knows; no facts.')
+                Notice(
+                    f'table "{name}" lacks columns that the model uses ({", ".join(lacking)}); they count as '
+                    "empty."
+                )
             )
         columns = dict(table.columns)
         for column in lacking:
             codes = np.full(table.size, -1, dtype=np.int32)
             times = (Domain.MOMENT if dates else Domain.NUMBER) if column == statement.time else None
             columns[column] = Column(column, times or Domain.TEXT, np.empty(0, dtype=object), codes)
-        kept = {column: value for column, value in columns.items() if column in wanted}
-        found.append(replace(table, columns=kept))
-    return found, notices
+        used = {column: value for column, value in columns.items() if column in wanted}
+        completed.append(replace(table, columns=used))
+    return completed, notices

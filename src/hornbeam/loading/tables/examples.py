@@ -1,4 +1,4 @@
-"""Examples in a table of their own: keys, and optionally a label and a cut-off time."""
+"""A table of examples: a column of keys per argument, and optionally a label and a cut-off time."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ import numpy.typing as npt
 
 from hornbeam.data.database import UNLABELLED, Coded
 from hornbeam.errors import DataError, did_you_mean
+from hornbeam.loading.kind_of_source import SourceKind, kind_of_table_file
 from hornbeam.loading.tables.column import Column, Domain, Table
+from hornbeam.loading.tables.schema_file import TextForm
 from hornbeam.loading.tables.targets import GivenExamples
 from hornbeam.loading.tables.to_logic import times_of_rows
 
@@ -26,11 +28,11 @@ def read_examples(source: Any) -> Table:
 
         return read_frame("examples", source)
     path = Path(source)
-    if path.suffix.lower() in (".parquet", ".pq"):
+    if kind_of_table_file(path) is SourceKind.PARQUET_FILE:
         from hornbeam.loading.tables.sources.duckdb import read_parquet
 
         return read_parquet("examples", path, ())
-    from hornbeam.loading.tables.sources.delimited import TextForm, read_delimited
+    from hornbeam.loading.tables.sources.delimited import read_delimited
 
     return read_delimited("examples", path, TextForm())
 
@@ -38,38 +40,37 @@ def read_examples(source: Any) -> Table:
 def given_examples(
     table: Table, arguments: Sequence[Sequence[str]], known: GivenExamples | None, classes: Sequence[str] = ()
 ) -> GivenExamples:
-    """The examples of a table; labels are its own, else those that are known, else unknown.
+    """The examples of a table, labelled by its own column, else by the known examples, else not at all.
 
-    ``arguments`` are for each argument of the head the names that its column may have, beside
-    ``arg1``, ``arg2``, ...; the order of the columns does when no name fits.
+    ``arguments`` lists for each argument of the head the names that its column may have, besides
+    ``arg1``, ``arg2``, ...; where no name fits, the order of the columns decides.
     """
     keys = [_key(column) for column in _key_columns(table, arguments)]
     labels = np.full(table.size, UNLABELLED, dtype=np.int8)
-    found: tuple[str, ...] = tuple(classes)
+    names: tuple[str, ...] = tuple(classes)
     if LABEL in table.columns:
-        labels, found = _labels(table.columns[LABEL], known.classes if known else found)
+        labels, names = _labels(table.columns[LABEL], known.classes if known else names)
     elif known is not None:
-        labels, found = _known_labels(keys, known), known.classes
+        labels, names = _known_labels(keys, known), known.classes
     cutoffs = _cutoffs(table.columns[CUTOFF]) if CUTOFF in table.columns else None
-    return GivenExamples(keys, labels, found, cutoffs)
+    return GivenExamples(keys, labels, names, cutoffs)
 
 
 def _key_columns(table: Table, arguments: Sequence[Sequence[str]]) -> list[Column]:
     others = [name for name in table.columns if name not in (LABEL, CUTOFF)]
-    found = []
+    chosen: list[str] = []
     for number, names in enumerate(arguments, start=1):
-        name = next((name for name in (f"arg{number}", *names) if name in others and name not in found), None)
-        if name is not None:
-            found.append(name)
-    if len(found) < len(arguments):
+        free = [name for name in (f"arg{number}", *names) if name in others and name not in chosen]
+        chosen += free[:1]
+    if len(chosen) < len(arguments):
         if len(others) != len(arguments):
             wanted = ", ".join(names[0] if names else f"arg{n}" for n, names in enumerate(arguments, start=1))
             raise DataError(
                 f"the examples have the columns {', '.join(table.columns) or 'none'}, but need {wanted} (or "
                 f'arg1, arg2, ...), and may have "{LABEL}" and "{CUTOFF}".'
             )
-        found = others
-    return [table.columns[name] for name in found]
+        chosen = others
+    return [table.columns[name] for name in chosen]
 
 
 def _key(column: Column) -> Coded:
@@ -118,7 +119,7 @@ def _rows(keys: Sequence[Coded]) -> list[tuple[str, ...]]:
 
 
 def _cutoffs(column: Column) -> npt.NDArray[np.float64]:
-    """Cut-offs as times of rows are; an example without one sees everything."""
+    """Cut-offs in the form of the times of rows; an example without a cut-off sees every row."""
     if column.domain not in (Domain.NUMBER, Domain.DATE, Domain.MOMENT) and column.n_values:
         raise DataError(
             f'examples: the cut-off "{column.texts[0]}" is neither a number nor a date such as 2024-12-31.'

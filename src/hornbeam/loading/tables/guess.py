@@ -1,7 +1,7 @@
-"""What is likely of tables that nobody describes: keys, links and roles, by values and by names.
+"""Keys, links and roles of tables that no schema describes, guessed from values and names.
 
-Values alone say too little: ages lie among the numbers of users, too. A link needs a name that fits,
-or values that hardly fit by chance. What is guessed is always said, and a ``schema.toml`` overrules it.
+Values alone are not enough: ages, too, are among the numbers of users. A link needs a name that fits,
+or values that hardly fit by chance. Every guess is reported, and a ``schema.toml`` overrides it.
 """
 
 from __future__ import annotations
@@ -9,34 +9,34 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from hornbeam.loading.facts.infer_modes import MOST_CONSTANTS
-from hornbeam.loading.tables.column import Column, Domain, Table
+from hornbeam.loading.modes import MOST_CONSTANTS
+from hornbeam.loading.tables.column import Column, ColumnQuestions, Domain, Table
 from hornbeam.loading.tables.schema_file import Role
 
 _KEY_ENDINGS = ("id", "key", "code", "no", "nr", "number", "uuid")
 _PLAIN_KEYS = frozenset([*_KEY_ENDINGS, "name"])
 _TIMES = re.compile(r"(.*_)?(time|date|datetime|timestamp|ts|at|when|day|moment)")
 _ENOUGH = 0.5
-"""share of values that must be found among the keys before a column of a fitting name is a link"""
+"""a column whose name fits is a link if at least this share of its values are keys of the other table"""
 _BIRTHS = re.compile(r"born|birth|dob\b")
-"""birthdays tell of a thing, not of when somebody wrote it down"""
+"""a birthday describes a thing; it is not the time at which a row was recorded"""
 _MOSTLY = 0.5
-"""a column named like a key that has more different values than this share of rows was meant as one"""
+"""a column named like a key was meant as one if more than this share of its rows have distinct values"""
 _FEW = 20
-"""so many different numbers hardly lie among the keys of another table by chance, if they cover it"""
+"""this many distinct numbers are hardly keys of another table by chance, if they cover most of them"""
 
 
 def guess_key(table: Table, tables: Sequence[str] = ()) -> str | None:
-    """The column that names the rows: unique, nowhere missing, and named like a key or the first one.
+    """The key of a table: unique, never missing, and either named like a key or the first column.
 
-    Columns named after several other tables make a link table: its first column is no key, even where
-    it happens to be unique.
+    A table with columns named after several other tables is a link table: its first column is not its
+    key, even where it happens to be unique.
     """
     others = [other for other in tables if other != table.name]
     links = [name for name in table.columns if any(_fit(name, other, "") == 3 for other in others)]
     named, first = [], None
     for position, column in enumerate(table.columns.values()):
-        if not _may_name(column) or column.n_missing or not column.is_unique or not table.size:
+        if not _may_be_key(column) or column.n_missing or not column.is_unique or not table.size:
             continue
         if _named_like_key(column.name, table.name):
             named.append(column.name)
@@ -47,9 +47,9 @@ def guess_key(table: Table, tables: Sequence[str] = ()) -> str | None:
 
 
 def guess_broken_key(table: Table) -> str | None:
-    """The column that is named like the key of its table and would be it, but for a few copies."""
+    """The column that is named like the key of its table, but repeats a few values."""
     for column in table.columns.values():
-        if _may_name(column) and _named_like_key(column.name, table.name):
+        if _may_be_key(column) and _named_like_key(column.name, table.name):
             rows = len(column) - column.n_missing
             if _MOSTLY * rows < column.n_values < rows:
                 return column.name
@@ -63,26 +63,26 @@ def _named_like_key(column: str, table: str) -> bool:
     return any(name == stem + ending for stem in _stems(table) for ending in ("", *_KEY_ENDINGS))
 
 
-def _may_name(column: Column) -> bool:
+def _may_be_key(column: ColumnQuestions) -> bool:
     return column.domain is Domain.TEXT or column.is_whole
 
 
 def guess_links(table: Table, tables: Mapping[str, Table], keys: Mapping[str, str]) -> dict[str, str]:
-    """For columns of a table, the table whose keys they name."""
-    found = {}
+    """The columns of a table that are links, each with the table it links to."""
+    links = {}
     for column in table.columns.values():
-        if not _may_name(column) or not column.n_values:
+        if not _may_be_key(column) or not column.n_values:
             continue
         best = max(_candidates(table, column, tables, keys), default=None)
         if best is not None:
-            found[column.name] = best[-1]
-    return found
+            links[column.name] = best[-1]
+    return links
 
 
 def _candidates(
     table: Table, column: Column, tables: Mapping[str, Table], keys: Mapping[str, str]
 ) -> Iterator[tuple[float, float, str]]:
-    """Tables that a column may lead to: how well the name fits, what share is found there, the table."""
+    """Tables that a column may link to: the fit of its name, the share of values that are keys, the table."""
     own_key = keys.get(table.name) == column.name
     unnamed = []
     for other, key in keys.items():
@@ -95,7 +95,7 @@ def _candidates(
         inside = column.n_shared(key_column)
         share = inside / column.n_values
         if own_key and (fit < 3 or _fit(column.name, table.name, column.name) >= fit):
-            # Keys counted from 1 lie in each other; only the name of the other table speaks for a link.
+            # Keys counted from 1 overlap in all tables; only the name of the other table makes this a link.
             continue
         if fit and share >= _ENOUGH:
             yield fit, share, other
@@ -114,14 +114,14 @@ def _candidates(
             yield 0, 1.0, other
 
 
-def _is_sparse(key: Column) -> bool:
-    """Whether numbers have gaps: a rank or a counter lies among keys counted from 1 without meaning them."""
+def _is_sparse(key: ColumnQuestions) -> bool:
+    """Whether a key has gaps: any rank or counter falls among keys counted from 1."""
     least, most = key.extent
     return most - least >= 2 * key.n_values
 
 
 def _fit(column: str, table: str, key: str) -> int:
-    """How well a column's name fits the key of a table: 0 not at all, 3 by the table's own name."""
+    """How well the name of a column fits the key of a table: 0 not at all, 3 by the table's own name."""
     name = _plain(column)
     for stem in _stems(table):
         if name in {stem, *(stem + ending for ending in _KEY_ENDINGS)}:
@@ -137,7 +137,7 @@ def _fit(column: str, table: str, key: str) -> int:
 
 
 def _stems(table: str) -> set[str]:
-    """A table's name without its schema and signs, and in the singular.
+    """The name of a table without its schema and punctuation, and its possible singulars.
 
     >>> sorted(_stems("shop.Categories")), sorted(_stems("movies"))
     (['categorie', 'categories', 'category'], ['movie', 'movies', 'movy'])
@@ -164,8 +164,8 @@ def _last_word(name: str) -> str:
     return words[-1].lower() if words else ""
 
 
-def guess_role(column: Column, size: int) -> Role:
-    """What a column that is neither key nor link is for."""
+def guess_role(column: ColumnQuestions, size: int) -> Role:
+    """The role of a column that is neither key nor link."""
     if not column.n_values or is_constant(column, size):
         return Role.FLAG if is_flag(column) else Role.UNUSED
     if is_flag(column):
@@ -179,25 +179,25 @@ def guess_role(column: Column, size: int) -> Role:
     return Role.DATE
 
 
-def is_flag(column: Column) -> bool:
-    """Booleans, and numbers that are 0 and 1 only."""
+def is_flag(column: ColumnQuestions) -> bool:
+    """Whether the values are booleans, or numbers that are only 0 and 1."""
     if column.domain is Domain.BOOLEAN:
         return True
-    return column.is_whole and 0 < column.n_values <= 2 and set(column.values.tolist()) <= {0, 1}
+    return column.is_zero_one
 
 
-def is_constant(column: Column, size: int) -> bool:
-    """One value in every row: it tells no row from another."""
+def is_constant(column: ColumnQuestions, size: int) -> bool:
+    """Whether every row has the same value."""
     return column.n_values == 1 and column.n_missing == 0 and size > 1
 
 
-def is_nearly_unique(column: Column, size: int) -> bool:
-    """Too many values for constants, and too few rows that share one: a title, a note."""
+def is_nearly_unique(column: ColumnQuestions, size: int) -> bool:
+    """Whether there are too many values for constants and few rows share one, as in a title or a note."""
     return column.n_values > MOST_CONSTANTS and 2 * column.n_values > size - column.n_missing
 
 
 def guess_time(table: Table, roles: Mapping[str, Role]) -> str | None:
-    """When rows came to be: the only date but a birthday, or else the only number named like a time."""
+    """The time of rows: the only date that is not a birthday, or else the only number named like a time."""
     dates = [name for name, role in roles.items() if role is Role.DATE and not _BIRTHS.search(name.lower())]
     if dates:
         return dates[0] if len(dates) == 1 else None

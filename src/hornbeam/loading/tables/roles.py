@@ -1,7 +1,7 @@
-"""What each table is: its key, its links to other tables, and the role of every column.
+"""The plan of each table: its key, its links to other tables, and the role of every column.
 
-Stated by the user, else by the database's catalogue, else guessed from values and names, in this
-order. What comes out is checked: keys are unique, and links lead to keys that exist.
+The schema of the user decides first, then the catalogue of the database, then a guess from values and
+names. The result is checked: keys are unique, and links refer to keys that exist.
 """
 
 from __future__ import annotations
@@ -18,37 +18,55 @@ from hornbeam.loading.tables.schema_file import Role, Statement, Statements
 from hornbeam.loading.tables.types import as_domain
 
 DANGLING = ("error", "drop", "keep")
-"""What may be done with links to keys that are not there: refuse, leave the link out, or add the key."""
+"""What to do with links to keys that do not exist: refuse, drop the link, or keep it and add the key."""
 SHOW = "show"
-"""Keep such links and only write them down in the plan, for somebody who looks at the tables."""
+"""Keep such links and only list them in the plan, for ``hornbeam inspect``."""
 
 
 class Form(Enum):
     """What the rows of a table are."""
 
     THINGS = "things"
-    """each has a key of its own"""
+    """each row has a key of its own"""
     LINK = "link"
-    """each joins keys of other tables; the same keys stand in one row only"""
+    """each row joins keys of other tables, and no two rows join the same keys"""
     ROWS = "rows"
-    """things without a key: they are numbered"""
+    """things without a key; the rows are numbered"""
+
+
+@dataclass(frozen=True, slots=True)
+class DanglingLinks:
+    """Links of one column to keys that do not exist in another table."""
+
+    table: str
+    """the table that the links refer to"""
+    keys: int
+    rows: int
+    first: tuple[str, ...]
+
+    def __str__(self) -> str:
+        verb = "is" if self.keys == 1 else "are"
+        return (
+            f"{plural(self.keys, 'key')} in {plural(self.rows, 'row')} {verb} not in "
+            f'"{self.table}" (first: {", ".join(self.first)})'
+        )
 
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """What a table is."""
+    """The key, links and roles of a table."""
 
     table: Table
     form: Form
     key: str | None
     links: Mapping[str, str]
-    """table by column, in the order of the arguments that they are"""
+    """the linked table by column, in the order of arguments"""
     roles: Mapping[str, Role]
     time: str | None
     guessed: tuple[str, ...] = ()
     """what was guessed, in words"""
-    dangling: Mapping[str, str] = field(default_factory=dict)
-    """by column that links to keys which are not there: how many, and the first of them"""
+    dangling: Mapping[str, DanglingLinks] = field(default_factory=dict)
+    """by column"""
 
     @property
     def name(self) -> str:
@@ -56,14 +74,14 @@ class Plan:
 
     def attributes(self) -> list[Column]:
         """Columns that give predicates and are neither key nor link."""
-        told = (Role.FLAG, Role.CATEGORY, Role.NUMBER, Role.DATE)
-        return [column for name, column in self.table.columns.items() if self.roles[name] in told]
+        roles = (Role.FLAG, Role.CATEGORY, Role.NUMBER, Role.DATE)
+        return [column for name, column in self.table.columns.items() if self.roles[name] in roles]
 
 
 def plans(
     tables: Sequence[Table], stated: Statements, dangling: str = "error"
 ) -> tuple[list[Plan], list[Notice]]:
-    """What each table is, in the order given, with its links checked; and what to say about it."""
+    """The plan of each table, in the order given, and notices about guesses and rows left out."""
     if dangling not in (*DANGLING, SHOW):
         raise OptionError(f"dangling={dangling!r} is refused: it must be {' or '.join(map(repr, DANGLING))}.")
     nothing = Statement()
@@ -81,18 +99,22 @@ def plans(
                 guessed[name].append(f'"{key}" is the key')
     notices: list[Notice] = []
     has_catalogue = any(table.foreign_keys for table in tables)
-    found = []
+    planned = []
     for name, table in by_name.items():
         statement = stated.get(name, nothing)
         links, is_guess = _links(table, statement, by_name, keys, has_catalogue, notices)
         if is_guess:
-            guessed[name] += [f'"{column}" names keys of "{other}"' for column, other in links.items()]
-        table, lost = _joined(table, links, by_name, keys, dangling)
-        done = "left out" if dangling == "drop" else "added"
-        notices += [Notice(f"{said}; {done}.") for said in lost.values() if dangling != SHOW]
+            guessed[name] += [f'"{column}" links to "{other}"' for column, other in links.items()]
+        table, lost = _checked_links(table, links, by_name, keys, dangling)
+        if dangling != SHOW:
+            done = "these links are left out" if dangling == "drop" else "these keys are added"
+            notices += [
+                Notice(f'table "{name}", column "{column}": {those}; {done}.')
+                for column, those in lost.items()
+            ]
         plan = _plan(table, keys.get(name), links, statement, guessed[name])
-        found.append(replace(plan, dangling=lost))
-    return found, notices + _said(found, inspected=dangling == SHOW)
+        planned.append(replace(plan, dangling=lost))
+    return planned, notices + _plan_notices(planned, inspected=dangling == SHOW)
 
 
 def _check_names(tables: Mapping[str, Table]) -> None:
@@ -106,7 +128,7 @@ def _check_names(tables: Mapping[str, Table]) -> None:
 
 
 def _retyped(table: Table, statement: Statement) -> Table:
-    """The table with columns read as what they are stated to be."""
+    """The table with columns read as the types that their stated roles need."""
     wanted: dict[str, Domain] = {}
     for name, role in statement.roles.items():
         if name in table.columns and not table.columns[name].stays:
@@ -133,7 +155,7 @@ def _retyped(table: Table, statement: Statement) -> Table:
 
 
 def _key(table: Table, statement: Statement, tables: Sequence[str]) -> tuple[str | None, bool]:
-    """The key, and whether it is a guess."""
+    """The key of a table, and whether it is a guess."""
     if statement.key is not None:
         return statement.key or None, False
     if table.key:
@@ -141,11 +163,11 @@ def _key(table: Table, statement: Statement, tables: Sequence[str]) -> tuple[str
     if statement.rows:
         return None, False
     key = guess_key(table, tables)
-    meant = guess_broken_key(table) if key is None else None
-    if meant is not None:
+    broken = guess_broken_key(table) if key is None else None
+    if broken is not None:
         raise DataError(
-            f'table "{table.name}", column "{meant}" is named like the key, but '
-            f"{_repeated(table.columns[meant])}."
+            f'table "{table.name}", column "{broken}" is named like the key, but '
+            f"{_repeated(table.columns[broken])}."
         )
     return key, True
 
@@ -155,7 +177,8 @@ def _check_key(table: Table, key: str) -> None:
     if column.n_missing:
         raise DataError(
             f'table "{table.name}", key "{key}": {plural(column.n_missing, "row")} of {table.size:,} '
-            "without a value; every row needs a key: fill it in, or state another key."
+            f"{'has' if column.n_missing == 1 else 'have'} no value; every row needs a key: fill it in, or "
+            "state another key in schema.toml."
         )
     if not column.is_unique:
         raise DataError(f'table "{table.name}", key "{key}": {_repeated(column)}.')
@@ -163,9 +186,9 @@ def _check_key(table: Table, key: str) -> None:
 
 def _repeated(column: Column) -> str:
     number, first = column.repeated()
-    stand = "stands" if number == 1 else "stand"
+    occur = "occurs" if number == 1 else "occur"
     return (
-        f"{plural(number, 'value')} {stand} in more than one row (first: {', '.join(first)}); remove the "
+        f"{plural(number, 'value')} {occur} in more than one row (first: {', '.join(first)}); remove the "
         "copies, or state another key in schema.toml (key = false for none)"
     )
 
@@ -181,12 +204,12 @@ def _links(
     has_catalogue: bool,
     notices: list[Notice],
 ) -> tuple[dict[str, str], bool]:
-    """Links by column, in the order stated or else of the columns, and whether they are guesses."""
+    """The linked table by column, in stated order or else that of the columns, and whether it is a guess."""
     if statement.links is not None:
         for column, other in statement.links.items():
             if other not in keys:
                 raise SchemaError(
-                    f'[{table.name}] links: "{column}" leads to "{other}", which has no key; '
+                    f'[{table.name}] links: "{column}" links to "{other}", which has no key; '
                     f'state one, such as key = "{next(iter(tables[other].columns), "id")}".'
                 )
         return _ordered(table, statement.links, statement.arguments), False
@@ -206,7 +229,7 @@ def _declared(table: Table, keys: Mapping[str, str], notices: list[Notice]) -> d
             notices.append(
                 Notice(
                     f'table "{table.name}": the foreign key ({columns}) to "{foreign.table}" ({references}) '
-                    "is not used: links are single columns that lead to the key of a table."
+                    "is not used: a link must be a single column that refers to the key of a table."
                 )
             )
         elif foreign.columns[0] in table.columns:
@@ -217,37 +240,33 @@ def _declared(table: Table, keys: Mapping[str, str], notices: list[Notice]) -> d
 def _ordered(table: Table, links: Mapping[str, str], arguments: Sequence[str]) -> dict[str, str]:
     for name in arguments:
         if name not in links:
-            raise SchemaError(f'[{table.name}] arguments: column "{name}" is no link; leave it out.')
+            raise SchemaError(f'[{table.name}] arguments: column "{name}" is not a link; leave it out.')
     return {name: links[name] for name in dict.fromkeys([*arguments, *table.columns]) if name in links}
 
 
-def _joined(
+def _checked_links(
     table: Table,
     links: Mapping[str, str],
     tables: Mapping[str, Table],
     keys: Mapping[str, str],
     dangling: str,
-) -> tuple[Table, dict[str, str]]:
-    """The table with links to keys that are not there refused, left out or kept; and which they are."""
+) -> tuple[Table, dict[str, DanglingLinks]]:
+    """The table with its dangling links refused, left out or kept; and these links by column."""
     columns = dict(table.columns)
-    found: dict[str, str] = {}
+    lost: dict[str, DanglingLinks] = {}
     for name, other in links.items():
         column, key = columns[name], tables[other].columns[keys[other]]
         number, rows, first = column.lost(key)
         if number:
-            said = (
-                f'table "{table.name}", column "{column.name}": {plural(number, "key")} in '
-                f'{plural(rows, "row")} not in "{other}" (first: {", ".join(first)})'
-            )
+            lost[name] = DanglingLinks(other, number, rows, tuple(first))
             if dangling == "error":
                 raise DataError(
-                    f'{said}; correct them, or say by dangling (--dangling) "drop" to leave these links out '
-                    'or "keep" to add the keys.'
+                    f'table "{table.name}", column "{name}": {lost[name]}; correct them, or set dangling '
+                    '(--dangling) to "drop" to leave these links out, or to "keep" to add the keys.'
                 )
-            found[name] = said
             if dangling == "drop":
                 columns[name] = column.only(key)
-    return replace(table, columns=columns), found
+    return replace(table, columns=columns), lost
 
 
 # --- roles and forms -------------------------------------------------------------------------
@@ -269,7 +288,7 @@ def _plan(
         open_roles = {name: role for name, role in roles.items() if name not in statement.roles}
         time = guess_time(table, open_roles)
         if time is not None:
-            guessed = [*guessed, f'"{time}" is when a row came to be']
+            guessed = [*guessed, f'"{time}" is the time of a row']
     if time is not None:
         _check_time(table, time)
         if time not in statement.roles:
@@ -282,8 +301,9 @@ def _check_time(table: Table, time: str) -> None:
     column = table.columns[time]
     if column.domain not in (Domain.NUMBER, Domain.DATE, Domain.MOMENT):
         raise DataError(
-            f'table "{table.name}", time "{time}": {column.domain.value}s are no times; numbers and dates '
-            "are (state how dates are written by dates = { ... })."
+            f'table "{table.name}", time "{time}": a time is a number or a date, but this column holds '
+            f"{column.domain.value} values; name another column, or state by dates = {{ ... }} how its dates "
+            "are written."
         )
 
 
@@ -294,37 +314,38 @@ def _form(plan: Plan, statement: Statement) -> Form:
     stated_link = statement.rows is False
     if statement.rows or not linked:
         return Form.ROWS
-    told = [*linked]
+    told_by = [*linked]
     if len(linked) == 1:
-        # One link and one category: the values that something has. Numbers are measured again and again.
+        # One link and one category are the values that a thing has; a number may be measured repeatedly.
         attributes = plan.attributes()
         if len(attributes) != 1 or (plan.roles[attributes[0].name] is not Role.CATEGORY and not stated_link):
             return Form.ROWS
-        told += attributes
-    return Form.LINK if stated_link or told[0].rows_differ(told[1:]) else Form.ROWS
+        told_by += attributes
+    return Form.LINK if stated_link or told_by[0].rows_differ(told_by[1:]) else Form.ROWS
 
 
-def _said(found: Sequence[Plan], inspected: bool) -> list[Notice]:
+def _plan_notices(planned: Sequence[Plan], inspected: bool) -> list[Notice]:
     notices = []
-    words = [f"{plan.name}: {', '.join(plan.guessed)}" for plan in found if plan.guessed]
-    if words and inspected:
+    guesses = [f"{plan.name}: {', '.join(plan.guessed)}" for plan in planned if plan.guessed]
+    if guesses and inspected:
         notices.append(
-            Notice("what is inferred may be wrong; --toml prints all of it as a schema.toml to correct.")
+            Notice("inferred keys and links may be wrong; --toml prints a schema.toml that you can correct.")
         )
-    elif words:
+    elif guesses:
         notices.append(
             Notice(
-                f"keys and links were inferred ({'; '.join(words)}); hornbeam inspect shows all, "
-                "and a schema.toml states what is otherwise."
+                f"keys and links were inferred ({'; '.join(guesses)}). Run `hornbeam inspect` to check "
+                "these; override them in schema.toml."
             )
         )
-    for plan in found:
+    for plan in planned:
         if not plan.table.size:
             notices.append(Notice(f'table "{plan.name}" is empty; its predicates are false everywhere.'))
         for name in plan.links if plan.form is Form.LINK else ():
             lacking = plan.table.columns[name].n_missing
             if lacking:
+                give = "gives" if lacking == 1 else "give"
                 notices.append(
-                    Notice(f'table "{plan.name}": no fact from {plural(lacking, "row")} without "{name}".')
+                    Notice(f'table "{plan.name}": {plural(lacking, "row")} without "{name}" {give} no facts.')
                 )
     return notices

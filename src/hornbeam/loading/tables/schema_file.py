@@ -1,18 +1,18 @@
 """What a user states about tables: ``schema.toml``, or the same as a dict.
 
-One section per table; every line is optional, and what is not stated comes from the database's
-catalogue or is inferred::
+One section per table. Every line is optional: what is not stated comes from the catalogue of the
+database or is inferred::
 
     [ratings]
-    file = "u.data"                                      # for files: its name, if not ratings.csv
+    file = "u.data"                                      # the name of the file, if not ratings.csv
     separator = "\\t"
     encoding = "latin-1"
     columns = ["user_id", "movie_id", "rating", "at"]    # the file has no header
-    missing = ["n/a"]                                    # words that stand for no value
-    key = "rating_id"                                    # false: no column is a key
-    links = { user_id = "users", movie_id = "movies" }   # columns that name keys of other tables
-    arguments = ["user_id", "movie_id"]                  # the order of links, where rows are links
-    time = "at"                                          # when a row came to be
+    missing = ["n/a"]                                    # words that stand for a missing value
+    key = "rating_id"                                    # false: no column is the key
+    links = { user_id = "users", movie_id = "movies" }   # columns that hold keys of other tables
+    arguments = ["user_id", "movie_id"]                  # the order of the links of a link table
+    time = "at"                                          # the time of a row
     roles = { rating = "category" }                      # flag category number date unused
     unused = ["comment"]
     dates = { born = "%d.%m.%Y" }                        # how dates that are not ISO are written
@@ -29,10 +29,8 @@ from enum import Enum
 from pathlib import Path
 
 from hornbeam.errors import ParseError, Place, SchemaError, did_you_mean
-from hornbeam.loading.facts.files import read_text
-from hornbeam.loading.tables.sources.delimited import TextForm
+from hornbeam.loading.files import read_text
 
-FILE_NAME = "schema.toml"
 _SETTINGS = (
     *("file", "separator", "encoding", "columns", "missing", "dates"),
     *("key", "links", "arguments", "time", "roles", "unused", "rows", "use"),
@@ -44,33 +42,45 @@ class Role(Enum):
 
     KEY = "key"
     LINK = "link"
-    """names a key of another table"""
+    """holds keys of another table"""
     FLAG = "flag"
     CATEGORY = "category"
     NUMBER = "number"
     DATE = "date"
     TIME = "time"
-    """when the row came to be: no predicate, but what cut-off times are compared with"""
+    """the time of a row: it gives no predicate, but is compared with cut-offs"""
     UNUSED = "unused"
     LABEL = "label"
-    """what is to be learned: never a predicate"""
+    """the target: it gives no predicate"""
 
 
 _STATED_ROLES = {role.value: role for role in (Role.FLAG, Role.CATEGORY, Role.NUMBER, Role.DATE, Role.UNUSED)}
 
 
 @dataclass(frozen=True, slots=True)
+class TextForm:
+    """How a text file is written; a separator of None is detected in the first row."""
+
+    separator: str | None = None
+    encoding: str = "utf-8"
+    columns: tuple[str, ...] = ()
+    """names of the columns of a file without a header"""
+    missing: tuple[str, ...] = ()
+    """words that stand for a missing value; empty text always does"""
+
+
+@dataclass(frozen=True, slots=True)
 class Statement:
-    """What is stated about one table; None and empty where nothing is."""
+    """What is stated about one table; None or empty where nothing is."""
 
     file: str | None = None
     form: TextForm = field(default_factory=TextForm)
     key: str | None = None
-    """the column; empty text for none"""
+    """the key column; empty text if the table has no key"""
     links: Mapping[str, str] | None = None
-    """table by column"""
+    """the linked table by column"""
     arguments: tuple[str, ...] = ()
-    """columns that are links, in the order of arguments; without it links are in the order of columns"""
+    """the linking columns in the order of arguments; by default, the order of the columns"""
     time: str | None = None
     roles: Mapping[str, Role] = field(default_factory=dict)
     dates: Mapping[str, str] = field(default_factory=dict)
@@ -78,7 +88,7 @@ class Statement:
     use: bool = True
 
     def unused(self) -> frozenset[str]:
-        """Columns that need not be read at all."""
+        """Columns that need not be read."""
         return frozenset(column for column, role in self.roles.items() if role is Role.UNUSED)
 
 
@@ -87,7 +97,7 @@ Document = Mapping[str, object]
 
 
 def read_schema_file(path: Path) -> dict[str, Statement]:
-    """The statements of a ``schema.toml``; what cannot be used is an error with its place."""
+    """The statements of a ``schema.toml``, by table; errors name the file."""
     text = read_text(path)
     try:
         document = tomllib.loads(text)
@@ -102,20 +112,20 @@ def statements(document: Document, place: Place) -> dict[str, Statement]:
     >>> statements({"users": {"key": "id"}}, Place("schema"))["users"].key
     'id'
     """
-    found = {}
+    by_table = {}
     for table, section in document.items():
         if not isinstance(section, Mapping):
             raise SchemaError(
-                f'"{table}" must be a table of TOML: write [{table}] and its lines below.', place
+                f'"{table}" must be a section: write [{table}] and its settings below it.', place
             )
-        found[table] = _SchemaReader(table, section, place).statement()
-    return found
+        by_table[table] = _SchemaReader(table, section, place).statement()
+    return by_table
 
 
 def file_settings(statement: Statement) -> dict[str, object]:
-    """What is stated of how a table's file is written, in the words of ``schema.toml``."""
+    """What is stated about the file of a table, in the words of ``schema.toml``."""
     form = statement.form
-    found: dict[str, object] = {
+    settings: dict[str, object] = {
         "file": statement.file,
         "separator": form.separator,
         "encoding": form.encoding if form.encoding != TextForm().encoding else None,
@@ -123,21 +133,21 @@ def file_settings(statement: Statement) -> dict[str, object]:
         "missing": list(form.missing),
         "dates": dict(statement.dates),
     }
-    return {word: value for word, value in found.items() if value}
+    return {word: value for word, value in settings.items() if value}
 
 
 def with_files_of(stated: Statements, files: Statements) -> dict[str, Statement]:
-    """Statements about tables, with what others say of how their files are written."""
+    """The statements about tables, with the settings of their files taken from other statements."""
     merged = dict(files)
     for table, statement in stated.items():
-        # Where nothing is said of a file, none is named: a model must not lead to one outside the data.
+        # The file is never taken from ``stated``: a model must not lead to a file outside the data.
         of_file = files.get(table, Statement())
         merged[table] = replace(statement, file=of_file.file, form=of_file.form, dates=of_file.dates)
     return merged
 
 
 class _SchemaReader:
-    """One section, each line checked as it is read."""
+    """Reads one section and checks each of its lines."""
 
     def __init__(self, table: str, section: Document, place: Place) -> None:
         self._table = table
@@ -175,8 +185,8 @@ class _SchemaReader:
         )
 
     def _wrong(self, word: str, expected: str) -> SchemaError:
-        found = self._section[word]
-        return SchemaError(f"[{self._table}] {word} must be {expected}, found {found!r}.", self._place)
+        value = self._section[word]
+        return SchemaError(f"[{self._table}] {word} must be {expected}, found {value!r}.", self._place)
 
     def _text(self, word: str) -> str | None:
         value = self._section.get(word)
@@ -195,7 +205,7 @@ class _SchemaReader:
         if not isinstance(value, list | tuple) or not all(isinstance(each, str) for each in value):
             raise self._wrong(word, "a list of texts")
         if len(set(value)) < len(value):
-            raise self._wrong(word, "a list in which no text stands twice")
+            raise self._wrong(word, "a list without repetitions")
         return tuple(value)
 
     def _mapping(self, word: str) -> dict[str, str]:
@@ -220,7 +230,7 @@ class _SchemaReader:
 
 
 def check_statements(stated: Statements, tables: Mapping[str, Collection[str]], place: Place) -> None:
-    """Refuse what is stated of tables and columns that the data do not have."""
+    """Refuse statements about tables and columns that the data do not have."""
     for table, statement in stated.items():
         if not statement.use:
             continue
@@ -235,4 +245,6 @@ def check_statements(stated: Statements, tables: Mapping[str, Collection[str]], 
         for column, other in (statement.links or {}).items():
             if other not in tables:
                 hint = did_you_mean(other, tables, "Tables")
-                raise SchemaError(f'[{table}] links: "{column}" leads to no table "{other}". {hint}', place)
+                raise SchemaError(
+                    f'[{table}] links: "{column}" names "{other}", which is not a table. {hint}', place
+                )

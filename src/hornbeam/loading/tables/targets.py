@@ -1,9 +1,10 @@
-"""What is to be learned from tables, and its examples.
+"""The target to learn from tables, and its examples.
 
-``users.premium`` (a flag), ``users.gender=F`` (one value against the others), ``users.occupation`` (each
-value a class), ``ratings`` (the rows of a link table against pairs that have none), ``users`` (all of
-them, without a label), and ``churned(users)``: a new name, whose labels come from an examples file or as
-``y``. The column of the label is never a predicate; of a link table that is a target, no column is.
+A target is ``users.premium`` (a flag), ``users.gender=F`` (one value against the others),
+``users.occupation`` (each value is a class), ``ratings`` (the rows of a link table against unlinked
+pairs), ``users`` (all keys, without labels), or ``churned(users)``: a new name, whose labels come from
+an examples file or as ``y``. The column of the label gives no predicate, and if a link table is the
+target, none of its columns does.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hornbeam.data.database import UNLABELLED, Coded
-from hornbeam.errors import DataError, OptionError, SchemaError, did_you_mean, plural
+from hornbeam.errors import DataError, OptionError, SchemaError, TargetError, did_you_mean, plural
 from hornbeam.loading.tables.column import MISSING, Column
 from hornbeam.loading.tables.roles import Form, Plan
 from hornbeam.loading.tables.schema_file import Role
@@ -24,27 +25,27 @@ from hornbeam.loading.tables.to_logic import FactColumns, LogicMap, is_true
 
 MOST_CLASSES = 100
 MOST_PAIRS = 50_000_000
-"""More examples than this are not made of a link table."""
+"""The most examples that are made from a link table."""
 MANY_PAIRS = 1_000_000
-"""Up to so many pairs, all that are not linked are negatives unless something else is asked for."""
+"""Up to this many pairs, all unlinked ones are negatives by default; beyond it, the user must choose."""
 NO_NEGATIVES = "none"
 Labels = npt.NDArray[np.int8]
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What is to be learned, as far as the tables' names tell."""
+    """A target, resolved to the names of tables and columns."""
 
     text: str
     table: str | None = None
     column: str | None = None
     value: str | None = None
     arguments: tuple[str, ...] = ()
-    """of a new target: the tables whose keys are its arguments"""
+    """for a new target: the tables whose keys are its arguments"""
 
     @property
     def name(self) -> str:
-        """The predicate of the head, before it is made different from the others."""
+        """The predicate of the head, before a clash with another predicate is resolved."""
         if self.table is None:
             return self.text.partition("(")[0].strip().lower()
         if self.column is None:
@@ -54,18 +55,18 @@ class Target:
 
 @dataclass(frozen=True, eq=False)
 class GivenExamples:
-    """Examples by name: a column of keys per argument, labels, and the classes that labels stand for."""
+    """Examples by name: a column of keys per argument, labels, and the classes that the labels number."""
 
     keys: Sequence[Coded]
     labels: Labels
     classes: tuple[str, ...] = ()
     cutoffs: npt.NDArray[np.float64] | None = None
     closed: bool = False
-    """whether every key that is not among them is known to be negative"""
+    """whether every key that is not listed is known to be negative"""
 
 
 def find_target(text: str, plans: Sequence[Plan]) -> Target:
-    """The target that a text names; letters may be in another case."""
+    """The target that a text names; upper and lower case may differ."""
     names = [plan.name for plan in plans]
     new = re.fullmatch(r"\s*([^\s().=]+)\s*\(([^()]*)\)\s*", text)
     if new:
@@ -73,11 +74,11 @@ def find_target(text: str, plans: Sequence[Plan]) -> Target:
         for plan in plans:
             if plan.name in arguments and plan.form is Form.LINK:
                 raise SchemaError(
-                    f'"{plan.name}" is a link table; the arguments of a target are tables of things.'
+                    f'"{plan.name}" is a link table, whose rows have no key; name a table with a key instead.'
                 )
         return Target(text, arguments=arguments)
     for exactly in (True, False):
-        # Names may hold dots and equals signs: the longest that fit are meant.
+        # Names may hold dots and equals signs: the longest name that fits is meant.
         for plan in sorted(plans, key=lambda plan: -len(plan.name)):
             if _same(text, plan.name, exactly):
                 return Target(text, plan.name)
@@ -99,8 +100,8 @@ def find_target(text: str, plans: Sequence[Plan]) -> Target:
     word = text.partition("=")[0].lower()
     named = [f"{plan.name}.{name}" for plan in plans for name in plan.table.columns if name.lower() == word]
     if named:
-        raise SchemaError(f'no target "{text}": a column is named with its table, as {" or ".join(named)}.')
-    raise SchemaError(
+        raise TargetError(f'no target "{text}": a column needs its table, as in {" or ".join(named)}.')
+    raise TargetError(
         f'no target "{text}": give a column (table.column or table.column=value), a link table, or a new '
         f"name with its arguments such as churned({names[0] if names else 'users'}). "
         f"{did_you_mean(table, names, 'Tables')}"
@@ -123,7 +124,7 @@ def without_label(plans: Sequence[Plan], target: Target) -> list[Plan]:
     for plan in plans:
         if plan.name == target.table and target.column is not None and target.column == plan.key:
             raise SchemaError(
-                f'"{target.text}" is the key of its table, which is no label; name another column.'
+                f'"{target.text}" is the key of its table, which cannot be learned; name another column.'
             )
     return [
         replace(plan, roles={**plan.roles, target.column: Role.LABEL})
@@ -146,7 +147,7 @@ def head_types(target: Target, plans: Sequence[Plan], mapping: LogicMap) -> tupl
 
 
 def key_columns(target: Target, plans: Sequence[Plan]) -> list[tuple[str, ...]]:
-    """For each argument of the head the names that a column of an examples file may have."""
+    """For each argument of the head the names that its column may have in an examples file."""
     by_name = {plan.name: plan for plan in plans}
     if target.table is None:
         return [_aliases(by_name[table]) for table in target.arguments]
@@ -176,8 +177,8 @@ def examples_in_tables(
 ) -> GivenExamples | None:
     """The examples that the tables themselves hold; None for a new target.
 
-    ``negatives`` are those of a link: "all", "none", or so many for each positive. With ``lenient``, as
-    prediction needs it, a value or a label that no row has is no error.
+    For a link, ``negatives`` is "all", "none", or a number of negatives per positive. With ``lenient``,
+    as for prediction, a value or a label that no row has is not an error.
     """
     if target.table is None:
         return None
@@ -186,7 +187,7 @@ def examples_in_tables(
         if target.column is not None:
             raise SchemaError(
                 f'"{target.text}" is a column of a link table, whose rows have no key; give the table a key, '
-                f'state rows = true for it, or learn its rows: "{plan.name}".'
+                f'state rows = true for it, or make the table itself the target: "{plan.name}".'
             )
         columns = [facts.argument(plan, name) for name in plan.links]
         populations = [facts.things(other).names for other in plan.links.values()]
@@ -200,7 +201,7 @@ def examples_in_tables(
         return _linked(target, columns, populations, negatives, seed)
     if negatives not in (None, NO_NEGATIVES):
         raise OptionError(
-            f'negatives are for targets that are links; every row of "{plan.name}" is an example.'
+            f'negatives are for a target that is a link; here every row of "{plan.name}" is an example.'
         )
     column = plan.table.columns[target.column]
     if not plan.table.size and not lenient:
@@ -224,8 +225,8 @@ def _labels(target: Target, column: Column, role: Role, lenient: bool) -> tuple[
         first = column.texts[len(column.texts) // 2] if column.texts else "0"
         raise DataError(
             f"{where}, which are {'numbers' if role is Role.NUMBER else 'dates'}: such a label cannot be "
-            "learned yet; "
-            f'name one value ("{target.text}={first}"), or state the role "category" if they are classes.'
+            f'learned yet; name one value ("{target.text}={first}"), or state the role "category" if they '
+            "are classes."
         )
     if column.n_values > MOST_CLASSES:
         raise DataError(
@@ -233,7 +234,7 @@ def _labels(target: Target, column: Column, role: Role, lenient: bool) -> tuple[
             f'name one value, such as "{target.text}={column.texts[0]}".'
         )
     if column.n_values < 2 and not lenient:
-        raise DataError(f"{where}; learning needs rows of two classes at least.")
+        raise DataError(f"{where}; learning needs rows of at least two classes.")
     return np.where(missing, UNLABELLED, column.codes).astype(np.int8), tuple(column.texts)
 
 
@@ -241,7 +242,7 @@ def _labels(target: Target, column: Column, role: Role, lenient: bool) -> tuple[
 
 
 def read_negatives(text: str) -> str | float:
-    """``all``, or a ratio: so many pairs without a link for each with one.
+    """The value of ``--negatives``: ``all``, or a number of unlinked pairs per linked one.
 
     >>> read_negatives("all"), read_negatives("ratio 5"), read_negatives("2.5")
     ('all', 5.0, 2.5)
@@ -255,7 +256,7 @@ def read_negatives(text: str) -> str | float:
         ratio = 0.0
     if not 0 < ratio < np.inf:
         raise OptionError(
-            f'negatives "{text}" are refused: they must be "all", or a number above 0: so many for each link.'
+            f'negatives "{text}" is refused: it must be "all", or the number of negatives per link, above 0.'
         )
     return ratio
 
@@ -267,15 +268,15 @@ def _linked(
     negatives: str | float | None,
     seed: int,
 ) -> GivenExamples:
-    """Linked keys as positives; others, all or a sample that depends on names and seed only, as negatives."""
+    """Linked pairs as positives; all others, or a sample drawn by names and seed alone, as negatives."""
     complete = np.logical_and.reduce([column.codes != MISSING for column in columns])
     columns = [Coded(column.names, column.codes[complete]) for column in columns]
-    # Keys that were kept though their table lacks them belong to the population, too.
+    # Keys of dangling links that were kept belong to the population, too.
     names = [sorted({*known, *column.names}) for known, column in zip(populations, columns, strict=True)]
     sizes = [len(each) for each in names]
     total = int(np.prod([*map(int, sizes)], dtype=object)) if sizes else 0
     if total >= 2**63:
-        raise DataError(f'"{target.text}" has {total:,} possible keys, more than can be told apart.')
+        raise DataError(f'"{target.text}" has {total:,} possible examples, more than the limit of 2^63.')
     positives = np.unique(_numbers(columns, names))
     if not len(positives):
         raise DataError(
@@ -293,22 +294,22 @@ def _linked(
 
 
 def _wanted(target: Target, negatives: str | float | None, total: int, positives: int) -> int:
-    rest = total - positives
-    wanted = rest
+    unlinked = total - positives
+    wanted = unlinked
     if negatives == NO_NEGATIVES:
         return 0
     if negatives is None and total > MANY_PAIRS:
         raise OptionError(
-            f'"{target.text}" links {positives:,} of {total:,} pairs: say which others are negatives by '
-            'negatives (--negatives): "all", or a number, so many for each link.'
+            f'"{target.text}" links {positives:,} of {total:,} pairs, too many to use all others as '
+            'negatives by default; set negatives (--negatives) to "all", or to a number per link.'
         )
     if negatives is not None and negatives != "all":
         ratio = read_negatives(negatives) if isinstance(negatives, str) else negatives
-        wanted = min(rest, max(1, int(float(ratio) * positives + 0.5)))
+        wanted = min(unlinked, max(1, int(float(ratio) * positives + 0.5)))
     if wanted + positives > MOST_PAIRS:
         raise OptionError(
             f'"{target.text}" would have {wanted + positives:,} examples, more than {MOST_PAIRS:,}; '
-            "ask for fewer negatives, so many for each link, by a number."
+            "set negatives (--negatives) to a smaller number per link."
         )
     return wanted
 
@@ -323,17 +324,17 @@ def _numbers(columns: Sequence[Coded], names: Sequence[Sequence[str]]) -> npt.ND
 
 
 def _others(positives: npt.NDArray[np.int64], total: int, wanted: int, seed: int) -> npt.NDArray[np.int64]:
-    """So many numbers below the total that are no positives, rising."""
+    """A sorted sample of ``wanted`` numbers below the total that are not positives."""
     generator = np.random.default_rng(seed)
     if total <= 4 * (wanted + len(positives)):
         free = np.ones(total, dtype=bool)
         free[positives] = False
-        rest = np.flatnonzero(free)
-        return rest if wanted == len(rest) else np.sort(generator.choice(rest, wanted, replace=False))
-    found = np.empty(0, dtype=np.int64)
-    while len(found) < wanted:
-        drawn = np.concatenate([found, generator.integers(0, total, 2 * (wanted - len(found)) + 16)])
+        others = np.flatnonzero(free)
+        return others if wanted == len(others) else np.sort(generator.choice(others, wanted, replace=False))
+    sample = np.empty(0, dtype=np.int64)
+    while len(sample) < wanted:
+        drawn = np.concatenate([sample, generator.integers(0, total, 2 * (wanted - len(sample)) + 16)])
         _, first = np.unique(drawn, return_index=True)
         drawn = drawn[np.sort(first)]
-        found = drawn[~np.isin(drawn, positives)][:wanted]
-    return np.sort(found)
+        sample = drawn[~np.isin(drawn, positives)][:wanted]
+    return np.sort(sample)

@@ -1,18 +1,18 @@
 """Tables as logic: which predicates they give, over which types, with which modes.
 
-- A table of things gives a type, named as the table, whose population are its keys, and one predicate
-  per column: ``occupation(users, occupation_value)``; ``premium(users)`` for a flag, true rows only;
-  ``city_id(users, cities)`` for a link; ``age(users, age_value)`` with a numeric type for a number or a
-  date. A table whose key is a link, too, tells more of those things: it has their type, and a predicate
-  of its own name says which have a row.
+- A table of things gives a type of the same name, whose population is the keys of the table, and one
+  predicate per column: ``occupation(users, occupation_value)``; ``premium(users)`` for a flag, with the
+  true rows only; ``city_id(users, cities)`` for a link; ``age(users, age_value)`` with a numeric type
+  for a number or a date. A table whose key is also a link describes the things of the linked table: it
+  has their type, and a predicate with the name of the table lists the things that have a row.
 - A link table gives a predicate over its links, ``ratings(users, movies)``, and one per other column
-  with these arguments first: ``rating(users, movies, rating_value)``. With one link and one column,
-  the latter is all.
-- Rows without a key that say something twice are things with numbers for keys.
-- What is missing is no fact. A column's predicate has its name, in lower case, unless another table
-  has such a column or is named so: then ``table_column``.
+  with these arguments first: ``rating(users, movies, rating_value)``. A link table with one link and
+  one column gives only the latter.
+- Rows that have no key and repeat each other are things; their keys are row numbers.
+- A missing value gives no fact. The predicate of a column has the name of the column, in lower case;
+  where another table has such a column or such a name, it is ``table_column``.
 
-Every predicate knows its table and columns, so facts can be led back to rows.
+Every predicate knows its table and columns, so that facts can be traced back to rows.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ import numpy.typing as npt
 from hornbeam.data.database import Coded, Notice
 from hornbeam.data.relations import Numbered
 from hornbeam.errors import SchemaError, plural
-from hornbeam.loading.facts.infer_modes import MOST_CONSTANTS
+from hornbeam.loading.modes import MOST_CONSTANTS
 from hornbeam.loading.tables.column import MISSING, Column, Domain, places_in
 from hornbeam.loading.tables.roles import Form, Plan
 from hornbeam.loading.tables.schema_file import Role
@@ -34,32 +34,32 @@ from hornbeam.logic.modes import Argument, Kind, Mode
 from hornbeam.logic.schema import DATE, NUMBER
 
 FEW_NUMBERS = 10
-"""Numbers of which there are no more different ones are offered as constants, too."""
+"""A column with at most this many distinct numbers also offers them as constants."""
 Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
 class MappedPredicate:
-    """A predicate and where its facts are: the columns of its arguments, and what must be true of a row."""
+    """A predicate and where its facts are: a table, a column per argument, and a flag that must be true."""
 
     name: str
     table: str
     columns: tuple[str | None, ...]
-    """None stands for the number of the row"""
+    """the column of each argument; None stands for the number of the row"""
     types: tuple[str, ...]
     flag: str | None = None
     """the column that must be true"""
     value: Role | None = None
-    """of a predicate whose last argument is a value: what kind of value"""
+    """the role of the last argument, if that is a value"""
 
     def as_dict(self) -> dict[str, object]:
-        where = {} if self.flag is None else {"true": self.flag}
+        condition = {} if self.flag is None else {"true": self.flag}
         return {
             "predicate": self.name,
             "types": list(self.types),
             "table": self.table,
             "columns": list(self.columns),
-            **where,
+            **condition,
         }
 
 
@@ -73,23 +73,23 @@ class LogicMap:
 
 
 def map_tables(plans: Sequence[Plan]) -> LogicMap:
-    """The predicates of all tables; columns with the role of a label or of a time give none."""
+    """The predicates of all tables; a column that is a label or a time gives none."""
     by_name = {plan.name: plan for plan in plans}
     types = {plan.name: _type(plan, by_name) for plan in plans if plan.form is not Form.LINK}
     names = _Names(plans)
-    found = [each for plan in plans for each in _predicates(plan, types, names)]
-    return LogicMap(tuple(found), types)
+    predicates = [each for plan in plans for each in _predicates(plan, types, names)]
+    return LogicMap(tuple(predicates), types)
 
 
 def _type(plan: Plan, plans: Mapping[str, Plan]) -> str:
-    """A table's type: its own name, or that of the table which its key leads to."""
+    """The type of the rows of a table: named after the table, or after the one that its key links to."""
     seen = [plan.name]
     while plan.key is not None and plan.key in plan.links:
         plan = plans[plan.links[plan.key]]
         if plan.name in seen:
             raise SchemaError(
-                f"the keys of {', '.join(seen)} are links that lead in a circle; one of them is no link: "
-                "state its links in schema.toml."
+                f"the keys of {', '.join(seen)} link to each other in a circle; one of them is not a link: "
+                "state the links of its table in schema.toml."
             )
         seen.append(plan.name)
     return plan.name.lower()
@@ -121,7 +121,7 @@ def _predicates(plan: Plan, types: Mapping[str, str], names: _Names) -> Iterator
 
 
 class _Names:
-    """Names of predicates and of types of values, each once."""
+    """Gives every predicate and every type of values a name of its own."""
 
     def __init__(self, plans: Iterable[Plan]) -> None:
         plans = list(plans)
@@ -147,22 +147,22 @@ class _Names:
         return self._fresh(f"{predicate}_value", self._types)
 
     def _fresh(self, name: str, taken: set[str]) -> str:
-        number, found = 1, name
-        while found in taken:
+        number, fresh = 1, name
+        while fresh in taken:
             number += 1
-            found = f"{name}_{number}"
-        taken.add(found)
-        return found
+            fresh = f"{name}_{number}"
+        taken.add(fresh)
+        return fresh
 
 
 # --- modes -----------------------------------------------------------------------------------
 
 
 def modes_of(predicate: MappedPredicate, n_values: int) -> Iterator[Mode]:
-    """Modes of a predicate: each argument in turn is bound, the others may be new.
+    """The modes of a predicate: each argument in turn is bound, and the others may be new variables.
 
-    A value is a constant where there are few different ones, compared where it is a number or a date,
-    and else shared: something that several things have.
+    A value is a constant if the column has few of them, and is compared if it is a number or a date.
+    Any other value is a variable, which several things may share.
     """
     things = predicate.types if predicate.value is None else predicate.types[:-1]
 
@@ -196,7 +196,7 @@ def numeric_types(mapping: LogicMap) -> dict[str, str]:
 
 
 def row_names(plan: Plan) -> Sequence[str]:
-    """Names of the rows of a table without a single key: its composite key, else numbers from 1."""
+    """Names for the rows of a table without a key column: its composite key, or else numbers from 1."""
     key = [plan.table.columns[name] for name in plan.table.key if name in plan.table.columns]
     if len(key) > 1 and len(key) == len(plan.table.key):
         words = [[column.texts[code] for code in column.codes] for column in key]
@@ -207,7 +207,7 @@ def row_names(plan: Plan) -> Sequence[str]:
 
 
 def things_of(plan: Plan) -> Coded:
-    """The thing that each row of a table of things is."""
+    """For each row of a table of things the name of its thing."""
     if plan.key is not None:
         column = plan.table.columns[plan.key]
         return Coded(column.texts, column.codes)
@@ -215,7 +215,7 @@ def things_of(plan: Plan) -> Coded:
 
 
 class FactColumns:
-    """The facts of predicates, made one predicate at a time; names of things are made once."""
+    """Makes the facts of one predicate at a time; the columns that predicates share are made once."""
 
     def __init__(self, plans: Sequence[Plan]) -> None:
         self._plans = {plan.name: plan for plan in plans}
@@ -229,7 +229,7 @@ class FactColumns:
         return self._things[table]
 
     def columns(self, predicate: MappedPredicate) -> tuple[list[Coded], Floats | None]:
-        """The arguments of each fact, and when it came to be where the table tells."""
+        """The arguments of each fact, and the time of each fact if the table has times."""
         plan = self._plans[predicate.table]
         coded = [self.argument(plan, name) for name in predicate.columns]
         holds = np.ones(plan.table.size, dtype=bool)
@@ -245,7 +245,7 @@ class FactColumns:
         ]
 
     def argument(self, plan: Plan, name: str | None) -> Coded:
-        """The constant at a column in each row; without a name, the thing that the row is."""
+        """For each row the constant in a column; without a column, the thing that the row is."""
         if name is None or name == plan.key:
             return self.things(plan.name)
         if (plan.name, name) not in self._arguments:
@@ -260,7 +260,7 @@ class FactColumns:
         key = other.table.columns[other.key or ""]
         places = places_in(column, key)
         if (places == MISSING).any():
-            # Links to keys that are not there, which were to be kept.
+            # Dangling links that the user chose to keep.
             return Coded(column.texts, column.codes)
         names = self.things(other.name).names
         if np.array_equal(places, np.arange(len(names))):
@@ -282,7 +282,7 @@ def is_true(column: Column) -> npt.NDArray[np.bool_]:
 
 
 def times_of_rows(column: Column) -> Floats:
-    """Times as numbers, or microseconds since 1970; a row without one exists for no cut-off: infinity."""
+    """Times as numbers, dates in microseconds since 1970; a missing time is infinity, after every cut-off."""
     values = column.values
     if column.domain is not Domain.NUMBER:
         values = values.astype("datetime64[us]").view(np.int64)
@@ -290,7 +290,7 @@ def times_of_rows(column: Column) -> Floats:
 
 
 def time_notices(plans: Iterable[Plan]) -> list[Notice]:
-    """What to say of rows without a time, and of tables whose times cannot be compared."""
+    """Notices about rows without a time; times that cannot be compared with each other are an error."""
     notices = []
     kinds: dict[bool, str] = {}
     for plan in plans:
@@ -300,13 +300,13 @@ def time_notices(plans: Iterable[Plan]) -> list[Notice]:
             if column.n_missing:
                 notices.append(
                     Notice(
-                        f'table "{plan.name}": {plural(column.n_missing, "row")} without "{plan.time}", '
-                        "which exist for no example with a cut-off."
+                        f'table "{plan.name}": {plural(column.n_missing, "row")} without "{plan.time}"; no '
+                        "example with a cut-off sees such a row."
                     )
                 )
     if len(kinds) > 1:
         raise SchemaError(
-            f'the times of "{kinds[True]}" are numbers, those of "{kinds[False]}" dates, which cannot be '
-            "compared; make them one kind, or state the time of only one of them."
+            f'the times of "{kinds[True]}" are numbers and those of "{kinds[False]}" are dates, so they '
+            "cannot be compared; convert one of them, or state a time for only one of these tables."
         )
     return notices

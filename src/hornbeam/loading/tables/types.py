@@ -1,4 +1,4 @@
-"""Text that means numbers, dates or booleans: read as such where all of a column can be."""
+"""Columns of text as numbers, dates or booleans, where every value can be read so."""
 
 from __future__ import annotations
 
@@ -22,12 +22,13 @@ from hornbeam.loading.tables.column import (
 )
 
 NUMBER = r"-?(0|[1-9][0-9]*)([.][0-9]+)?([eE][-+]?[0-9]+)?"
-"""A number without leading zeros: 01234 is a code of some kind, not a number."""
+"""A number without leading zeros: 01234 is a code, not a number."""
 _CLOCK = r"[0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]{1,6})?)?"
 _MOMENT = rf"[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}([T ]{_CLOCK}(Z|[+-][0-9]{{2}}(:?[0-9]{{2}})?)?)?"
-_FIRST_LOOK = 1000
+_SAMPLE = 1000
+"""distinct values that are tested first"""
 _FEW, _MANY = 0.1, 0.5
-"""A column is nearly numbers if fewer of its rows than this share are not; far from it with so many."""
+"""Shares of rows that are not numbers: nearly numeric below _FEW; not worth a closer test from _MANY on."""
 
 
 def inferred(column: Column) -> Column:
@@ -42,40 +43,39 @@ def inferred(column: Column) -> Column:
     if column.domain is not Domain.TEXT or not column.n_values:
         return column
     for domain in (Domain.NUMBER, Domain.BOOLEAN, Domain.MOMENT):
-        # One look at the first value settles most columns.
-        reads = _READERS[domain]
-        if _can(reads, column.values[0]) and all(_can(reads, word) for word in column.values[1:]):
+        # The first value rules out most domains.
+        if all(_reads(_READERS[domain], word) for word in column.values):
             return as_domain(column, domain)
     return column
 
 
 def nearly_numbers(column: Column) -> Notice | None:
-    """What to say of a column of text that but for a few values would be one of numbers."""
+    """The notice about a column of text that would be one of numbers but for a few values."""
     if column.domain is not Domain.TEXT:
         return None
     sizes = np.bincount(column.codes[column.codes != MISSING], minlength=column.n_values)
-    every = max(column.n_values // _FIRST_LOOK, 1)
-    look = _strange(column.values[::every])
-    if sizes[::every][look].sum() >= _MANY * sizes[::every].sum():
-        # Most columns of text are nothing like numbers, which a few words tell.
+    step = max(column.n_values // _SAMPLE, 1)
+    sample = _not_numbers(column.values[::step])
+    if sizes[::step][sample].sum() >= _MANY * sizes[::step].sum():
+        # A sample is enough for most columns of text, which hold hardly any numbers.
         return None
-    strange = look if every == 1 else _strange(column.values)
-    rows = int(sizes[strange].sum())
+    others = sample if step == 1 else _not_numbers(column.values)
+    rows = int(sizes[others].sum())
     if not rows or rows >= _FEW * sizes.sum():
         return None
     return Notice(
-        f'column "{column.name}" is taken as text, because {plural(rows, "value")} of {len(column):,} '
-        f'{"is" if rows == 1 else "are"} no number (first: "{column.values[strange][0]}"); where that stands '
-        'for no value, say so by missing = ["..."] in schema.toml.'
+        f'column "{column.name}" is read as text, because {plural(rows, "value")} of {len(column):,} '
+        f'{"is" if rows == 1 else "are"} not a number (first: "{column.values[others][0]}"); if that stands '
+        'for a missing value, state missing = ["..."] in schema.toml.'
     )
 
 
-def _strange(words: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
-    return np.array([not _can(_read_number, word) for word in words], dtype=bool)
+def _not_numbers(words: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+    return np.array([not _reads(_read_number, word) for word in words], dtype=bool)
 
 
 def as_domain(column: Column, domain: Domain, date_format: str | None = None) -> Column:
-    """The column with its values read as another kind; one that cannot be is an error that shows it."""
+    """The column with its values read as those of another domain; a value that cannot be is an error."""
     if column.domain is domain or (domain is Domain.MOMENT and column.domain is Domain.DATE):
         return column
     if domain is Domain.TEXT:
@@ -84,11 +84,11 @@ def as_domain(column: Column, domain: Domain, date_format: str | None = None) ->
         return _ones_and_zeros(column)
     if column.domain is not Domain.TEXT:
         raise _unreadable(column, domain, column.texts[0] if column.n_values else "")
-    reads = _format_reader(date_format) if date_format else _READERS[domain]
+    reader = _format_reader(date_format) if date_format else _READERS[domain]
     values = []
     for word in column.values:
         try:
-            values.append(reads(word))
+            values.append(reader(word))
         except ValueError:
             raise _unreadable(column, domain, word, date_format) from None
     missing = column.codes == MISSING
@@ -112,9 +112,9 @@ def _as_text(column: Column) -> Column:
 
 
 def _ones_and_zeros(column: Column) -> Column:
-    strange = [text for text in column.texts if text not in ("0", "1")]
-    if strange:
-        raise _unreadable(column, Domain.BOOLEAN, strange[0])
+    others = [text for text in column.texts if text not in ("0", "1")]
+    if others:
+        raise _unreadable(column, Domain.BOOLEAN, others[0])
     return Column(column.name, Domain.BOOLEAN, column.values.astype(bool), column.codes)
 
 
@@ -135,12 +135,13 @@ def _unreadable(column: Column, domain: Domain, word: str, date_format: str | No
 
 # --- reading one word ------------------------------------------------------------------------
 
-Reader = Callable[[str], object]
+WordReader = Callable[[str], object]
+"""Reads one word; ValueError if it cannot."""
 
 
-def _can(reads: Reader, word: str) -> bool:
+def _reads(reader: WordReader, word: str) -> bool:
     try:
-        reads(word)
+        reader(word)
     except ValueError:
         return False
     return True
@@ -159,10 +160,10 @@ def _read_number(word: str) -> int | float:
 
 
 def _read_boolean(word: str) -> bool:
-    found = {"true": True, "false": False}.get(word.lower())
-    if found is None:
+    truth = {"true": True, "false": False}.get(word.lower())
+    if truth is None:
         raise ValueError
-    return found
+    return truth
 
 
 def _read_moment(word: str) -> np.datetime64:
@@ -171,7 +172,7 @@ def _read_moment(word: str) -> np.datetime64:
     return _utc(datetime.fromisoformat(word))
 
 
-def _format_reader(date_format: str) -> Reader:
+def _format_reader(date_format: str) -> WordReader:
     return lambda word: _utc(datetime.strptime(word, date_format))
 
 
@@ -182,7 +183,7 @@ def _utc(moment: datetime) -> np.datetime64:
     return np.datetime64(moment, "us")
 
 
-_READERS: dict[Domain, Reader] = {
+_READERS: dict[Domain, WordReader] = {
     Domain.NUMBER: _read_number,
     Domain.BOOLEAN: _read_boolean,
     Domain.DATE: _read_moment,

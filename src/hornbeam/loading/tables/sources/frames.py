@@ -1,4 +1,4 @@
-"""Data frames of pandas, polars, Arrow and others as tables; narwhals reads them all."""
+"""Data frames of pandas, polars, Arrow and others as tables, read through narwhals."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ from hornbeam.loading.tables.column import (
     boolean_column,
     moment_column,
     number_column,
+    of_table,
+    unreadable_type,
     value_column,
 )
 
@@ -26,19 +28,19 @@ def read_frames(frames: Mapping[str, Any], unused: Mapping[str, Collection[str]]
     """A table for each frame; columns named in ``unused`` are not read."""
     for name in frames:
         if not isinstance(name, str) or not name:
-            raise DataError(f"{name!r} is no name of a table; {_FRAMES}")
+            raise DataError(f"{name!r} cannot be the name of a table; {_FRAMES}")
     return [read_frame(name, frame, unused.get(name, ())) for name, frame in frames.items()]
 
 
 def read_frame(name: str, frame: Any, unused: Collection[str] = ()) -> Table:
-    """One frame as a table, its columns in their order."""
+    """One frame as a table, its columns in the order of the frame."""
     import narwhals as nw
 
     try:
         native = nw.from_native(frame, eager_only=True)
     except (TypeError, ValueError) as error:
-        if "unique" in str(error) or "duplicate" in str(error).lower():
-            raise DataError(f'table "{name}" has two columns of one name; rename one of them.') from None
+        if isinstance(error, ValueError) and _repeats_a_name(frame):
+            raise DataError(f'table "{name}" has two columns of the same name; rename one of them.') from None
         raise DataError(
             f'table "{name}" is a {type(frame).__name__}, which cannot be read as a data frame; '
             f"collect it first if it is lazy, and {_FRAMES}"
@@ -51,12 +53,18 @@ def read_frame(name: str, frame: Any, unused: Collection[str] = ()) -> Table:
             raise DataError(f'table "{name}" has two columns "{text}"; rename one of them.')
         if text in unused:
             continue
-        column, said = _column(text, native[:, position])
+        column, notice = _column(text, native[:, position])
         if column is not None:
             columns[text] = column
-        if said is not None:
-            notices.append(Notice(f'table "{name}": {said}'))
+        if notice is not None:
+            notices.append(of_table(name, notice))
     return Table(name, columns, native.shape[0], notices=tuple(notices))
+
+
+def _repeats_a_name(frame: Any) -> bool:
+    # Arrow's ``columns`` are the columns themselves, not their names.
+    labels = list(getattr(frame, "column_names", getattr(frame, "columns", ())))
+    return len(set(map(str, labels))) < len(labels)
 
 
 def _column(name: str, series: Any) -> tuple[Column | None, Notice | None]:
@@ -84,4 +92,4 @@ def _column(name: str, series: Any) -> tuple[Column | None, Notice | None]:
             return value_column(name, series.to_list())
         except DataError as error:
             return None, Notice(f'column "{name}" is not used: {error.message}')
-    return None, Notice(f'column "{name}" is not used: its values are of the type {dtype}.')
+    return None, unreadable_type(name, str(dtype))

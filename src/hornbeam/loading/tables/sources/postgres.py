@@ -1,7 +1,7 @@
-"""The tables of a PostgreSQL database, with the keys that it states.
+"""The tables of a PostgreSQL database, with the keys that its catalogue states.
 
-One read-only transaction sees all of them at one moment. Each table comes over as text by COPY, the
-quickest way out of the server, and is read like a delimited file; what its columns are is stated.
+One read-only transaction reads all tables, so that they belong to one moment. COPY, the fastest way to
+export a table, sends it as text; the text is read like a delimited file, with the types of the catalogue.
 """
 
 from __future__ import annotations
@@ -12,11 +12,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from hornbeam.data.database import Notice
 from hornbeam.errors import DataError, OptionError
-from hornbeam.loading.tables.column import Catalogued, Domain, ForeignKey, Table
-from hornbeam.loading.tables.sources.delimited import columns_of_rows, copy_rows
+from hornbeam.loading.tables.column import Catalogued, Domain, ForeignKey, Table, of_table, unreadable_type
 from hornbeam.loading.tables.sources.duckdb import connection
+from hornbeam.loading.tables.sources.text_rows import columns_of_rows, copy_rows, number_of_rows
 from hornbeam.quoting import quoted, quoted_path
 
 if TYPE_CHECKING:
@@ -50,7 +49,7 @@ FROM pg_catalog.pg_constraint c WHERE c.conrelid = %s AND c.contype IN ('p', 'f'
 """
 
 
-class _Described(NamedTuple):
+class _CatalogueEntry(NamedTuple):
     """A table of the catalogue: its full name, columns with the names of their types, and keys."""
 
     path: tuple[str, str]
@@ -60,22 +59,22 @@ class _Described(NamedTuple):
 
 
 def read_postgres(conninfo: str, unused: Mapping[str, Collection[str]]) -> list[Table]:
-    """The tables and views that the user of a connection may read, in the order of their names."""
+    """The tables and views that the user of the connection may read, sorted by name."""
     with _connected(conninfo) as server:
-        described = _catalogue(server)
-        return [_table(server, name, table, unused.get(name, ())) for name, table in described.items()]
+        tables = _catalogue(server)
+        return [_table(server, name, table, unused.get(name, ())) for name, table in tables.items()]
 
 
 def postgres_catalogue(conninfo: str) -> dict[str, Catalogued]:
-    """The tables and views that the user of a connection may read, by name, with their keys."""
+    """The tables and views that the user of the connection may read, by name, with their keys."""
     with _connected(conninfo) as server:
-        found = _catalogue(server)
-    return {name: Catalogued(table.path, table.key, table.foreign_keys) for name, table in found.items()}
+        tables = _catalogue(server)
+    return {name: Catalogued(table.path, table.key, table.foreign_keys) for name, table in tables.items()}
 
 
 @contextmanager
 def _connected(conninfo: str) -> Iterator[psycopg.Connection[tuple[object, ...]]]:
-    """A transaction that reads."""
+    """A read-only transaction that sees one moment of the data."""
     try:
         import psycopg
     except ModuleNotFoundError as error:
@@ -98,13 +97,13 @@ def _connected(conninfo: str) -> Iterator[psycopg.Connection[tuple[object, ...]]
         ) from None
 
 
-def _catalogue(server: psycopg.Connection[tuple[object, ...]]) -> dict[str, _Described]:
+def _catalogue(server: psycopg.Connection[tuple[object, ...]]) -> dict[str, _CatalogueEntry]:
     with server.cursor() as cursor:
         tables = cursor.execute(_TABLES).fetchall()
         names = {
             oid: str(table) if schema == "public" else f"{schema}.{table}" for oid, schema, table in tables
         }
-        found = {}
+        catalogue = {}
         for oid, schema, table in tables:
             types = {str(column): str(kind) for column, kind in cursor.execute(_COLUMNS, [oid]).fetchall()}
             key: tuple[str, ...] = ()
@@ -115,12 +114,14 @@ def _catalogue(server: psycopg.Connection[tuple[object, ...]]) -> dict[str, _Des
                     key = tuple(columns)
                 elif other in names and isinstance(references, list):
                     foreign_keys.append(ForeignKey(tuple(columns), names[other], tuple(references)))
-            found[names[oid]] = _Described((str(schema), str(table)), types, key, tuple(foreign_keys))
-    return found
+            catalogue[names[oid]] = _CatalogueEntry(
+                (str(schema), str(table)), types, key, tuple(foreign_keys)
+            )
+    return catalogue
 
 
 def _table(
-    server: psycopg.Connection[tuple[object, ...]], name: str, table: _Described, unused: Collection[str]
+    server: psycopg.Connection[tuple[object, ...]], name: str, table: _CatalogueEntry, unused: Collection[str]
 ) -> Table:
     domains = {
         column: _DOMAINS[kind]
@@ -128,13 +129,13 @@ def _table(
         if kind in _DOMAINS and column not in unused
     }
     notices = tuple(
-        Notice(f'table "{name}": column "{column}" is not used: its values are of the type {kind}.')
+        of_table(name, unreadable_type(column, kind))
         for column, kind in table.types.items()
         if kind not in _DOMAINS and column not in unused
     )
     source = quoted_path(table.path)
-    # The order of a server's rows is nobody's promise: by the key it is the same each time.
-    # Of the table t, as it is: by the bare name it would be sorted as the text that is fetched.
+    # A server promises no order of rows: sorted by the key, it is the same each time. The key is that of
+    # the table t: its bare name would mean the fetched text, which sorts differently.
     order = f" ORDER BY {', '.join(f't.{quoted(column)}' for column in table.key)}" if table.key else ""
     if not domains:
         with server.cursor() as cursor:
@@ -142,19 +143,19 @@ def _table(
         return Table(name, {}, int(str(row[0])), table.key, table.foreign_keys, notices)
     wanted = ", ".join(f"{quoted(column)}::text" for column in domains)
     copy = f"COPY (SELECT {wanted} FROM {source} AS t{order}) TO STDOUT (FORMAT csv)"
-    with tempfile.TemporaryDirectory(prefix="hornbeam-") as folder, connection() as made:
+    with tempfile.TemporaryDirectory(prefix="hornbeam-") as folder, connection() as duck:
         path = Path(folder) / "rows.csv"
         with path.open("wb") as file, server.cursor() as cursor, cursor.copy(copy.encode()) as rows:
             for piece in rows:
                 file.write(piece)
-        copy_rows(made, path, ",", len(domains), header=False)
-        columns, _ = columns_of_rows(made, list(domains), domains=domains)
-        size: int = made.execute("SELECT count(*) FROM rows").fetchall()[0][0]
+        copy_rows(duck, path, ",", len(domains), header=False)
+        columns, _ = columns_of_rows(duck, list(domains), domains=domains)
+        size = number_of_rows(duck)
     return Table(name, columns, size, table.key, table.foreign_keys, notices)
 
 
 def _shown(conninfo: str) -> str:
-    """Where a connection leads, without its password."""
+    """The parts of a connection string that may be shown: not its password."""
     import psycopg
 
     try:
@@ -165,6 +166,6 @@ def _shown(conninfo: str) -> str:
 
 
 def _short(error: Exception) -> str:
-    """The last line of what the driver says that has words in it, without its full stop."""
+    """The first line of the driver's message that is not blank, without its full stop."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return lines[0].rstrip(".") if lines else type(error).__name__

@@ -1,66 +1,29 @@
-"""Where tables come from: frames, folders of files, single files, database files, servers."""
+"""Reads the tables of a source, whatever its kind, and the schema that is stated for them."""
 
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from hornbeam.errors import DataError, OptionError, Place, SchemaError
-from hornbeam.loading.facts.files import reason
-from hornbeam.loading.facts.layout import holds_facts
-from hornbeam.loading.tables.column import Table
-from hornbeam.loading.tables.schema_file import FILE_NAME, Statement, Statements, read_schema_file, statements
-
-_TEXT_ENDINGS = (".csv", ".tsv")
-_PARQUET_ENDINGS = (".parquet", ".pq")
-_CONNECTION = re.compile(
-    r"(postgres|postgresql)://.*|(\w+\s*=\s*\S+\s+)*(host|dbname|service|hostaddr)\s*=.*", re.DOTALL
+from hornbeam.loading.kind_of_source import (
+    SCHEMA_FILE,
+    Source,
+    SourceKind,
+    is_connection,
+    kind_of_source,
+    kind_of_table_file,
+    table_files_in,
+    table_name,
 )
-Source = str | os.PathLike[str] | Mapping[str, Any]
-
-
-def is_connection(source: object) -> bool:
-    """Whether this is a connection string of PostgreSQL.
-
-    >>> [is_connection(each) for each in ("postgresql://localhost/shop", "dbname=shop user=ann", "data")]
-    [True, True, False]
-    """
-    return isinstance(source, str) and _CONNECTION.fullmatch(source) is not None
-
-
-def holds_tables(source: Source, as_tables: bool = False) -> bool:
-    """Whether a source is one of tables, and not a folder of facts (or nothing at all).
-
-    With ``as_tables`` a schema from elsewhere says so of any folder.
-    """
-    if isinstance(source, Mapping) or is_connection(source):
-        return True
-    path = Path(source)
-    if path.is_file() or (as_tables and path.is_dir()):
-        return True
-    return (path / FILE_NAME).is_file() or bool(_files(path))
-
-
-def holds_tables_only(source: Source, as_tables: bool = False) -> bool:
-    """Whether ``load`` would read this as tables: it holds some, and no facts unless it is to be taken so."""
-    if not isinstance(source, Mapping) and not is_connection(source) and holds_facts(Path(source), as_tables):
-        return False
-    return holds_tables(source, as_tables)
-
-
-def _files(folder: Path) -> list[Path]:
-    try:
-        entries = sorted(folder.iterdir())
-    except (OSError, ValueError):
-        return []
-    return [path for path in entries if path.name.lower().endswith((*_TEXT_ENDINGS, *_PARQUET_ENDINGS))]
+from hornbeam.loading.tables.column import Table
+from hornbeam.loading.tables.schema_file import Statement, Statements, read_schema_file, statements
 
 
 def stated_schema(source: Source, schema: object) -> tuple[dict[str, Statement], Place]:
-    """What is stated of the tables: by a file, a dict, or the ``schema.toml`` in the folder."""
+    """What is stated about the tables: by a file, a dict, or the ``schema.toml`` in the folder."""
     if isinstance(schema, Mapping):
         return statements(schema, Place("schema")), Place("schema")
     if isinstance(schema, str | os.PathLike):
@@ -68,100 +31,90 @@ def stated_schema(source: Source, schema: object) -> tuple[dict[str, Statement],
     if schema is not None:
         raise OptionError(f"schema={schema!r} is refused: it must be a file or a dict.")
     if not isinstance(source, Mapping) and not is_connection(source):
-        beside = Path(source) / FILE_NAME
-        if beside.is_file():
-            return read_schema_file(beside), Place(str(beside))
+        inside = Path(source) / SCHEMA_FILE
+        if inside.is_file():
+            return read_schema_file(inside), Place(str(inside))
     return {}, Place("schema")
 
 
 def read_tables(source: Source, stated: Statements) -> list[Table]:
-    """All tables of a source but those that are stated to be left out, in the order of their names.
+    """All tables of a source, sorted by name, without those that are stated to be left out.
 
-    Columns that are not used are not read. The order is the same from every source: names of predicates
-    that would clash are told apart by it.
+    Columns that are stated to be unused are not read. Every source gives the same order, because it
+    decides which names predicates get where names clash.
     """
-    unused = {name: statement.unused() for name, statement in stated.items()}
     left_out = [name for name, statement in stated.items() if not statement.use]
-    if isinstance(source, Mapping):
+    tables = [table for table in _tables(source, stated) if table.name not in left_out]
+    if not tables:
+        raise DataError(
+            f"there is no table in {_shown(source)}; give a source that holds a table to be used."
+        )
+    return sorted(tables, key=lambda table: table.name)
+
+
+def _tables(source: Source, stated: Statements) -> list[Table]:
+    unused = {name: statement.unused() for name, statement in stated.items()}
+    # Each reader is imported when it is needed: none needs the libraries of the others.
+    kind = kind_of_source(source, has_schema=True)
+    if kind is SourceKind.FRAMES:
         from hornbeam.loading.tables.sources.frames import read_frames
 
-        found = read_frames({name: frame for name, frame in source.items() if name not in left_out}, unused)
-    elif is_connection(source):
+        frames = cast(Mapping[str, Any], source)
+        used = {name: frame for name, frame in frames.items() if stated.get(name, Statement()).use}
+        return read_frames(used, unused)
+    if kind is SourceKind.POSTGRES:
         from hornbeam.loading.tables.sources.postgres import read_postgres
 
-        found = read_postgres(str(source), unused)
-    else:
-        path = Path(source)
-        found = _read_file(path, stated, unused) if path.is_file() else _read_folder(path, stated, unused)
-    tables = sorted((table for table in found if table.name not in left_out), key=lambda table: table.name)
-    if not tables:
-        shown = (
-            "the dict" if isinstance(source, Mapping) else "the database" if is_connection(source) else source
+        return read_postgres(str(source), unused)
+    path = Path(cast("str | os.PathLike[str]", source))
+    if kind is SourceKind.SQLITE_FILE:
+        from hornbeam.loading.tables.sources.sqlite import read_sqlite_file
+
+        return read_sqlite_file(path, unused)
+    if kind is SourceKind.DUCKDB_FILE:
+        from hornbeam.loading.tables.sources.duckdb import read_duckdb_file
+
+        return read_duckdb_file(path, unused)
+    if kind is SourceKind.OTHER_FILE:
+        raise DataError(
+            f'"{path}" is neither a DuckDB nor a SQLite file, nor named .csv, .tsv or .parquet; '
+            "name a folder of tables or of facts, or a database file."
         )
-        raise DataError(f"there is no table in {shown}; tables are what facts are made of.")
-    return tables
+    files = {table_name(path): path} if kind.is_file else table_files(path, stated)
+    return [_read_table_file(name, file, stated.get(name, Statement())) for name, file in files.items()]
+
+
+def _shown(source: Source) -> object:
+    if isinstance(source, Mapping):
+        return "the dict"
+    return "the database" if is_connection(source) else source
 
 
 def table_files(folder: Path, stated: Statements) -> dict[str, Path]:
-    """The files of the tables of a folder, by table, but those that are stated to be left out."""
+    """The file of each table of a folder, without the tables that are stated to be left out."""
     paths: dict[str, Path] = {}
     named = {folder / statement.file for statement in stated.values() if statement.file is not None}
-    for path in _files(folder):
+    for path in table_files_in(folder):
         if path in named:
             continue
-        name = _table_name(path)
+        name = table_name(path)
         if name in paths:
             raise SchemaError(
                 f'"{paths[name].name}" and "{path.name}" are both the table "{name}"; keep one of them, or '
                 "name the right one by file = ... in schema.toml."
             )
         paths[name] = path
-    paths |= {name: folder / s.file for name, s in stated.items() if s.file is not None and s.use}
+    paths |= {name: folder / each.file for name, each in stated.items() if each.file is not None and each.use}
     return {name: path for name, path in sorted(paths.items()) if stated.get(name, Statement()).use}
 
 
-def _read_folder(folder: Path, stated: Statements, unused: Mapping[str, Collection[str]]) -> list[Table]:
-    return [_read_one(name, path, stated, unused) for name, path in table_files(folder, stated).items()]
-
-
-def _table_name(path: Path) -> str:
-    name = path.name
-    for ending in (*_TEXT_ENDINGS, *_PARQUET_ENDINGS):
-        if name.lower().endswith(ending):
-            return name[: -len(ending)]
-    return name
-
-
-def _read_one(name: str, path: Path, stated: Statements, unused: Mapping[str, Collection[str]]) -> Table:
-    statement = stated.get(name, Statement())
+def _read_table_file(name: str, path: Path, statement: Statement) -> Table:
     if not path.is_file():
         raise DataError(f'table "{name}": there is no file "{path}"; correct file = ... in schema.toml.')
-    if path.name.lower().endswith(_PARQUET_ENDINGS):
+    if kind_of_table_file(path) is SourceKind.PARQUET_FILE:
         from hornbeam.loading.tables.sources.duckdb import read_parquet
 
-        return read_parquet(name, path, unused.get(name, ()))
+        return read_parquet(name, path, statement.unused())
     from hornbeam.loading.tables.sources.delimited import read_delimited
 
-    return read_delimited(name, path, statement.form, unused.get(name, ()))
-
-
-def _read_file(path: Path, stated: Statements, unused: Mapping[str, Collection[str]]) -> list[Table]:
-    try:
-        with path.open("rb") as file:
-            start = file.read(16)
-    except OSError as error:
-        raise DataError(f'cannot read "{path}": {reason(error)}; name a file that can be read.') from None
-    if start == b"SQLite format 3\0":
-        from hornbeam.loading.tables.sources.sqlite import read_sqlite_file
-
-        return read_sqlite_file(path, unused)
-    if start[8:12] == b"DUCK":
-        from hornbeam.loading.tables.sources.duckdb import read_duckdb_file
-
-        return read_duckdb_file(path, unused)
-    if path.name.lower().endswith((*_TEXT_ENDINGS, *_PARQUET_ENDINGS)):
-        return [_read_one(_table_name(path), path, stated, unused)]
-    raise DataError(
-        f'"{path}" is neither a DuckDB nor a SQLite file, nor named .csv, .tsv or .parquet; '
-        "name a folder of tables or of facts, or a database file."
-    )
+    return read_delimited(name, path, statement.form, statement.unused())

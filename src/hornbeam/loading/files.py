@@ -1,32 +1,59 @@
-"""One file as text, or one sentence that says why not."""
+"""Reading files and folders: their text or entries, or one sentence that says why not."""
 
 from __future__ import annotations
 
 import errno
+import stat
 from codecs import BOM_UTF8
 from pathlib import Path
 
 from hornbeam.errors import DataError, ParseError, Place
 
 _REASONS = {
-    errno.ENOENT: "there is nothing of that name",
-    errno.ENOTDIR: "there is nothing of that name",
+    errno.ENOENT: "it does not exist",
+    errno.ENOTDIR: "it does not exist",
     errno.EISDIR: "it is a folder",
-    errno.EACCES: "it may not be read by you",
+    errno.EACCES: "you may not read it",
     errno.ELOOP: "its links lead in a circle",
+    errno.ENAMETOOLONG: "the name is too long",
 }
 
 
 def reason(error: OSError | ValueError) -> str:
-    """Why a file or folder cannot be read (ValueError: a name that nothing can have)."""
+    """Why a file or folder cannot be read; a ValueError is a name that no file can have."""
     number = error.errno if isinstance(error, OSError) else None
     return _REASONS.get(number or 0, str(error))
 
 
-def read_text(path: Path, asked_by: Place | None = None) -> str:
-    """The text of a UTF-8 file, without a byte order mark; line ends are left as they are.
+def is_file(path: Path) -> bool:
+    """Like ``Path.is_file``, but False where that raises: for names too long, or in a closed folder."""
+    return stat.S_ISREG(_mode(path))
 
-    ``asked_by`` is the place that names the file, for the message if it cannot be read.
+
+def is_folder(path: Path) -> bool:
+    """Like ``Path.is_dir``, but False where that raises."""
+    return stat.S_ISDIR(_mode(path))
+
+
+def _mode(path: Path) -> int:
+    try:
+        return path.stat().st_mode
+    except (OSError, ValueError):
+        return 0
+
+
+def entries(folder: Path) -> list[Path]:
+    """What a folder holds, sorted; empty where it cannot be listed."""
+    try:
+        return sorted(folder.iterdir())
+    except (OSError, ValueError):
+        return []
+
+
+def read_text(path: Path, asked_by: Place | None = None) -> str:
+    """The text of a UTF-8 file, without a byte order mark; line ends stay as they are.
+
+    ``asked_by`` is the place that names the file; it is shown if the file cannot be read.
     """
     try:
         data = path.read_bytes()
@@ -37,7 +64,7 @@ def read_text(path: Path, asked_by: Place | None = None) -> str:
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        # The place of a byte is told without the mark before the text.
+        # The decoder counts bytes after the byte order mark.
         offset = error.start + (len(BOM_UTF8) if data.startswith(BOM_UTF8) else 0)
         raise ParseError(_not_utf8(data, offset), _place(path, data, offset)) from None
 

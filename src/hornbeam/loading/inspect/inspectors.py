@@ -1,4 +1,4 @@
-"""What tables are, for somebody to read: keys, links, roles, populations, and what looks wrong."""
+"""Inspection of tables and facts: keys, links, roles, populations, and columns that look wrong."""
 
 from __future__ import annotations
 
@@ -9,17 +9,18 @@ import numpy as np
 from hornbeam.data.database import UNLABELLED, Database
 from hornbeam.loading.inspect.findings import ColumnReport, FactsInspection, Inspection, TableReport
 from hornbeam.loading.inspect.suspicions import leaks, odd_columns
+from hornbeam.loading.kind_of_source import Source
 from hornbeam.loading.tables.database import Relational, TableOptions, as_stated, read_relational
 from hornbeam.loading.tables.roles import SHOW, Form, Plan
 from hornbeam.loading.tables.schema_file import Role, Statement, file_settings
-from hornbeam.loading.tables.sources.read import Source, stated_schema
+from hornbeam.loading.tables.sources.read import stated_schema
 from hornbeam.loading.tables.targets import NO_NEGATIVES, GivenExamples, examples_in_tables
 from hornbeam.loading.tables.to_logic import FactColumns, MappedPredicate
 from hornbeam.logic.clauses import format_name
 
 
 def inspect_tables(source: Source, options: TableOptions) -> Inspection:
-    """Read tables, and say what they are; links to keys that are not there are shown, not refused."""
+    """Read tables and report on them; dangling links are listed, not refused."""
     relational = read_relational(source, replace(options, dangling=SHOW))
     facts = FactColumns(relational.plans)
     target = relational.target
@@ -48,26 +49,26 @@ def inspect_tables(source: Source, options: TableOptions) -> Inspection:
 
 
 def _places(relational: Relational) -> dict[str, dict[str, object]]:
-    """Table and columns of each predicate; those of rows without a key have none that SQL could name."""
+    """The table and columns of each predicate, except those of numbered rows, which no column names."""
     times = {plan.name: plan.time for plan in relational.plans}
-    found: dict[str, dict[str, object]] = {}
+    places: dict[str, dict[str, object]] = {}
     for each in relational.mapping.predicates:
         if None not in each.columns:
-            found[each.name] = {
+            places[each.name] = {
                 "table": each.table,
                 "columns": list(each.columns),
                 **({} if each.flag is None else {"true": each.flag}),
                 **({} if times[each.table] is None else {"time": times[each.table]}),
             }
-    return found
+    return places
 
 
 def _in_full(plan: Plan, statement: Statement) -> dict[str, object]:
-    """All that a schema.toml can say of a table: also of its file, and of columns that were not read."""
-    found = file_settings(statement) | as_stated(plan)
+    """A full section of a schema.toml: with the settings of the file, and columns that were not read."""
+    settings = file_settings(statement) | as_stated(plan)
     unused = [name for name, role in plan.roles.items() if role is Role.UNUSED]
     unread = statement.unused() - plan.roles.keys()
-    return found | ({"unused": sorted([*unused, *unread])} if unused or unread else {})
+    return settings | ({"unused": sorted([*unused, *unread])} if unused or unread else {})
 
 
 def _report(plan: Plan, relational: Relational) -> TableReport:
@@ -120,7 +121,7 @@ def _label_counts(given: GivenExamples) -> dict[str, int]:
 
 
 def inspect_facts(database: Database) -> FactsInspection:
-    """What the facts and examples of a database are."""
+    """Report on the facts and examples of a database."""
     return FactsInspection(
         tuple(
             (name, types, len(database.relation(name)))

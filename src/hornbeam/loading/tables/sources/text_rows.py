@@ -1,0 +1,132 @@
+"""Rows of text in DuckDB as columns: what files of delimited text and PostgreSQL's COPY have in common.
+
+Each column of text becomes one of numbers, moments or booleans if all of its values are written so.
+Long columns of numbers and moments are converted inside DuckDB and never become text in Python.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hornbeam.data.database import Notice
+from hornbeam.loading.tables.column import Column, Domain, moment_column, number_column
+from hornbeam.loading.tables.sources.duckdb import text_of
+from hornbeam.loading.tables.types import NUMBER, as_domain, inferred, nearly_numbers
+from hornbeam.quoting import quoted
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+_NOT_A_TIME = np.iinfo(np.int64).min
+"""how NumPy stores NaT"""
+_FIRST_ROWS = 1000
+_IS_WHOLE = "TRY_CAST({0} AS BIGINT)::VARCHAR IS NOT DISTINCT FROM {0}"
+# Whole numbers past int64 stay text: as floats they would lose their last digits.
+_IS_REAL = f"regexp_full_match({{0}}, '{NUMBER}|NaN') AND NOT regexp_full_match({{0}}, '-?[0-9]{{{{16,}}}}')"
+
+# Moments with a UTC offset are left to Python, which applies the offset.
+_IS_MOMENT = (
+    "regexp_full_match({0}, '[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}([T ]([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9]"
+    "([.][0-9]{{1,6}})?)?)?') AND {0} >= '0001' AND TRY_CAST({0} AS TIMESTAMP) IS NOT NULL"
+)
+
+
+def copy_rows(
+    duck: DuckDBPyConnection,
+    path: Path,
+    separator: str,
+    width: int,
+    header: bool,
+    missing: Sequence[str] = (),
+) -> None:
+    """Read a file of UTF-8 text into the table ``rows`` with the text columns c0, c1, ..."""
+    # The user's column names never become part of a query: columns are named by numbers.
+    types = ", ".join(f"'c{number}': 'VARCHAR'" for number in range(width))
+    duck.execute(
+        f"CREATE TABLE rows AS SELECT * FROM read_csv(?, auto_detect=false, delim=?, quote='\"', "
+        f"escape='\"', header=?, nullstr=?, columns={{{types}}}, max_line_size=16777216)",
+        [str(path), separator, header, ["", *missing]],
+    )
+
+
+def number_of_rows(duck: DuckDBPyConnection) -> int:
+    """The size of the table ``rows``."""
+    return int(duck.execute("SELECT count(*) FROM rows").fetchall()[0][0])
+
+
+def columns_of_rows(
+    duck: DuckDBPyConnection,
+    names: Sequence[str],
+    unused: Collection[str] = (),
+    domains: Mapping[str, Domain] | None = None,
+) -> tuple[dict[str, Column], list[Notice]]:
+    """The columns of the table ``rows``, and notices about them; domains are inferred unless given."""
+    used = [number for number, name in enumerate(names) if name not in unused]
+
+    def candidates(domain: Domain, *taken: list[int]) -> list[int]:
+        others = [number for number in used if not any(number in numbers for numbers in taken)]
+        return [number for number in others if domains is None or domains[names[number]] is domain]
+
+    whole = _where_all(duck, candidates(Domain.NUMBER), _IS_WHOLE)
+    real = _where_all(duck, candidates(Domain.NUMBER, whole), _IS_REAL)
+    moments = _where_all(duck, candidates(Domain.MOMENT, whole, real), _IS_MOMENT)
+    columns: dict[str, Column] = {}
+    notices = []
+    for number in used:
+        name = names[number]
+        if number in whole or number in real:
+            columns[name] = _numbers(duck, number, name, "BIGINT" if number in whole else "DOUBLE")
+        elif number in moments:
+            columns[name] = _moments(duck, number, name)
+        else:
+            text = text_of(duck, "rows", f"c{number}")
+            column = Column(name, text.domain, text.values, text.codes)
+            columns[name], notice = _from_text(column, None if domains is None else domains[name])
+            notices += [notice] if notice is not None else []
+    return columns, notices
+
+
+def _numbers(duck: DuckDBPyConnection, number: int, name: str, type_name: str) -> Column:
+    query = f"SELECT CAST({quoted(f'c{number}')} AS {type_name}) AS value FROM rows"
+    array = duck.execute(query).fetchnumpy()["value"]
+    return number_column(name, np.ma.getdata(array), np.ma.getmaskarray(array))
+
+
+def _moments(duck: DuckDBPyConnection, number: int, name: str) -> Column:
+    query = f"SELECT epoch_us(CAST({quoted(f'c{number}')} AS TIMESTAMP)) AS value FROM rows"
+    array = duck.execute(query).fetchnumpy()["value"]
+    return moment_column(name, np.ma.filled(array, _NOT_A_TIME).view("datetime64[us]"))
+
+
+def _from_text(column: Column, domain: Domain | None) -> tuple[Column, Notice | None]:
+    """A column that DuckDB did not convert: of the given domain, or of the one that all its values have."""
+    if domain is None:
+        typed = inferred(column)
+        return typed, nearly_numbers(typed)
+    # Numbers that reach this point are too long for int64, unless the column has no value at all.
+    if domain is Domain.NUMBER and column.n_values:
+        return column, None
+    return as_domain(column, domain), None
+
+
+def _where_all(duck: DuckDBPyConnection, numbers: Sequence[int], condition: str) -> list[int]:
+    """The columns that have values, all of which meet the condition."""
+    holding = list(numbers)
+    # Most columns of text fail on the first rows, which saves testing all of them.
+    for rows in (f"(SELECT * FROM rows LIMIT {_FIRST_ROWS})", "rows"):
+        if not holding:
+            break
+        columns = [quoted(f"c{number}") for number in holding]
+        tests = ", ".join(f"bool_and({condition.format(column)})" for column in columns)
+        answer = duck.execute(f"SELECT {tests} FROM {rows}").fetchall()[0]
+        holding = [number for number, holds in zip(holding, answer, strict=True) if holds is not False]
+    return [number for number in holding if _has_values(duck, number)]
+
+
+def _has_values(duck: DuckDBPyConnection, number: int) -> bool:
+    query = f"SELECT 1 FROM rows WHERE {quoted(f'c{number}')} IS NOT NULL LIMIT 1"
+    return bool(duck.execute(query).fetchall())

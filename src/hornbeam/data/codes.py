@@ -12,7 +12,7 @@ import numpy.typing as npt
 from hornbeam.data.numbers import Floats
 from hornbeam.data.relations import Codes, Examples, Notice, Numbered, Population, product_of, row_keys
 from hornbeam.errors import plural
-from hornbeam.logic.clauses import Atom, format_literal
+from hornbeam.logic.clauses import Atom
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -135,7 +135,7 @@ def merged_examples(
         if number:
             key = keys[first[which].min()].tolist()
             names = tuple(population.names[code] for population, code in zip(populations, key, strict=True))
-            example = format_literal(Atom(target, names))
+            example = str(Atom(target, names))
             notices.append(Notice(f'{plural(number, "example")} of "{target}" {what} (first: {example}).'))
 
     said(both, int(np.count_nonzero(both)), "given with both labels, counted as positive")

@@ -8,8 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from hornbeam.errors import DataError
-from hornbeam.logic.clauses import Value, format_value
+from hornbeam.logic.clauses import Value
 from hornbeam.logic.schema import DATE, kind_of, number_of, read_value, value_of
+from hornbeam.logic.text import format_value
 
 Floats = npt.NDArray[np.float64]
 """Values of constants, or times: numbers, or microseconds since the start of 1970 (see ``schema``)."""

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from hornbeam.data.codes import mixed
 from hornbeam.data.database import UNKNOWN, Codes, Database
 from hornbeam.data.numbers import time_text
-from hornbeam.logic.clauses import format_constant, format_name
+from hornbeam.logic.text import format_constant, format_name
 
 
 def sampled(

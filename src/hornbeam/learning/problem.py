@@ -14,7 +14,7 @@ from hornbeam.errors import DataError, SchemaError
 from hornbeam.learning.history import History
 from hornbeam.learning.options import BASE_RATE
 from hornbeam.learning.search.ridge import GRADIENT_BITS, Integers, round_weight
-from hornbeam.logic.clauses import format_literal, head_atom
+from hornbeam.logic.clauses import head_atom
 from hornbeam.logic.refine import Language, additions
 from hornbeam.model.clause_model import Floats, sigmoid
 
@@ -59,11 +59,11 @@ def language_for(
         types = " or ".join(dict.fromkeys(database.schema.types_of(target)))
         if "tables" in database.origin:
             raise SchemaError(
-                f"no literal can be added to {format_literal(head)}: no other column tells something of "
+                f"no literal can be added to {head}: no other column tells something of "
                 f"{types}, and no table links to it; hornbeam inspect shows what tables are taken for."
             )
         raise SchemaError(
-            f"no literal can be added to {format_literal(head)}; give a mode with a + argument of type "
+            f"no literal can be added to {head}; give a mode with a + argument of type "
             f"{types} for a predicate that has facts."
         )
     return language

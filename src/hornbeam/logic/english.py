@@ -8,19 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from hornbeam.logic.clauses import (
-    AT_LEAST,
-    Atom,
-    Clause,
-    Comparison,
-    Literal,
-    Not,
-    format_constant,
-    format_name,
-    format_value,
-    variable_name,
-)
+from hornbeam.logic.clauses import AT_LEAST, Atom, Clause, Comparison, Literal, Not
 from hornbeam.logic.schema import Schema
+from hornbeam.logic.text import format_constant, format_name, format_value, variable_name
 
 Pieces = list[str | int]
 

@@ -9,16 +9,8 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from hornbeam.logic.clauses import (
-    Clause,
-    Comparison,
-    Literal,
-    Term,
-    canonical,
-    literal_variables,
-    rename,
-    variables,
-)
+from hornbeam.logic.canonical import canonical
+from hornbeam.logic.clauses import Clause, Comparison, Literal, Term, literal_variables, rename, variables
 
 POPULATION = "population"
 GUARDED = "guarded"

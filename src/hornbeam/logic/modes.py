@@ -8,8 +8,8 @@ from enum import Enum
 from typing import NamedTuple
 
 from hornbeam.errors import SchemaError
-from hornbeam.logic.clauses import format_name
 from hornbeam.logic.schema import Schema
+from hornbeam.logic.text import format_name
 
 
 class Kind(Enum):

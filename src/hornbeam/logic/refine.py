@@ -12,19 +12,9 @@ from dataclasses import dataclass, field
 from itertools import product
 from math import inf
 
-from hornbeam.logic.clauses import (
-    AT_LEAST,
-    BELOW,
-    Atom,
-    Clause,
-    Comparison,
-    Literal,
-    Not,
-    Value,
-    atoms_of,
-    canonical_body,
-)
-from hornbeam.logic.components import Bodies
+from hornbeam.logic.bodies import Bodies
+from hornbeam.logic.canonical import canonical_body
+from hornbeam.logic.clauses import AT_LEAST, BELOW, Atom, Clause, Comparison, Literal, Not, Value, atoms_of
 from hornbeam.logic.modes import Kind, Mode
 from hornbeam.logic.schema import Schema, number_of
 

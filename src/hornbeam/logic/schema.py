@@ -15,7 +15,8 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from hornbeam.errors import SchemaError, did_you_mean, plural
-from hornbeam.logic.clauses import Clause, Comparison, Value, atom_of, format_literal, variable_name
+from hornbeam.logic.clauses import Clause, Comparison, Value, atom_of
+from hornbeam.logic.text import variable_name
 
 NUMBER = "number"
 DATE = "date"
@@ -111,19 +112,19 @@ class Schema:
             types = self.types_of(atom.predicate)
             if len(types) != len(atom.args):
                 raise SchemaError(
-                    f"{format_literal(atom)} has {plural(len(atom.args), 'argument')}, but "
+                    f"{atom} has {plural(len(atom.args), 'argument')}, but "
                     f'"{atom.predicate}" takes {len(types)}: {atom.predicate}({",".join(types)}).'
                 )
             for term, type_name in zip(atom.args, types, strict=True):
                 if isinstance(term, int) and found.setdefault(term, type_name) != type_name:
                     raise SchemaError(
                         f"variable {variable_name(term)} is used as {found[term]} and as {type_name} "
-                        f"in {format_literal(atom)}; use two variables."
+                        f"in {atom}; use two variables."
                     )
         for comparison in comparisons:
             problem = self.misfit(comparison, found.get(comparison.variable))
             if problem is not None:
-                raise SchemaError(f"{format_literal(comparison)}: {problem}")
+                raise SchemaError(f"{comparison}: {problem}")
         return found
 
     def misfit(self, comparison: Comparison, type_name: str | None, name: str | None = None) -> str | None:

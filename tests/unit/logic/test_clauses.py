@@ -4,22 +4,9 @@ from itertools import permutations
 
 import pytest
 
-from hornbeam.logic.clauses import (
-    Atom,
-    Clause,
-    Not,
-    atom_of,
-    canonical,
-    canonical_body,
-    format_clause,
-    format_constant,
-    format_literal,
-    format_name,
-    head_atom,
-    literal_variables,
-    rename,
-    variable_name,
-)
+from hornbeam.logic.canonical import canonical, canonical_body
+from hornbeam.logic.clauses import Atom, Clause, Not, atom_of, head_atom, literal_variables, rename
+from hornbeam.logic.text import format_constant, format_name, variable_name
 
 CANCER = head_atom("cancer", 1)
 FRIENDS = Atom("friends", (0, 1))
@@ -88,8 +75,8 @@ def test_a_predicate_is_quoted_unless_it_is_a_plain_word(name: str, text: str) -
 
 def test_text_of_clauses() -> None:
     assert str(Clause(CANCER, (FRIENDS, Not(SMOKES)))) == "cancer(A) :- friends(A,B), not smokes(B)."
-    assert format_clause(Clause(CANCER, ())) == "cancer(A) :- true."
-    assert format_literal(Atom("p", (0, "Bob", 30))) == "p(A,'Bob',E1)"
+    assert str(Clause(CANCER, ())) == "cancer(A) :- true."
+    assert str(Atom("p", (0, "Bob", 30))) == "p(A,'Bob',E1)"
 
 
 def test_canonical_form_orders_literals_and_names_variables() -> None:

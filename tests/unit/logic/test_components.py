@@ -4,8 +4,9 @@ import pickle
 
 import pytest
 
-from hornbeam.logic.clauses import Atom, Clause, canonical, format_clause
-from hornbeam.logic.components import MOST_VARIABLES, Bodies, components_of
+from hornbeam.logic.bodies import MOST_VARIABLES, Bodies, components_of
+from hornbeam.logic.canonical import canonical
+from hornbeam.logic.clauses import Atom, Clause
 from hornbeam.logic.modes import schema_of
 from hornbeam.logic.parse import parse_clause, parse_mode
 from hornbeam.logic.refine import Language, memoised, refinements
@@ -13,7 +14,7 @@ from hornbeam.logic.refine import Language, memoised, refinements
 
 def texts(text: str) -> list[str]:
     clause = parse_clause(text)
-    return [format_clause(Clause(clause.head, each.literals)) for each in components_of(clause)]
+    return [str(Clause(clause.head, each.literals)) for each in components_of(clause)]
 
 
 def test_a_body_is_cut_where_no_free_variable_links_it() -> None:

@@ -50,9 +50,10 @@ from hornbeam.engines.sql.queries import (
     projection_query,
 )
 from hornbeam.errors import OptionError, SchemaError, did_you_mean
-from hornbeam.logic.clauses import Clause, Comparison, format_clause, format_literal, variable_name
+from hornbeam.logic.clauses import Clause, Comparison
 from hornbeam.logic.guards import new_variables
 from hornbeam.logic.schema import Schema
+from hornbeam.logic.text import variable_name
 
 LARGEST_SCORE = 700
 """exp of more overflows, and some systems refuse it; probabilities there are 0 or 1 to 1e-300."""
@@ -205,7 +206,7 @@ class _Export:
             query = message_query(self._facts, self._dialect, [message], tables)
             self._placed[message] = MessageTable(name, "n0")
             anchors = ", ".join(map(variable_name, range(message.shape.anchors)))
-            body = ", ".join(map(format_literal, body_of(message)))
+            body = ", ".join(map(str, body_of(message)))
             yield QueryPart(name, query, f"for each {anchors}: {body}" if anchors else body)
 
     def _guard(self, guard: Guard) -> Iterator[QueryPart]:
@@ -239,7 +240,7 @@ class _Export:
             query = sums_query(counts, len(guard.head), weights, weighted.feature)
             name = self._names.take(f"weighed_{number + 1}")
             self._sums_of[number] = name, guard.head
-            said = f"a weight for each {variable_name(weighted.each)} of {format_clause(weighted.clause)}"
+            said = f"a weight for each {variable_name(weighted.each)} of {weighted.clause}"
             yield QueryPart(name, query, said)
 
     # --- populations -----------------------------------------------------------------------------
@@ -307,7 +308,7 @@ class _Export:
                     place += 1
                 false = exp.Sub(this=both, expression=true.copy())
                 columns = [exp.alias_(true, f"true_{number + 1}"), exp.alias_(false, f"false_{number + 1}")]
-            columns[0].add_comments([_comment(format_clause(weighted.clause))])
+            columns[0].add_comments([_comment(str(weighted.clause))])
             named += columns
         select = exp.select(*named).from_(own_table(counts, "c"))
         for table, on in joins:

@@ -34,8 +34,8 @@ from hornbeam.engines.memory.join import BYTES_PER_BINDING, BindingTable, Join, 
 from hornbeam.engines.memory.messages import Messages
 from hornbeam.engines.memory.plan import CountTerm, Factor, Joined, Planner, Summed, messages_of
 from hornbeam.engines.memory.vectors import RefusedError, Vector, float_bound, too_large
+from hornbeam.logic.bodies import CanonicalComponent, components_of
 from hornbeam.logic.clauses import Clause, Comparison
-from hornbeam.logic.components import Component, components_of
 
 TABLE_ROWS = 1 << 18
 """A core's join is kept as a table for other weights to come while it has at most so many rows."""
@@ -90,7 +90,7 @@ class MemoryEngine(Engine):
         self._messages = Messages(self._facts, memory)
         self._joins = Cache(memory // 4)
         self._examples: ExampleRows | None = None
-        self._totals: dict[Component, int] = {}
+        self._totals: dict[CanonicalComponent, int] = {}
 
     def session(self, keys: Codes, logarithm: bool = False) -> Session:
         return KeptCounts(self, keys, logarithm=logarithm)

@@ -12,7 +12,8 @@ import numpy.typing as npt
 from hornbeam.engines.cache import Cache
 from hornbeam.engines.contract import Column, Skipped, Sums, narrowest
 from hornbeam.learning.constants.per_constant import Family
-from hornbeam.logic.clauses import Clause, canonical
+from hornbeam.logic.canonical import canonical
+from hornbeam.logic.clauses import Clause
 from hornbeam.logic.guards import guard_of
 from hornbeam.model.clause_model import Floats, WeightedClause
 from hornbeam.model.features import LOG, SHARE, bound_of, in_units, offered, read, shares, shares_in_units

@@ -24,7 +24,8 @@ from hornbeam.learning.loop import Pause
 from hornbeam.learning.problem import Labels, gradients, log_loss, whole_gradients
 from hornbeam.learning.search.beam import Fitting, Found, Refine, Scored, SearchOptions, length_of, search
 from hornbeam.learning.search.ridge import ClauseSums, Fitted, Integers, Response, response
-from hornbeam.logic.clauses import Clause, canonical
+from hornbeam.logic.canonical import canonical
+from hornbeam.logic.clauses import Clause
 from hornbeam.logic.guards import guard_of, with_guard
 from hornbeam.model.clause_model import Floats, WeightedClause, sigmoid
 from hornbeam.model.features import COUNT, LOG, SHARE, in_units

@@ -23,7 +23,8 @@ from hornbeam.data.sampling import HeldOutPart, part_numbers, part_of
 from hornbeam.data.sparse import Matrix, by_row
 from hornbeam.engines.contract import LOG_UNIT, Engine, Skipped
 from hornbeam.learning.constants.logistic import logistic_weights
-from hornbeam.logic.clauses import Atom, Clause, Literal, Term, literal_variables, with_constant
+from hornbeam.logic.canonical import with_constant
+from hornbeam.logic.clauses import Atom, Clause, Literal, Term, literal_variables
 from hornbeam.logic.refine import Language, additions
 
 Floats = npt.NDArray[np.float64]

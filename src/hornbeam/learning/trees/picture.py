@@ -9,7 +9,6 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from hornbeam.learning.trees.trees import Leaf, Tree
-from hornbeam.logic.clauses import format_literal
 
 if TYPE_CHECKING:
     from hornbeam.learning.trees.model import TreeModel
@@ -102,7 +101,7 @@ def _drawing(tree: Tree) -> _Drawing:
         lines: tuple[str, ...] = (f"{tree.value:+.4g}", f"{tree.examples:,} examples")
         kind = "up" if tree.value > 0 else "down"
     else:
-        *first, last = map(format_literal, tree.test)
+        *first, last = map(str, tree.test)
         lines, kind = (*(f"{literal}," for literal in first), f"{last}?"), "test"
         below = (_drawing(tree.holds), _drawing(tree.fails))
     box = max(_text_width(_short(line)) for line in lines) + 2 * PAD

@@ -10,7 +10,7 @@ import numpy as np
 from hornbeam.drawing.figure import Scale, label, line, tick_text, ticks
 from hornbeam.drawing.markup import Child, Markup, element, number_text, signed_text
 from hornbeam.errors import plural
-from hornbeam.logic.clauses import variable_name
+from hornbeam.logic.text import variable_name
 from hornbeam.model.clause_model import Model
 from hornbeam.model.features import LOG
 from hornbeam.report.html.elements import figure, pieces_markup, section, table

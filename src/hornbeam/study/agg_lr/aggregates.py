@@ -18,8 +18,10 @@ import numpy.typing as npt
 from hornbeam.data.database import UNKNOWN, Codes, Database
 from hornbeam.engines.holding import Truth
 from hornbeam.learning.trees.trees import body_text
-from hornbeam.logic.clauses import Atom, Clause, atoms_of, canonical, literal_variables, variable_name
+from hornbeam.logic.canonical import canonical
+from hornbeam.logic.clauses import Atom, Clause, atoms_of, literal_variables
 from hornbeam.logic.refine import Language, additions
+from hornbeam.logic.text import variable_name
 from hornbeam.model.clause_model import Floats
 from hornbeam.model.explain import about
 

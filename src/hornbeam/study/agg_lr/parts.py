@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hornbeam.logic.clauses import Atom, atoms_of, head_atom, variable_name
+from hornbeam.logic.clauses import Atom, atoms_of, head_atom
 from hornbeam.logic.english import body_pieces, literal_pieces
+from hornbeam.logic.text import variable_name
 from hornbeam.report.numbers.parts import Part
 from hornbeam.study.agg_lr.aggregates import COUNT, DISTINCT, GREATEST, LEAST, MEAN
 

@@ -21,7 +21,7 @@ from hornbeam.data.database import Codes
 from hornbeam.data.sampling import atom_texts, sampled
 from hornbeam.engines.contract import Counts, Engine, Skipped
 from hornbeam.engines.count import count_all
-from hornbeam.engines.holding import Body, CanonicalParts, Holding, Truth, parts_of
+from hornbeam.engines.holding import Body, CanonicalParts, Holding, Truth
 from hornbeam.errors import LimitError
 from hornbeam.learning.history import History, Record
 from hornbeam.learning.loop import Pause, ShouldStop, run
@@ -37,7 +37,9 @@ from hornbeam.learning.options import (
     option,
 )
 from hornbeam.learning.problem import Fit, Labels, check_labels, language_for
-from hornbeam.logic.clauses import Clause, canonical, literal_variables
+from hornbeam.logic.canonical import canonical
+from hornbeam.logic.clauses import Clause, literal_variables
+from hornbeam.logic.components import cut
 from hornbeam.logic.refine import Language
 from hornbeam.model.clause_model import Model, WeightedClause
 from hornbeam.model.files import WEIGHTED_CLAUSES, register_kind
@@ -146,7 +148,7 @@ class CoverProblem:
 
     def covered(self, bodies: Sequence[Body]) -> list[Truth | None]:
         """Which examples each body covers; ``None`` where a part of it was skipped."""
-        asked = [self.parts.new(parts_of(body, self.parts.arity)) for body in bodies]
+        asked = [self.parts.new(cut(body, self.parts.head.args)) for body in bodies]
         clauses = list(dict.fromkeys(chain.from_iterable(asked)))
         known = dict(zip(clauses, self.holding.hold(clauses), strict=True))
         found: list[Truth | None] = []

@@ -44,8 +44,7 @@ def split_files(database: Database, split: str) -> dict[str, str | bytes]:
         "neg": [Atom(target, key) for key, label in examples if not label],
     }
     return {
-        f"{split}/{split}_{name}.txt": "".join(f"{atom}.\n" for atom in some)
-        for name, some in atoms.items()
+        f"{split}/{split}_{name}.txt": "".join(f"{atom}.\n" for atom in some) for name, some in atoms.items()
     }
 
 

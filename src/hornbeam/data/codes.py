@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from hornbeam.data.numbers import Floats
-from hornbeam.data.relations import Codes, Examples, Notice, Numbered, Population, product_of, row_keys
+from hornbeam.data.relations import Codes, Examples, Notice, Numbered, Population
+from hornbeam.data.rows import fold, grouped
 from hornbeam.errors import plural
 from hornbeam.logic.clauses import Atom
 
@@ -117,11 +118,7 @@ def merged_examples(
         cutoffs = cutoffs[order]
         distinct, ranks = np.unique(cutoffs, return_inverse=True)
         columns, spans = [*columns, ranks.ravel().astype(np.int32)], [*spans, len(distinct)]
-    groups = _row_numbers(columns, spans)
-    order = np.argsort(groups, kind="stable")
-    fresh = np.ones(len(order), dtype=bool)
-    fresh[1:] = groups[order[1:]] != groups[order[:-1]]
-    starts = np.flatnonzero(fresh)
+    order, starts = grouped(fold(columns, spans)[0])
     if len(starts) == len(order):
         return Examples(target, keys, label, cutoffs=cutoffs), []
     sizes = np.diff(starts, append=len(order))
@@ -143,20 +140,3 @@ def merged_examples(
     keep = np.sort(first)
     cutoffs = None if cutoffs is None else cutoffs[keep]
     return Examples(target, keys[keep], label[keep], cutoffs=cutoffs), notices
-
-
-def _row_numbers(columns: Sequence[Codes], sizes: Sequence[int]) -> npt.NDArray[np.int64]:
-    """A number for each row, equal for equal rows only."""
-    if product_of(sizes) < 2**63:
-        return row_keys(columns, sizes)
-    _, numbers = np.unique(np.stack(columns, axis=1), axis=0, return_inverse=True)
-    return numbers.ravel().astype(np.int64)
-
-
-def mixed(values: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
-    """A one-to-one function of 64 bits that leaves nothing of their order."""
-    values = values ^ (values >> np.uint64(32))
-    values = values * np.uint64(0xD6E8FEB86659FD93)
-    values = values ^ (values >> np.uint64(32))
-    values = values * np.uint64(0xD6E8FEB86659FD93)
-    return values ^ (values >> np.uint64(32))

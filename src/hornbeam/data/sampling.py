@@ -10,8 +10,8 @@ from zlib import crc32
 import numpy as np
 import numpy.typing as npt
 
-from hornbeam.data.codes import mixed
 from hornbeam.data.database import UNKNOWN, Codes, Database
+from hornbeam.data.hashes import mixed
 from hornbeam.data.numbers import time_text
 from hornbeam.logic.text import format_constant, format_name
 

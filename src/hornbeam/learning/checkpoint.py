@@ -15,8 +15,8 @@ from typing import Generic, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from hornbeam.data.database import Codes, Database, Population
-from hornbeam.data.numbers import Floats
+from hornbeam.data.database import Codes, Database
+from hornbeam.data.hashes import hash_of_rows, hash_of_set, name_hashes
 from hornbeam.engines.contract import Skipped
 from hornbeam.errors import DataError, Place
 from hornbeam.files import remove_leftovers, write_file
@@ -158,13 +158,15 @@ def fingerprint(
     of it. The memory budget is, because it decides which candidates are skipped.
     """
     predicates = database.schema.predicates
-    names = {type_name: _name_hashes(database.population(type_name)) for type_name in database.schema.types()}
-    populations = [(type_name, _set_hash(hashes[:, :-1])) for type_name, hashes in sorted(names.items())]
+    names = {
+        type_name: name_hashes(database.population(type_name).names) for type_name in database.schema.types()
+    }
+    populations = [(type_name, hash_of_set(hashes[:, :-1])) for type_name, hashes in sorted(names.items())]
     facts = []
     for predicate, relation in sorted(database.relations.items()):
         if len(relation):
             of_arguments = [names[t] for t in predicates[predicate]]
-            rows = _row_hash(of_arguments, relation.columns, database.times.get(predicate))
+            rows = hash_of_rows(of_arguments, relation.columns, database.times.get(predicate))
             facts.append((predicate, rows))
     of_arguments = [names[t] for t in predicates[target]]
     cutoffs = database.cutoffs_of(target, keys)
@@ -173,7 +175,7 @@ def fingerprint(
         rows_of_label = labels == label
         columns = [keys[rows_of_label, position] for position in range(len(of_arguments))]
         times = None if cutoffs is None else cutoffs[rows_of_label]
-        examples.append(_row_hash(of_arguments, columns, times))
+        examples.append(hash_of_rows(of_arguments, columns, times))
     return {
         "schema or modes": _short(
             sorted(predicates.items()),
@@ -184,51 +186,6 @@ def fingerprint(
         "examples": _short(target, len(labels), examples),
         "options": _short(sorted(settings.items()), memory),
     }
-
-
-Hashes = npt.NDArray[np.uint64]
-"""Two independent hashes of 64 bits for each thing, one row each."""
-_ROWS = 1 << 16
-
-
-def _name_hashes(population: Population) -> Hashes:
-    """Hashes of the names by code; the last one is for a key that has no code."""
-    digests = [_digest(name) for name in population.names]
-    digests.append(_digest("unknown key", person=b"unknown"))
-    return np.frombuffer(b"".join(digests), dtype="<u8").astype(np.uint64).reshape(-1, 2).T
-
-
-def _digest(text: str, person: bytes = b"") -> bytes:
-    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16, person=person).digest()
-
-
-def _row_hash(
-    names: Sequence[Hashes], columns: Sequence[Codes], times: Floats | None = None
-) -> tuple[int, int]:
-    """The hash of a set of rows of codes, perhaps with times: whatever their order, and by name."""
-    first, second = 0, 0
-    for start in range(0, len(columns[0]), _ROWS):
-        mixed = np.zeros((2, 1), dtype=np.uint64)
-        for hashes, column in zip(names, columns, strict=True):
-            # Mixing between columns tells friends(ann,bob) from friends(bob,ann).
-            mixed = _mixed(mixed + hashes[:, column[start : start + _ROWS]])
-        if times is not None:
-            mixed = _mixed(mixed + (times[start : start + _ROWS] + 0.0).view(np.uint64))
-        part = _set_hash(mixed)
-        first, second = first + part[0], second + part[1]
-    return first % 2**64, second % 2**64
-
-
-def _set_hash(hashes: Hashes) -> tuple[int, int]:
-    """Sums do not depend on the order; each term is mixed, so that they depend on all else."""
-    first, second = _mixed(hashes).sum(axis=1, dtype=np.uint64).tolist()
-    return first, second
-
-
-def _mixed(values: Hashes) -> Hashes:
-    values = values ^ (values >> np.uint64(32))
-    values = values * np.uint64(0xD6E8FEB86659FD93)
-    return values ^ (values >> np.uint64(29))
 
 
 def _short(*parts: object) -> str:

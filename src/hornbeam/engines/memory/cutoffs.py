@@ -20,9 +20,10 @@ from typing import TypeVar
 import numpy as np
 
 from hornbeam.data.numbers import Floats
+from hornbeam.data.rows import Integers, distinct_rows
 from hornbeam.engines.cache import Cache
 from hornbeam.engines.contract import INT64_MAX
-from hornbeam.engines.memory.indexes import FactIndexes, Integers, fold
+from hornbeam.engines.memory.indexes import FactIndexes
 from hornbeam.engines.memory.messages import Messages
 from hornbeam.engines.memory.plan import Compared, Core, Factor, Hanging, Joined, Message, Summed
 from hornbeam.engines.memory.time_order import Pairs, TimeOrder
@@ -219,11 +220,9 @@ class Timed:
         """The distinct pairs among values with cut-offs, and which of them each is."""
 
         def make() -> tuple[Pairs, Integers]:
-            all_columns = [*columns, cuts]
-            keys, _ = fold(all_columns, [int(column.max(initial=0)) + 1 for column in all_columns])
-            _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
+            first, inverse = distinct_rows([*columns, cuts], len(cuts))
             pairs = Pairs(tuple(column[first] for column in columns), cuts[first], path)
-            return pairs, inverse.ravel()
+            return pairs, inverse
 
         return self._remembered(
             _key("pairs", path), make, lambda found: 8 * len(found[1]) + 24 * len(found[0])

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hornbeam.data.database import Codes, Database
+from hornbeam.data.rows import Integers, distinct_rows
 from hornbeam.engines.cache import Cache
 from hornbeam.engines.contract import (
     DEFAULT_MEMORY,
@@ -29,7 +30,7 @@ from hornbeam.engines.contract import (
 )
 from hornbeam.engines.kept_counts import KeptCounts
 from hornbeam.engines.memory.cutoffs import Timed
-from hornbeam.engines.memory.indexes import FactIndexes, Integers, fold
+from hornbeam.engines.memory.indexes import FactIndexes
 from hornbeam.engines.memory.join import BYTES_PER_BINDING, BindingTable, Join, row_sums
 from hornbeam.engines.memory.messages import Messages
 from hornbeam.engines.memory.plan import CountTerm, Factor, Joined, Planner, Summed, messages_of
@@ -307,12 +308,11 @@ class MemoryEngine(Engine):
         found = examples.bindings.get(heads)
         if found is None:
             columns = [examples.columns[head] for head in heads]
-            keys, _ = fold(columns, [int(column.max(initial=0)) + 1 for column in columns])
-            _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
-            if len(first) == len(keys):
+            first, inverse = distinct_rows(columns, len(columns[0]))
+            if len(first) == len(inverse):
                 found = DistinctBindings(tuple(columns), None)
             else:
-                found = DistinctBindings(tuple(column[first] for column in columns), inverse.ravel())
+                found = DistinctBindings(tuple(column[first] for column in columns), inverse)
             examples.bindings[heads] = found
         return found
 

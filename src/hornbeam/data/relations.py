@@ -1,4 +1,4 @@
-"""What a database is made of: constants coded per type, facts in columns of codes, examples.
+"""The parts of a database: constants with a code for each, facts in columns of codes, examples.
 
 Codes are an implementation detail: no count, score or model depends on their order.
 """
@@ -21,12 +21,12 @@ Codes = npt.NDArray[np.int32]
 UNKNOWN = -1
 """The code of a constant that the database does not have."""
 UNLABELLED = -1
-"""The label of an example that is to be predicted and whose label nobody knows."""
+"""The label of an example whose label is unknown."""
 
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """Something accepted, and said once: what was ignored, merged or empty."""
+    """A note about data that were accepted: what was ignored, merged or empty. It is shown once."""
 
     message: str
     place: Place | None = None
@@ -37,7 +37,7 @@ class Notice:
 
 @dataclass(frozen=True, slots=True)
 class Numbered(Sequence[str]):
-    """The names p0, p1, ...; each is made when asked for, so that a million of them cost nothing.
+    """The names p0, p1, ...; each is made on request, so that a million of them take no memory.
 
     >>> names = Numbered("p", 1_000_000)
     >>> len(names), names[3], names[-1], names.index("p17"), "p1000000" in names
@@ -127,7 +127,7 @@ class Relation:
 
     @classmethod
     def timed(cls, columns: Sequence[npt.NDArray[Any]], times: Floats) -> tuple[Relation, Floats]:
-        """As ``of``, with the time of each row; the same fact at two times is there from the earliest."""
+        """``of`` for rows with times; a fact that is given at several times exists from the earliest one."""
         if len(columns[0]) == 0:
             return cls(tuple(np.empty(0, dtype=np.int32) for _ in columns)), times
         order, starts = grouped(row_numbers(columns, len(times)))
@@ -142,20 +142,20 @@ class Examples:
 
     target: str
     keys: Codes
-    """one row per example, one column of codes per head argument; where examples have cut-offs and facts
-    times, one more, so that whoever passes keys on passes the cut-offs on (``Database.cutoff_codes``)"""
+    """one row per example, one column of codes per head argument; if examples have cut-offs and facts have
+    times, one more column with the cut-offs, so that they go wherever keys go (``Database.cutoff_codes``)"""
     labels: npt.NDArray[np.int8]
     """0 and 1, or positions in ``classes``; ``UNLABELLED`` where the label is not known"""
     classes: tuple[str, ...] = ()
-    """the values that labels stand for, where the target is not true or false"""
+    """the values that labels stand for, if the target has classes instead of true and false"""
     cutoffs: Floats | None = None
-    """for each example, as given, the last time of facts that exist for it; infinity: all; None: no times"""
+    """for each example, as given, the latest time of its facts; infinity: all facts; None: no cut-offs"""
 
     def __len__(self) -> int:
         return len(self.labels)
 
     def labelled(self) -> Examples:
-        """Those whose label is known, in the same order."""
+        """The examples whose label is known, in the same order."""
         known = self.labels != UNLABELLED
         if known.all():
             return self

@@ -31,7 +31,7 @@ def test_one_value_has_one_text(value, text):
     "value", [None, float("nan"), np.nan, pd.NaT, pd.NA, float("inf"), np.float32("nan")]
 )
 def test_no_value_is_refused(value):
-    with pytest.raises(DataError, match="every key needs a value"):
+    with pytest.raises(DataError, match="cannot be keys; give each example a key"):
         key_text(value)
 
 

@@ -17,7 +17,7 @@ from hornbeam.loading.facts.imports import FileRole, Source
 from hornbeam.loading.facts.reader import Contents, read_carefully, read_contents
 from hornbeam.loading.files import read_text
 from hornbeam.loading.tables.schema_file import check_statements, read_schema_file
-from hornbeam.logic.clauses import canonical
+from hornbeam.logic.canonical import canonical
 from hornbeam.logic.parse import parse_clause, parse_mode
 from hornbeam.logic.schema import DATE, NUMBER, Schema
 from hornbeam.model.files import load_model, model_text, parse_model

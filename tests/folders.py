@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from hornbeam.data.database import Database
-from hornbeam.logic.clauses import Atom, format_literal
+from hornbeam.logic.clauses import Atom
 
 
 def write(folder: Path, files: dict[str, str | bytes]) -> Path:
@@ -44,8 +44,7 @@ def split_files(database: Database, split: str) -> dict[str, str | bytes]:
         "neg": [Atom(target, key) for key, label in examples if not label],
     }
     return {
-        f"{split}/{split}_{name}.txt": "".join(f"{format_literal(atom)}.\n" for atom in some)
-        for name, some in atoms.items()
+        f"{split}/{split}_{name}.txt": "".join(f"{atom}.\n" for atom in some) for name, some in atoms.items()
     }
 
 

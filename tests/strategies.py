@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from hornbeam.data.database import UNKNOWN, Codes, Database, build
 from hornbeam.data.numbers import Floats
-from hornbeam.logic.clauses import Atom, Clause, Comparison, Literal, Not, Term, format_literal, head_atom
+from hornbeam.logic.clauses import Atom, Clause, Comparison, Literal, Not, Term, head_atom
 from hornbeam.logic.modes import Argument, Kind, Mode
 from hornbeam.logic.schema import DATE, NUMBER, Schema, read_value
 
@@ -75,13 +75,13 @@ def describe(database: Database) -> list[str]:
     """The predicates, constants and facts of a database as the lines of a golden case."""
     schema = database.schema
     lines = ["predicates"]
-    lines += [f"    {format_literal(Atom(name, types))}" for name, types in schema.predicates.items()]
+    lines += [f"    {Atom(name, types)}" for name, types in schema.predicates.items()]
     if schema.numeric:
         lines.append("numeric")
-        lines += [f"    {format_literal(Atom(name, (kind,)))}" for name, kind in schema.numeric.items()]
+        lines += [f"    {Atom(name, (kind,))}" for name, kind in schema.numeric.items()]
     lines.append("constants")
     for type_name, population in database.populations.items():
-        lines += [f"    {format_literal(Atom(type_name, (name,)))}" for name in population.names]
+        lines += [f"    {Atom(type_name, (name,))}" for name in population.names]
     lines.append("facts")
     for predicate, relation in database.relations.items():
         populations = [database.population(type_name) for type_name in schema.types_of(predicate)]
@@ -89,7 +89,7 @@ def describe(database: Database) -> list[str]:
         for place, row in enumerate(zip(*(column.tolist() for column in relation.columns), strict=True)):
             names = tuple(population.names[code] for population, code in zip(populations, row, strict=True))
             since = "" if times is None else f" @ {times[place]:g}"
-            lines.append(f"    {format_literal(Atom(predicate, names))}{since}")
+            lines.append(f"    {Atom(predicate, names)}{since}")
     return lines
 
 

@@ -1,17 +1,17 @@
 """Every exception of Hornbeam.
 
 HornbeamError
-├── InputError            something the user gave is wrong; carries the place where known
+├── InputError            the user's input is wrong; has the place, if it is known
 │   ├── ParseError        text that cannot be read (facts, modes, clauses, models)
 │   ├── SchemaError       names, arities, types or modes that do not fit each other
 │   │   └── TargetError   a target that the tables do not have
 │   ├── DataError         files, folders, examples or keys that cannot be used
 │   ├── OptionError       an option outside what it allows
-│   └── ModelError        a model file that is damaged, too new, or of other data
+│   └── ModelError        a model file that is damaged, too new, or for other data
 ├── EngineError           a database or cluster that failed: gone, full, or without permission
-└── LimitError            a result that is refused: past int64, past the memory budget
+└── LimitError            a result that is refused: too large for int64 or for the memory budget
 
-HornbeamWarning           what the Python interface accepts and says once (the command line prints it)
+HornbeamWarning           input that is accepted but may surprise; the command line prints it as a note
 
 Every message is one sentence: what is wrong, where, what was expected, what to do.
 """
@@ -25,7 +25,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where in a text something stands; line and column count from 1, 0 means unknown."""
+    """A place in a text; lines and columns count from 1, and 0 means unknown."""
 
     source: str
     line: int = 0
@@ -42,7 +42,7 @@ class HornbeamError(Exception):
 
 
 class InputError(HornbeamError):
-    """Something the user gave cannot be used."""
+    """Input that cannot be used."""
 
     def __init__(self, message: str, place: Place | None = None) -> None:
         super().__init__(f"{place}: {message}" if place else message)
@@ -71,15 +71,15 @@ class OptionError(InputError, ValueError):
 
 
 class ModelError(InputError):
-    """A model that is damaged, of a newer format, or learned on other data."""
+    """A model that is damaged, has a newer format, or was learned from other data."""
 
 
 class EngineError(HornbeamError):
-    """A database or cluster that counts for us failed or cannot be reached."""
+    """A database or cluster that runs the queries failed or cannot be reached."""
 
 
 class LimitError(HornbeamError):
-    """A result that is refused because it would not be exact or not fit the budget."""
+    """A result that is refused because it would not be exact or would not fit into the memory budget."""
 
 
 def plural(number: int, noun: str) -> str:
@@ -92,11 +92,11 @@ def plural(number: int, noun: str) -> str:
 
 
 class HornbeamWarning(UserWarning):
-    """Something accepted that may surprise: unknown keys, empty predicates, skipped candidates."""
+    """Input that is accepted but may surprise: unknown keys, empty predicates, skipped candidates."""
 
 
 def did_you_mean(name: str, known: Iterable[str], kind: str) -> str:
-    """A hint that names what exists: the nearest name where one is near, and the list.
+    """A hint with the list of known names and, if there is a similar one, the most similar name.
 
     >>> did_you_mean("frends", ["friends", "smokes"], "Predicates")
     'Predicates are: friends, smokes. Did you mean "friends"?'

@@ -1,6 +1,6 @@
-"""How every output file is written: whole, or not at all.
+"""Output files, written as a whole or not at all.
 
-A reader, or a run after a crash, sees either the old content or the new one.
+A reader, or a run after a crash, sees either the old content or the new content.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from typing import BinaryIO
 from hornbeam.errors import DataError, Place
 
 TEMPORARY = ".hornbeam-tmp"
-"""The ending of a file that is being written; one left by a killed run may be removed."""
+"""The ending of a file that is being written; a file left by a killed run may be removed."""
 
 
 def write_file(path: str | Path, content: str | bytes | Iterable[str]) -> None:
     """Write a file atomically: a new file in the same folder, synced, renamed over the old one.
 
-    Text is UTF-8 with its line ends as given; many pieces of text are written one after another. A
-    path that is not a plain file (a pipe, ``/dev/stdout``) is written directly. A failure leaves the
-    old file as it was.
+    Text is written as UTF-8, with line ends as given; an iterable of texts is written piece by piece. A path
+    that is not a plain file (a pipe, ``/dev/stdout``) is written directly. A failure leaves the old file
+    as it was.
     """
     try:
         # Renaming over a link would replace the link, not the file behind it.
@@ -39,13 +39,13 @@ def write_file(path: str | Path, content: str | bytes | Iterable[str]) -> None:
     except OSError as error:
         reason = error.strerror or str(error)
         raise DataError(
-            f"cannot be written ({reason}); name a file in a folder that exists and may be written to.",
+            f"cannot be written ({reason}); name a file in an existing folder that you may write to.",
             Place(str(path)),
         ) from error
 
 
 def resolved(path: Path) -> Path:
-    """The path behind all links; links in a circle are an ``OSError`` in every version of Python."""
+    """The path with all links followed; a circle of links is an ``OSError`` in every version of Python."""
     try:
         return path.resolve(strict=False)
     except RuntimeError:
@@ -55,7 +55,7 @@ def resolved(path: Path) -> Path:
 def _replace(place: Path, content: str | bytes | Iterable[str]) -> None:
     temporary = place.with_name(f".{place.name}.{os.urandom(4).hex()}{TEMPORARY}")
     try:
-        # Not tempfile, which makes files that only their owner may read.
+        # Not with tempfile: only the owner may read its files.
         with temporary.open("xb") as file:
             _write(file, content)
             file.flush()
@@ -81,7 +81,7 @@ def _write(file: BinaryIO, content: str | bytes | Iterable[str]) -> None:
 
 
 def _sync_folder(folder: Path) -> None:
-    """The rename itself must survive a crash; systems that cannot sync a folder do without."""
+    """Make the rename itself survive a crash, where the system can sync a folder."""
     if os.name != "posix":
         return
     number = os.open(folder, os.O_RDONLY)
@@ -93,7 +93,7 @@ def _sync_folder(folder: Path) -> None:
 
 
 def remove_leftovers(folder: Path, name: str) -> None:
-    """Remove what killed runs left of writing ``name`` in a folder."""
+    """Remove temporary files that killed runs left when they wrote ``name`` in a folder."""
     for leftover in folder.glob(f".{name}.*{TEMPORARY}"):
         with contextlib.suppress(OSError):
             leftover.unlink()
@@ -101,9 +101,9 @@ def remove_leftovers(folder: Path, name: str) -> None:
 
 @contextlib.contextmanager
 def locked(path: Path, busy: str) -> Iterator[None]:
-    """Be the only process that holds this lock file; while another does, an error that begins with ``busy``.
+    """Hold a lock that one process can hold at a time; if another holds it, the error begins with ``busy``.
 
-    The lock goes with its process, however that ends. The file stays: it is empty and means nothing.
+    The lock ends with its process, however that ends. The lock file stays; it is empty and means nothing.
     """
     with path.open("ab") as file:
         try:

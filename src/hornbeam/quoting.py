@@ -8,18 +8,18 @@ from hornbeam.errors import DataError
 
 
 def quoted(name: str) -> str:
-    """An identifier in standard SQL, whatever characters it holds.
+    """An identifier quoted as in standard SQL, whatever characters it contains.
 
     >>> print(quoted('a"; DROP TABLE users; --'))
     "a""; DROP TABLE users; --"
     """
     if "\0" in name:
-        raise DataError(f"{name!r} cannot be the name of a table or column: it holds a zero character.")
+        raise DataError(f"{name!r} cannot be the name of a table or column: it contains a zero character.")
     return '"' + name.replace('"', '""') + '"'
 
 
 def quoted_path(names: Sequence[str]) -> str:
-    """A name with its schema.
+    """A name with its schema, each part quoted.
 
     >>> print(quoted_path(["public", "users"]))
     "public"."users"

@@ -8,7 +8,8 @@ from every_engine import every_engine
 from hornbeam.engines.contract import Engine
 from hornbeam.engines.guarded import count_guarded
 from hornbeam.engines.naive import NaiveEngine
-from hornbeam.logic.clauses import Atom, Clause, Comparison, Literal, Not, canonical
+from hornbeam.logic.canonical import canonical
+from hornbeam.logic.clauses import Atom, Clause, Comparison, Literal, Not
 from hornbeam.logic.guards import guard_of, guarded_orders, share_orders, with_guard
 from strategies import CASES, Case, cases
 

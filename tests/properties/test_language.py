@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hornbeam.errors import SchemaError
+from hornbeam.logic.canonical import canonical
 from hornbeam.logic.clauses import (
     Atom,
     Clause,
@@ -20,10 +21,6 @@ from hornbeam.logic.clauses import (
     Value,
     atom_of,
     atoms_of,
-    canonical,
-    format_clause,
-    format_literal,
-    format_value,
     head_atom,
     literal_variables,
     rename,
@@ -32,6 +29,7 @@ from hornbeam.logic.modes import Argument, Kind, Mode, schema_of
 from hornbeam.logic.parse import parse_clause, parse_fact, parse_mode
 from hornbeam.logic.refine import Language, memoised, refinements
 from hornbeam.logic.schema import Schema, number_of, read_value, value_of
+from hornbeam.logic.text import format_value
 from strategies import TARGET, modes, schemas
 
 # --- text ------------------------------------------------------------------------------------
@@ -82,7 +80,7 @@ def nasty_clauses(draw: st.DrawFn) -> Clause:
 @given(nasty_clauses())
 def test_a_canonical_clause_reads_back_from_its_text(clause: Clause) -> None:
     clause = canonical(clause)
-    text = format_clause(clause)
+    text = str(clause)
     assert parse_clause(text) == clause
     assert parse_clause(text.removesuffix(".")) == clause
     assert "\n" not in text
@@ -91,7 +89,7 @@ def test_a_canonical_clause_reads_back_from_its_text(clause: Clause) -> None:
 @given(names, st.lists(nasty, min_size=1, max_size=3))
 def test_a_fact_reads_back_from_its_text(predicate: str, args: list[str]) -> None:
     atom = Atom(predicate, tuple(args))
-    text = format_clause(Clause(atom, ())).removesuffix(" :- true.")
+    text = str(Clause(atom, ())).removesuffix(" :- true.")
     assert parse_fact(text) == parse_fact(text + ".") == atom
 
 
@@ -121,14 +119,14 @@ def smallest_text(clause: Clause) -> str:
         for first in permutations(atoms)
         for last in permutations(comparisons)
     )
-    smallest = min(named, key=lambda each: [format_literal(literal) for literal in each.body])
+    smallest = min(named, key=lambda each: [str(literal) for literal in each.body])
     order = list(smallest.body[: len(atoms)])
     for comparison in reversed(smallest.body[len(atoms) :]):
         places = [i for i, atom in enumerate(order) if comparison.variable in literal_variables(atom)]
         order.insert(places[0] + 1 if places else len(order), comparison)
     alone = [c for c in smallest.body[len(atoms) :] if not any(c.variable in a.args for a in atoms_of(order))]
     order = [literal for literal in order if literal not in alone] + alone
-    return format_clause(Clause(clause.head, tuple(order)))
+    return str(Clause(clause.head, tuple(order)))
 
 
 def named_by_first_use(clause: Clause) -> Clause:
@@ -157,7 +155,7 @@ def symmetric_clauses(draw: st.DrawFn) -> Clause:
 
 @given(symmetric_clauses())
 def test_the_canonical_form_is_the_smallest_text_of_all(clause: Clause) -> None:
-    assert format_clause(canonical(clause)) == smallest_text(clause)
+    assert str(canonical(clause)) == smallest_text(clause)
 
 
 @given(symmetric_clauses(), st.randoms(use_true_random=False))

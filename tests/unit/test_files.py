@@ -98,7 +98,7 @@ def test_what_cannot_be_written_is_one_sentence(tmp_path: Path, name: str, reaso
         write_file(tmp_path / name, "content")
     assert str(error.value) == (
         f"{tmp_path / name}: cannot be written ({reason}); "
-        "name a file in a folder that exists and may be written to."
+        "name a file in an existing folder that you may write to."
     )
 
 

@@ -59,5 +59,5 @@ def check_writable(path: Path | None) -> None:
     if path.exists() and not path.is_file() and not path.is_dir():
         return
     raise DataError(
-        "cannot be written; name a file in a folder that exists and may be written to.", Place(str(path))
+        "cannot be written; name a file in an existing folder that you may write to.", Place(str(path))
     )

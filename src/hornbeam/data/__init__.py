@@ -1,1 +1,1 @@
-"""What is known, in memory: facts in columns, populations, examples."""
+"""Data in memory: facts in columns of codes, populations, examples."""

@@ -1,4 +1,4 @@
-"""Names into codes: populations as names come, and examples, those given twice merged."""
+"""Names as codes: populations in the order in which names occur, and examples with duplicates merged."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ import numpy as np
 import numpy.typing as npt
 
 from hornbeam.data.numbers import Floats
-from hornbeam.data.relations import Codes, Examples, Notice, Numbered, Population, product_of, row_keys
+from hornbeam.data.relations import Codes, Examples, Notice, Numbered, Population
+from hornbeam.data.rows import fold, grouped
 from hornbeam.errors import plural
-from hornbeam.logic.clauses import Atom, format_literal
+from hornbeam.logic.clauses import Atom
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Coded:
-    """A column of names in short: names (one may stand twice), and for each row the place of its name."""
+    """A column of names: a list of names, which may repeat, and for each row the position of its name."""
 
     names: Sequence[str]
     codes: Codes
@@ -27,24 +28,24 @@ class Coded:
 
 
 def without_facts(keys: Sequence[Coded], unknown: Sequence[Collection[str]]) -> list[Notice]:
-    """What to say of examples whose keys are unknown, given which names of each column are."""
-    strange = np.zeros(len(keys[0]), dtype=bool)
+    """Notices about examples with unknown keys; ``unknown`` has the unknown names of each column."""
+    is_unknown = np.zeros(len(keys[0]), dtype=bool)
     for column, names in zip(keys, unknown, strict=True):
         if names:
-            strange |= np.array([name in names for name in column.names], dtype=bool)[column.codes]
-    if not strange.any():
+            is_unknown |= np.array([name in names for name in column.names], dtype=bool)[column.codes]
+    if not is_unknown.any():
         return []
-    first = int(strange.argmax())
+    first = int(is_unknown.argmax())
     named = ", ".join(column.names[column.codes[first]] for column in keys)
-    number = plural(int(strange.sum()), "example")
-    return [Notice(f"{number} with a key that no table has (first: {named}): without any fact.")]
+    number = plural(int(is_unknown.sum()), "example")
+    return [Notice(f"{number} with a key that is in no table, and therefore without facts (first: {named}).")]
 
 
 NameRows = Sequence[Sequence[str]]
 
 
 def example_columns(given: NameRows | Sequence[Coded], arity: int) -> Sequence[Sequence[str] | Coded]:
-    """Examples given as rows of names or as coded columns, as columns."""
+    """Examples as columns, from rows of names or from coded columns."""
     if len(given) == 0:
         return [() for _ in range(arity)]
     if isinstance(given[0], Coded):
@@ -53,7 +54,7 @@ def example_columns(given: NameRows | Sequence[Coded], arity: int) -> Sequence[S
 
 
 class Coder:
-    """Codes of names by type, given as names come."""
+    """Gives codes to the names of each type in the order in which they occur."""
 
     def __init__(self, types: Iterable[str]) -> None:
         self._codes: dict[str, dict[str, int]] = {type_name: {} for type_name in types}
@@ -61,29 +62,29 @@ class Coder:
         self._numbered: dict[str, Numbered] = {}
 
     def encode(self, names: Iterable[str] | Coded, type_name: str) -> Codes:
-        """The code of each name; those that are new are added."""
+        """The code of each name; a new name gets the next code."""
         if isinstance(names, Coded):
-            found = self._of_names(names.names, type_name)
-            if np.array_equal(found, np.arange(len(found))) and names.codes.dtype == np.int32:
-                # The codes are the same: of ten million rows that is forty million bytes less.
+            codes = self._of_names(names.names, type_name)
+            if np.array_equal(codes, np.arange(len(codes))) and names.codes.dtype == np.int32:
+                # The codes stay the same, and a copy of ten million rows takes forty million bytes.
                 return names.codes
-            return found[names.codes]
+            return codes[names.codes]
         if isinstance(names, list | Numbered):
             return self._of_names(names, type_name)
         return self._given(names, type_name)
 
     def _of_names(self, names: Sequence[str], type_name: str) -> Codes:
-        """As ``encode``; a list that several columns share is looked at once."""
+        """``encode`` for a list of names, which is coded once even if several columns share it."""
         key = type_name, id(names)
         if key not in self._done:
-            # The list is kept, so that no other takes its place in memory.
+            # The list is kept alive, so that no other list gets the same id.
             self._done[key] = names, self._given(names, type_name)
         return self._done[key][1]
 
     def _given(self, names: Iterable[str], type_name: str) -> Codes:
         codes = self._codes.setdefault(type_name, {})
         if isinstance(names, Numbered) and not codes and type_name not in self._numbered:
-            # Ten million of them need not be written down until somebody adds another name.
+            # Ten million such names need no dictionary until another name is added.
             self._numbered[type_name] = names
             return np.arange(len(names), dtype=np.int32)
         if type_name in self._numbered:
@@ -106,7 +107,7 @@ def merged_examples(
     populations: Sequence[Population],
     cutoffs: Floats | None = None,
 ) -> tuple[Examples, list[Notice]]:
-    """Positives, then negatives, each in the order given; repeated ones merged, and said so."""
+    """Positives, then negatives, each in the given order; duplicates are merged, and notices tell which."""
     label = np.asarray(labels, dtype=np.int8)
     order = np.argsort(-label, kind="stable")
     label = label[order]
@@ -117,46 +118,25 @@ def merged_examples(
         cutoffs = cutoffs[order]
         distinct, ranks = np.unique(cutoffs, return_inverse=True)
         columns, spans = [*columns, ranks.ravel().astype(np.int32)], [*spans, len(distinct)]
-    groups = _row_numbers(columns, spans)
-    order = np.argsort(groups, kind="stable")
-    fresh = np.ones(len(order), dtype=bool)
-    fresh[1:] = groups[order[1:]] != groups[order[:-1]]
-    starts = np.flatnonzero(fresh)
+    order, starts = grouped(fold(columns, spans)[0])
     if len(starts) == len(order):
         return Examples(target, keys, label, cutoffs=cutoffs), []
     sizes = np.diff(starts, append=len(order))
-    # The sort is stable and positives come first: a group's last row is negative if any of it is.
+    # The sort is stable and positives come first: the last row of a group is negative if any row is.
     first, last = order[starts], order[starts + sizes - 1]
     both = label[first] != label[last]
     repeated = sizes - both > 1
     notices = []
 
-    def said(which: npt.NDArray[np.bool_], number: int, what: str) -> None:
+    def note(which: npt.NDArray[np.bool_], number: int, what: str) -> None:
         if number:
             key = keys[first[which].min()].tolist()
             names = tuple(population.names[code] for population, code in zip(populations, key, strict=True))
-            example = format_literal(Atom(target, names))
+            example = str(Atom(target, names))
             notices.append(Notice(f'{plural(number, "example")} of "{target}" {what} (first: {example}).'))
 
-    said(both, int(np.count_nonzero(both)), "given with both labels, counted as positive")
-    said(repeated, int((sizes - both - 1).sum()), "given again, counted once")
+    note(both, int(np.count_nonzero(both)), "given with both labels, counted as positive")
+    note(repeated, int((sizes - both - 1).sum()), "given more than once, counted once")
     keep = np.sort(first)
     cutoffs = None if cutoffs is None else cutoffs[keep]
     return Examples(target, keys[keep], label[keep], cutoffs=cutoffs), notices
-
-
-def _row_numbers(columns: Sequence[Codes], sizes: Sequence[int]) -> npt.NDArray[np.int64]:
-    """A number for each row, equal for equal rows only."""
-    if product_of(sizes) < 2**63:
-        return row_keys(columns, sizes)
-    _, numbers = np.unique(np.stack(columns, axis=1), axis=0, return_inverse=True)
-    return numbers.ravel().astype(np.int64)
-
-
-def mixed(values: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
-    """A one-to-one function of 64 bits that leaves nothing of their order."""
-    values = values ^ (values >> np.uint64(32))
-    values = values * np.uint64(0xD6E8FEB86659FD93)
-    values = values ^ (values >> np.uint64(32))
-    values = values * np.uint64(0xD6E8FEB86659FD93)
-    return values ^ (values >> np.uint64(32))

@@ -18,10 +18,11 @@ from hornbeam.data.codes import Coded, Coder, NameRows, example_columns, merged_
 from hornbeam.data.numbers import Floats, moments_of, numbers_of, quantiles, read_times, times_of
 from hornbeam.data.relations import UNKNOWN, UNLABELLED, Codes, Examples, Notice, Population, Relation
 from hornbeam.errors import DataError, SchemaError, did_you_mean, plural
-from hornbeam.logic.clauses import Value, format_value
+from hornbeam.logic.clauses import Value
 from hornbeam.logic.modes import Kind, Mode
 from hornbeam.logic.refine import Constants, Thresholds
 from hornbeam.logic.schema import Schema, value_of
+from hornbeam.logic.text import format_value
 
 __all__ = [
     "UNKNOWN",

@@ -1,8 +1,8 @@
-"""Keys of examples as text, by one rule, whatever they come in.
+"""Keys of examples as text, by one rule for arrays, lists and data frames.
 
-A key names constants. Numbers that are whole are written without a point, so that 1, 1.0 and "1"
-are one key; text stays as it is; what stands for "no value" is refused. Data frames of pandas,
-polars, Arrow and others are read through narwhals, which is imported only for them.
+A key consists of names of constants. Whole numbers are written without a decimal point, so that 1, 1.0 and
+"1" are the same key; text stays as it is; a missing value is refused. Data frames of pandas, polars, Arrow
+and others are read through narwhals, which is imported only for them.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def key_text(value: object) -> str:
     ['1', '1', '1', '0', '2.5', 'Ann', 'true']
     >>> key_text(None)
     Traceback (most recent call last):
-    hornbeam.errors.DataError: a key is None: None, NaN and infinity name nothing, every key needs a value.
+    hornbeam.errors.DataError: a key is None: None, NaN and infinity cannot be keys; give each example a key.
     """
     if type(value) is str:
         return value
@@ -50,11 +50,11 @@ def key_text(value: object) -> str:
 
 
 def _no_value(value: object) -> DataError:
-    return DataError(f"a key is {value}: None, NaN and infinity name nothing, every key needs a value.")
+    return DataError(f"a key is {value}: None, NaN and infinity cannot be keys; give each example a key.")
 
 
 def _is_missing(value: object) -> bool:
-    """None, NaN, NaT, and pandas' NA, which answers no question."""
+    """Whether this is None, NaN, NaT, or NA of pandas, which cannot be compared."""
     try:
         return value is None or bool(value != value)
     except (TypeError, ValueError):
@@ -84,10 +84,10 @@ def key_rows(X: Any) -> Names:
 
 
 def _is_frame(X: Any) -> bool:
-    """Whether this is a data frame; arrays and lists need no import to tell."""
+    """Whether this is a data frame, found out without an import."""
     if isinstance(X, np.ndarray | list | tuple) or type(X).__module__.startswith("scipy."):
         return False
-    # Asked of the type: to name its columns a lazy frame would have to work, and says so.
+    # The type is asked, not the frame: a lazy frame warns that it must work to name its columns.
     return any(hasattr(type(X), name) for name in ("__narwhals_dataframe__", "columns", "column_names"))
 
 
@@ -112,7 +112,7 @@ def _array_columns(X: Any) -> tuple[int, list[Iterable[object]]]:
     if isinstance(X, np.ndarray):
         array = X
     else:
-        # As objects: numpy would turn a row of numbers and text into text by its own rule.
+        # As objects: NumPy would turn a row of numbers and text into text by its own rule.
         try:
             array = np.array(X if hasattr(X, "__array__") else list(X), dtype=object)
             ragged = array.ndim == 1 and any(isinstance(row, list | tuple) for row in array)
@@ -131,7 +131,7 @@ def _array_columns(X: Any) -> tuple[int, list[Iterable[object]]]:
 
 
 def _texts(column: Iterable[object]) -> list[str]:
-    # Python's own values are quicker; short floats and dates keep their type for their shortest text.
+    # Python's own values are faster; short floats and dates keep their type, which decides their text.
     plain = isinstance(column, np.ndarray) and (column.dtype.kind in "iubOU" or column.dtype == np.float64)
     values = column.tolist() if isinstance(column, np.ndarray) and plain else column
     return [value if type(value) is str else key_text(value) for value in values]

@@ -1,4 +1,4 @@
-"""Numeric types as arrays: the values of constants, thresholds between them, and times of facts."""
+"""Numeric types as arrays: values of constants, thresholds, and times of facts."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from hornbeam.errors import DataError
-from hornbeam.logic.clauses import Value, format_value
+from hornbeam.logic.clauses import Value
 from hornbeam.logic.schema import DATE, kind_of, number_of, read_value, value_of
+from hornbeam.logic.text import format_value
 
 Floats = npt.NDArray[np.float64]
 """Values of constants, or times: numbers, or microseconds since the start of 1970 (see ``schema``)."""
@@ -17,13 +18,13 @@ _PLAIN = frozenset("0123456789+-.eE")
 
 
 def numbers_of(names: Sequence[str], kind: str, type_name: str) -> Floats:
-    """The value that each name of a numeric type spells; one that spells none is refused.
+    """The value that each name of a numeric type spells; a name that spells none is refused.
 
     >>> numbers_of(["35", "-0.5"], "number", "years").tolist()
     [35.0, -0.5]
     """
     if kind != DATE and set("".join(names)) <= _PLAIN:
-        # No letter but e, no space, no underscore: what Python reads as a float is then what we do.
+        # With these characters, Python's float accepts the same texts as read_value.
         try:
             plain = np.array([float(name) for name in names], dtype=np.float64)
             if np.isfinite(plain).all():
@@ -45,10 +46,11 @@ def _number(name: str, kind: str, type_name: str) -> float:
 
 
 def quantiles(values: Floats, number: int, kind: str) -> tuple[Value, ...]:
-    """Thresholds that cut values into parts of about equal size: at most so many, each a value seen.
+    """At most ``number`` thresholds, each one of the values, that cut them into groups of about equal size.
 
-    ``X >= threshold`` and ``X < threshold`` are both true of some value. A value so frequent that it
-    fills a part alone does not take thresholds away from the others; values that are few are all cut.
+    ``X >= threshold`` and ``X < threshold`` are each true for some value. A value frequent enough to fill a
+    group alone does not take thresholds away from the others. If there are few values, there is a threshold
+    between any two.
 
     >>> quantiles(np.array([1.0, 2.0, 2.0, 3.0]), 16, "number")
     (2.0, 3.0)
@@ -62,39 +64,39 @@ def quantiles(values: Floats, number: int, kind: str) -> tuple[Value, ...]:
 def weighted_quantiles(
     distinct: Floats, counts: npt.NDArray[np.intp], number: int, kind: str
 ) -> tuple[Value, ...]:
-    """``quantiles`` of values that are given once each, rising, with how often each stands there."""
+    """``quantiles`` of distinct values in rising order, with how often each occurs."""
     if len(distinct) <= number + 1:
         return tuple(value_of(each, kind) for each in distinct[1:].tolist())
     upto = np.cumsum(counts)
     total, done = int(upto[-1]), 0
-    found: list[Value] = []
-    for parts in range(number + 1, 1, -1):
-        # The rest in equal parts: a heavy value makes one, and the others share what remains.
-        wanted = done - (done - total) // parts
+    thresholds: list[Value] = []
+    for groups in range(number + 1, 1, -1):
+        # The remaining values in equal groups: a frequent value fills one, and the others share what remains.
+        wanted = done - (done - total) // groups
         place = min(int(np.searchsorted(upto, wanted)), len(distinct) - 2)
         if int(upto[place]) <= done:
             break
         done = int(upto[place])
-        found.append(value_of(float(distinct[place + 1]), kind))
-    return tuple(found)
+        thresholds.append(value_of(float(distinct[place + 1]), kind))
+    return tuple(thresholds)
 
 
 def times_of(values: Sequence[float] | Floats, what: str) -> Floats:
-    """Times as an array; minus infinity is "always", and no number is refused."""
+    """Times as an array; minus infinity means "always", and NaN is refused."""
     times = np.asarray(values, dtype=np.float64)
     if np.isnan(times).any():
-        raise DataError(f"a time of {what} is not a number; give -inf for one that has always been.")
+        raise DataError(f"a time of {what} is not a number; give -inf for a fact that has always existed.")
     return times
 
 
 def moments_of(times: Mapping[str, Floats]) -> Floats:
     """The distinct times among those of several predicates, sorted."""
-    # NumPy's unique imports masked arrays: 20 ms that most data have no use for.
+    # np.unique imports masked arrays, which takes 20 ms; most data have no times.
     return np.unique(np.concatenate([*times.values()])) if times else np.empty(0)
 
 
 def time_text(time: float) -> str:
-    """A time as text that reads back.
+    """A time as text that reads back as the same time.
 
     >>> time_text(3.0), time_text(float("inf"))
     ('3', 'inf')
@@ -116,5 +118,5 @@ def _time(text: str) -> float:
         return float(text)
     value = read_value(text)
     if value is None:
-        raise DataError(f'"{text}" is no cut-off: give a number, an ISO date such as 2001-12-31, or inf.')
+        raise DataError(f'"{text}" is not a cut-off; give a number, an ISO date such as 2001-12-31, or inf.')
     return number_of(value)

@@ -1,4 +1,4 @@
-"""What a database is made of: constants coded per type, facts in columns of codes, examples.
+"""The parts of a database: constants with a code for each, facts in columns of codes, examples.
 
 Codes are an implementation detail: no count, score or model depends on their order.
 """
@@ -14,18 +14,19 @@ import numpy as np
 import numpy.typing as npt
 
 from hornbeam.data.numbers import Floats
+from hornbeam.data.rows import grouped, row_numbers, sorted_distinct
 from hornbeam.errors import Place
 
 Codes = npt.NDArray[np.int32]
 UNKNOWN = -1
 """The code of a constant that the database does not have."""
 UNLABELLED = -1
-"""The label of an example that is to be predicted and whose label nobody knows."""
+"""The label of an example whose label is unknown."""
 
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """Something accepted, and said once: what was ignored, merged or empty."""
+    """A note about data that were accepted: what was ignored, merged or empty. It is shown once."""
 
     message: str
     place: Place | None = None
@@ -36,7 +37,7 @@ class Notice:
 
 @dataclass(frozen=True, slots=True)
 class Numbered(Sequence[str]):
-    """The names p0, p1, ...; each is made when asked for, so that a million of them cost nothing.
+    """The names p0, p1, ...; each is made on request, so that a million of them take no memory.
 
     >>> names = Numbered("p", 1_000_000)
     >>> len(names), names[3], names[-1], names.index("p17"), "p1000000" in names
@@ -122,67 +123,17 @@ class Relation:
         """Rows in any order, with duplicates, whose column i has codes below ``sizes[i]``."""
         if len(columns[0]) == 0:
             return cls(tuple(np.empty(0, dtype=np.int32) for _ in columns))
-        if product_of(sizes) < 2**63:
-            # One integer per row: sorting and removing duplicates is then a sort of numbers.
-            return cls(_columns_of(_sorted_distinct(row_keys(columns, sizes)), sizes))
-        rows = np.unique(np.stack(columns, axis=1), axis=0)
-        return cls(tuple(np.ascontiguousarray(rows[:, i], dtype=np.int32) for i in range(len(columns))))
+        return cls(sorted_distinct(columns, sizes))
 
     @classmethod
     def timed(cls, columns: Sequence[npt.NDArray[Any]], times: Floats) -> tuple[Relation, Floats]:
-        """As ``of``, with the time of each row; the same fact at two times is there from the earliest."""
+        """``of`` for rows with times; a fact that is given at several times exists from the earliest one."""
         if len(columns[0]) == 0:
             return cls(tuple(np.empty(0, dtype=np.int32) for _ in columns)), times
-        sizes = [int(column.max()) + 1 for column in columns]
-        if product_of(sizes) < 2**63:
-            # One number per row, as in ``of``: one sort, where a sort by each column takes five times that.
-            keys = row_keys(columns, sizes)
-            order = np.argsort(keys)
-            keys = keys[order]
-            starts = np.flatnonzero(np.concatenate(([True], keys[1:] != keys[:-1])))
-            earliest = np.minimum.reduceat(times[order], starts)
-            return cls(_columns_of(keys[starts], sizes)), earliest
-        order = np.lexsort((times, *reversed(columns)))
-        sorted_columns = [column[order] for column in columns]
-        fresh = np.ones(len(order), dtype=bool)
-        fresh[1:] = np.logical_or.reduce([column[1:] != column[:-1] for column in sorted_columns])
-        kept = tuple(np.ascontiguousarray(column[fresh], dtype=np.int32) for column in sorted_columns)
-        return cls(kept), times[order][fresh]
-
-
-def product_of(sizes: Sequence[int]) -> int:
-    """How many rows there may be."""
-    result = 1
-    for size in sizes:
-        result *= max(int(size), 1)
-    return result
-
-
-def row_keys(columns: Sequence[npt.NDArray[Any]], sizes: Sequence[int]) -> npt.NDArray[np.int64]:
-    """One number per row, in the order of the rows; ``product_of`` the sizes is below 2**63."""
-    keys = columns[0].astype(np.int64)
-    for column, size in zip(columns[1:], sizes[1:], strict=True):
-        keys *= size
-        keys += column
-    return keys
-
-
-def _sorted_distinct(keys: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    # np.unique does the same, but hashes first: 9.8 s of CPU for ten million keys against 0.7 s.
-    keys.sort()
-    fresh = np.empty(len(keys), dtype=bool)
-    fresh[:1] = True
-    np.not_equal(keys[1:], keys[:-1], out=fresh[1:])
-    return keys[fresh]
-
-
-def _columns_of(keys: npt.NDArray[np.int64], sizes: Sequence[int]) -> tuple[Codes, ...]:
-    columns: list[Codes] = []
-    for size in reversed(sizes[1:]):
-        keys, last = np.divmod(keys, size)
-        columns.append(last.astype(np.int32))
-    columns.append(keys.astype(np.int32))
-    return tuple(reversed(columns))
+        order, starts = grouped(row_numbers(columns, len(times)))
+        first = order[starts]
+        earliest = np.minimum.reduceat(times[order], starts)
+        return cls(tuple(column[first].astype(np.int32) for column in columns)), earliest
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,20 +142,20 @@ class Examples:
 
     target: str
     keys: Codes
-    """one row per example, one column of codes per head argument; where examples have cut-offs and facts
-    times, one more, so that whoever passes keys on passes the cut-offs on (``Database.cutoff_codes``)"""
+    """one row per example, one column of codes per head argument; if examples have cut-offs and facts have
+    times, one more column with the cut-offs, so that they go wherever keys go (``Database.cutoff_codes``)"""
     labels: npt.NDArray[np.int8]
     """0 and 1, or positions in ``classes``; ``UNLABELLED`` where the label is not known"""
     classes: tuple[str, ...] = ()
-    """the values that labels stand for, where the target is not true or false"""
+    """the values that labels stand for, if the target has classes instead of true and false"""
     cutoffs: Floats | None = None
-    """for each example, as given, the last time of facts that exist for it; infinity: all; None: no times"""
+    """for each example, as given, the latest time of its facts; infinity: all facts; None: no cut-offs"""
 
     def __len__(self) -> int:
         return len(self.labels)
 
     def labelled(self) -> Examples:
-        """Those whose label is known, in the same order."""
+        """The examples whose label is known, in the same order."""
         known = self.labels != UNLABELLED
         return self if known.all() else self.at(known)
 

@@ -1,4 +1,4 @@
-"""Which negatives a fit keeps: those whose hash is smallest, so that file order plays no part."""
+"""Samples, orders and parts of examples that depend on their names, not on their order in files."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from zlib import crc32
 import numpy as np
 import numpy.typing as npt
 
-from hornbeam.data.codes import mixed
 from hornbeam.data.database import UNKNOWN, Codes, Database
+from hornbeam.data.hashes import mixed
 from hornbeam.data.numbers import time_text
-from hornbeam.logic.clauses import format_constant, format_name
+from hornbeam.logic.text import format_constant, format_name
 
 
 def sampled(
@@ -24,9 +24,10 @@ def sampled(
     neg_pos_ratio: float | None,
     seed: int,
 ) -> npt.NDArray[np.intp]:
-    """Positions, rising, of the examples to keep: every positive, and so many negatives per positive.
+    """Rising positions of the examples to keep: every positive, and ``neg_pos_ratio`` negatives per positive.
 
-    The number of negatives is rounded to the nearest whole number, at least one. ``None`` keeps all.
+    The negatives with the smallest hashes are kept. Their number is rounded to the nearest whole number, at
+    least one. A ratio of ``None`` keeps all.
     """
     negatives = np.flatnonzero(labels == 0)
     wanted = _wanted(len(labels) - len(negatives), len(negatives), neg_pos_ratio)
@@ -45,19 +46,19 @@ def redrawn(
     seed: int,
     draws: int,
 ) -> list[npt.NDArray[np.intp]]:
-    """As ``sampled``, but the negatives drawn anew so many times; each draw is a sample of its own."""
+    """``draws`` independent samples, each as in ``sampled``."""
     negatives = np.flatnonzero(labels == 0)
     wanted = _wanted(len(labels) - len(negatives), len(negatives), neg_pos_ratio)
     if wanted == len(negatives):
         return [np.arange(len(labels))] * draws
     first, second = _hashes(database, target, keys[negatives], seed)
-    found = []
+    samples = []
     for draw in range(draws):
-        # One hash of the text serves all draws: another odd factor puts it in another order.
+        # One hash of the text serves all draws: each odd factor gives it another order.
         factor = np.uint64(2 * int.from_bytes(blake2b(f"{draw}".encode(), digest_size=8).digest()) + 1 & _ALL)
         order = np.lexsort((second, mixed(first * factor)))
-        found.append(_with_positives(labels, negatives[order[:wanted]]))
-    return found
+        samples.append(_with_positives(labels, negatives[order[:wanted]]))
+    return samples
 
 
 _ALL = 2**64 - 1
@@ -78,9 +79,9 @@ def _with_positives(labels: npt.NDArray[np.int8], negatives: npt.NDArray[np.intp
 def in_order(
     database: Database, target: str, keys: Codes, labels: npt.NDArray[np.int8]
 ) -> npt.NDArray[np.intp]:
-    """Positions of examples in the order of their names: an order that no file or table decides.
+    """Positions of examples in the order of their names, which does not depend on files or tables.
 
-    Sums of floats over the examples are taken in it, so that they are the same to the last digit.
+    Sums of floats over the examples are taken in this order, so that they are equal to the last digit.
     """
     ranks: list[npt.NDArray[np.generic]] = [labels]
     cutoffs = database.cutoffs_of(target, keys)
@@ -96,9 +97,9 @@ def in_order(
 def key_names(
     database: Database, target: str, keys: Codes
 ) -> Iterator[tuple[list[str | None], npt.NDArray[np.intp]]]:
-    """For each argument of the target the names in its keys, each once, and which example has which.
+    """For each argument of the target, the distinct names in the keys, and which of them each example has.
 
-    An unknown key has no name.
+    The name of an unknown key is None.
     """
     for column, type_name in enumerate(database.schema.types_of(target)):
         codes, places = np.unique(keys[:, column], return_inverse=True)
@@ -109,13 +110,13 @@ def key_names(
 def part_numbers(
     database: Database, target: str, keys: Codes, number: int, salt: str
 ) -> list[npt.NDArray[np.int64]]:
-    """For each argument of the target the part, of so many, that its constant is in.
+    """For each argument of the target, which of ``number`` parts the constant of each example is in.
 
-    A constant's part hangs on its name alone, so that it is the same wherever the data are.
+    The part of a constant depends on its name alone, so that it is the same wherever the data are.
     """
     columns = []
     for names, places in key_names(database, target, keys):
-        # A name may hold half of a pair of surrogates.
+        # A name may contain half of a surrogate pair.
         texts = [f"{salt} {name}".encode("utf-8", "surrogatepass") for name in names]
         parts = np.array([crc32(text) % number for text in texts])
         columns.append(parts[places])
@@ -123,14 +124,14 @@ def part_numbers(
 
 
 class HeldOutPart(NamedTuple):
-    """Examples to learn from, and examples held out that have no constant in the same place as those."""
+    """Examples to learn from, and held-out examples that share no constant of an argument with them."""
 
     inside: npt.NDArray[np.bool_]
     outside: npt.NDArray[np.bool_]
 
 
 def part_of(columns: Sequence[npt.NDArray[np.int64]], numbers: Sequence[int]) -> HeldOutPart:
-    """The examples held out are those whose constants are in these parts, a number for each argument."""
+    """The split that holds out the examples whose constants are in these parts, one for each argument."""
     pairs = list(zip(columns, numbers, strict=True))
     return HeldOutPart(
         np.all([column != number for column, number in pairs], axis=0),
@@ -141,7 +142,7 @@ def part_of(columns: Sequence[npt.NDArray[np.int64]], numbers: Sequence[int]) ->
 def _hashes(
     database: Database, target: str, keys: Codes, seed: int
 ) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64]]:
-    """Two hashes of the seed and the text of each example; the first alone is nearly always enough."""
+    """Two hashes of the seed and the text of each example; the second breaks ties of the first."""
     start = blake2b(f"{seed} ".encode(), digest_size=16)
     digests = []
     texts = atom_texts(database, target, keys)
@@ -151,15 +152,15 @@ def _hashes(
             f"{text} @ {time_text(cutoff)}" for text, cutoff in zip(texts, cutoffs.tolist(), strict=True)
         ]
     for text in texts:
-        each = start.copy()
-        each.update(text.encode("utf-8", "surrogatepass"))
-        digests.append(each.digest())
+        hasher = start.copy()
+        hasher.update(text.encode("utf-8", "surrogatepass"))
+        digests.append(hasher.digest())
     first, second = np.frombuffer(b"".join(digests), dtype=">u8").astype(np.uint64).reshape(-1, 2).T
     return first, second
 
 
 def atom_texts(database: Database, target: str, keys: Codes) -> list[str]:
-    """The text of each example, as clause text writes it; an unknown key's constant is ``_``."""
+    """The text of each example as an atom; the constant of an unknown key is ``_``."""
     columns = []
     for names, places in key_names(database, target, keys):
         words = ["_" if name is None else format_constant(name) for name in names]

@@ -1,8 +1,8 @@
-"""Sparse matrices by the compiled kernels of SciPy, without the rest of SciPy.
+"""Sparse matrices with the compiled kernels of SciPy, but without importing ``scipy.sparse``.
 
-``import scipy.sparse`` takes longer than importing NumPy, and longer than many a fit; the kernels
-are one extension module that needs NumPy alone. Called directly they also spare the checks that
-``scipy.sparse`` makes around each call, which cost more than a product of small matrices.
+Importing ``scipy.sparse`` takes longer than importing NumPy, and longer than many fits; the kernels are one
+extension module that needs NumPy alone. Direct calls also avoid the checks of ``scipy.sparse`` around each
+call, which take longer than a product of small matrices.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hornbeam.data.codes import mixed
+from hornbeam.data.hashes import mixed
 
 Numbers = npt.NDArray[Any]
 
 
 def _kernels() -> Any:
-    """The extension module; by way of all of scipy.sparse where it does not load alone."""
+    """The extension module, imported alone or, where that fails, through ``scipy.sparse``."""
     scipy = find_spec("scipy")
     folders = (scipy and scipy.submodule_search_locations) or ()
-    # A name of ours: the copy that scipy.sparse itself may import later stays its own.
+    # Under our own name: scipy.sparse may later import a copy for itself.
     name = f"{__package__}._sparsetools"
     spec = PathFinder.find_spec(name, [str(Path(folder, "sparse")) for folder in folders])
     if spec is not None and spec.loader is not None:
@@ -33,7 +33,7 @@ def _kernels() -> Any:
             module = module_from_spec(spec)
             spec.loader.exec_module(module)
             return module
-        except ImportError:  # libraries that only the package itself knows how to find
+        except ImportError:  # it needs libraries that only the package itself can find
             pass
     from scipy.sparse import _sparsetools
 
@@ -45,9 +45,9 @@ _kernel = _kernels()
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Matrix:
-    """Rows of a sparse matrix one after the other, columns in rising order within each row.
+    """A sparse matrix by rows, with columns in rising order within each row.
 
-    ``starts`` and ``ends`` are 32-bit: where each row begins, and the column of each entry.
+    ``starts`` has where each row begins, ``ends`` the column of each entry; both are 32-bit.
     """
 
     starts: Numbers
@@ -56,31 +56,31 @@ class Matrix:
     shape: tuple[int, int]
 
     def __matmul__(self, right: Numbers) -> Numbers:
-        """The product with a vector, or with the columns of a full matrix, of the entries' type.
+        """The product with a vector or a full matrix, whose type is that of the entries.
 
         >>> Matrix(np.array([0, 2, 2], dtype=np.int32), np.array([0, 2], dtype=np.int32),
         ...     np.array([5, 7]), (2, 3)) @ np.array([1, 10, 100])
         array([705,   0])
         """
         rows, columns = self.shape
-        parts = self.starts, self.ends, self.entries
+        own = self.starts, self.ends, self.entries
         if right.ndim == 1:
-            found = np.zeros(rows, dtype=self.entries.dtype)
-            _kernel.csr_matvec(rows, columns, *parts, right, found)
-            return found
-        found = np.zeros((rows, right.shape[1]), dtype=self.entries.dtype)
-        _kernel.csr_matvecs(rows, columns, right.shape[1], *parts, right.ravel(), found.ravel())
-        return found
+            result = np.zeros(rows, dtype=self.entries.dtype)
+            _kernel.csr_matvec(rows, columns, *own, right, result)
+            return result
+        result = np.zeros((rows, right.shape[1]), dtype=self.entries.dtype)
+        _kernel.csr_matvecs(rows, columns, right.shape[1], *own, right.ravel(), result.ravel())
+        return result
 
     def transposed_times(self, vector: Numbers) -> Numbers:
         """The product of the transposed matrix with a vector."""
         rows, columns = self.shape
-        found = np.zeros(columns, dtype=self.entries.dtype)
-        _kernel.csc_matvec(columns, rows, self.starts, self.ends, self.entries, vector, found)
-        return found
+        result = np.zeros(columns, dtype=self.entries.dtype)
+        _kernel.csc_matvec(columns, rows, self.starts, self.ends, self.entries, vector, result)
+        return result
 
     def take(self, rows: Numbers) -> Matrix:
-        """Some of the rows, in the order asked for."""
+        """The given rows, in the given order."""
         rows = rows.astype(np.int32, copy=False)
         starts = np.zeros(len(rows) + 1, dtype=np.int32)
         np.cumsum(self.starts[rows + 1] - self.starts[rows], out=starts[1:])
@@ -90,10 +90,10 @@ class Matrix:
         return Matrix(starts, ends, entries, (len(rows), self.shape[1]))
 
     def distinct(self) -> tuple[Matrix, Numbers]:
-        """The rows without repetitions, and which of them each row is."""
-        # Sums of what each entry is and where, modulo 2**64: alike for equal rows, for others hardly ever.
-        marks = mixed(self.entries.view(np.uint64) ^ mixed(self.ends.astype(np.uint64) + np.uint64(1)))
-        sums = np.append(np.uint64(0), np.cumsum(marks))[self.starts]
+        """The distinct rows, and which of them each row is."""
+        # A row's hash is the sum, modulo 2**64, of hashes of its entries and their columns.
+        hashes = mixed(self.entries.view(np.uint64) ^ mixed(self.ends.astype(np.uint64) + np.uint64(1)))
+        sums = np.append(np.uint64(0), np.cumsum(hashes))[self.starts]
         _, first, which = np.unique(np.diff(sums), return_index=True, return_inverse=True)
         again = self.take(first[which])
         if not all(
@@ -103,11 +103,12 @@ class Matrix:
                 (self.starts, self.ends, self.entries),
             )
         ):
+            # Two different rows had the same hash, which hardly ever happens.
             return self, np.arange(self.shape[0])
         return self.take(first), which
 
     def times_each(self, other: Matrix) -> Matrix:
-        """The products entry by entry: where both have one."""
+        """The product entry by entry."""
         size = min(len(self.ends), len(other.ends))
         starts = np.empty(len(self.starts), dtype=np.int32)
         ends = np.empty(size, dtype=np.int32)
@@ -117,7 +118,7 @@ class Matrix:
         return Matrix(starts, ends[: starts[-1]], entries[: starts[-1]], self.shape)
 
     def product(self, other: Matrix) -> Matrix:
-        """The matrix product; it has fewer than 2**31 entries."""
+        """The matrix product, which must have fewer than 2**31 entries."""
         shape = self.shape[0], other.shape[1]
         sides = self.starts, self.ends, other.starts, other.ends
         size = _kernel.csr_matmat_maxnnz(*shape, *sides)
@@ -130,16 +131,16 @@ class Matrix:
         return Matrix(starts, ends[: starts[-1]], entries[: starts[-1]], shape)
 
     def full(self, dtype: type[np.generic]) -> Numbers:
-        """All cells, of a type that holds the entries."""
+        """The matrix as a full array of the given type."""
         cells = np.zeros(self.shape, dtype=dtype)
         _kernel.csr_todense(*self.shape, self.starts, self.ends, self.entries.astype(dtype), cells)
         return cells
 
 
 def by_row(rows: Numbers, columns: Numbers, entries: Numbers, shape: tuple[int, int]) -> Matrix:
-    """Entries given by place, none twice and in rising order of columns, as a matrix."""
+    """A matrix from entries with their rows and columns, in rising order of columns and none twice."""
     starts = np.empty(shape[0] + 1, dtype=np.int32)
     ends = np.empty(len(columns), dtype=np.int32)
-    placed = np.empty(len(columns), dtype=entries.dtype)
-    _kernel.coo_tocsr(*shape, len(columns), rows, columns, entries, starts, ends, placed)
-    return Matrix(starts, ends, placed, shape)
+    ordered = np.empty(len(columns), dtype=entries.dtype)
+    _kernel.coo_tocsr(*shape, len(columns), rows, columns, entries, starts, ends, ordered)
+    return Matrix(starts, ends, ordered, shape)

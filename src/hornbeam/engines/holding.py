@@ -8,53 +8,19 @@ known to hold is not counted again when literals are added to another part.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from hornbeam.data.database import Codes
 from hornbeam.engines.contract import Engine, Skipped
-from hornbeam.logic.clauses import Atom, Clause, Literal, canonical, literal_variables, rename
+from hornbeam.logic.canonical import canonical
+from hornbeam.logic.clauses import Atom, Clause, Literal, literal_variables, rename
+from hornbeam.logic.components import Component
 
 Body = tuple[Literal, ...]
 Truth = npt.NDArray[np.bool_]
 """For each example, whether a body holds."""
-
-
-class BodyPart(NamedTuple):
-    """Literals of a body that free variables link to each other, and to no other literal."""
-
-    literals: Body
-    free: frozenset[int]
-    new: bool = True
-    """whether some of them were added since the body was last known to hold"""
-
-
-def parts_with(parts: Sequence[BodyPart], addition: Body, arity: int) -> tuple[BodyPart, ...]:
-    """The parts of a body to which some literals are added; those they link become one."""
-    free = frozenset(
-        variable for literal in addition for variable in literal_variables(literal) if variable >= arity
-    )
-    linked = [part for part in parts if not free.isdisjoint(part.free)]
-    if not linked:
-        return (*parts, BodyPart(addition, free))
-    literals = tuple(literal for part in linked for literal in part.literals)
-    joined = BodyPart(literals + addition, free.union(*(part.free for part in linked)))
-    return (*(part for part in parts if free.isdisjoint(part.free)), joined)
-
-
-def parts_of(body: Body, arity: int) -> tuple[BodyPart, ...]:
-    """The parts of a body."""
-    parts: tuple[BodyPart, ...] = ()
-    for literal in body:
-        parts = parts_with(parts, (literal,), arity)
-    return parts
-
-
-def known(parts: Iterable[BodyPart]) -> tuple[BodyPart, ...]:
-    """The parts once the body is known to hold."""
-    return tuple(part._replace(new=False) for part in parts)
 
 
 class CanonicalParts:
@@ -65,7 +31,7 @@ class CanonicalParts:
         self.arity = len(head.args)
         self._known: dict[Body, Clause] = {}
 
-    def new(self, parts: Iterable[BodyPart]) -> frozenset[Clause]:
+    def new(self, parts: Iterable[Component[Literal]]) -> frozenset[Clause]:
         """The clauses of the new parts of a body: it holds if all of them do."""
         return frozenset([self.clause(part.literals) for part in parts if part.new])
 

@@ -12,11 +12,8 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Generic, NamedTuple, TypeVar
 
-import numpy as np
-import numpy.typing as npt
-
-from hornbeam.data.database import Codes, Database, Population
-from hornbeam.data.numbers import Floats
+from hornbeam.data.database import Database
+from hornbeam.data.hashes import hash_of_rows, hash_of_set, name_hashes
 from hornbeam.data.relations import Examples
 from hornbeam.engines.contract import Skipped
 from hornbeam.errors import DataError, Place
@@ -157,13 +154,15 @@ def fit_fingerprint(
     """
     target, keys, labels = examples.target, examples.keys, examples.labels
     predicates = database.schema.predicates
-    names = {type_name: _name_hashes(database.population(type_name)) for type_name in database.schema.types()}
-    populations = [(type_name, _set_hash(hashes[:, :-1])) for type_name, hashes in sorted(names.items())]
+    names = {
+        type_name: name_hashes(database.population(type_name).names) for type_name in database.schema.types()
+    }
+    populations = [(type_name, hash_of_set(hashes[:, :-1])) for type_name, hashes in sorted(names.items())]
     facts = []
     for predicate, relation in sorted(database.relations.items()):
         if len(relation):
             of_arguments = [names[t] for t in predicates[predicate]]
-            rows = _row_hash(of_arguments, relation.columns, database.times.get(predicate))
+            rows = hash_of_rows(of_arguments, relation.columns, database.times.get(predicate))
             facts.append((predicate, rows))
     of_arguments = [names[t] for t in predicates[target]]
     cutoffs = database.cutoffs_of(target, keys)
@@ -172,7 +171,7 @@ def fit_fingerprint(
         rows_of_label = labels == label
         columns = [keys[rows_of_label, position] for position in range(len(of_arguments))]
         times = None if cutoffs is None else cutoffs[rows_of_label]
-        example_hashes.append(_row_hash(of_arguments, columns, times))
+        example_hashes.append(hash_of_rows(of_arguments, columns, times))
     return {
         "schema or modes": _short(
             sorted(predicates.items()),
@@ -183,51 +182,6 @@ def fit_fingerprint(
         "examples": _short(target, len(labels), example_hashes),
         "options": _short(sorted(settings.items()), memory),
     }
-
-
-Hashes = npt.NDArray[np.uint64]
-"""Two independent 64-bit hashes of each value, one row each."""
-_ROWS = 1 << 16
-
-
-def _name_hashes(population: Population) -> Hashes:
-    """Hashes of the names by code; the last hash is for a key that has no code."""
-    digests = [_digest(name) for name in population.names]
-    digests.append(_digest("unknown key", person=b"unknown"))
-    return np.frombuffer(b"".join(digests), dtype="<u8").astype(np.uint64).reshape(-1, 2).T
-
-
-def _digest(text: str, person: bytes = b"") -> bytes:
-    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16, person=person).digest()
-
-
-def _row_hash(
-    names: Sequence[Hashes], columns: Sequence[Codes], times: Floats | None = None
-) -> tuple[int, int]:
-    """The hash of a set of rows, with their times if any, by names and not by order."""
-    first, second = 0, 0
-    for start in range(0, len(columns[0]), _ROWS):
-        mixed = np.zeros((2, 1), dtype=np.uint64)
-        for hashes, column in zip(names, columns, strict=True):
-            # Mixing between columns distinguishes friends(ann,bob) from friends(bob,ann).
-            mixed = _mixed(mixed + hashes[:, column[start : start + _ROWS]])
-        if times is not None:
-            mixed = _mixed(mixed + (times[start : start + _ROWS] + 0.0).view(np.uint64))
-        part = _set_hash(mixed)
-        first, second = first + part[0], second + part[1]
-    return first % 2**64, second % 2**64
-
-
-def _set_hash(hashes: Hashes) -> tuple[int, int]:
-    """The sum of mixed hashes: independent of their order, dependent on every bit."""
-    first, second = _mixed(hashes).sum(axis=1, dtype=np.uint64).tolist()
-    return first, second
-
-
-def _mixed(values: Hashes) -> Hashes:
-    values = values ^ (values >> np.uint64(32))
-    values = values * np.uint64(0xD6E8FEB86659FD93)
-    return values ^ (values >> np.uint64(29))
 
 
 def _short(*parts: object) -> str:

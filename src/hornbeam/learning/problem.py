@@ -14,7 +14,7 @@ from hornbeam.errors import DataError, SchemaError
 from hornbeam.learning.history import History
 from hornbeam.learning.numbers import Labels, round_weight
 from hornbeam.learning.options import BASE_RATE
-from hornbeam.logic.clauses import format_literal, head_atom
+from hornbeam.logic.clauses import head_atom
 from hornbeam.logic.refine import Language, additions
 
 Learned = TypeVar("Learned", covariant=True)
@@ -63,7 +63,7 @@ def language_for(
                 "run hornbeam inspect to check how the tables are read."
             )
         raise SchemaError(
-            f"no literal can be added to {format_literal(head)}; give a mode with a + argument of type "
+            f"no literal can be added to {head}; give a mode with a + argument of type "
             f"{' or '.join(types)} for a predicate that has facts."
         )
     return language

@@ -1,1 +1,1 @@
-"""What can be said: clauses, modes, schemas, their text. Standard library only."""
+"""The language of clauses: clauses, modes, schemas and their text. Standard library only."""

@@ -1,26 +1,16 @@
 """Clauses for people: what a clause says, as an English sentence.
 
-A text is a list of pieces: strings, and the numbers of variables, so that whoever shows it can set
-the variables apart, or put the names of an example in their place.
+A sentence is a list of pieces, which are strings and the numbers of variables. Whoever shows it can set
+the variables in another style, or replace them with the names of an example.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from hornbeam.logic.clauses import (
-    AT_LEAST,
-    Atom,
-    Clause,
-    Comparison,
-    Literal,
-    Not,
-    format_constant,
-    format_name,
-    format_value,
-    variable_name,
-)
+from hornbeam.logic.clauses import AT_LEAST, Atom, Clause, Comparison, Literal, Not
 from hornbeam.logic.schema import Schema
+from hornbeam.logic.text import format_constant, format_name, format_value, variable_name
 
 Pieces = list[str | int]
 
@@ -31,7 +21,7 @@ def text_of(pieces: Sequence[str | int]) -> str:
 
 
 def literal_pieces(literal: Literal) -> Pieces:
-    """A literal as its text has it.
+    """A literal as people read it: with a space after each comma and a sign for "at least".
 
     >>> literal_pieces(Atom("friends", (0, "bob")))
     ['friends(', 0, ', ', 'bob', ')']
@@ -41,21 +31,19 @@ def literal_pieces(literal: Literal) -> Pieces:
         return [literal.variable, f" {sign} {format_value(literal.value)}"]
     if isinstance(literal, Not):
         return ["not ", *literal_pieces(literal.atom)]
-    found: Pieces = [f"{format_name(literal.predicate)}("]
-    for place, term in enumerate(literal.args):
-        if place:
-            found.append(", ")
-        found.append(format_constant(term) if isinstance(term, str) else term)
-    return [*found, ")"]
+    terms: list[Pieces] = [
+        [format_constant(term) if isinstance(term, str) else term] for term in literal.args
+    ]
+    return [f"{format_name(literal.predicate)}(", *_joined(terms, ", ", ", "), ")"]
 
 
 def body_pieces(body: Sequence[Literal]) -> Pieces:
-    """A body as logic writes it: its literals with commas between."""
+    """A body in logic notation: its literals, separated by commas."""
     return _joined([literal_pieces(literal) for literal in body], ", ", ", ") if body else ["true"]
 
 
 def clause_pieces(clause: Clause) -> Pieces:
-    """A clause as logic writes it."""
+    """A clause in logic notation."""
     return [*literal_pieces(clause.head), " :- ", *body_pieces(clause.body), "."]
 
 
@@ -68,12 +56,13 @@ def sentence(
     each: int | None = None,
     share: bool = False,
 ) -> Pieces:
-    """What a clause says of its head.
+    """How the body of a clause affects the probability of its head.
 
-    ``rises``: whether true groundings make the head likelier; None where they make no difference, or not
-    the same one for all. ``single``: whether there is never more than one. ``at_least``: how many there
-    must be, where that alone counts. ``each``: the variable of which it counts which constant it is.
-    ``share``: whether it counts for what part of the groundings of its guard the last literal holds.
+    ``rises`` is the effect of more true groundings: True raises the probability, False lowers it, None if
+    the effect is mixed or zero. The other arguments say what the feature of the clause is: ``single``, that
+    there is never more than one grounding; ``at_least``, whether there are at least that many; ``each``,
+    the variable whose constants have a weight each; ``share``, the share of the guard's groundings for which
+    the last literal holds.
 
     >>> from hornbeam.logic.parse import parse_clause
     >>> schema = Schema({"cancer": ("person",), "friends": ("person", "person"), "smokes": ("person",)})
@@ -91,34 +80,36 @@ def sentence(
     >>> text_of(sentence(parse_clause("cancer(A) :- smokes(A)."), schema, False))
     'cancer(A) is less likely if smokes(A).'
     """
-    free = clause.free_variables()
-    types = {variable: _noun(name) for variable, name in schema.variable_types(clause).items()}
-    conditions = _joined([literal_pieces(literal) for literal in clause.body], ", ", " and ") or ["always"]
-    whether = {True: " is likelier if ", False: " is less likely if ", None: " depends on whether "}[rises]
-    more = {
-        True: " is likelier the more ",
-        False: " is less likely the more ",
-        None: " depends on how many ",
-    }[rises]
     head = literal_pieces(clause.head)
+    conditions = _all_of(clause.body) or ["always"]
+    free = clause.free_variables()
     if not free:
-        return [*head, whether, *conditions, "."]
-    several = _several(free, types)
+        return [*head, _IF[rises], *conditions, "."]
+    nouns = {variable: _noun(name) for variable, name in schema.variable_types(clause).items()}
+    several = _several(free, nouns)
     if share:
-        much = {True: " is likelier the larger ", False: " is less likely the larger ", None: " depends on "}
-        guard = _joined([literal_pieces(literal) for literal in clause.body[:-1]], ", ", " and ")
-        last = literal_pieces(clause.body[-1])
-        return [*head, much[rises], "the share with ", *last, " of the ", *several, " with ", *guard, "."]
+        last, guard = literal_pieces(clause.body[-1]), _all_of(clause.body[:-1])
+        return [*head, _LARGER[rises], "the share with ", *last, " of the ", *several, " with ", *guard, "."]
     if each is not None:
-        how: Pieces = [" depends on which ", f"{_plural(types[each])} ", each, " there are with "]
+        how: Pieces = [" depends on which ", f"{_plural(nouns[each])} ", each, " there are with "]
     elif at_least is not None and at_least > 1:
-        how = [whether, f"there are at least {at_least:,} ", *several, " with "]
+        how = [_IF[rises], f"there are at least {at_least:,} ", *several, " with "]
     elif single or at_least is not None:
-        some = _joined([[f"some {types[variable]} ", variable] for variable in free], ", ", " and ")
-        how = [whether, "there is " if len(free) == 1 else "there are ", *some, " with "]
+        some = _joined([[f"some {nouns[variable]} ", variable] for variable in free], ", ", " and ")
+        how = [_IF[rises], "there is " if len(free) == 1 else "there are ", *some, " with "]
     else:
-        how = [more, *several, " there are with "]
+        how = [_MORE[rises], *several, " there are with "]
     return [*head, *how, *conditions, "."]
+
+
+_IF = {True: " is likelier if ", False: " is less likely if ", None: " depends on whether "}
+_MORE = {True: " is likelier the more ", False: " is less likely the more ", None: " depends on how many "}
+_LARGER = {True: " is likelier the larger ", False: " is less likely the larger ", None: " depends on "}
+
+
+def _all_of(body: Sequence[Literal]) -> Pieces:
+    """``friends(A, B) and smokes(B)``."""
+    return _joined([literal_pieces(literal) for literal in body], ", ", " and ")
 
 
 def _several(free: Sequence[int], types: Mapping[int, str]) -> Pieces:
@@ -132,12 +123,12 @@ def _several(free: Sequence[int], types: Mapping[int, str]) -> Pieces:
 
 
 def _noun(type_name: str) -> str:
-    """A type's name as a word: the values of a column ``age`` are of the type ``age_value``."""
+    """A type's name as a word: a column ``age`` has values of the type ``age_value``."""
     return type_name.removesuffix("_value") or type_name
 
 
 def _plural(noun: str) -> str:
-    """A type's name for several of them; names that are no plain word are left alone."""
+    """The plural of a type's name; a name that is not a plain word stays as it is."""
     if not noun.isascii() or not noun.isalpha() or noun.endswith("s"):
         return noun
     if noun.endswith("y") and noun[-2:-1] not in "aeiou":
@@ -145,13 +136,13 @@ def _plural(noun: str) -> str:
     return f"{noun}es" if noun.endswith(("x", "ch", "sh")) else f"{noun}s"
 
 
-def _joined(parts: Sequence[Pieces], between: str, last: str) -> Pieces:
-    found: Pieces = []
-    for place, part in enumerate(parts):
-        if place:
-            found.append(last if place == len(parts) - 1 else between)
-        found += part
-    return found
+def _joined(items: Sequence[Pieces], between: str, before_last: str) -> Pieces:
+    pieces: Pieces = []
+    for position, item in enumerate(items):
+        if position:
+            pieces.append(before_last if position == len(items) - 1 else between)
+        pieces += item
+    return pieces
 
 
 def atom_text(atom: Atom) -> str:

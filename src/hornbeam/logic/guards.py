@@ -1,24 +1,17 @@
-"""Guards: a body as what its last literal is asked of.
+"""Guards: the part of a body that limits the groundings for which the last literal is tested.
 
-The *guard* of a clause is its body without the last literal. Of ``risk(A) :- friends(A,B), smokes(B).`` the
-guard is ``friends(A,B)``: the true count is how many friends smoke, and the false count inside the guard
-is how many do not, where the false count in the population is all other persons.
+The *guard* of a clause is its body without the last literal. In ``risk(A) :- friends(A,B), smokes(B).`` the
+guard is ``friends(A,B)``. The true count is the number of friends who smoke. The false count within the
+guard is the number of friends who do not; the false count in the population is the number of all other
+persons.
 """
 
 from __future__ import annotations
 
 from functools import lru_cache
 
-from hornbeam.logic.clauses import (
-    Clause,
-    Comparison,
-    Literal,
-    Term,
-    canonical,
-    literal_variables,
-    rename,
-    variables,
-)
+from hornbeam.logic.canonical import canonical
+from hornbeam.logic.clauses import Clause, Comparison, Literal, Term, literal_variables, rename, variables
 
 POPULATION = "population"
 GUARDED = "guarded"
@@ -38,7 +31,7 @@ def guard_of(clause: Clause) -> Clause:
 
 
 def new_variables(clause: Clause) -> tuple[int, ...]:
-    """The variables that the last literal alone has.
+    """The variables that occur in the last literal only.
 
     >>> from hornbeam.logic.parse import parse_clause
     >>> new_variables(parse_clause("risk(A) :- friends(A,B), friends(B,C)."))
@@ -50,7 +43,7 @@ def new_variables(clause: Clause) -> tuple[int, ...]:
 
 @lru_cache(maxsize=65536)
 def guarded_orders(clause: Clause) -> tuple[Clause, ...]:
-    """The clause in each order whose guard is there, with every literal linked to the head.
+    """The clause in each order that has a guard, with every literal of the guard linked to the head.
 
     >>> from hornbeam.logic.parse import parse_clause
     >>> [str(each) for each in guarded_orders(parse_clause("knows(A,B) :- paper(C,A), paper(C,B)."))]
@@ -60,28 +53,28 @@ def guarded_orders(clause: Clause) -> tuple[Clause, ...]:
     >>> guarded_orders(parse_clause("risk(A) :- friends(A,B)."))
     ()
     """
-    found = []
+    orders = []
     for position, last in enumerate(clause.body):
         guard = clause.body[:position] + clause.body[position + 1 :]
         if guard and _is_linked(clause.head.args, guard):
-            found.append(_in_order_of_use(Clause(clause.head, (*guard, last))))
-    return tuple(dict.fromkeys(found))
+            orders.append(_in_order_of_use(Clause(clause.head, (*guard, last))))
+    return tuple(dict.fromkeys(orders))
 
 
 @lru_cache(maxsize=65536)
 def share_orders(clause: Clause) -> tuple[Clause, ...]:
-    """Those orders whose last literal brings no variable: it holds for a share of what the guard leaves."""
+    """The guarded orders without a new variable in the last literal, which holds for a share of the guard."""
     return tuple(order for order in guarded_orders(clause) if not new_variables(order))
 
 
 def with_guard(clause: Clause) -> Clause:
-    """The clause in an order that has a guard, where there is one, and tells shares, where that can be."""
+    """The clause in the first share order, else in the first guarded order, else as it is."""
     orders = share_orders(clause) or guarded_orders(clause)
     return orders[0] if orders else clause
 
 
 def _is_linked(head: tuple[Term, ...], guard: tuple[Literal, ...]) -> bool:
-    """Whether each literal of a guard hangs together with the head, and each comparison has its atom."""
+    """Whether shared variables link each atom of a guard, and each compared variable, to the head."""
     atoms = [set(literal_variables(literal)) for literal in guard if not isinstance(literal, Comparison)]
     compared = {literal.variable for literal in guard if isinstance(literal, Comparison)}
     known: set[Term] = set(head)
@@ -92,7 +85,7 @@ def _is_linked(head: tuple[Term, ...], guard: tuple[Literal, ...]) -> bool:
 
 
 def _in_order_of_use(clause: Clause) -> Clause:
-    """The clause with its free variables numbered as they come."""
+    """The clause with its free variables numbered in order of first use."""
     arity = len(clause.head.args)
     names = {variable: arity + place for place, variable in enumerate(clause.free_variables())}
     return Clause(clause.head, tuple(rename(literal, names) for literal in clause.body))

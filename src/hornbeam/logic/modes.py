@@ -1,4 +1,4 @@
-"""Modes: which arguments of a predicate must be bound, may be new, or must be a constant."""
+"""Modes: whether each argument of a predicate must be bound, may be new, or must be a constant."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from enum import Enum
 from typing import NamedTuple
 
 from hornbeam.errors import SchemaError
-from hornbeam.logic.clauses import format_name
 from hornbeam.logic.schema import Schema
+from hornbeam.logic.text import format_name
 
 
 class Kind(Enum):
-    """How an argument may be filled; the value is the mark in mode text."""
+    """How an argument may be filled; the value is the character that stands for it in mode text."""
 
     BOUND = "+"
     """a variable already in the clause"""
     OPEN = "-"
     """a variable already in the clause, or a new one"""
     CONSTANT = "#"
-    """each constant that occurs there"""
+    """each constant that occurs in this argument"""
     NEW = "`"
     """a new variable only"""
 
@@ -34,7 +34,7 @@ class Argument(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Mode:
-    """``friends(+person,-person)``: which literals of a predicate refinement may add."""
+    """The literals of a predicate that refinement may add: ``friends(+person,-person)``."""
 
     predicate: str
     args: tuple[Argument, ...]
@@ -45,7 +45,7 @@ class Mode:
 
 
 def schema_of(modes: Iterable[Mode]) -> Schema:
-    """The schema that modes state; two modes of one predicate must agree.
+    """The schema that follows from modes; all modes of a predicate must agree.
 
     >>> schema_of([Mode("smokes", (Argument(Kind.BOUND, "person"),))]).predicates
     {'smokes': ('person',)}
@@ -57,6 +57,6 @@ def schema_of(modes: Iterable[Mode]) -> Schema:
         if known != types:
             raise SchemaError(
                 f'two modes of "{mode.predicate}" disagree: {mode.predicate}({",".join(known)}) and '
-                f"{mode.predicate}({','.join(types)}); make number and types of arguments the same."
+                f"{mode.predicate}({','.join(types)}); give both the same number and types of arguments."
             )
     return Schema(predicates)

@@ -1,8 +1,8 @@
-"""Text in: clauses, modes and atoms from text, with the place of every problem.
+"""Clauses, modes and facts from text; every error has its line and column.
 
-In clause text a word that starts with an upper-case letter or ``_`` is a variable; any other word
-is a constant; quotes make any text a constant. In facts and examples every word is a constant.
-``<`` and ``>`` are marks in clauses only.
+In clause text, a word that starts with an upper-case letter or ``_`` is a variable, any other word is a
+constant, and quotes make any text a constant. In facts and examples every word is a constant. ``<`` and
+``>`` are operators in clauses only; elsewhere they are part of a word.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from hornbeam.logic.modes import Argument, Kind, Mode
 from hornbeam.logic.schema import Schema, read_value
 
 WORD = r"""(?: [^\s(),:'"%{}=!`.] | (?<!\))\.(?!//)(?=[^\s).,%"']) )++"""
-"""A word, as a verbose expression: a full stop is inside one only where more of it follows."""
+"""A word, as a verbose regular expression: a full stop is part of it only where more of the word follows."""
 _BEGINNING = r"""
     (?P<space>   \s+ | %[^\n]* | //[^\n]* )
   | (?P<quoted>  '(?:[^'\\\n]|\\.)*+' | "(?:[^"\\\n]|\\.)*+" )
@@ -45,7 +45,7 @@ _CLAUSE_TOKEN = re.compile(
     re.VERBOSE,
 )
 MOST_ARGUMENTS = 1000
-"""of a predicate: modes, inferred from facts, grow with their square"""
+"""Limit for a predicate: the number of modes inferred from facts grows with the square of its arguments."""
 _ESCAPES = {"n": "\n", "r": "\r", "t": "\t"}
 
 
@@ -59,7 +59,7 @@ class Token(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A text with a name for messages, and where in its file it begins."""
+    """A text, the name of its source for messages, and the line of the source where it starts."""
 
     text: str
     source: str = "clause"
@@ -73,11 +73,11 @@ class Text:
 
 
 def tokens(text: Text, position: int = 0, pattern: re.Pattern[str] = _TOKEN) -> Iterator[Token]:
-    """The tokens of a text from a position on, ending with one of kind ``end``."""
+    """The tokens of a text from a position on; the last has the kind ``end``."""
     while position < len(text.text):
         match = pattern.match(text.text, position)
         if match is None:
-            # Every other character is a token or part of a word.
+            # Any character but an open quote is a token or part of a word.
             quote = text.text[position]
             raise ParseError(f"this {quote} quote is not closed on its line.", text.place(position))
         kind = match.lastgroup or ""
@@ -95,7 +95,7 @@ def unquote(quoted: str) -> str:
 
 
 class Parser:
-    """Reads one construct after another from a text, from a position on."""
+    """Reads one construct after another from a text, starting at a position."""
 
     def __init__(self, text: Text, position: int = 0, pattern: re.Pattern[str] = _TOKEN) -> None:
         self.text = text
@@ -104,8 +104,8 @@ class Parser:
 
     def fail(self, expected: str, token: Token | None = None) -> ParseError:
         token = token or self.token
-        found = "the end of the text" if token.kind == "end" else f'"{token.value}"'
-        return ParseError(f"expected {expected}, found {found}.", self.text.place(token.offset))
+        actual = "the end of the text" if token.kind == "end" else f'"{token.value}"'
+        return ParseError(f"expected {expected}, found {actual}.", self.text.place(token.offset))
 
     def next(self) -> Token:
         token = self.token
@@ -122,7 +122,7 @@ class Parser:
         return self.next()
 
     def name(self, expected: str) -> str:
-        """A predicate or type name; their case is ignored."""
+        """A predicate or type name, in lower case."""
         if self.token.kind not in ("word", "quoted") or not self.token.value:
             raise self.fail(expected)
         return self.next().value.lower()
@@ -130,26 +130,26 @@ class Parser:
     def arguments(self, expected: str = "a variable or a constant") -> list[Token]:
         """The words between parentheses, at least one."""
         opening = self.take("(", '"(" after the predicate name')
-        found: list[Token] = []
+        words: list[Token] = []
         while True:
             if self.token.kind not in ("word", "quoted"):
                 if self.token.kind in ("end", "stop"):
                     place = self.text.place(opening.offset)
                     raise ParseError('this "(" is not closed.', place)
                 raise self.fail(expected)
-            found.append(self.next())
-            self.check_number(len(found), opening)
+            words.append(self.next())
+            self.check_number(len(words), opening)
             if self.at("("):
                 raise ParseError(
-                    f'nested term "{found[-1].value}(...)": arguments must be plain names.',
+                    f'nested term "{words[-1].value}(...)": arguments must be plain names.',
                     self.text.place(self.token.offset),
                 )
             if self.at(")"):
                 self.next()
-                return found
+                return words
             if self.token.kind in ("end", "stop") or (not self.at(",") and self.on_new_line(opening)):
                 raise ParseError('this "(" is not closed.', self.text.place(opening.offset))
-            self.take(",", '"," or ")" (a name with a space or a mark in it needs quotes)')
+            self.take(",", '"," or ")" (a name with a space or a special character needs quotes)')
 
     def check_number(self, arguments: int, opening: Token) -> None:
         """Refuse more arguments than any predicate has."""
@@ -160,11 +160,11 @@ class Parser:
             )
 
     def on_new_line(self, token: Token) -> bool:
-        """Whether the present token stands on a later line than the given one."""
+        """Whether the current token is on a later line than the given one."""
         return "\n" in self.text.text[token.offset : self.token.offset]
 
     def end(self, instead: str = "") -> None:
-        """An optional full stop, then nothing; ``instead`` is what might have gone on before the stop."""
+        """An optional full stop, then nothing; ``instead`` is what the error offers in place of the stop."""
         if self.token.kind == "stop":
             self.next()
             instead = ""
@@ -173,7 +173,7 @@ class Parser:
 
 
 def constant(token: Token, text: Text) -> str:
-    """A word of a fact or example: always a constant; ``_`` alone is refused."""
+    """The constant that a word of a fact or example stands for; ``_`` alone is refused."""
     if token.kind == "word" and token.value == "_":
         raise ParseError('"_" in a fact: every argument must be a constant.', text.place(token.offset))
     return token.value
@@ -197,7 +197,7 @@ def parse_mode(text: str, source: str = "mode", line: int = 1) -> Mode:
 
 
 def read_mode(parser: Parser) -> tuple[Mode, list[Token]]:
-    """A mode, and the tokens of ``!k`` marks in it, which say nothing to us."""
+    """A mode, and the tokens of the ``!k`` in it, which are ignored."""
     predicate = parser.name("a predicate name")
     if predicate == "mode" and parser.at(":"):
         parser.next()
@@ -233,7 +233,7 @@ def _mode_argument(parser: Parser) -> Argument:
 
 
 def parse_clause(text: str, schema: Schema | None = None, source: str = "clause") -> Clause:
-    """A clause from text; with a schema, its names, arities and types are checked as well.
+    """A clause from text. If a schema is given, names, arities and types are checked against it.
 
     >>> print(parse_clause("cancer(P) :- friends(P, F), not smokes(F)"))
     cancer(A) :- friends(A,B), not smokes(B).
@@ -268,7 +268,7 @@ def parse_clause(text: str, schema: Schema | None = None, source: str = "clause"
 
 
 class _ClauseReader:
-    """Turns words into terms, numbering variables by first use, and checks them on the way."""
+    """Reads literals of a clause, numbers variables by first use, and checks both against a schema."""
 
     def __init__(self, parser: Parser, schema: Schema | None) -> None:
         self.parser = parser
@@ -297,7 +297,7 @@ class _ClauseReader:
         return self._atom(token)
 
     def _comparison(self, variable: Token, negated: bool) -> Comparison:
-        """``X >= 35``, the variable being read already; the negation of one operator is the other."""
+        """The rest of ``X >= 35`` after the variable; the negation of one operator is the other."""
         operator = self.parser.token
         if operator.value not in (AT_LEAST, BELOW):
             raise self.parser.fail(f'"{AT_LEAST}" or "{BELOW}"')
@@ -309,13 +309,13 @@ class _ClauseReader:
         self.parser.next()
         number = self._term(variable)
         assert isinstance(number, int)
-        found = Comparison(number, operator.value, value)
-        found = found.negated() if negated else found
-        self.comparisons.append((found, variable))
-        return found
+        comparison = Comparison(number, operator.value, value)
+        comparison = comparison.negated() if negated else comparison
+        self.comparisons.append((comparison, variable))
+        return comparison
 
     def check_comparisons(self) -> None:
-        """Every compared variable is numeric: known only when the whole clause was read."""
+        """Refuse comparisons of variables without a numeric type; types are known once the clause is read."""
         for comparison, token in self.comparisons if self.schema is not None else ():
             assert self.schema is not None
             _, type_name = self.types.get(comparison.variable, (None, None))
@@ -324,7 +324,7 @@ class _ClauseReader:
                 raise SchemaError(problem, self.parser.text.place(token.offset))
 
     def _atom(self, token: Token) -> Atom:
-        """An atom whose name was read already."""
+        """The rest of an atom after its name."""
         predicate = token.value.lower()
         arguments = self.parser.arguments()
         atom = Atom(predicate, tuple(map(self._term, arguments)))

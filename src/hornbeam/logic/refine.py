@@ -1,8 +1,8 @@
 """Refinement: everything that the modes allow to be added to a body.
 
-An addition is a literal; an atom with a new variable of a numeric type may bring a comparison of
-that variable along, as one addition: ``age(A,B), B >= 35``, because having an age alone seldom says
-anything. A second comparison that makes an interval is an addition of its own.
+An addition is a literal, or an atom together with a comparison of its new variable of a numeric type:
+``age(A,B), B >= 35`` is one addition, because to have an age alone is seldom informative. A second
+comparison, which makes an interval, is another addition.
 """
 
 from __future__ import annotations
@@ -12,32 +12,22 @@ from dataclasses import dataclass, field
 from itertools import product
 from math import inf
 
-from hornbeam.logic.clauses import (
-    AT_LEAST,
-    BELOW,
-    Atom,
-    Clause,
-    Comparison,
-    Literal,
-    Not,
-    Value,
-    atoms_of,
-    canonical_body,
-)
-from hornbeam.logic.components import Bodies
+from hornbeam.logic.bodies import Bodies
+from hornbeam.logic.canonical import canonical_body
+from hornbeam.logic.clauses import AT_LEAST, BELOW, Atom, Clause, Comparison, Literal, Not, Value, atoms_of
 from hornbeam.logic.modes import Kind, Mode
 from hornbeam.logic.schema import Schema, number_of
 
 Constants = Mapping[tuple[str, int], Sequence[str]]
 """The constants that occur at an argument: ``("genre", 1) -> ("comedy", "drama")``."""
 Thresholds = Mapping[tuple[str, int], Sequence[Value]]
-"""What variables at a numeric argument may be compared with: ``("age", 1) -> (18.0, 35.0, 60.0)``."""
+"""The values that variables at a numeric argument may be compared with: ``("age", 1) -> (18.0, 35.0)``."""
 Addition = tuple[Literal, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Language:
-    """What a search may say: the target's head, the modes, constants, thresholds, and whether to negate."""
+    """The clauses that a search may reach: their head, modes, constants, thresholds, and use of negation."""
 
     head: Atom
     schema: Schema
@@ -47,28 +37,28 @@ class Language:
     thresholds: Thresholds = field(default_factory=dict)
 
     def empty(self) -> Clause:
-        """The clause without a body, where every search starts."""
+        """The clause with an empty body, at which every search starts."""
         return Clause(self.head, ())
 
 
 def refinements(clause: Clause, language: Language) -> tuple[Clause, ...]:
-    """Canonical clauses with one addition more, no two alike, none that repeats a body literal.
+    """Distinct canonical clauses with one more addition, which does not repeat a literal of the body.
 
-    The target is never in its own body. Two new variables in one literal are distinct.
+    The target is never in its own body. New variables of one literal are distinct.
     """
     arity = len(clause.head.args)
     present = set(clause.body)
-    found: dict[tuple[Literal, ...], None] = {}
+    bodies: dict[tuple[Literal, ...], None] = {}
     for addition in additions(clause, language):
         if addition[0] not in present:
-            found[canonical_body((*clause.body, *addition), arity)] = None
-    # A new literal may repeat a body literal up to the name of a new variable; that is allowed and
-    # is longer than the body. One that collapses to the body itself cannot arise.
-    return tuple(Clause(clause.head, body) for body in found)
+            bodies[canonical_body((*clause.body, *addition), arity)] = None
+    # A new literal may equal a body literal up to the name of its new variable. That is allowed: it makes
+    # the body longer. No addition gives the same body again.
+    return tuple(Clause(clause.head, body) for body in bodies)
 
 
 def additions(clause: Clause, language: Language) -> Iterator[Addition]:
-    """Each addition that modes and thresholds allow, new variables numbered after those of the clause."""
+    """Each addition that modes and thresholds allow; new variables are numbered after those of the clause."""
     types = language.schema.variable_types(clause)
     by_type: dict[str, list[int]] = {}
     for variable, type_name in types.items():
@@ -101,19 +91,19 @@ def _of_new_variables(atom: Atom, first_new: int, thresholds: Thresholds) -> Ite
 
 
 def _of_old_variables(clause: Clause, thresholds: Thresholds) -> Iterator[Comparison]:
-    """Comparisons that cut what a variable may be: on a side that has none yet, within the other."""
+    """Comparisons that narrow the range of a variable on a side that has no bound yet."""
     places: dict[int, list[tuple[str, int]]] = {}
     for atom in (clause.head, *atoms_of(clause.body)):
         for position, term in enumerate(atom.args):
             if isinstance(term, int) and (atom.predicate, position) in thresholds:
                 places.setdefault(term, []).append((atom.predicate, position))
-    for variable, found in places.items():
+    for variable, its_places in places.items():
         known = {
             literal.operator: number_of(literal.value)
             for literal in clause.body
             if isinstance(literal, Comparison) and literal.variable == variable
         }
-        for value in dict.fromkeys(value for place in found for value in thresholds[place]):
+        for value in dict.fromkeys(value for place in its_places for value in thresholds[place]):
             number = number_of(value)
             if AT_LEAST not in known and number < known.get(BELOW, inf):
                 yield Comparison(variable, AT_LEAST, value)
@@ -139,7 +129,7 @@ def _atoms(mode: Mode, by_type: dict[str, list[int]], first_new: int, constants:
 
 
 def _consecutive(args: tuple[int | str, ...], first_new: int) -> tuple[int | str, ...]:
-    """New variables renumbered without gaps, so that equal literals of two modes are equal."""
+    """New variables renumbered without gaps, so that two modes give equal literals for the same meaning."""
     names: dict[int, int] = {}
     return tuple(
         names.setdefault(term, first_new + len(names))
@@ -150,24 +140,24 @@ def _consecutive(args: tuple[int | str, ...], first_new: int) -> tuple[int | str
 
 
 def memoised(language: Language) -> Callable[[Clause], tuple[Clause, ...]]:
-    """``refinements`` for one language that remembers its answers: a search asks again each step.
+    """``refinements`` for one language, with stored results: a search refines the same clauses in each step.
 
-    It also puts them together from components, in less time; the answers are the same.
+    Bodies are composed from components, which takes less time and gives the same result.
     """
     known: dict[Clause, tuple[Clause, ...]] = {}
     bodies = Bodies(language.head)
 
     def refine(clause: Clause) -> tuple[Clause, ...]:
-        answer = known.get(clause)
-        if answer is None:
-            answer = known[clause] = _composed(clause, language, bodies)
-        return answer
+        finer = known.get(clause)
+        if finer is None:
+            finer = known[clause] = _composed(clause, language, bodies)
+        return finer
 
     return refine
 
 
 def _composed(clause: Clause, language: Language, bodies: Bodies) -> tuple[Clause, ...]:
-    """``refinements`` by way of components."""
+    """``refinements`` with bodies that are composed from components."""
     owners = bodies.owners(clause)
     if owners is None or language.thresholds:
         return refinements(clause, language)

@@ -1,9 +1,9 @@
-"""Which predicates exist, the type of each argument, and which types are numeric.
+"""The schema: predicates, the type of each argument, and which types are numeric.
 
-A constant of a numeric type has a value, a 64-bit float: the one nearest to the number that its
-name spells, or, for a date, the microseconds since the start of 1970. Whole microseconds are exact
-for the years 1685 to 2255, whole seconds and days for all years; comparisons are of these floats,
-in every engine, and therefore exact. Dates have no time zone.
+A constant of a numeric type has a value, which is a 64-bit float: the float nearest to the number that its
+name spells or, for a date, the microseconds since the start of 1970. Whole microseconds are exact for the
+years 1685 to 2255, whole seconds and days for all years. Every engine compares these floats, so comparisons
+are exact. Dates have no time zone.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from hornbeam.errors import SchemaError, did_you_mean, plural
-from hornbeam.logic.clauses import Clause, Comparison, Value, atom_of, format_literal, variable_name
+from hornbeam.logic.clauses import Clause, Comparison, Value, atom_of
+from hornbeam.logic.text import variable_name
 
 NUMBER = "number"
 DATE = "date"
@@ -31,7 +32,7 @@ _MICROSECOND = timedelta(microseconds=1)
 def read_value(text: str) -> Value | None:
     """The number or the date that a text spells; None for any other text.
 
-    A date is an ISO date, with or without a time of day; parts of a microsecond are cut off.
+    A date is an ISO date, with or without a time of day; fractions of a microsecond are cut off.
 
     >>> read_value("2.50"), read_value("1998-03-01T12:30"), read_value("x1")
     (2.5, datetime.datetime(1998, 3, 1, 12, 30), None)
@@ -81,7 +82,7 @@ class Schema:
     numeric: Mapping[str, str] = field(default_factory=dict)
 
     def types_of(self, predicate: str) -> tuple[str, ...]:
-        """The argument types of a predicate; an unknown one is an error that names what exists."""
+        """The argument types of a predicate; the error for an unknown predicate lists the known ones."""
         try:
             return self.predicates[predicate]
         except KeyError:
@@ -98,10 +99,10 @@ class Schema:
     def variable_types(self, clause: Clause) -> dict[int, str]:
         """The type of each variable of a clause.
 
-        Refuses a wrong arity, a variable at two types, and a comparison with a variable that is
-        not numeric or with a value of another kind.
+        Refuses a wrong number of arguments, a variable with two types, a comparison of a variable that is
+        not numeric, and a comparison of a number with a date.
         """
-        found: dict[int, str] = {}
+        known: dict[int, str] = {}
         comparisons: list[Comparison] = []
         for literal in (clause.head, *clause.body):
             if isinstance(literal, Comparison):
@@ -111,31 +112,31 @@ class Schema:
             types = self.types_of(atom.predicate)
             if len(types) != len(atom.args):
                 raise SchemaError(
-                    f"{format_literal(atom)} has {plural(len(atom.args), 'argument')}, but "
+                    f"{atom} has {plural(len(atom.args), 'argument')}, but "
                     f'"{atom.predicate}" takes {len(types)}: {atom.predicate}({",".join(types)}).'
                 )
             for term, type_name in zip(atom.args, types, strict=True):
-                if isinstance(term, int) and found.setdefault(term, type_name) != type_name:
+                if isinstance(term, int) and known.setdefault(term, type_name) != type_name:
                     raise SchemaError(
-                        f"variable {variable_name(term)} is used as {found[term]} and as {type_name} "
-                        f"in {format_literal(atom)}; use two variables."
+                        f"variable {variable_name(term)} is used as {known[term]} and as {type_name} "
+                        f"in {atom}; use two variables."
                     )
         for comparison in comparisons:
-            problem = self.misfit(comparison, found.get(comparison.variable))
+            problem = self.misfit(comparison, known.get(comparison.variable))
             if problem is not None:
-                raise SchemaError(f"{format_literal(comparison)}: {problem}")
-        return found
+                raise SchemaError(f"{comparison}: {problem}")
+        return known
 
     def misfit(self, comparison: Comparison, type_name: str | None, name: str | None = None) -> str | None:
-        """Why a comparison does not fit the type of its variable, as a sentence; None where it does."""
+        """Why a comparison does not fit the type of its variable, as a sentence; None if it fits."""
         name = name or variable_name(comparison.variable)
         if type_name is None:
-            return f"variable {name} is compared but stands in no atom; give it one."
+            return f"variable {name} is compared but occurs in no atom; add an atom that contains it."
         kind = self.numeric.get(type_name)
         if kind is None:
             hint = did_you_mean(type_name, self.numeric, "Numeric types")
             return f"variable {name} is of type {type_name}, which is not numeric. {hint}"
         if kind != kind_of(comparison.value):
             expected = "a date such as 2001-12-31" if kind == DATE else "a number"
-            return f"variable {name} is of type {type_name}, so it is compared with {expected}."
+            return f"variable {name} is of type {type_name}; compare it with {expected}."
         return None

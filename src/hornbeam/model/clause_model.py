@@ -21,10 +21,12 @@ from hornbeam.engines.contract import Column, Counts, Engine
 from hornbeam.engines.count import count_all
 from hornbeam.engines.guarded import count_guarded
 from hornbeam.errors import LimitError, plural
-from hornbeam.logic.clauses import Clause, atoms_of, canonical, format_constant, variable_name, with_constant
+from hornbeam.logic.canonical import canonical, with_constant
+from hornbeam.logic.clauses import Clause, atoms_of
 from hornbeam.logic.english import sentence, text_of
 from hornbeam.logic.guards import GUARDED, guard_of
 from hornbeam.logic.schema import Schema
+from hornbeam.logic.text import format_constant, variable_name
 from hornbeam.model.features import COUNT, SHARE, bound_of, feature_values, shares
 
 Floats = npt.NDArray[np.float64]

@@ -15,17 +15,8 @@ from hornbeam.drawing.markup import element, signed_text
 from hornbeam.drawing.notebook import bar_picture, notebook_table
 from hornbeam.engines.contract import Engine
 from hornbeam.errors import ModelError, plural
-from hornbeam.logic.clauses import (
-    Atom,
-    Clause,
-    Comparison,
-    Literal,
-    Not,
-    Term,
-    format_constant,
-    format_literal,
-    variable_name,
-)
+from hornbeam.logic.clauses import Atom, Clause, Comparison, Literal, Not, Term
+from hornbeam.logic.text import format_constant, variable_name
 from hornbeam.model.clause_model import Model, WeightedClause, counts_by_constant, sigmoid
 from hornbeam.model.features import COUNT, SHARE, bound_of
 from hornbeam.model.files import LearnedModel
@@ -132,7 +123,7 @@ class Explanation:
         }
 
     def __str__(self) -> str:
-        head = format_literal(Atom(self.target, self.key))
+        head = str(Atom(self.target, self.key))
         lines = [f"{head}: probability {self.probability:.4f}, log-odds {self.log_odds:+.4g}"]
         lines += [
             f"  {reason.contribution:+.4g} because {reason.because(self.key)}"
@@ -153,7 +144,7 @@ class Explanation:
         n_zero = len(self.reasons) - len(entries)
         entries.append((self.prior, "the prior"))
         rows = [(signed_text(added), bar_picture(added, most), because) for added, because in entries]
-        head = format_literal(Atom(self.target, self.key))
+        head = str(Atom(self.target, self.key))
         title = [
             element("b", f"{self.probability:.4f}"),
             f" probability of {head}, log-odds {signed_text(self.log_odds)}",
@@ -252,13 +243,13 @@ def about(body: Sequence[Literal], key: tuple[str, ...]) -> str:
 def _literal_about(literal: Literal, key: tuple[str, ...]) -> str:
     """The text of a literal with the example's names in place of the head's variables."""
     if isinstance(literal, Comparison):
-        text = format_literal(literal)
+        text = str(literal)
         if literal.variable >= len(key):
             return text
         return format_constant(key[literal.variable]) + text.removeprefix(variable_name(literal.variable))
     if isinstance(literal, Not):
-        return format_literal(Not(_bound(literal.atom, key)))
-    return format_literal(_bound(literal, key))
+        return str(Not(_bound(literal.atom, key)))
+    return str(_bound(literal, key))
 
 
 def _bound(atom: Atom, key: tuple[str, ...]) -> Atom:

@@ -101,7 +101,7 @@ def test_repeated_examples_count_once_and_are_said() -> None:
     assert (keys.tolist(), labels.tolist()) == ([["ann"], ["bob"]], [1, 0])
     assert list(map(str, database.notices)) == [
         '1 example of "cancer" given with both labels, counted as positive (first: cancer(ann)).',
-        '2 examples of "cancer" given again, counted once (first: cancer(ann)).',
+        '2 examples of "cancer" given more than once, counted once (first: cancer(ann)).',
     ]
 
 

@@ -31,7 +31,7 @@ def test_one_value_has_one_text(value, text):
     "value", [None, float("nan"), np.nan, pd.NaT, pd.NA, float("inf"), np.float32("nan")]
 )
 def test_no_value_is_refused(value):
-    with pytest.raises(DataError, match="every key needs a value"):
+    with pytest.raises(DataError, match="cannot be keys; give each example a key"):
         key_text(value)
 
 
@@ -94,11 +94,11 @@ def test_no_rows_are_no_rows():
         ),
         (
             pd.DataFrame({"a": [1, None]}),
-            "a key is nan: None, NaN and infinity name nothing, every key needs a value.",
+            "a key is nan: None, NaN and infinity cannot be keys; give each example a key.",
         ),
         (
             pl.DataFrame({"a": [1, None]}),
-            "a key is None: None, NaN and infinity name nothing, every key needs a value.",
+            "a key is None: None, NaN and infinity cannot be keys; give each example a key.",
         ),
         (np.array([[1j]]), "Complex data not supported: a key is text or a number."),
         (5, "X must be rows of keys of one length, one column per argument."),

@@ -19,11 +19,12 @@ from hornbeam.learning.boosting.boost import fit
 from hornbeam.learning.options import fit_options
 from hornbeam.learning.search.beam import SearchLimits, SearchSpace, search
 from hornbeam.learning.search.ridge import Ridge, response
-from hornbeam.logic.clauses import Atom, Comparison, atoms_of, format_value
+from hornbeam.logic.clauses import Atom, Comparison, atoms_of
 from hornbeam.logic.modes import schema_of
 from hornbeam.logic.parse import parse_clause, parse_mode
 from hornbeam.logic.refine import Language, refinements
 from hornbeam.logic.schema import DATE, NUMBER, Schema
+from hornbeam.logic.text import format_value
 from hornbeam.model.clause_model import Model, WeightedClause
 from hornbeam.model.evaluate import evaluate
 from hornbeam.model.explain import explain

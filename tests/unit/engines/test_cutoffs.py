@@ -104,7 +104,7 @@ def test_without_times_cut_offs_are_no_part_of_the_keys() -> None:
 
 
 def test_a_cut_off_that_is_no_time_is_refused() -> None:
-    with pytest.raises(DataError, match='"soon" is no cut-off'):
+    with pytest.raises(DataError, match='"soon" is not a cut-off'):
         small([1.0]).encode_keys("churns", np.array([["ann", "soon"]], dtype=object))
 
 

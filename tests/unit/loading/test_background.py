@@ -223,7 +223,7 @@ def test_repeated_examples_and_both_labels_are_said(tmp_path):
     database = load(tmp_path)
     assert said(database, tmp_path) == [
         '2 examples of "cancer" given with both labels, counted as positive (first: cancer(dan)).',
-        '3 examples of "cancer" given again, counted once (first: cancer(ann)).',
+        '3 examples of "cancer" given more than once, counted once (first: cancer(ann)).',
     ]
     assert examples_of(database, "cancer") == [(("dan",), 1), (("ann",), 1), (("bob",), 1), (("cat",), 0)]
 

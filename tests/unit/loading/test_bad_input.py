@@ -40,12 +40,12 @@ def message(folder, error=ParseError):
         ("friends(ann,bob) smokes(cat).", 'facts.txt:3:18: expected "." and a new line, found "smokes".'),
         (
             "at(ann,10:30).",
-            'facts.txt:3:10: expected "," or ")" (a name with a space or a mark in it needs quotes), '
+            'facts.txt:3:10: expected "," or ")" (a name with a space or a special character needs quotes), '
             'found ":".',
         ),
         (
             "friends(ann lee,bob).",
-            'facts.txt:3:13: expected "," or ")" (a name with a space or a mark in it needs quotes), '
+            'facts.txt:3:13: expected "," or ")" (a name with a space or a special character needs quotes), '
             'found "lee".',
         ),
         ("!friends(ann,bob).", 'facts.txt:3:1: expected a predicate name, found "!".'),

@@ -1,67 +1,51 @@
-"""Components of bodies, and bodies put together from them."""
+"""Bodies cut into components that share no free variable."""
 
-import pickle
+from itertools import permutations
 
 import pytest
 
-from hornbeam.logic.clauses import Atom, Clause, canonical, format_clause
-from hornbeam.logic.components import MOST_VARIABLES, Bodies, components_of
-from hornbeam.logic.modes import schema_of
-from hornbeam.logic.parse import parse_clause, parse_mode
-from hornbeam.logic.refine import Language, memoised, refinements
+from hornbeam.logic.clauses import Literal
+from hornbeam.logic.components import Component, cut, extended, known, touched
+from hornbeam.logic.parse import parse_clause
 
 
-def texts(text: str) -> list[str]:
-    clause = parse_clause(text)
-    return [format_clause(Clause(clause.head, each.literals)) for each in components_of(clause)]
+def body(text: str) -> tuple[Literal, ...]:
+    return parse_clause(f"t(A,B) :- {text}.").body
 
 
-def test_a_body_is_cut_where_no_free_variable_links_it() -> None:
-    assert texts("t(A,B) :- p(A,D), q(B), r(C,A), s(D,C), p(B,E).") == [
-        "t(A,B) :- q(B).",
-        "t(A,B) :- p(A,C), r(D,A), s(C,D).",
-        "t(A,B) :- p(B,C).",
-    ]
-
-
-def test_components_tell_their_heads_and_variables() -> None:
-    first, second = components_of(parse_clause("t(A,B) :- p(B,C), q(D,C), r(a)."))
-    assert (first.heads, first.free, first.fresh) == ((1,), 2, (1, 2))
-    assert (second.heads, second.free, second.fresh) == ((), 0, (0,))
-
-
-def test_what_is_kept_with_a_clause_is_no_part_of_its_value() -> None:
-    clause = parse_clause("t(A) :- p(A,B).")
-    other = parse_clause("t(A) :- p(A,B).")
-    components_of(clause)
-    assert clause == other
-    assert hash(clause) == hash(other)
-    assert not vars(pickle.loads(pickle.dumps(clause)))
+def sets(components: tuple[Component[Literal], ...]) -> set[frozenset[str]]:
+    return {frozenset(map(str, component.literals)) for component in components}
 
 
 @pytest.mark.parametrize(
-    "body",
+    ("text", "expected"),
     [
-        "p(A,B), p(A,C)",  # one component twice
-        "p(A,B), p(A,C), a(B)",  # ties that what follows resolves
-        "p(A,B), p(A,C), a(C), r(B)",
-        "a(B), a(C), p(B,C), a(D), q(D,A)",  # a component that begins with two new variables apart
-        "p(B,C), q(A,C), a(D)",
+        ("p(A,B)", [{"p(A,B)"}]),
+        ("p(A), q(A,B), r(a)", [{"p(A)"}, {"q(A,B)"}, {"r(a)"}]),
+        ("p(A,C), q(B,D), r(C,E), s(E)", [{"p(A,C)", "r(C,E)", "s(E)"}, {"q(B,D)"}]),
+        ("p(A,C), q(B,D), not r(C,D), E >= 3", [{"p(A,C)", "q(B,D)", "not r(C,D)"}, {"E >= 3"}]),
     ],
 )
-def test_what_is_added_to_a_body_keeps_it_canonical(body: str) -> None:
-    clause = canonical(parse_clause(f"t(A) :- {body}."))
-    texts = ("t(+x)", "p(+x,-x)", "p(-x,+x)", "q(-x,-x)", "a(+x)", "a(-x)", "r(+x)")
-    modes = tuple(map(parse_mode, texts))
-    language = Language(clause.head, schema_of(modes), modes, negation=True)
-    refine = memoised(language)
-    assert refine(clause) == refinements(clause, language)
-    for longer in refine(clause)[::7]:
-        assert refine(longer) == refinements(longer, language)
+def test_components_share_no_free_variable_in_any_order(text: str, expected: list[set[str]]) -> None:
+    for order in permutations(body(text)):
+        assert sets(cut(order, range(2))) == set(map(frozenset, expected))
 
 
-def test_past_the_single_letters_bodies_are_put_in_order_anew() -> None:
-    literals = tuple(Atom("p", (0, number)) for number in range(1, MOST_VARIABLES + 3))
-    clause = canonical(Clause(Atom("t", (0,)), literals))
-    bodies = Bodies(clause.head)
-    assert bodies.owners(clause) is None
+def test_bound_variables_link_nothing() -> None:
+    literals = body("p(A,C), q(C,D), r(D)")
+    assert len(cut(literals, range(2))) == 1
+    assert sets(cut(literals, {0, 1, 2})) == {frozenset(["p(A,C)"]), frozenset(["q(C,D)", "r(D)"])}
+    assert touched(literals, {0, 1, 3}) == (0, 3)
+
+
+def test_what_is_added_to_known_components_is_new() -> None:
+    components = known(cut(body("p(A,C), q(B,D), r(A)"), range(2)))
+    assert not any(component.new for component in components)
+    longer = extended(components, body("p(A,C), q(B,D), s(C)")[2:], range(2))
+    assert sets(longer) == {frozenset(["q(B,D)"]), frozenset(["r(A)"]), frozenset(["p(A,C)", "s(C)"])}
+    assert [component.new for component in longer] == [False, False, True]
+
+
+def test_literals_added_at_once_are_one_component() -> None:
+    components = cut(body("p(A,C)"), range(2))
+    assert len(extended(components, body("p(A,C), q(D), r(E)")[1:], range(2))) == 2

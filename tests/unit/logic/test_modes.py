@@ -66,5 +66,5 @@ def test_two_modes_of_a_predicate_must_agree(other: str) -> None:
         schema_of([parse_mode("e(+x,-y)"), parse_mode(other)])
     types = other.replace("+", "").replace("-", "")
     assert str(caught.value) == (
-        f'two modes of "e" disagree: e(x,y) and {types}; make number and types of arguments the same.'
+        f'two modes of "e" disagree: e(x,y) and {types}; give both the same number and types of arguments.'
     )

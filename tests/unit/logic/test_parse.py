@@ -158,7 +158,7 @@ def test_a_constant_that_no_fact_has_is_no_error() -> None:
         ("p a.", 'facts.txt:7:3: expected "(" after the predicate name, found "a".'),
         (
             "p(two words).",
-            'facts.txt:7:7: expected "," or ")" (a name with a space or a mark in it needs quotes), '
+            'facts.txt:7:7: expected "," or ")" (a name with a space or a special character needs quotes), '
             'found "words".',
         ),
         ("\np(a) :- q(a).", 'facts.txt:8:6: expected the end of the text, found ":-".'),

@@ -58,9 +58,10 @@ from hornbeam.engines.sql.queries import (
     projection_query,
 )
 from hornbeam.errors import OptionError, SchemaError, did_you_mean
-from hornbeam.logic.clauses import Clause, Comparison, format_clause, format_literal, variable_name
+from hornbeam.logic.clauses import Clause, Comparison
 from hornbeam.logic.guards import new_variables
 from hornbeam.logic.schema import Schema
+from hornbeam.logic.text import variable_name
 
 LARGEST_SCORE = 700
 """exp of a larger number overflows, which some systems refuse; the probability is 0 or 1 to 1e-300."""
@@ -220,7 +221,7 @@ class _ScoringQuery:
             query = message_query(self._facts, self._dialect, [message], tables)
             self._message_tables[message] = MessageTable(name, "n0")
             anchors = ", ".join(map(variable_name, range(message.shape.anchors)))
-            body = ", ".join(map(format_literal, body_of(message)))
+            body = ", ".join(map(str, body_of(message)))
             yield NamedQuery(name, query, f"for each {anchors}: {body}" if anchors else body)
 
     def _guard(self, guard: Guard) -> Iterator[NamedQuery]:
@@ -254,7 +255,7 @@ class _ScoringQuery:
             query = sums_query(counts, len(guard.head), weights, weighted.feature, weighted.bound)
             name = self._names.take(f"weighed_{number + 1}")
             self._sums_of[number] = name, guard.head
-            comment = f"a weight for each {variable_name(weighted.each)} of {format_clause(weighted.clause)}"
+            comment = f"a weight for each {variable_name(weighted.each)} of {weighted.clause}"
             yield NamedQuery(name, query, comment)
 
     # --- populations -----------------------------------------------------------------------------
@@ -322,7 +323,7 @@ class _ScoringQuery:
                     place += 1
                 false = exp.Sub(this=both, expression=true.copy())
                 columns = [exp.alias_(true, f"true_{number + 1}"), exp.alias_(false, f"false_{number + 1}")]
-            columns[0].add_comments([_comment(format_clause(weighted.clause))])
+            columns[0].add_comments([_comment(str(weighted.clause))])
             named += columns
         select = exp.select(*named).from_(own_table(counts, "c"))
         for table, on in joins:

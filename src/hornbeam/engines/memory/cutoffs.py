@@ -19,9 +19,10 @@ from typing import TypeVar
 import numpy as np
 
 from hornbeam.data.numbers import Floats
+from hornbeam.data.rows import Integers, distinct_rows
 from hornbeam.engines.cache import Cache
 from hornbeam.engines.contract import INT64_MAX
-from hornbeam.engines.memory.indexes import FactIndexes, Integers, fold
+from hornbeam.engines.memory.indexes import FactIndexes
 from hornbeam.engines.memory.messages import Messages
 from hornbeam.engines.memory.plan import Attachments, Compared, Core, Factor, Joined, Message, Summed
 from hornbeam.engines.memory.time_order import Pairs, TimeOrder
@@ -219,11 +220,9 @@ class CutoffFactors:
         """The distinct pairs of values and cut-offs, and the distinct pair of each row."""
 
         def make() -> tuple[Pairs, Integers]:
-            all_columns = [*columns, cuts]
-            keys, _ = fold(all_columns, [int(column.max(initial=0)) + 1 for column in all_columns])
-            _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
+            first, inverse = distinct_rows([*columns, cuts], len(cuts))
             pairs = Pairs(tuple(column[first] for column in columns), cuts[first], path)
-            return pairs, inverse.ravel()
+            return pairs, inverse
 
         return self._cached(_key("pairs", path), make, lambda made: 8 * len(made[1]) + 24 * len(made[0]))
 

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hornbeam.data.database import Codes, Database
+from hornbeam.data.rows import Integers, distinct_rows
 from hornbeam.engines.cache import Cache
 from hornbeam.engines.contract import (
     DEFAULT_MEMORY,
@@ -29,13 +30,13 @@ from hornbeam.engines.contract import (
 )
 from hornbeam.engines.count_cache import CountCache
 from hornbeam.engines.memory.cutoffs import CutoffFactors
-from hornbeam.engines.memory.indexes import FactIndexes, Integers, fold
+from hornbeam.engines.memory.indexes import FactIndexes
 from hornbeam.engines.memory.join import BYTES_PER_BINDING, BindingTable, Join, row_sums
 from hornbeam.engines.memory.messages import Messages
 from hornbeam.engines.memory.plan import CountTerm, Factor, Joined, Planner, Summed, messages_of
 from hornbeam.engines.memory.vectors import RefusedError, Vector, float_bound, too_large
+from hornbeam.logic.bodies import CanonicalComponent, components_of
 from hornbeam.logic.clauses import Clause, Comparison
-from hornbeam.logic.components import Component, components_of
 
 TABLE_ROWS = 1 << 18
 """The join of a core is cached as a table, for other weights later, if it has at most this many rows."""
@@ -92,7 +93,7 @@ class MemoryEngine(Engine):
         self._messages = Messages(self._facts, memory)
         self._joins = Cache(memory // 4)
         self._examples: ExampleRows | None = None
-        self._totals: dict[Component, int] = {}
+        self._totals: dict[CanonicalComponent, int] = {}
 
     def session(self, keys: Codes, logarithm: bool = False) -> Session:
         return CountCache(self, keys, logarithm=logarithm)
@@ -309,12 +310,11 @@ class MemoryEngine(Engine):
         bindings = examples.bindings.get(heads)
         if bindings is None:
             columns = [examples.columns[head] for head in heads]
-            keys, _ = fold(columns, [int(column.max(initial=0)) + 1 for column in columns])
-            _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
-            if len(first) == len(keys):
+            first, inverse = distinct_rows(columns, len(columns[0]))
+            if len(first) == len(inverse):
                 bindings = DistinctBindings(tuple(columns), None)
             else:
-                bindings = DistinctBindings(tuple(column[first] for column in columns), inverse.ravel())
+                bindings = DistinctBindings(tuple(column[first] for column in columns), inverse)
             examples.bindings[heads] = bindings
         return bindings
 

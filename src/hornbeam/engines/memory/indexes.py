@@ -20,10 +20,10 @@ import numpy.typing as npt
 
 from hornbeam.data.database import UNKNOWN, Codes, Database
 from hornbeam.data.numbers import Floats
+from hornbeam.data.rows import Folds, Integers, count_rows, fold, probe, run_starts, unfold
 from hornbeam.data.sparse import Matrix, by_row
 from hornbeam.logic.clauses import Atom, literal_variables
 
-Integers = npt.NDArray[Any]
 DENSE_KEYS = 1 << 22
 """A lookup is an array over all possible keys if there are no more than these."""
 
@@ -90,7 +90,7 @@ def _ones(dtype: type[np.generic], length: int) -> npt.NDArray[Any]:
 class Lookup:
     """The facts of an atom by the values of key variables: the other columns, and multiplicities."""
 
-    folds: tuple[tuple[int, Integers | None], ...]
+    folds: Folds
     keys: Integers | None
     """the distinct keys, sorted; None if ``starts`` has an element for every possible key"""
     starts: Integers
@@ -117,7 +117,7 @@ class Lookup:
 class Groups:
     """The distinct values of an atom's first variables, and the group of each of its facts."""
 
-    folds: tuple[tuple[int, Integers | None], ...]
+    folds: Folds
     keys: Integers
     of_row: Integers
 
@@ -308,9 +308,8 @@ def _make_links(matching: AtomFacts, i: int, j: int) -> Links:
     shape = (matching.sizes[i] + 1, matching.sizes[j] + 1)
     source, target, ways = matching.columns[i], matching.columns[j], matching.times
     if len(matching.columns) > 2:
-        keys, times = np.unique(source.astype(np.int64) * shape[1] + target, return_counts=True)
-        wide_source, wide_target = np.divmod(keys, shape[1])
-        source, target = wide_source, wide_target.astype(np.int32)
+        keys, times = np.unique(fold((source, target), shape)[0], return_counts=True)
+        source, target = unfold(keys, shape)
         ways = None if times.max(initial=1) == 1 else times
     elif i > j:
         # The rows are sorted by the target; the counting sort by the source keeps that order.
@@ -326,7 +325,7 @@ def _make_lookup(matching: AtomFacts, by: tuple[int, ...], rest: tuple[int, ...]
     sizes = [matching.sizes[place] + 1 for place in (*by, *rest)]
     times = matching.times
     if len(columns) < len(matching.columns):
-        first, times = unique_rows(columns, sizes, times)
+        first, times = count_rows(columns, sizes, times)
         columns = [column[first] for column in columns]
         times = None if times.max(initial=1) == 1 else times
     keys, folds = fold(columns[: len(by)], sizes[: len(by)])
@@ -339,56 +338,5 @@ def _make_lookup(matching: AtomFacts, by: tuple[int, ...], rest: tuple[int, ...]
         starts = np.zeros(span + 1, dtype=np.int32)
         np.cumsum(np.bincount(keys, minlength=span), out=starts[1:])
         return Lookup(folds, None, starts, others, times)
-    starts = np.append(np.flatnonzero(np.diff(keys, prepend=-1)), len(keys))
+    starts = np.append(run_starts(keys), len(keys))
     return Lookup(folds, keys[starts[:-1]], starts, others, times)
-
-
-def fold(
-    columns: Sequence[Integers], sizes: Sequence[int]
-) -> tuple[Integers, tuple[tuple[int, Integers | None], ...]]:
-    """One integer per row, equal for equal rows, and how to make it for other rows.
-
-    Where the product of sizes passes int64, what is folded so far is first replaced by ranks.
-    """
-    keys = columns[0].astype(np.int64)
-    span = int(sizes[0])
-    folds: list[tuple[int, Integers | None]] = []
-    for column, size in zip(columns[1:], sizes[1:], strict=True):
-        ranks: Integers | None = None
-        if span * int(size) >= 2**63:
-            ranks, keys = np.unique(keys, return_inverse=True)
-            keys = keys.ravel().astype(np.int64)
-            span = len(ranks)
-        keys = keys * int(size) + column
-        span *= int(size)
-        folds.append((int(size), ranks))
-    return keys, tuple(folds)
-
-
-def probe(values: Sequence[Integers], folds: Sequence[tuple[int, Integers | None]]) -> Integers:
-    """The folded integer of other rows; -1 for rows that cannot be among those folded."""
-    keys = values[0].astype(np.int64)
-    missing = np.zeros(len(keys), dtype=bool)
-    for column, (size, ranks) in zip(values[1:], folds, strict=True):
-        if ranks is not None:
-            if len(ranks) == 0:
-                return np.full(len(keys), -1, dtype=np.int64)
-            place = np.minimum(np.searchsorted(ranks, keys), len(ranks) - 1)
-            missing |= ranks[place] != keys
-            keys = place.astype(np.int64)
-        keys = keys * size + column
-    keys[missing] = -1
-    return keys
-
-
-def unique_rows(
-    columns: Sequence[Integers], sizes: Sequence[int], times: Integers | None = None
-) -> tuple[Integers, Integers]:
-    """Positions of one of each distinct row, in sorted order of rows, and how often each counts."""
-    keys, _ = fold(columns, sizes)
-    order = np.argsort(keys, kind="stable")
-    keys = keys[order]
-    starts = np.flatnonzero(np.diff(keys, prepend=-1))
-    if times is None:
-        return order[starts], np.diff(starts, append=len(keys))
-    return order[starts], np.add.reduceat(times[order], starts) if len(starts) else times[:0]

@@ -13,8 +13,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from hornbeam.data.rows import Integers, count_rows, run_starts
 from hornbeam.engines.contract import INT64_MAX
-from hornbeam.engines.memory.indexes import FactIndexes, Integers, unique_rows
+from hornbeam.engines.memory.indexes import FactIndexes
 from hornbeam.engines.memory.plan import Core
 from hornbeam.engines.memory.products import multiplied_through
 from hornbeam.engines.memory.vectors import RefusedError, Weight, float_bound
@@ -255,7 +256,7 @@ class Join:
         spans = [int(table.row[-1]) + 1, *(self.sizes[variable] for variable in variables)]
         if table.times is not None and int(table.times.max()) * len(table) > INT64_MAX:
             float_bound(np.bincount(table.row, weights=table.times))
-        first, times = unique_rows(keys, spans, table.times)
+        first, times = count_rows(keys, spans, table.times)
         return replace(replace(table, times=None).take(first), times=None if times.max() == 1 else times)
 
 
@@ -285,6 +286,6 @@ def row_sums(table: BindingTable, rows: int, weights: Sequence[Weight]) -> Integ
     bound = int(table.times.max()) * len(table)
     if bound > INT64_MAX:
         float_bound(np.bincount(table.row, weights=table.times, minlength=rows))
-    starts = np.flatnonzero(np.diff(table.row, prepend=-1))
+    starts = run_starts(table.row)
     values[table.row[starts]] = np.add.reduceat(table.times, starts)
     return values

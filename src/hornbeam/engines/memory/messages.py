@@ -10,8 +10,9 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
+from hornbeam.data.rows import Integers
 from hornbeam.engines.cache import Cache
-from hornbeam.engines.memory.indexes import FactIndexes, Integers
+from hornbeam.engines.memory.indexes import FactIndexes
 from hornbeam.engines.memory.join import Join, row_sums
 from hornbeam.engines.memory.plan import Attachments, Compared, Core, Message
 from hornbeam.engines.memory.vectors import (

@@ -16,6 +16,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 
+from hornbeam.logic.bodies import CanonicalComponent, components_of
 from hornbeam.logic.clauses import (
     Atom,
     Clause,
@@ -26,7 +27,7 @@ from hornbeam.logic.clauses import (
     atoms_of,
     literal_variables,
 )
-from hornbeam.logic.components import Component, components_of, cut
+from hornbeam.logic.components import cut, touched
 from hornbeam.logic.schema import Schema, number_of
 
 Variables = tuple[int, ...]
@@ -107,7 +108,7 @@ class Planner:
     _messages: dict[object, Message] = field(default_factory=dict)
     _plans: dict[Clause, tuple[CountTerm, ...]] = field(default_factory=dict)
     _known: dict[object, Factor] = field(default_factory=dict)
-    _of_component: dict[Component, Factor] = field(default_factory=dict)
+    _of_component: dict[CanonicalComponent, Factor] = field(default_factory=dict)
     _factors_made: dict[Factor, Factor] = field(default_factory=dict)
 
     def plan(self, clause: Clause) -> tuple[CountTerm, ...]:
@@ -150,20 +151,21 @@ class Planner:
             terms.append(CountTerm((-1) ** len(added), vanished, self._factors(body, heads, types)))
         return tuple(terms)
 
-    def _component_factor(self, part: Component) -> Factor:
+    def _component_factor(self, part: CanonicalComponent) -> Factor:
         factor = self._of_component.get(part)
         if factor is None:
             # In the order that cutting gives, as for bodies with comparisons: joins go by it.
-            ((literals, _),) = cut(part.literals, set(part.heads))
-            factor = self._of_component[part] = self._factor(literals, part.heads, {})
+            (component,) = cut(part.literals, part.heads)
+            factor = self._of_component[part] = self._factor(component.literals, part.heads, {})
         return factor
 
     def _factors(self, body: tuple[Literal, ...], heads: set[int | str], types: Types) -> tuple[Factor, ...]:
         factors = []
-        for literals, anchors in cut(body, heads):
+        for component in cut(body, heads):
+            literals, anchors = component.literals, touched(component.literals, heads)
             # Atoms say their types themselves; of a compared variable there may be no atom here.
             compared = [literal.variable for literal in literals if isinstance(literal, Comparison)]
-            key = (tuple(literals), anchors, tuple(types[variable] for variable in compared))
+            key = (literals, anchors, tuple(types[variable] for variable in compared))
             factor = self._known.get(key)
             if factor is None:
                 factor = self._known[key] = self._factor(literals, anchors, types)
@@ -267,9 +269,11 @@ def _knot(core: list[Literal], anchors: Variables) -> tuple[list[Literal], int] 
         return None
     free = dict.fromkeys(v for literal in core for v in literal_variables(literal) if v not in anchors)
     for variable in free:
-        for literals, touched in cut(core, {variable, *anchors}):
-            if touched == (variable,) and len(literals) < len(core):
-                return literals, variable
+        bound = {variable, *anchors}
+        for component in cut(core, bound):
+            literals = component.literals
+            if touched(literals, bound) == (variable,) and len(literals) < len(core):
+                return list(literals), variable
     return None
 
 

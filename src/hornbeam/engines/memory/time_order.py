@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from hornbeam.data.numbers import Floats
-from hornbeam.engines.memory.indexes import FactIndexes, Integers, fold, probe
+from hornbeam.data.rows import Folds, Integers, fold, probe
+from hornbeam.engines.memory.indexes import FactIndexes
 from hornbeam.logic.clauses import Atom
 
 
@@ -31,7 +32,7 @@ class TimeIndex:
     """The facts of an atom that some cut-off admits, sorted by key variables, then by time."""
 
     keys: Integers
-    folds: tuple[tuple[int, Integers | None], ...]
+    folds: Folds
     rows: Integers
 
     def find(self, pairs: Pairs) -> tuple[Integers, Integers]:

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from hornbeam.data.rows import Integers
 from hornbeam.engines.contract import INT64_MAX, narrowest
-from hornbeam.engines.memory.indexes import Groups, Integers, Links
+from hornbeam.engines.memory.indexes import Groups, Links
 
 PACK_FROM = 1 << 14
 """The number of links from which packing pays; with fewer links the calls cost more than the work."""

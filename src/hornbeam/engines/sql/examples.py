@@ -10,6 +10,7 @@ import numpy.typing as npt
 from sqlglot import exp
 
 from hornbeam.data.database import Codes
+from hornbeam.data.rows import distinct_rows
 from hornbeam.engines.sql.connection import Connection, Values
 
 Integers = npt.NDArray[np.int64]
@@ -115,7 +116,7 @@ class SqlExamples:
         self._known.clear()
 
     def _load(self, head: Head) -> BoundKeys:
-        first, of_example = distinct_rows(self._keys[:, list(head)])
+        first, of_example = distinct_rows([self._keys[:, variable] for variable in head], len(self._keys))
         weights = np.bincount(of_example, minlength=len(first)).astype(np.int64)
         columns: dict[str, Values] = {"example": np.arange(len(first), dtype=np.int64)}
         for number, variable in enumerate(head):
@@ -129,19 +130,3 @@ class SqlExamples:
             self._connection.create(name, query)
             self._connection.drop(given)
         return BoundKeys(name, gradient_name, of_example, weights, columns.get("k0", weights))
-
-
-def distinct_rows(rows: Codes) -> tuple[Integers, Integers]:
-    """Where each distinct row first stands, and which distinct row each row is.
-
-    >>> first, which = distinct_rows(np.array([[7, 1], [7, 0], [7, 1]], dtype=np.int32))
-    >>> first.tolist(), which.tolist()
-    ([1, 0], [1, 0, 1])
-    """
-    number = np.zeros(len(rows), dtype=np.int64)
-    for column in rows.T:
-        # Numbers of rows so far are below the number of rows, so this stays far below 2**63.
-        _, code = np.unique(column, return_inverse=True)
-        _, number = np.unique(number * (int(code.max(initial=0)) + 1) + code, return_inverse=True)
-    _, first, which = np.unique(number, return_index=True, return_inverse=True)
-    return first.astype(np.int64), which.astype(np.int64)

@@ -24,6 +24,7 @@ from functools import lru_cache
 from itertools import combinations
 from typing import NamedTuple
 
+from hornbeam.logic.canonical import canonical_body
 from hornbeam.logic.clauses import (
     Atom,
     Clause,
@@ -31,11 +32,11 @@ from hornbeam.logic.clauses import (
     Literal,
     Not,
     Value,
-    canonical_body,
     literal_variables,
     rename,
     rename_atom,
 )
+from hornbeam.logic.components import cut, touched
 from hornbeam.logic.schema import Schema
 
 
@@ -287,25 +288,12 @@ def _factors(
 ) -> Iterator[Attached]:
     """The messages of a body with bound head variables, without comparisons of head variables."""
     found = []
-    for component, at in _components(body, set(head)):
-        guard = None if _meet(component, at) else HeadBindings(at)
-        found.append(Attached(_message(component, comparisons, at, guard), at))
+    bound = set(head)
+    for component in cut(body, bound):
+        atoms, at = component.literals, touched(component.literals, bound)
+        guard = None if _meet(atoms, at) else HeadBindings(at)
+        found.append(Attached(_message(atoms, comparisons, at, guard), at))
     return iter(sorted(found, key=repr))
-
-
-def _components(atoms: Sequence[Atom], bound: set[int]) -> list[tuple[tuple[Atom, ...], tuple[int, ...]]]:
-    """Atoms linked by variables that are not bound, and the bound variables that each group touches."""
-    groups: list[tuple[set[int], list[Atom]]] = []
-    for atom in atoms:
-        links = set(literal_variables(atom)) - bound
-        joined = [group for group in groups if group[0] & links]
-        groups = [group for group in groups if not group[0] & links]
-        members = [member for _, group in joined for member in group]
-        groups.append((links.union(*(variables for variables, _ in joined)), [*members, atom]))
-    return [
-        (tuple(members), tuple(sorted({v for a in members for v in literal_variables(a)} & bound)))
-        for _, members in groups
-    ]
 
 
 def _meet(atoms: Sequence[Atom], at: Sequence[int]) -> bool:
@@ -360,7 +348,7 @@ def _rooted(
         for variable in literal_variables(atom):
             names.setdefault(variable, len(names))
     rest = {rename_atom(atom, names): atom for atom in component if atom not in roots}
-    parts = _components(list(rest), bound)
+    parts = [(part.literals, touched(part.literals, bound)) for part in cut(rest, bound)]
     for part, at in parts:
         if len(at) == len(bound) and not _meet(part, at):
             # A guard would list every row of this join, so one more atom is joined as a root instead.

@@ -13,7 +13,8 @@ from hornbeam.engines.cache import Cache
 from hornbeam.engines.contract import Column, Skipped, Sums, narrowest
 from hornbeam.learning.constants.per_constant import Families, Family, no_families
 from hornbeam.learning.numbers import Floats, Integers
-from hornbeam.logic.clauses import Clause, canonical
+from hornbeam.logic.canonical import canonical
+from hornbeam.logic.clauses import Clause
 from hornbeam.logic.guards import guard_of
 from hornbeam.model.clause_model import WeightedClause
 from hornbeam.model.features import (

@@ -33,7 +33,8 @@ from hornbeam.learning.search.beam import (
     search,
 )
 from hornbeam.learning.search.ridge import ClauseSums, Fitted, Response, response
-from hornbeam.logic.clauses import Clause, canonical
+from hornbeam.logic.canonical import canonical
+from hornbeam.logic.clauses import Clause
 from hornbeam.logic.guards import guard_of, with_guard
 from hornbeam.model.clause_model import Floats, WeightedClause, sigmoid
 from hornbeam.model.features import COUNT, LOG, SHARE, in_units

@@ -25,7 +25,8 @@ from hornbeam.engines.contract import LOG_UNIT, Engine, Skipped
 from hornbeam.learning.losses.logistic import losses
 from hornbeam.learning.losses.sparse import fit_sparse_weights
 from hornbeam.learning.numbers import Floats, Integers
-from hornbeam.logic.clauses import Atom, Clause, Literal, Term, literal_variables, with_constant
+from hornbeam.logic.canonical import with_constant
+from hornbeam.logic.clauses import Atom, Clause, Literal, Term, literal_variables
 from hornbeam.logic.refine import Language, additions
 
 LONGEST = 2

@@ -27,9 +27,10 @@ from hornbeam.learning.trees.trees import (
     root,
     tree_text,
 )
-from hornbeam.logic.clauses import Atom, Clause, atoms_of, head_atom, variable_name
+from hornbeam.logic.clauses import Atom, Clause, atoms_of, head_atom
 from hornbeam.logic.parse import parse_clause
 from hornbeam.logic.schema import Schema
+from hornbeam.logic.text import variable_name
 from hornbeam.model.clause_model import Floats, sigmoid
 from hornbeam.model.explain import SHOWN, Explanation, about, explain, explanation, named_groundings
 from hornbeam.model.fields import Fields

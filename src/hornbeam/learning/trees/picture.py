@@ -9,7 +9,6 @@ from hornbeam.drawing.figure import Figure
 from hornbeam.drawing.markup import Markup, element, together
 from hornbeam.drawing.shapes import bar, label, path_of, shortened
 from hornbeam.learning.trees.trees import Leaf, Tree
-from hornbeam.logic.clauses import format_literal
 
 LETTER, LINE, PAD = 7.3, 16.0, 9.0
 """Width of a letter of the monospaced font, height of a line, and room around the text of a box."""
@@ -76,7 +75,7 @@ def _drawing(tree: Tree) -> _Drawing:
         lines: tuple[str, ...] = (f"{tree.value:+.4g}", f"{tree.examples:,} examples")
         kind = "rise" if tree.value > 0 else "fall"
     else:
-        *first, last = map(format_literal, tree.test)
+        *first, last = map(str, tree.test)
         lines, kind = (*(f"{literal}," for literal in first), f"{last}?"), "test"
         branches = (_drawing(tree.holds), _drawing(tree.fails))
     box_width = max(_text_width(shortened(text, LONGEST)) for text in lines) + 2 * PAD

@@ -14,18 +14,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from hornbeam.engines.holding import (
-    Body,
-    BodyPart,
-    CanonicalParts,
-    Holding,
-    Truth,
-    known,
-    parts_of,
-    parts_with,
-)
+from hornbeam.engines.holding import Body, CanonicalParts, Holding, Truth
 from hornbeam.learning.trees.trees import body_text
-from hornbeam.logic.clauses import Clause, Comparison, literal_variables, rename
+from hornbeam.logic.clauses import Clause, Comparison, Literal, literal_variables, rename
+from hornbeam.logic.components import Component, cut, extended, known
 from hornbeam.logic.refine import Language, additions
 
 Rows = npt.NDArray[np.intp]
@@ -36,7 +28,7 @@ class Candidate(NamedTuple):
     """A test of a node, with the parts of the path and the test together."""
 
     test: Body
-    parts: tuple[BodyPart, ...]
+    parts: tuple[Component[Literal], ...]
     asked: frozenset[Clause]
     """the canonical clauses that must all hold for the test to hold"""
 
@@ -55,7 +47,7 @@ class Grammar:
 
     def start(self, body: Body) -> Candidate:
         """The empty test below a path."""
-        return Candidate((), known(parts_of(body, self.parts.arity)), frozenset())
+        return Candidate((), known(cut(body, self.language.head.args)), frozenset())
 
     def linked(self, body: Body, start: Candidate) -> Sequence[Candidate]:
         """Tests longer by an addition that shares variables with the test; the empty test takes all."""
@@ -89,7 +81,7 @@ class Grammar:
         )
 
     def _with(self, start: Candidate, addition: Body) -> Candidate:
-        parts = parts_with(start.parts, addition, self.parts.arity)
+        parts = extended(start.parts, addition, self.language.head.args)
         return Candidate(start.test + addition, parts, self.parts.new(parts))
 
     def _first_new(self, body: Body) -> int:

@@ -12,8 +12,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hornbeam.engines.holding import Body, Truth, known, parts_of, parts_with
-from hornbeam.logic.clauses import Atom, Clause, Literal, canonical, format_literal
+from hornbeam.engines.holding import Body, Truth
+from hornbeam.logic.canonical import canonical
+from hornbeam.logic.clauses import Atom, Clause, Literal
+from hornbeam.logic.components import cut, extended, known
 from hornbeam.model.clause_model import Floats
 
 Holds = Callable[[Clause], Truth]
@@ -53,10 +55,10 @@ class NodePlace(NamedTuple):
     def asked(self, head: Atom) -> list[Clause]:
         """The canonical clauses that must all hold for a node's test to hold."""
         assert isinstance(self.tree, Node)
-        parts = known(parts_of(self.body, len(head.args)))
+        components = known(cut(self.body, head.args))
         for literal in self.tree.test:
-            parts = parts_with(parts, (literal,), len(head.args))
-        return [canonical(Clause(head, part.literals)) for part in parts if part.new]
+            components = extended(components, (literal,), head.args)
+        return [canonical(Clause(head, component.literals)) for component in components if component.new]
 
 
 def root(tree: Tree) -> NodePlace:
@@ -100,7 +102,7 @@ def leaf_values(tree: Tree, head: Atom, size: int, holds: Holds) -> Floats:
 
 def body_text(literals: Sequence[Literal]) -> str:
     """``publication(C,A), publication(C,B)``; ``true`` if there are none."""
-    return ", ".join(map(format_literal, literals)) or "true"
+    return ", ".join(map(str, literals)) or "true"
 
 
 def tree_text(tree: Tree, indent: str = "") -> str:

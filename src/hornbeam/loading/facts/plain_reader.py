@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hornbeam.data.database import Coded
+from hornbeam.data.rows import fold
 from hornbeam.logic.parse import MOST_ARGUMENTS
 
 _Integers = npt.NDArray[np.int64]
@@ -105,7 +106,7 @@ def _columns(
         raise NotPlainError
     names = [name.lower() for name in spelled.names]
     predicates = np.array([names.index(name) for name in names], dtype=np.int64)[spelled.codes]
-    signatures = predicates * (int(arities.max(initial=0)) + 1) + arities
+    signatures, _ = fold((predicates, arities), (len(names), int(arities.max(initial=0)) + 1))
     distinct, first_rows = np.unique(signatures, return_index=True)
     for signature in distinct[np.argsort(first_rows)]:
         rows = np.flatnonzero(signatures == signature)

@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 from hornbeam.data.database import Codes, Notice
 from hornbeam.data.keys import key_text
+from hornbeam.data.rows import fold, run_starts
 from hornbeam.errors import DataError
 
 MISSING = -1
@@ -169,19 +170,12 @@ class Column:
         return replace(self, codes=np.where(known, self.codes, MISSING).astype(np.int32))
 
     def rows_differ(self, others: Sequence[Column]) -> bool:
-        rows = np.zeros(len(self), dtype=np.int64)
-        complete = np.ones(len(rows), dtype=bool)
-        size = 1
-        for column in (self, *others):
-            complete &= column.codes != MISSING
-            if size * max(column.n_values, 1) >= 2**63:
-                distinct, rows = np.unique(rows, return_inverse=True)
-                size = len(distinct)
-            rows = rows * column.n_values + column.codes
-            size *= max(column.n_values, 1)
-        rows = rows[complete]
+        columns = (self, *others)
+        complete = np.logical_and.reduce([column.codes != MISSING for column in columns])
+        codes = [column.codes[complete] for column in columns]
+        rows, _ = fold(codes, [column.n_values for column in columns])
         rows.sort()
-        return not bool((rows[1:] == rows[:-1]).any())
+        return len(run_starts(rows)) == len(rows)
 
 
 def places_in(column: Column, key: Column) -> Codes:

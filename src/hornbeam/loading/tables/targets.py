@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hornbeam.data.database import UNLABELLED, Coded
+from hornbeam.data.rows import fold, unfold
 from hornbeam.errors import DataError, OptionError, SchemaError, TargetError, did_you_mean, plural
 from hornbeam.loading.tables.column import MISSING, Column
 from hornbeam.loading.tables.roles import Form, Plan
@@ -286,11 +287,8 @@ def _linked(
     numbers = np.concatenate([positives, _others(positives, total, wanted, seed)])
     labels = np.zeros(len(numbers), dtype=np.int8)
     labels[: len(positives)] = 1
-    keys = []
-    for each, size in zip(reversed(names), reversed(sizes), strict=True):
-        numbers, codes = np.divmod(numbers, size)
-        keys.append(Coded(each, codes.astype(np.int32)))
-    return GivenExamples(keys[::-1], labels, closed=True)
+    keys = [Coded(each, codes) for each, codes in zip(names, unfold(numbers, sizes), strict=True)]
+    return GivenExamples(keys, labels, closed=True)
 
 
 def _wanted(target: Target, negatives: str | float | None, total: int, positives: int) -> int:
@@ -315,12 +313,11 @@ def _wanted(target: Target, negatives: str | float | None, total: int, positives
 
 
 def _numbers(columns: Sequence[Coded], names: Sequence[Sequence[str]]) -> npt.NDArray[np.int64]:
-    numbers = np.zeros(len(columns[0]), dtype=np.int64)
+    codes = []
     for column, known in zip(columns, names, strict=True):
         places = {name: place for place, name in enumerate(known)}
-        codes = np.array([places[name] for name in column.names], dtype=np.int64)
-        numbers = numbers * len(known) + codes[column.codes]
-    return numbers
+        codes.append(np.array([places[name] for name in column.names], dtype=np.int64)[column.codes])
+    return fold(codes, [len(known) for known in names])[0]
 
 
 def _others(positives: npt.NDArray[np.int64], total: int, wanted: int, seed: int) -> npt.NDArray[np.int64]:

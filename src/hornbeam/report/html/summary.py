@@ -10,7 +10,7 @@ from typing import Any
 from hornbeam.data.database import Database
 from hornbeam.drawing.markup import Child, Markup, element, signed_text
 from hornbeam.errors import plural
-from hornbeam.logic.clauses import format_literal, head_atom
+from hornbeam.logic.clauses import head_atom
 from hornbeam.report.html.elements import pairs, section
 from hornbeam.report.numbers.measurements import Measurements
 
@@ -48,7 +48,7 @@ def heading(measurements: Measurements, about: About) -> Markup:
         element("p", "Hornbeam model report", class_="kicker"),
         element(
             "h1",
-            element("code", format_literal(head).replace(",", ", ")),
+            element("code", str(head).replace(",", ", ")),
             f" is {about.of_class}" if about.of_class else None,
         ),
         element("p", f"{description}. {_verdict(measurements)}", class_="lead"),

@@ -16,8 +16,9 @@ from hornbeam.engines.contract import Engine
 from hornbeam.errors import ModelError
 from hornbeam.learning.trees.model import TreeModel
 from hornbeam.learning.trees.trees import leaves, tree_text
-from hornbeam.logic.clauses import Clause, atoms_of, variable_name
+from hornbeam.logic.clauses import Clause, atoms_of
 from hornbeam.logic.english import Pieces, clause_pieces, sentence
+from hornbeam.logic.text import variable_name
 from hornbeam.model.clause_model import Floats, Model, WeightedClause
 from hornbeam.model.features import COUNT, LOG, SHARE, bound_of
 from hornbeam.model.files import LearnedModel

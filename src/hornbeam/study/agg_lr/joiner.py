@@ -9,15 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from hornbeam.data.database import UNKNOWN, Codes, Database
+from hornbeam.data.rows import Integers, distinct_rows, fold, row_numbers, unfold
 from hornbeam.engines.holding import Truth
 from hornbeam.logic.clauses import Atom, Clause, atoms_of, literal_variables
 from hornbeam.model.clause_model import Floats
 from hornbeam.study.agg_lr.aggregates import DISTINCT, LEAST, MEAN, Aggregate
 
-Integers = npt.NDArray[np.int64]
 BYTES_PER_ROW = 64
 """Memory for one row of a join: its columns, their order, and temporary copies."""
 
@@ -55,10 +54,9 @@ class Joiner:
     def _distinct_bindings(self, places: tuple[int, ...]) -> tuple[Codes, Integers]:
         """The distinct rows of some columns of the keys, and for each example the row it has."""
         if places not in self._bindings:
-            columns = [self.keys[:, place].astype(np.int64) + 1 for place in places]
-            numbers = _numbered(columns, len(self.keys))
-            _, first, inverse = np.unique(numbers, return_index=True, return_inverse=True)
-            self._bindings[places] = (self.keys[first][:, list(places)], inverse.ravel())
+            columns = [self.keys[:, place] for place in places]
+            first, inverse = distinct_rows(columns, len(self.keys))
+            self._bindings[places] = (self.keys[first][:, list(places)], inverse)
         return self._bindings[places]
 
     def _aggregated(
@@ -77,8 +75,9 @@ class Joiner:
         for row, (kind, _, variable) in zip(result, wanted, strict=True):
             assert variable is not None
             size = len(self.database.population(types[variable])) + 1
-            pairs, groundings = np.unique(binding * size + columns[variable], return_counts=True)
-            owner, value = np.divmod(pairs, size)
+            sizes = (len(bindings), size)
+            pairs, groundings = np.unique(fold((binding, columns[variable]), sizes)[0], return_counts=True)
+            owner, value = unfold(pairs, sizes)
             if kind == DISTINCT:
                 row[:] = np.bincount(owner, minlength=len(bindings))
             else:
@@ -140,23 +139,12 @@ def _of_numbers(kind: str, owner: Integers, numbers: Floats, groundings: Integer
     return result
 
 
-def _numbered(columns: Sequence[Integers], size: int) -> Integers:
-    """One number for each row; equal rows have equal numbers. Codes must not be negative."""
-    numbers = np.zeros(size, dtype=np.int64)
-    for column in columns:
-        if numbers.any():
-            # Renumbered, so that no number exceeds the number of rows times the number of codes.
-            numbers = np.unique(numbers, return_inverse=True)[1].ravel()
-        numbers = numbers * (int(column.max(initial=0)) + 1) + column
-    return numbers
-
-
 def _matches(left: dict[int, Integers], right: dict[int, Integers], most: int) -> tuple[Integers, Integers]:
     """The places of all pairs of rows that agree in the variables that both sides have."""
     size = len(next(iter(left.values())))
     shared = sorted(left.keys() & right.keys())
     both = [np.concatenate([left[variable], right[variable]]) for variable in shared]
-    keys = _numbered(both, size + len(next(iter(right.values()))))
+    keys = row_numbers(both, size + len(next(iter(right.values()))))
     order = np.argsort(keys[size:], kind="stable")
     ordered = keys[size:][order]
     start = np.searchsorted(ordered, keys[:size], side="left")

@@ -17,9 +17,10 @@ from hornbeam.drawing.notebook import notebook_table
 from hornbeam.engines.contract import Counts, Engine, Skipped
 from hornbeam.engines.count import count_all
 from hornbeam.errors import InputError, LimitError, plural
-from hornbeam.logic.clauses import Clause, atoms_of, head_atom, variable_name
+from hornbeam.logic.clauses import Clause, atoms_of, head_atom
 from hornbeam.logic.parse import parse_clause
 from hornbeam.logic.schema import Schema
+from hornbeam.logic.text import variable_name
 from hornbeam.model.clause_model import Floats, sigmoid
 from hornbeam.model.explain import SHOWN, Explanation, explain, explanation
 from hornbeam.model.features import COUNT as NUMBER

@@ -22,7 +22,7 @@ from hornbeam.data.relations import Examples
 from hornbeam.data.sampling import atom_texts, sampled
 from hornbeam.engines.contract import Counts, Engine, Skipped
 from hornbeam.engines.count import count_all
-from hornbeam.engines.holding import Body, CanonicalParts, Holding, Truth, parts_of
+from hornbeam.engines.holding import Body, CanonicalParts, Holding, Truth
 from hornbeam.errors import LimitError
 from hornbeam.learning.history import History
 from hornbeam.learning.loop import NO_CONTROL, Control, Pause, run
@@ -39,7 +39,9 @@ from hornbeam.learning.options import (
     option,
 )
 from hornbeam.learning.problem import Fit, check_labels, language_for
-from hornbeam.logic.clauses import Clause, canonical, literal_variables
+from hornbeam.logic.canonical import canonical
+from hornbeam.logic.clauses import Clause, literal_variables
+from hornbeam.logic.components import cut
 from hornbeam.logic.refine import Language
 from hornbeam.model.clause_model import Model, WeightedClause
 from hornbeam.model.files import WEIGHTED_CLAUSES, register_kind
@@ -148,7 +150,7 @@ class CoverProblem:
 
     def covered(self, bodies: Sequence[Body]) -> list[Truth | None]:
         """The examples that each body covers; ``None`` if a part of the body was skipped."""
-        asked = [self.parts.new(parts_of(body, self.parts.arity)) for body in bodies]
+        asked = [self.parts.new(cut(body, self.parts.head.args)) for body in bodies]
         clauses = list(dict.fromkeys(chain.from_iterable(asked)))
         known = dict(zip(clauses, self.holding.hold(clauses), strict=True))
         covered: list[Truth | None] = []

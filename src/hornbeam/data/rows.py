@@ -1,0 +1,144 @@
+"""Rows of codes as one integer each, so that sorting, comparing and finding rows is work on integers.
+
+A row ``(a, b, c)`` whose columns have codes below ``sizes`` becomes ``(a * sizes[1] + b) * sizes[2] + c``:
+equal rows get equal numbers, and numbers sort like rows. Where the next product would not fit into 64 bits,
+the numbers so far are first replaced by their ranks, which changes neither.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Integers = npt.NDArray[Any]
+RowNumbers = npt.NDArray[np.int64]
+Folds = tuple[tuple[int, Integers | None], ...]
+"""How each column after the first is folded in: its size and, where the numbers before it were replaced by
+ranks, the numbers that have the ranks 0, 1, ..."""
+
+_LIMIT = 2**63
+
+
+def fold(columns: Sequence[Integers], sizes: Sequence[int]) -> tuple[RowNumbers, Folds]:
+    """The number of each row, and how to number other rows in the same way (see ``probe``).
+
+    >>> numbers, folds = fold([np.array([0, 2]), np.array([1, 3])], [3, 10])
+    >>> numbers.tolist(), probe([np.array([2]), np.array([3])], folds).tolist()
+    ([1, 23], [23])
+    """
+    numbers = columns[0].astype(np.int64)
+    span = int(sizes[0])
+    folds: list[tuple[int, Integers | None]] = []
+    for column, size in zip(columns[1:], map(int, sizes[1:]), strict=True):
+        ranked: Integers | None = None
+        if span * size >= _LIMIT:
+            ranked, ranks = np.unique(numbers, return_inverse=True)
+            numbers = ranks.ravel().astype(np.int64)
+            span = len(ranked)
+        numbers *= size
+        numbers += column
+        span *= size
+        folds.append((size, ranked))
+    return numbers, tuple(folds)
+
+
+def probe(columns: Sequence[Integers], folds: Folds) -> RowNumbers:
+    """The numbers of other rows; -1 for rows that cannot be among those that were folded."""
+    numbers = columns[0].astype(np.int64)
+    missing = np.zeros(len(numbers), dtype=bool)
+    for column, (size, ranked) in zip(columns[1:], folds, strict=True):
+        if ranked is not None:
+            if len(ranked) == 0:
+                return np.full(len(numbers), -1, dtype=np.int64)
+            place = np.minimum(np.searchsorted(ranked, numbers), len(ranked) - 1)
+            missing |= ranked[place] != numbers
+            numbers = place.astype(np.int64)
+        numbers = numbers * size + column
+    numbers[missing] = -1
+    return numbers
+
+
+def unfold(numbers: RowNumbers, sizes: Sequence[int]) -> tuple[npt.NDArray[np.int32], ...]:
+    """The columns of rows that were folded without ranks.
+
+    >>> [column.tolist() for column in unfold(np.array([1, 23]), [3, 10])]
+    [[0, 2], [1, 3]]
+    """
+    columns: list[npt.NDArray[np.int32]] = []
+    for size in reversed(sizes[1:]):
+        numbers, last = np.divmod(numbers, size)
+        columns.append(last.astype(np.int32))
+    columns.append(numbers.astype(np.int32))
+    return tuple(reversed(columns))
+
+
+def run_starts(numbers: Integers) -> npt.NDArray[np.intp]:
+    """Where each run of equal numbers starts; sorted numbers have one run for each distinct number.
+
+    >>> run_starts(np.array([4, 4, 7, 9, 9])).tolist()
+    [0, 2, 3]
+    """
+    fresh = np.empty(len(numbers), dtype=bool)
+    fresh[:1] = True
+    np.not_equal(numbers[1:], numbers[:-1], out=fresh[1:])
+    return np.flatnonzero(fresh)
+
+
+def grouped(numbers: Integers) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+    """The order that sorts numbers, equal ones as given, and where in it each distinct number starts.
+
+    >>> order, starts = grouped(np.array([7, 4, 7]))
+    >>> order.tolist(), starts.tolist()
+    ([1, 0, 2], [0, 1])
+    """
+    order = np.argsort(numbers, kind="stable")
+    return order, run_starts(numbers[order])
+
+
+def sorted_distinct(columns: Sequence[Integers], sizes: Sequence[int]) -> tuple[npt.NDArray[np.int32], ...]:
+    """The distinct rows in sorted order, as columns."""
+    numbers, folds = fold(columns, sizes)
+    if any(ranked is not None for _, ranked in folds):
+        order, starts = grouped(numbers)
+        return tuple([column[order[starts]].astype(np.int32) for column in columns])
+    # np.unique does the same, but hashes first: 9.8 s of CPU for ten million rows instead of 0.7 s.
+    numbers.sort()
+    return unfold(numbers[run_starts(numbers)], sizes)
+
+
+def distinct_rows(columns: Sequence[Integers], length: int) -> tuple[Integers, Integers]:
+    """The position of each distinct row, in sorted order of rows, and for each row which of them it is.
+
+    Codes may be negative. All ``length`` rows are equal if there are no columns.
+
+    >>> first, which = distinct_rows([np.array([7, 7, 7]), np.array([1, -1, 1])], 3)
+    >>> first.tolist(), which.tolist()
+    ([1, 0], [1, 0, 1])
+    """
+    _, first, which = np.unique(row_numbers(columns, length), return_index=True, return_inverse=True)
+    return first, which.ravel()
+
+
+def row_numbers(columns: Sequence[Integers], length: int) -> RowNumbers:
+    """``fold`` for columns of unknown sizes, whose codes may be negative, and for no columns."""
+    if not columns or not length:
+        return np.zeros(length, dtype=np.int64)
+    lowest = [min(0, int(column.min())) for column in columns]
+    shifted = [column - least if least else column for column, least in zip(columns, lowest, strict=True)]
+    return fold(shifted, [int(column.max()) + 1 for column in shifted])[0]
+
+
+def count_rows(
+    columns: Sequence[Integers], sizes: Sequence[int], times: Integers | None = None
+) -> tuple[Integers, Integers]:
+    """Positions of one of each distinct row, in sorted order of rows, and how often each occurs.
+
+    ``times`` is how often each given row counts, if not once.
+    """
+    order, starts = grouped(fold(columns, sizes)[0])
+    if times is None:
+        return order[starts], np.diff(starts, append=len(order))
+    return order[starts], np.add.reduceat(times[order], starts) if len(starts) else times[:0]

@@ -211,7 +211,7 @@ def test_facts_are_never_loaded(folder: Path, run: Run, monkeypatch: pytest.Monk
     def never(*words: object, **more: object) -> None:
         raise AssertionError("facts were loaded")
 
-    monkeypatch.setattr(import_module("hornbeam.data.database"), "build", never)
+    monkeypatch.setattr(import_module("hornbeam.data.build"), "build", never)
     monkeypatch.setattr(import_module("hornbeam.loading.tables.database"), "build", never)
     status, out, _ = run("fit", folder / "parquet", "--target", "users.premium", "--engine", "duckdb", *SHORT)
     assert status == 0 and "premium(A)" in out

@@ -234,6 +234,8 @@ def named_groundings(
     database: Database, clause: Clause, key: Codes, shown: int
 ) -> tuple[tuple[str, ...], ...]:
     """Names of the free variables' values for the first true groundings."""
+    if database.tables is not None:
+        return database.tables.groundings(clause, key.tolist(), shown)
     types = database.schema.variable_types(clause)
     populations = [database.population(types[variable]) for variable in clause.free_variables()]
     if not populations:

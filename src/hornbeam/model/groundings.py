@@ -69,7 +69,7 @@ def groundings(
     depends on the codes only. Without a limit there is one for each true count; after ``patience``
     choices (a body with a cycle may lead into dead ends) the search ends with what it has.
 
-    >>> from hornbeam.data.database import build
+    >>> from hornbeam.data.build import build
     >>> from hornbeam.logic.schema import Schema
     >>> from hornbeam.logic.parse import parse_clause
     >>> schema = Schema({"friends": ("person", "person"), "happy": ("person",)})

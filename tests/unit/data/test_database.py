@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from hornbeam.data.database import UNKNOWN, Database, Notice, Population, Relation, build
+from hornbeam.data.build import build
+from hornbeam.data.database import UNKNOWN, Database, Notice, Population, Relation
 from hornbeam.errors import DataError, Place, SchemaError
 from hornbeam.logic.parse import parse_mode
 from hornbeam.logic.schema import Schema

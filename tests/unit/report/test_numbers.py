@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hornbeam.data.database import build
+from hornbeam.data.build import build
 from hornbeam.datasets.worlds import smokers
 from hornbeam.drawing.figure import ticks
 from hornbeam.engines.registry import open_engine

@@ -5,19 +5,19 @@ from __future__ import annotations
 import weakref
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
+from typing import Protocol
 
 import numpy as np
 from sqlglot import exp
 
 from hornbeam.data.database import UNKNOWN, Codes, Database
 from hornbeam.engines.contract import DEFAULT_MEMORY, Counts, Engine, Session, Skipped
-from hornbeam.engines.sql.expressions import Dialect, SqlRelation, integer
+from hornbeam.engines.sql.expressions import Dialect, SqlRelation, SqlSource, integer
 from hornbeam.engines.sql.messages import Connection, Values
 from hornbeam.engines.sql.query_texts import QueryTexts
 from hornbeam.engines.sql.session import SqlSession
-from hornbeam.engines.sql.sizes import ColumnSizes
+from hornbeam.engines.sql.sizes import ColumnSizes, Statistics
 from hornbeam.errors import OptionError
-from hornbeam.in_place.database import TableDatabase
 from hornbeam.logic.clauses import AT_LEAST, Clause, Value
 from hornbeam.logic.schema import Schema, number_of
 
@@ -121,6 +121,13 @@ class LoadedSource:
         return self._sizes[place]
 
 
+class SourceInPlace(SqlSource, Statistics, Protocol):
+    """Facts that stay in their tables, and the connection that reads them."""
+
+    @property
+    def connection(self) -> Connection: ...
+
+
 class SqlEngine(Engine):
     """Counts by SQL; subclasses say where it runs."""
 
@@ -155,13 +162,15 @@ class SqlEngine(Engine):
         self._texts = QueryTexts()
 
     def _session(self, keys: Codes, logarithm: bool = False) -> SqlSession:
-        if isinstance(self.database, TableDatabase):
-            placed = self.database.placed
-            if placed.connection.dialect != self._dialect:
-                name = placed.connection.dialect.name
-                raise OptionError(f'the facts are in tables of {name}: use engine="{name}".')
+        tables = self.database.tables
+        if tables is not None:
+            if tables.engine != self._dialect.name:
+                raise OptionError(
+                    f'the facts are in tables of {tables.engine}: use engine="{tables.engine}".'
+                )
+            source: SourceInPlace = tables.source
             return SqlSession(
-                placed.connection, placed, placed, keys, self.total, self.memory, logarithm, self._texts
+                source.connection, source, source, keys, self.total, self.memory, logarithm, self._texts
             )
         if self._connection is not None and self._connection.inherited:
             self.close()

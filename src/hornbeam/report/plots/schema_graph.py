@@ -25,7 +25,7 @@ def schema_graph(database: Database, target: str, used: Sequence[str]) -> Figure
     lit = [name for name in predicates if name in used and name != target]
     unlit = sorted(
         (name for name in predicates if name not in used and name != target),
-        key=lambda name: -_facts(database, name),
+        key=lambda name: -database.n_facts(name),
     )
     left, right = [target, *lit], unlit[:_MOST]
     types = list(dict.fromkeys(name for each in (*left, *right) for name in predicates[each]))
@@ -48,7 +48,7 @@ def schema_graph(database: Database, target: str, used: Sequence[str]) -> Figure
             for place, type_name in enumerate(predicates[name]):
                 shift = (place - (len(predicates[name]) - 1) / 2) * 5
                 links.append(_link(start, places[name] + shift, end, of_types[type_name] + shift / 2, kind))
-            facts = "" if name == target else _facts_text(database, name)
+            facts = "" if name == target else f"{database.n_facts(name):,}"
             boxes.append(_pill(x, places[name], _SIDE, name, facts, kind))
     for name in types:
         size = f"{len(database.population(name)):,}"
@@ -69,8 +69,8 @@ def schema_graph(database: Database, target: str, used: Sequence[str]) -> Figure
     if more:
         caption += f" {more} more that it does not use are left out of the drawing."
     rows = [(target, "target", _types_text(predicates[target]), "")]
-    rows += [(name, "yes", _types_text(predicates[name]), _facts_text(database, name)) for name in lit]
-    rows += [(name, "no", _types_text(predicates[name]), _facts_text(database, name)) for name in unlit]
+    rows += [(name, "yes", _types_text(predicates[name]), f"{database.n_facts(name):,}") for name in lit]
+    rows += [(name, "no", _types_text(predicates[name]), f"{database.n_facts(name):,}") for name in unlit]
     return Figure(
         title="Relations and types",
         caption=caption,
@@ -80,15 +80,6 @@ def schema_graph(database: Database, target: str, used: Sequence[str]) -> Figure
         header=("relation", "in the model", "types of its arguments", "facts"),
         rows=tuple(rows),
     )
-
-
-def _facts(database: Database, predicate: str) -> int:
-    return len(database.relations[predicate]) if predicate in database.relations else 0
-
-
-def _facts_text(database: Database, predicate: str) -> str:
-    """How many facts there are; nothing is said of those that are not here."""
-    return f"{_facts(database, predicate):,}" if database.marks() is None else ""
 
 
 def _types_text(types: Sequence[str]) -> str:

@@ -32,6 +32,7 @@ def named_groundings(
 
     ``key`` has the codes of the example's key, -1 for an unknown one, and perhaps that of a cut-off. If
     there are more than ``MOST_SORTED`` true groundings, the database system decides which are returned.
+    Constants that only examples name are in no table, and so in no grounding of a negated literal.
     """
     if not limit or not clause.free_variables():
         return ()

@@ -24,26 +24,27 @@ from hornbeam.loading.tables.column import Catalogued, Table
 from hornbeam.loading.tables.database import TableOptions
 from hornbeam.loading.tables.schema_file import Statement
 from hornbeam.loading.tables.sources.delimited import explained, shape_of
-from hornbeam.loading.tables.sources.read import table_files
+from hornbeam.loading.tables.sources.read import Source, table_files
 from hornbeam.logic.schema import NUMBER
 
 
 def open_in_place(
     engine: str,
-    source: str | os.PathLike[str],
-    options: TableOptions,
+    source: Source,
+    options: Mapping[str, Any],
     memory: int,
     scratch: str | None,
     master: str | None,
 ) -> Database:
-    """The tables of a source as a database that an engine counts in place."""
+    """The tables of a source as a database that an engine counts in place; ``options`` as for ``load``."""
+    assert isinstance(source, str | os.PathLike)
     connection = _connect(engine, source, memory, scratch, master)
 
     def reader(source: Any, stated: Mapping[str, Statement]) -> list[Table]:
         return _tables(engine, connection, source, stated)
 
     try:
-        tables = read_in_place(source, options, reader)
+        tables = read_in_place(source, TableOptions(**options), reader)
         times = str(tables.origin.get("times", NUMBER))
         facts = TableFacts(
             TableSource(connection, tables.logic.schema, tables.tables, tables.key_tables, times),

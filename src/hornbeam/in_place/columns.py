@@ -96,8 +96,8 @@ class ColumnInPlace(Column):
 
     def only(self, key: Column) -> Column:
         raise OptionError(
-            f'links of column "{self.name}" cannot be left out where the tables stay in place; correct '
-            'them, or pass dangling="keep" to add their keys.'
+            f'links to missing keys in column "{self.name}" cannot be dropped while the tables stay in place; '
+            'correct the links, or pass dangling="keep" to add the missing keys.'
         )
 
     def rows_differ(self, others: Sequence[Column]) -> bool:

@@ -96,7 +96,7 @@ class ColumnInPlace(Column):
 
     def only(self, key: Column) -> Column:
         raise OptionError(
-            f'links to missing keys in column "{self.name}" cannot be dropped while the tables stay in place; '
+            f'links to missing keys in column "{self.name}" cannot be dropped while tables stay in place; '
             'correct the links, or pass dangling="keep" to add the missing keys.'
         )
 

@@ -23,7 +23,8 @@ from time import process_time
 
 import numpy as np
 
-from hornbeam.data.database import Database, Examples, build
+from hornbeam.data.build import build
+from hornbeam.data.database import Database, Examples
 from hornbeam.datasets.folds import stratified
 from hornbeam.engines.memory.engine import MemoryEngine
 from hornbeam.learning.boosting.boost import fit

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from hornbeam.data.database import UNKNOWN, Codes, Database, build
+from hornbeam.data.build import build
+from hornbeam.data.database import UNKNOWN, Codes, Database
 from hornbeam.data.numbers import Floats
 from hornbeam.logic.clauses import Atom, Clause, Comparison, Literal, Not, Term, head_atom
 from hornbeam.logic.modes import Argument, Kind, Mode

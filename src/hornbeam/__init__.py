@@ -16,8 +16,8 @@ if TYPE_CHECKING:
         RDNBoostClassifier,
         RLRClassifier,
     )
+    from hornbeam.in_place.load import load
     from hornbeam.learning.options import FitOptions
-    from hornbeam.loading import load
     from hornbeam.model.clause_model import Model
     from hornbeam.model.files import load_model, save_model
 
@@ -50,7 +50,7 @@ _HOMES = {
     "Model": "hornbeam.model.clause_model",
     "RDNBoostClassifier": "hornbeam.estimators.learners",
     "RLRClassifier": "hornbeam.estimators.learners",
-    "load": "hornbeam.loading",
+    "load": "hornbeam.in_place.load",
     "load_model": "hornbeam.model.files",
     "save_model": "hornbeam.model.files",
 }

@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hornbeam.data.database import Database, build
+from hornbeam.data.build import build
+from hornbeam.data.database import Database
 from hornbeam.datasets.worlds import university
 from hornbeam.engines.registry import open_engine
 from hornbeam.learning.boosting import boost

@@ -12,7 +12,7 @@ from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_pre
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from hornbeam.data.database import build
+from hornbeam.data.build import build
 from hornbeam.datasets.worlds import smokers, university
 from hornbeam.errors import DataError, HornbeamWarning, OptionError
 from hornbeam.estimators.learners import RLRClassifier

@@ -33,7 +33,8 @@ def under_limit(*words: object) -> subprocess.CompletedProcess[str]:
 COUNT = """
 import json, sys
 import numpy as np
-from hornbeam.data.database import Coded, build
+from hornbeam.data.build import build
+from hornbeam.data.database import Coded
 from hornbeam.engines.contract import Counts
 from hornbeam.engines.registry import open_engine
 from hornbeam.logic.modes import schema_of

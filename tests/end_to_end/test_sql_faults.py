@@ -17,8 +17,7 @@ from hornbeam.engines.contract import Engine
 from hornbeam.engines.registry import open_engine
 from hornbeam.engines.sql.drivers.duckdb import DuckDBConnection
 from hornbeam.errors import DataError, EngineError
-from hornbeam.in_place.database import TableDatabase
-from hornbeam.in_place.open import load_for
+from hornbeam.in_place.load import load
 from hornbeam.learning.boosting.boost import fit
 from hornbeam.learning.loop import Control
 from hornbeam.learning.options import FitOptions
@@ -55,7 +54,9 @@ def folder(tmp_path: Path) -> Path:
 
 
 def opened(engine: str, source: str | Path, examples: Path, scratch: str | None = None) -> Database:
-    return load_for(engine, source, scratch=scratch, target="sick(persons)", schema=SCHEMA, examples=examples)
+    return load(
+        source, engine=engine, scratch=scratch, target="sick(persons)", schema=SCHEMA, examples=examples
+    )
 
 
 def learned(
@@ -71,7 +72,7 @@ def learned(
 @pytest.fixture
 def right(folder: Path) -> str:
     """The model that is learned where nothing happens."""
-    data = load_for("memory", folder, target="sick(persons)", schema=SCHEMA, examples=examples_of(folder))
+    data = load(folder, target="sick(persons)", schema=SCHEMA, examples=examples_of(folder))
     return learned(open_engine("memory", data))
 
 
@@ -101,8 +102,8 @@ def sentence(error: EngineError) -> str:
 
 def test_a_fit_without_room_to_spill_goes_on_where_there_is_some(folder: Path, right: str) -> None:
     database = opened("duckdb", folder, examples_of(folder))
-    assert isinstance(database, TableDatabase)
-    connection = database.placed.connection
+    assert database.tables is not None
+    connection = database.tables.source.connection
     assert isinstance(connection, DuckDBConnection)
     steps = []
 
@@ -118,7 +119,7 @@ def test_a_fit_without_room_to_spill_goes_on_where_there_is_some(folder: Path, r
     assert len(steps) == 1
     connection.rows("SET memory_limit = '100MB'")
     made = {name for (name,) in connection.rows("SELECT table_name FROM duckdb_tables()")}
-    assert made == set(database.placed._made)
+    assert made == set(database.tables.source._temporary)
     database.close()
 
     again: list[object] = []
@@ -319,13 +320,13 @@ def test_tables_of_the_catalogue_are_counted_by_name_and_one_that_somebody_dropp
     # Other tests share the session; what they keep in it may go meanwhile.
     kept_by_others = set(catalogue.sparkContext._jsc.getPersistentRDDs())
     database = opened("spark", "catalog:shop", examples_of(folder))
-    assert isinstance(database, TableDatabase)
+    assert database.is_in_place
     catalogue.sql("ALTER TABLE shop.friends RENAME TO shop.enemies")
     with pytest.raises(EngineError) as caught:
         learned(open_engine("spark", database), options=options)
     assert "friends" in sentence(caught.value)
     catalogue.sql("ALTER TABLE shop.enemies RENAME TO shop.friends")
-    data = load_for("memory", folder, target="sick(persons)", schema=SCHEMA, examples=examples_of(folder))
+    data = load(folder, target="sick(persons)", schema=SCHEMA, examples=examples_of(folder))
     right = learned(open_engine("memory", data), options=options)
     assert learned(open_engine("spark", database), options=options) == right
     assert "friends" in right

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import copy
 import csv
+import json
+import pickle
 import re
 from collections.abc import Callable, Sequence
 from functools import cache
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import numpy as np
+import pandas as pd
 import pytest
+from sklearn.base import clone
 
+import hornbeam as hb
 from every_engine import ENGINES
+from hornbeam import HornbeamError
 from hornbeam.cli import main
 
 USERS = 60
@@ -211,7 +219,7 @@ def test_facts_are_never_loaded(folder: Path, run: Run, monkeypatch: pytest.Monk
     def never(*words: object, **more: object) -> None:
         raise AssertionError("facts were loaded")
 
-    monkeypatch.setattr(import_module("hornbeam.data.database"), "build", never)
+    monkeypatch.setattr(import_module("hornbeam.data.build"), "build", never)
     monkeypatch.setattr(import_module("hornbeam.loading.tables.database"), "build", never)
     status, out, _ = run("fit", folder / "parquet", "--target", "users.premium", "--engine", "duckdb", *SHORT)
     assert status == 0 and "premium(A)" in out
@@ -291,36 +299,37 @@ REFUSALS = {
         {"a.csv": "who,what\n1,x\n1,x\n2,y\n", "users.csv": "id,y\n1,0\n2,1\n"},
         '[a]\nlinks = { who = "users" }\n',
         'the rows of table "a" have no key and repeat each other, and rows are not numbered in place: state '
-        "a key, or rows = false to take what is repeated once, or load the tables, with another engine.",
+        "a key, or rows = false to count repeated rows once, or load the tables into memory "
+        '(engine "memory").',
     ),
     "rows without links": (
         {"a.csv": "x,y\n1,x\n2,x\n", "users.csv": "id,y\n1,0\n2,1\n"},
         "[a]\nkey = false\nlinks = {}\n",
         'the rows of table "a" have no key and no link to another table, and rows are not numbered in place: '
-        "state a key, links, or use = false to leave it out, or load the tables,",
+        "state a key, links, or use = false to leave it out, or load the tables into memory",
     ),
     "rows with columns": (
         {"a.csv": "who,what,size\n1,x,4\n2,y,5\n", "users.csv": "id,y\n1,0\n2,1\n"},
         '[a]\nkey = false\nlinks = { who = "users" }\nrows = false\n',
         'the rows of table "a" have no key, one link and 2 other columns, and rows are not numbered in '
-        "place: state a key, or load the tables,",
+        "place: state a key, or load the tables into memory",
     ),
     "rows without columns": (
         {"a.csv": "who,what\n1,x\n2,x\n", "users.csv": "id,y\n1,0\n2,1\n"},
         '[a]\nkey = false\nlinks = { who = "users" }\n',
-        'the rows of table "a" have no key, one link and no other column that tells something, and rows',
+        'the rows of table "a" have no key, one link and no other usable column, and rows',
     ),
     "rows with a number": (
         {"a.csv": "who,size\n1,4.5\n2,5.5\n", "users.csv": "id,y\n1,0\n2,1\n"},
         '[a]\nkey = false\nlinks = { who = "users" }\n',
-        'the rows of table "a" have no key, one link and a number, which may come again, and rows are not '
+        'the rows of table "a" have no key, one link and a number, which may repeat, and rows are not '
         "numbered in place: state a key, or rows = false",
     ),
     "rows stated": (
         {"a.csv": "who,what\n1,x\n2,y\n", "users.csv": "id,y\n1,0\n2,1\n"},
         '[a]\nlinks = { who = "users" }\nrows = true\n',
         'the rows of table "a" are stated to be things (rows = true) that have no key, and rows are not '
-        "numbered in place: state a key, or leave rows out, or load the tables,",
+        "numbered in place: state a key, or leave rows out, or load the tables into memory",
     ),
     "decimals": (
         {"a.csv": "id,y\n1.5,0\n2.5,1\n", "users.csv": "id,y\n1,0\n2,1\n"},
@@ -335,7 +344,7 @@ REFUSALS = {
     "encoding": (
         {"users.csv": "id,y\n1,0\n2,1\n"},
         '[users]\nencoding = "latin-1"\n',
-        "DuckDB counts UTF-8 text in place",
+        'DuckDB reads UTF-8 text in place, but table "users" is in latin-1',
     ),
     "keys": (
         {"users.csv": "id,y\n1,0\n1,1\n"},
@@ -367,17 +376,119 @@ def test_options_that_an_engine_has_no_use_for_are_refused(folder: Path, run: Ru
         assert status == 2 and re.search(f'engine "memory" has no option {option[2:]}; leave it out', said)
 
 
-def test_explaining_loads_the_tables(folder: Path, run: Run, tmp_path: Path) -> None:
+def test_explaining_names_groundings_in_place(folder: Path, run: Run, tmp_path: Path) -> None:
     data, model = folder / "parquet", tmp_path / "m.json"
     run("fit", data, "--target", "users.premium", "--engine", "duckdb", *SHORT, "--model", model)
-    status, out, _ = run("explain", data, "--model", model, "--example", "premium(3)", "--engine", "duckdb")
-    assert status == 0 and "premium(3)" in out
+    words = ("explain", data, "--model", model, "--example", "premium(3)", "--json", "--shown", 1000)
+    loaded, in_place = (json.loads(run(*words, "--engine", engine)[1]) for engine in ("memory", "duckdb"))
+    assert groundings_apart(in_place) == groundings_apart(loaded)
+    assert any(groundings_apart(in_place)[1])
+
+
+# --- in Python -------------------------------------------------------------------------------
+
+
+OPTIONS: dict[str, Any] = {"n_steps": 2, "max_literals": 2, "n_thresholds": 3, "beam_width": 3}
+EXPLAINED = 30
+IN_PYTHON = ("duckdb", "parquet", "postgres")
+"""A DuckDB file, a folder of Parquet files, a server."""
+
+
+def shop_for(folder: Path, what: str) -> dict[str, Any]:
+    """What ``load`` is told to learn a target of the shop."""
+    options: dict[str, Any] = {"schema": str(folder / "schema.toml"), "target": TARGETS[what][1]}
+    return options | ({"examples": str(folder / "asked.csv")} if what == "cut-offs" else {})
+
+
+def learned_in_python(
+    shop: hb.Database, **options: object
+) -> tuple[str, dict[tuple[str, ...], Any], dict[tuple[str, ...], Any]]:
+    """The model, and for each key its probabilities and the explanation of them."""
+    X, y = shop.examples()
+    classifier = hb.RLRClassifier(database=shop, **OPTIONS, **options).fit(X, y)
+    keys = [tuple(map(str, row)) for row in X]
+    probabilities = classifier.predict_proba(X).tolist()
+    explained = [each.as_dict() for each in classifier.explain(X[:EXPLAINED], shown=10_000)]
+    return (
+        str(classifier.model_),
+        dict(zip(keys, probabilities, strict=True)),
+        dict(zip(keys[:EXPLAINED], explained, strict=True)),
+    )
+
+
+@pytest.fixture(scope="module")
+def loaded_in_python(folder: Path) -> Callable[[str], Any]:
+    return cache(lambda what: learned_in_python(hb.load(folder / "csv", **shop_for(folder, what))))
+
+
+def groundings_apart(explanation: dict[str, Any]) -> tuple[object, list[set[tuple[object, ...]]]]:
+    """An explanation without its groundings, and those of each reason as a set: their order is free."""
+    groundings = [
+        {tuple(sorted(each.items())) for each in reason["groundings"]} for reason in explanation["reasons"]
+    ]
+    return [{**reason, "groundings": None} for reason in explanation["reasons"]], groundings
+
+
+@pytest.mark.parametrize("what", ["a flag", "cut-offs"])
+@pytest.mark.parametrize("place", [place for place in IN_PYTHON if PLACES[place][0] in ENGINES])
+def test_python_learns_predicts_and_explains_in_place_as_it_does_from_loaded_tables(
+    place: str, what: str, folder: Path, loaded_in_python: Callable[[str], Any]
+) -> None:
+    engine, opened = PLACES[place]
+    options = shop_for(folder, what)
+    with hb.load(opened(folder), engine=engine, memory=500_000_000, **options) as shop:
+        assert shop.is_in_place and not shop.relations
+        assert repr(shop).startswith(f"Database(facts in {engine}, ")
+        model, probabilities, explained = learned_in_python(shop)
+    right_model, right_probabilities, right = loaded_in_python(what)
+    assert model == right_model
+    assert probabilities == right_probabilities
+    compared = 0
+    for key in explained.keys() & right.keys():
+        (reasons, groundings), (right_reasons, all_groundings) = map(
+            groundings_apart, (explained[key], right[key])
+        )
+        assert reasons == right_reasons
+        assert groundings == all_groundings
+        compared += sum(map(len, groundings))
+    assert compared > 20
+
+
+def test_a_database_in_place_names_its_engine_and_is_shared_by_copies(folder: Path) -> None:
+    options = shop_for(folder, "a flag")
+    shop = hb.load(folder / "shop.duckdb", engine="duckdb", **options)
+    X, y = shop.examples()
+    classifier = hb.RLRClassifier(database=shop, engine="naive", **OPTIONS)
+    with pytest.raises(HornbeamError, match=r'engine "naive" cannot count these facts.*tables of duckdb'):
+        classifier.fit(X, y)
+    assert clone(classifier).database is copy.copy(shop) is shop
+    with pytest.raises(HornbeamError, match=r"facts stay in duckdb cannot be pickled.*database=None"):
+        pickle.dumps(classifier)
+    shop.close()
+    with pytest.raises(HornbeamError, match="the database is closed; load it again"):
+        hb.RLRClassifier(database=shop, **OPTIONS).fit(X, y)
+
+
+def test_without_an_engine_and_for_other_sources_tables_are_loaded(folder: Path) -> None:
+    tables = {"users": pd.DataFrame(rows()["users"], columns=names_of("users"))}
+    for database in (
+        hb.load(folder / "shop.duckdb", **shop_for(folder, "a flag")),
+        hb.load(folder / "shop.duckdb", engine="memory", **shop_for(folder, "a flag")),
+        hb.load(tables, engine="duckdb", target="users.premium"),
+    ):
+        assert not database.is_in_place and database.relations
+
+
+def test_tables_in_place_may_be_opened_without_a_target(folder: Path) -> None:
+    with hb.load(folder / "shop.duckdb", engine="duckdb") as shop:
+        assert shop.n_facts("ratings") == len(rows()["ratings"])
+        assert not shop.example_sets
 
 
 def test_a_schema_of_spark_is_read_by_spark_alone(run: Run) -> None:
     status, _, said = run("fit", "catalog:shop", "--target", "users.vip")
     assert status == 2
     assert said == (
-        'hornbeam: "catalog:shop" is a schema of Spark, which Spark alone can read; name the engine spark '
-        "(--engine spark).\n"
+        'hornbeam: "catalog:shop" is a schema of Spark\'s catalogue, which only Spark reads; name the '
+        "engine spark (--engine spark).\n"
     )

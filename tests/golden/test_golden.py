@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from every_engine import ENGINES
-from hornbeam.data.database import Codes, Database, build
+from hornbeam.data.build import build
+from hornbeam.data.database import Codes, Database
 from hornbeam.data.numbers import read_times
 from hornbeam.engines.contract import Counts, Engine, Skipped
 from hornbeam.errors import HornbeamError

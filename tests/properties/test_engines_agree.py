@@ -8,7 +8,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from every_engine import BUDGETS, check_counts, check_sums, every_engine, every_other_engine, true_counts
-from hornbeam.data.database import UNKNOWN, Codes, Database, build
+from hornbeam.data.build import build
+from hornbeam.data.database import UNKNOWN, Codes, Database
 from hornbeam.engines.contract import INT64_MAX, Counts, Engine, Skipped
 from hornbeam.engines.naive import NaiveEngine
 from hornbeam.logic.clauses import Atom, Clause, Literal, Not, atom_of, literal_variables, rename

@@ -14,7 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hornbeam.data.database import Database, build
+from hornbeam.data.build import build
+from hornbeam.data.database import Database
 from hornbeam.engines.contract import LOG_UNIT, Sums
 from hornbeam.engines.registry import open_engine
 from hornbeam.learning.boosting.boost import fit

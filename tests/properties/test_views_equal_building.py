@@ -3,7 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hornbeam.data.database import Database, build
+from hornbeam.data.build import build
+from hornbeam.data.database import Database
 from hornbeam.data.under_schema import under
 from hornbeam.logic.schema import Schema
 

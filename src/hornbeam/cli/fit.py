@@ -192,7 +192,7 @@ def fit(
     from hornbeam.cli.report import Clock, data_name, split_name, write_page
     from hornbeam.engines.registry import open_engine
     from hornbeam.errors import DataError
-    from hornbeam.in_place.open import load_for
+    from hornbeam.in_place.load import load
     from hornbeam.learning.classes import fit_classes
     from hornbeam.learning.history import INTERRUPTED
     from hornbeam.learning.learners import learn
@@ -238,10 +238,10 @@ def fit(
     check_writable(report)
 
     clock = Clock()
-    database = load_for(
-        engine,
+    database = load(
         data,
         split,
+        engine=engine,
         memory=budget,
         scratch=scratch,
         master=master,

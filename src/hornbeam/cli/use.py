@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -168,7 +167,7 @@ def explain(
     tables = {"schema": schema, "dangling": dangling}
     if "tables" in learned.settings and kind_of_source(data, schema is not None) is not SourceKind.FACTS:
         tables["negatives"] = "none"
-    counting, _ = _opened(learned, data, split, engine, memory, tables)
+    counting, _ = _opened(learned, data, split, engine, memory, tables, where={})
     key, name = _example(learned, counting.database, example, cutoff)
     if isinstance(learned, ClassModel):
         if of_class is None:
@@ -194,13 +193,10 @@ def with_examples(
     where: dict[str, Any] | None = None,
 ) -> tuple[LearnedModel, Engine, Examples]:
     """The model, an engine on the data as the model sees them, and their examples of its target."""
-    from hornbeam.in_place.open import load_for
     from hornbeam.model.files import load_model
 
     learned = load_model(model)
-    # Whoever says where tables of ours may be can do with facts that stay in place.
-    loaded = None if where is None else partial(load_for, engine, memory=read_size(memory), **where)
-    counting, database = _opened(learned, data, split, engine, memory, tables, where, loaded)
+    counting, database = _opened(learned, data, split, engine, memory, tables, where)
     # Asked of the data as they are: where there are none, the message names the targets they have.
     database.examples_of(learned.target)
     return learned, counting, counting.database.examples_of(learned.target)
@@ -214,12 +210,15 @@ def _opened(
     memory: str,
     tables: dict[str, Any],
     where: dict[str, Any] | None = None,
-    loaded: Callable[..., Database] | None = None,
 ) -> tuple[Engine, Database]:
-    """An engine on the data as the model sees them, and the data as they are."""
+    """An engine on the data as the model sees them, and the data as they are.
+
+    ``where`` has the options of the engine's connection; without it tables are loaded, never counted in
+    place.
+    """
     from hornbeam.engines.registry import engine_module, open_engine
     from hornbeam.errors import SchemaError, TargetError
-    from hornbeam.loading import load
+    from hornbeam.in_place.load import load
     from hornbeam.loading.facts.folder import MODES_INFERRED
     from hornbeam.model.predict import data_for
 
@@ -229,7 +228,9 @@ def _opened(
     # Tables know the target as it was named; facts know it as the model does.
     target = None if origin else learned.target
     try:
-        database = (loaded or load)(data, split, default_split="test", target=target, origin=origin, **tables)
+        tables = {**tables, "target": target, "origin": origin}
+        in_place = None if where is None else engine
+        database = load(data, split, "test", **tables, engine=in_place, memory=budget, **(where or {}))
     except TargetError:
         if target is None:
             raise
@@ -276,7 +277,7 @@ def _example(
             f"{learned.target}({','.join(types)})."
         )
     names = tuple(map(str, atom.args))
-    if cutoff is not None and not database.times:
+    if cutoff is not None and not database.has_times:
         raise DataError("--cutoff is refused: no table of the data has a time column, so nothing is cut.")
     row = names if cutoff is None else (*names, cutoff)
     keys, notices = codes_for(learned, database, np.array([row], dtype=object))

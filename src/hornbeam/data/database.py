@@ -1,23 +1,25 @@
-"""The facts in columns: constants coded as integers per type; immutable once built.
+"""A database: schema, modes, populations, facts and examples of one data set. It never changes.
 
+Facts are in memory, in columns of codes, or stay in the tables of another system (see ``facts``).
 Codes are an implementation detail: no count, score or model depends on their order.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from hornbeam.data.codes import Coded, Coder, NameRows, example_columns, merged_examples
-from hornbeam.data.numbers import Floats, moments_of, numbers_of, quantiles, read_times, times_of
+from hornbeam.data.codes import Coded, merged_examples
+from hornbeam.data.facts import FactsInMemory, FactsInPlace
+from hornbeam.data.numbers import Floats, quantiles, read_times
 from hornbeam.data.relations import UNKNOWN, UNLABELLED, Codes, Examples, Notice, Population, Relation
-from hornbeam.errors import DataError, SchemaError, did_you_mean, plural
+from hornbeam.errors import DataError, EngineError, did_you_mean, plural
 from hornbeam.logic.clauses import Value
 from hornbeam.logic.modes import Kind, Mode
 from hornbeam.logic.refine import Constants, Thresholds
@@ -34,68 +36,154 @@ __all__ = [
     "Notice",
     "Population",
     "Relation",
-    "build",
     "merged_examples",
 ]
 
 
 @dataclass(frozen=True, eq=False)
 class Database:
-    """Schema, modes, populations, facts and examples of one split of a data set."""
+    """Schema, modes, populations, facts and examples of one split of a data set.
+
+    A database whose facts stay in their tables holds a connection. Close it when it is no longer
+    needed, or use it in a ``with`` statement.
+    """
 
     schema: Schema
     modes: tuple[Mode, ...]
     populations: Mapping[str, Population]
     relations: Mapping[str, Relation]
+    """the facts in memory, by predicate"""
     example_sets: Mapping[str, Examples] = field(default_factory=dict)
     notices: tuple[Notice, ...] = ()
     origin: Mapping[str, object] = field(default_factory=dict)
-    """of data that came as tables: what each table is, and the target as it was named; models keep it"""
+    """for data from tables: what each table is, and the name of the target; models keep it"""
     numbers: Mapping[str, Floats] = field(default_factory=dict)
-    """for each numeric type the value of each constant, by code (``schema`` says what values are)"""
+    """for each numeric type the value of each constant, by code (``schema`` defines these values)"""
     times: Mapping[str, Floats] = field(default_factory=dict)
-    """for some predicates the time of each row of their relation; a fact exists for an example whose
-    cut-off is that time or later. Facts of other predicates have always existed"""
+    """for some predicates the time of each row of their relation. Such a fact exists for an example if
+    its time is the example's cut-off or earlier. Facts of other predicates always exist"""
+    tables: FactsInPlace | None = None
+    """the facts that stay in tables; then ``relations``, ``numbers`` and ``times`` are empty"""
+
+    def __post_init__(self) -> None:
+        for name in ("populations", "relations", "example_sets", "origin", "numbers", "times"):
+            object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
 
     def __repr__(self) -> str:
-        facts = sum(map(len, self.relations.values()))
         targets = ", ".join(f"{name} ({len(e)})" for name, e in self.example_sets.items()) or "none"
+        n_facts = sum(map(len, self.relations.values()))
+        facts = plural(n_facts, "fact") if self.tables is None else f"facts in {self.tables.engine}"
         return (
-            f"Database({plural(facts, 'fact')}, {plural(len(self.relations), 'predicate')}, "
+            f"Database({facts}, {plural(len(self.facts.predicates()), 'predicate')}, "
             f"{plural(len(self.populations), 'type')}, examples: {targets})"
         )
 
-    def __deepcopy__(self, memo: dict[int, object]) -> Database:
-        # Immutable, and often large: scikit-learn's clone copies every parameter of an estimator.
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, object]) -> Self:
+        # A database never changes and may be large, and scikit-learn's clone copies every parameter.
         return self
 
     def __reduce__(self) -> tuple[object, ...]:
-        # Read-only views of dictionaries cannot be pickled; what they show can.
-        parts = (dict(self.populations), dict(self.relations), dict(self.example_sets))
-        more = (self.notices, dict(self.origin), dict(self.numbers), dict(self.times))
-        return _read_only, (self.schema, self.modes, *parts, *more)
+        if self.tables is not None:
+            raise EngineError(
+                f"a database whose facts stay in {self.tables.engine} cannot be pickled, because it holds a "
+                "connection; load it again where it is needed, or pickle the estimator with database=None."
+            )
+        # Read-only views of dictionaries cannot be pickled; the dictionaries can.
+        mappings = (dict(self.populations), dict(self.relations), dict(self.example_sets))
+        others = (self.notices, dict(self.origin), dict(self.numbers), dict(self.times))
+        return Database, (self.schema, self.modes, *mappings, *others)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Remove the temporary tables and close the connection, if the facts stay in tables."""
+        if self.tables is not None:
+            self.tables.close()
+
+    # --- facts -----------------------------------------------------------------------------------
+
+    @property
+    def is_in_place(self) -> bool:
+        """Whether the facts stay in their tables; otherwise they are in memory."""
+        return self.tables is not None
+
+    @cached_property
+    def facts(self) -> FactsInMemory | FactsInPlace:
+        """What answers questions about the facts."""
+        if self.tables is not None:
+            return self.tables
+        return FactsInMemory(self.schema, self.populations, self.relations, self.numbers, self.times)
 
     def relation(self, predicate: str) -> Relation:
-        """The facts of a predicate of the schema; none is an empty relation."""
-        found = self.relations.get(predicate)
-        if found is None:
-            arity = self.schema.arity(predicate)
-            found = Relation(tuple(np.empty(0, dtype=np.int32) for _ in range(arity)))
-        return found
+        """The facts of a predicate of the schema, in memory; one without facts is an empty relation."""
+        return self._facts_in_memory().relation(predicate)
+
+    def _facts_in_memory(self) -> FactsInMemory:
+        if isinstance(self.facts, FactsInMemory):
+            return self.facts
+        raise EngineError(
+            f'the facts stay in their tables, and only engine="{self.facts.engine}" can count them there; '
+            "load the data without engine= to have the facts in memory."
+        )
+
+    def n_facts(self, predicate: str) -> int:
+        """The number of facts of a predicate of the schema."""
+        return self.facts.n_facts(predicate)
 
     def has_facts(self, predicate: str) -> bool:
         """Whether a predicate of the schema has any fact."""
-        return len(self.relation(predicate)) > 0
+        return self.facts.n_facts(predicate) > 0
 
-    def marks(self) -> object:
-        """Numbers that change with facts that are not here; None where all facts are."""
-        return None
+    @cached_property
+    def constants(self) -> Constants:
+        """For each ``#`` argument of a mode, the constants that occur there, sorted."""
+        constants = {
+            (mode.predicate, position): self.facts.constants_at(mode.predicate, position)
+            for mode in self.modes
+            for position, arg in enumerate(mode.args)
+            if arg.kind is Kind.CONSTANT
+        }
+        return MappingProxyType(constants)
 
-    def close(self) -> None:
-        """Let go of whatever the facts are read through; facts that are here need nothing."""
+    def frequent(self, predicate: str, position: int, least: int) -> tuple[str, ...]:
+        """The constants that occur at an argument in ``least`` facts or more, sorted."""
+        return self.facts.frequent_at(predicate, position, least)
+
+    def thresholds(self, target: str, number: int, until: float = np.inf) -> Thresholds:
+        """For each numeric argument of a mode or of the target, at most ``number`` quantiles of its values.
+
+        The thresholds of an argument do not depend on the body. Facts after the time ``until`` are left
+        out.
+        """
+        thresholds: dict[tuple[str, int], tuple[Value, ...]] = {}
+        examples = self.example_sets.get(target)
+        predicates = [mode.predicate for mode in self.modes] + ([] if examples is None else [target])
+        for predicate in dict.fromkeys(predicates):
+            for position, type_name in enumerate(self.schema.types_of(predicate)):
+                kind = self.schema.numeric.get(type_name)
+                if kind is None or not number:
+                    continue
+                if predicate == target and examples is not None:
+                    values = self.facts.values_of(type_name, examples.keys[:, position])
+                    cuts = quantiles(values, number, kind)
+                else:
+                    cuts = self.facts.thresholds_at(predicate, position, number, until)
+                if cuts:
+                    thresholds[predicate, position] = cuts
+        return MappingProxyType(thresholds)
 
     def population(self, type_name: str) -> Population:
+        """The constants of a type; a type that the data do not have is empty."""
         return self.populations.get(type_name) or Population(())
+
+    # --- targets and examples --------------------------------------------------------------------
 
     def target_named(self, name: str | None) -> str:
         """The target of that name, in any case; without one, the only target that has examples.
@@ -111,9 +199,9 @@ class Database:
         if len(self.example_sets) == 1:
             return next(iter(self.example_sets))
         if self.example_sets:
-            found = ", ".join(sorted(self.example_sets))
-            raise DataError(f"the data have examples of several targets ({found}); name one of them.")
-        new = [predicate for predicate in self.schema.predicates if predicate not in self.relations]
+            targets = ", ".join(sorted(self.example_sets))
+            raise DataError(f"the data have examples of several targets ({targets}); name one of them.")
+        new = [predicate for predicate in self.schema.predicates if predicate not in self.facts.predicates()]
         if name is None or len(new) != 1:
             raise DataError(self._no_examples())
         return new[0]
@@ -129,7 +217,7 @@ class Database:
         return "the data have no examples; name a target that has some."
 
     def examples_of(self, target: str) -> Examples:
-        """The examples of a target; one without examples is an error that names the targets."""
+        """The examples of a target. A target without examples is an error that names the targets."""
         if target == self.origin.get("target"):
             target = self.target_named(target)
         try:
@@ -144,13 +232,13 @@ class Database:
         """Keys (names, one column per head argument) and labels of a target's examples.
 
         Labels are 0 and 1, or the classes as text; examples without a label are left out. The target
-        may be left out where only one has examples. Where the examples have cut-offs and the facts have
-        times, the cut-offs are one column more, the last.
+        need not be given if only one has examples. If the examples have cut-offs and the facts have
+        times, the keys have one more column, the cut-offs.
         """
         examples = self.examples_of(self.target_named(None) if target is None else target).labelled()
         labels = examples.labels
         names = self.names_of(examples.target, examples.keys)
-        if examples.cutoffs is not None and self.times:
+        if examples.cutoffs is not None and self.has_times:
             texts = [text or "inf" for text in self.cutoff_texts(examples.cutoffs)]
             names = np.column_stack([names, np.array(texts, dtype=object)])
         if examples.classes:
@@ -158,7 +246,7 @@ class Database:
         return names, labels
 
     def names_of(self, target: str, keys: Codes) -> npt.NDArray[np.object_]:
-        """Names for rows of codes of the target's arguments."""
+        """The names of keys of a target, given as rows of codes."""
         types = self.schema.types_of(target)
         names = np.empty((len(keys), len(types)), dtype=object)
         for column, type_name in enumerate(types):
@@ -166,12 +254,12 @@ class Database:
         return names
 
     def encode_keys(self, target: str, names: npt.NDArray[np.object_]) -> Codes:
-        """Codes for rows of names of the target's arguments, ``UNKNOWN`` where the data lack one.
+        """The codes of keys of a target, given as rows of names; ``UNKNOWN`` for names not in the data.
 
-        One column more is taken as cut-offs, where the data have times.
+        If the facts have times, the names may have one more column: cut-offs.
         """
         types = self.schema.types_of(target)
-        more = 1 if self.times and names.ndim == 2 and names.shape[1] == len(types) + 1 else 0
+        more = 1 if self.has_times and names.ndim == 2 and names.shape[1] == len(types) + 1 else 0
         if names.ndim != 2 or names.shape[1] != len(types) + more:
             raise DataError(
                 f"X has {names.shape[1] if names.ndim == 2 else names.ndim} columns, but "
@@ -184,184 +272,40 @@ class Database:
             codes[:, -1] = self.cutoff_codes(read_times(names[:, -1].tolist()))
         return codes
 
-    @cached_property
+    # --- times -----------------------------------------------------------------------------------
+
+    @property
+    def has_times(self) -> bool:
+        """Whether some predicate has facts with times, so that cut-offs matter."""
+        return bool(self.facts.timed())
+
+    @property
     def moments(self) -> Floats:
-        """The distinct times that facts have, sorted."""
-        return moments_of(self.times)
+        """The distinct times of the facts in memory, sorted."""
+        return self._facts_in_memory().moments
 
     def cutoff_codes(self, cutoffs: Floats) -> Codes:
-        """What keys hold of cut-offs: how many of the facts' distinct times are not after each."""
-        return np.searchsorted(self.moments, cutoffs, "right").astype(np.int32)
+        """The codes of cut-offs in keys."""
+        return self.facts.cutoff_codes(cutoffs)
 
     def cutoffs_of(self, target: str, keys: Codes) -> Floats | None:
-        """The last time of a fact that exists for each row of keys; None where keys have no cut-offs."""
+        """The cut-off of each row of keys, or an earlier time that leaves the same facts.
+
+        None if the keys have no cut-offs.
+        """
         arity = self.schema.arity(target)
-        if keys.shape[1] == arity or not self.times:
+        if keys.shape[1] == arity or not self.has_times:
             return None
-        return np.concatenate(([-np.inf], self.moments))[keys[:, arity]]
+        return self.facts.cutoffs_of(keys[:, arity])
 
     def cutoff_texts(self, cutoffs: Floats) -> list[str]:
-        """Cut-offs as they were given: numbers, or dates; empty where an example sees everything."""
+        """Cut-offs as text: numbers or dates; empty for an example that sees every fact."""
         kind = str(self.origin.get("times", "number"))
         return [
             format_value(value_of(cutoff, kind)) if np.isfinite(cutoff) else "" for cutoff in cutoffs.tolist()
         ]
 
-    @cached_property
-    def constants(self) -> Constants:
-        """For each ``#`` argument of a mode, the constants that occur there, sorted."""
-        found: dict[tuple[str, int], tuple[str, ...]] = {}
-        for mode in self.modes:
-            for position, arg in enumerate(mode.args):
-                place = (mode.predicate, position)
-                if arg.kind is Kind.CONSTANT and place not in found:
-                    codes = np.unique(self.relation(mode.predicate).columns[position])
-                    found[place] = tuple(sorted(self.population(arg.type).decode(codes)))
-        return MappingProxyType(found)
-
-    def frequent(self, predicate: str, position: int, least: int) -> tuple[str, ...]:
-        """The constants at an argument that are in at least so many facts, sorted."""
-        population = self.population(self.schema.types_of(predicate)[position])
-        facts = np.bincount(self.relation(predicate).columns[position], minlength=len(population))
-        return tuple(sorted(population.decode(np.flatnonzero(facts >= least).astype(np.int32))))
-
     def last_cutoff(self, target: str, keys: Codes) -> float:
-        """The last cut-off that some rows of keys have: no fact after it exists for any of them."""
+        """The last cut-off of some keys: no later fact exists for any of them."""
         cutoffs = self.cutoffs_of(target, keys)
         return np.inf if cutoffs is None else float(cutoffs.max(initial=-np.inf))
-
-    def thresholds(self, target: str, number: int, until: float = np.inf) -> Thresholds:
-        """For each numeric argument of a mode or of the target, thresholds at quantiles of its values.
-
-        At most so many; of each (predicate, argument) once, whatever the body: discretised once. Facts
-        after the time ``until`` have no say.
-        """
-        found: dict[tuple[str, int], tuple[Value, ...]] = {}
-        columns = {mode.predicate: self.relation(mode.predicate).columns for mode in self.modes}
-        for predicate, times in self.times.items():
-            if predicate in columns and until < np.inf:
-                columns[predicate] = tuple(column[times <= until] for column in columns[predicate])
-        if target in self.example_sets:
-            columns[target] = tuple(self.example_sets[target].keys.T)
-        for predicate, codes in columns.items():
-            for position, type_name in enumerate(self.schema.types_of(predicate)):
-                kind = self.schema.numeric.get(type_name)
-                if kind is not None and number:
-                    values = quantiles(self.numbers[type_name][codes[position]], number, kind)
-                    if values:
-                        found[predicate, position] = values
-        return MappingProxyType(found)
-
-
-def _read_only(
-    schema: Schema,
-    modes: tuple[Mode, ...],
-    populations: dict[str, Population],
-    relations: dict[str, Relation],
-    example_sets: dict[str, Examples],
-    notices: tuple[Notice, ...],
-    origin: Mapping[str, object],
-    numbers: dict[str, Floats],
-    times: dict[str, Floats],
-) -> Database:
-    return Database(
-        schema,
-        modes,
-        MappingProxyType(populations),
-        MappingProxyType(relations),
-        MappingProxyType(example_sets),
-        notices,
-        MappingProxyType(dict(origin)),
-        MappingProxyType(numbers),
-        MappingProxyType(times),
-    )
-
-
-def build(
-    schema: Schema,
-    modes: Sequence[Mode],
-    facts: Mapping[str, Sequence[Sequence[str] | Coded]],
-    examples: Mapping[str, tuple[NameRows | Sequence[Coded], Sequence[int]]] | None = None,
-    ranges: Mapping[str, Sequence[str]] | None = None,
-    notices: Sequence[Notice] = (),
-    origin: Mapping[str, object] | None = None,
-    times: Mapping[str, Sequence[float] | Floats] | None = None,
-    cutoffs: Mapping[str, Sequence[float] | Floats] | None = None,
-) -> Database:
-    """A database from names: facts as columns per predicate, examples and their labels per target.
-
-    Examples are rows of names, or coded columns. One given twice counts once; one given with both
-    labels is positive; both are said. ``times`` has the time of each row of some predicates' facts,
-    ``cutoffs`` the cut-off of each example of some targets; the same key with another cut-off is
-    another example. The values of constants of numeric types are read from their names.
-
-    >>> db = build(Schema({"smokes": ("person",)}), (), {"smokes": [["ann", "bob", "ann"]]})
-    >>> len(db.relation("smokes")), len(db.population("person"))
-    (2, 2)
-    """
-    said = list(notices)
-    coder = Coder(schema.types())
-    for type_name, names in (ranges or {}).items():
-        coder.encode(names, type_name)
-    coded_facts = {
-        predicate: [
-            coder.encode(column, type_name)
-            for column, type_name in zip(columns, _types(schema, predicate, len(columns)), strict=True)
-        ]
-        for predicate, columns in facts.items()
-    }
-    coded_examples = {}
-    for target, (given, labels) in (examples or {}).items():
-        types = schema.types_of(target)
-        columns = example_columns(given, len(types))
-        keys = [coder.encode(column, name) for column, name in zip(columns, types, strict=True)]
-        coded_examples[target] = (keys, labels)
-    populations = coder.populations()
-    numbers = {
-        type_name: numbers_of(populations[type_name].names, kind, type_name)
-        for type_name, kind in schema.numeric.items()
-        if type_name in populations
-    }
-    relations: dict[str, Relation] = {}
-    times_of_rows: dict[str, Floats] = {}
-    for predicate, coded in coded_facts.items():
-        if times is not None and predicate in times:
-            given_times = times_of(times[predicate], f'facts of "{predicate}"')
-            relations[predicate], times_of_rows[predicate] = Relation.timed(coded, given_times)
-        else:
-            sizes = [len(populations[t]) for t in schema.types_of(predicate)]
-            relations[predicate] = Relation.of(coded, sizes)
-    moments = moments_of(times_of_rows)
-    example_sets = {}
-    for target, (keys, labels) in coded_examples.items():
-        of_arguments = [populations[t] for t in schema.types_of(target)]
-        cutoff = None
-        if cutoffs is not None and target in cutoffs:
-            cutoff = times_of(cutoffs[target], f'examples of "{target}"')
-        found, more = merged_examples(target, keys, labels, of_arguments, cutoff)
-        said.extend(more)
-        if found.cutoffs is not None and times_of_rows:
-            places = np.searchsorted(moments, found.cutoffs, "right").astype(np.int32)
-            found = replace(found, keys=np.column_stack([found.keys, places]))
-        example_sets[target] = found
-    return _read_only(
-        schema,
-        tuple(modes),
-        populations,
-        relations,
-        example_sets,
-        tuple(said),
-        origin or {},
-        numbers,
-        times_of_rows,
-    )
-
-
-def _types(schema: Schema, predicate: str, arity: int) -> tuple[str, ...]:
-    types = schema.types_of(predicate)
-    if len(types) != arity:
-        raise SchemaError(
-            f'facts of "{predicate}" have {arity} arguments, but the schema says '
-            f"{predicate}({','.join(types)})."
-        )
-    return types

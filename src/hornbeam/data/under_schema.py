@@ -1,35 +1,35 @@
-"""A database seen under another schema: that of a model learned on other data.
+"""A database seen under another schema: that of a model learned from other data.
 
-Nothing is inferred again: predicates, arities and types are those of the given schema, the facts,
-examples and constants those of the database. Where the database's own types already say the same,
-its columns are shared, not copied.
+Nothing is inferred again: predicates, arities and types are those of the given schema; facts,
+examples and constants are those of the database. Columns are shared, not copied, if the types of the
+database say the same as those of the schema.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from types import MappingProxyType
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from hornbeam.data.database import UNKNOWN, Codes, Database, Examples, Population, Relation
-from hornbeam.data.numbers import Floats, moments_of, numbers_of
+from hornbeam.data.facts import FactsInMemory, with_cutoff_codes
+from hornbeam.data.numbers import Floats, numbers_of
 from hornbeam.errors import SchemaError
 from hornbeam.logic.schema import Schema
 
 _Recoding = Mapping[tuple[str, str], Codes | None]
-"""From a type of the database to one of the schema: the new code of each old one, None for the same."""
+"""For a type of the schema and one of the database: the new code of each old one, None for the same."""
 
 
 def under(database: Database, schema: Schema) -> Database:
-    """The database under a schema; predicates it lacks are empty, those the schema lacks are left out.
+    """The database under a schema: predicates that it lacks are empty, others are left out.
 
-    A type's population holds the constants that the database has at arguments of that type (facts
-    and examples), and what it declares for a type of that name. Modes are for learning: there are
-    none in a view of other types.
+    The population of a type holds the constants that the database has at arguments of that type (facts
+    and examples), and those that it declares for a type of that name. Modes are for learning: a
+    database under other types has none.
 
-    >>> from hornbeam.data.database import build
+    >>> from hornbeam.data.build import build
     >>> db = build(Schema({"smokes": ("t1",)}), (), {"smokes": [["ann", "bob"]]})
     >>> seen = under(db, Schema({"smokes": ("person",), "friends": ("person", "person")}))
     >>> len(seen.relation("smokes")), len(seen.relation("friends")), seen.population("person").names
@@ -37,61 +37,95 @@ def under(database: Database, schema: Schema) -> Database:
     """
     if database.schema.predicates == schema.predicates and database.schema.numeric == schema.numeric:
         return database
-    if database.marks() is not None:
-        raise SchemaError(
-            "tables that stay in place must be those that the model was learned from; load them, with "
-            "another engine."
-        )
-    for predicate, types in schema.predicates.items():
-        own = database.schema.predicates.get(predicate)
-        if own is not None and len(own) != len(types):
-            raise SchemaError(
-                f'"{predicate}" has {len(own)} arguments in the data, but {len(types)} were expected: '
-                f"{predicate}({','.join(types)})."
-            )
+    _check(database, schema)
     populations, recoding = _populations(database, schema)
-    relations: dict[str, Relation] = {}
-    times: dict[str, Floats] = {}
-    examples: dict[str, Examples] = {}
-    for predicate, types in schema.predicates.items():
-        pairs = list(zip(types, database.schema.predicates.get(predicate, ()), strict=False))
-        sizes = [len(populations[type_name]) for type_name in types]
-        if predicate in database.relations:
-            columns = database.relations[predicate].columns
-            coded = _recode(columns, pairs, recoding)
-            if predicate in database.times:
-                times[predicate] = database.times[predicate]
-            if coded is columns:
-                relations[predicate] = database.relations[predicate]
-            elif predicate in times:
-                relations[predicate], times[predicate] = Relation.timed(coded, times[predicate])
-            else:
-                relations[predicate] = Relation.of(coded, sizes)
-        if predicate in database.example_sets:
-            given = database.example_sets[predicate]
-            columns = tuple(given.keys.T)[: len(types)]
-            keys = np.stack(_recode(columns, pairs, recoding), axis=1)
-            examples[predicate] = replace(given, keys=np.ascontiguousarray(keys))
-    moments = moments_of(times)
-    for predicate, given in examples.items():
-        if given.cutoffs is not None and times:
-            places = np.searchsorted(moments, given.cutoffs, "right").astype(np.int32)
-            examples[predicate] = replace(given, keys=np.column_stack([given.keys, places]))
+    recoder = _Recoder(database, schema, recoding)
+    relations, times = recoder.relations(populations)
+    numbers = _numbers(database, schema, populations)
+    facts = FactsInMemory(schema, populations, relations, numbers, times)
     return Database(
-        schema,
-        (),
-        MappingProxyType(populations),
-        MappingProxyType(relations),
-        MappingProxyType(examples),
-        database.notices,
-        database.origin,
-        MappingProxyType(_numbers(database, schema, populations)),
-        MappingProxyType(times),
+        schema=schema,
+        modes=(),
+        populations=populations,
+        relations=relations,
+        example_sets={
+            target: with_cutoff_codes(examples, facts) for target, examples in recoder.examples().items()
+        },
+        notices=database.notices,
+        origin=database.origin,
+        numbers=numbers,
+        times=times,
     )
 
 
+def _check(database: Database, schema: Schema) -> None:
+    """Refuse a schema that the database cannot be seen under."""
+    if database.is_in_place:
+        raise SchemaError(
+            "tables that stay in place must have the schema that the model was learned with; load them with "
+            "origin=model.settings, or into memory, without engine=."
+        )
+    for predicate, types in schema.predicates.items():
+        given = database.schema.predicates.get(predicate)
+        if given is not None and len(given) != len(types):
+            raise SchemaError(
+                f'"{predicate}" has {len(given)} arguments in the data, but {len(types)} were expected: '
+                f"{predicate}({','.join(types)})."
+            )
+
+
+@dataclass(frozen=True, eq=False)
+class _Recoder:
+    """The facts and examples of a database in the codes of another schema."""
+
+    database: Database
+    schema: Schema
+    recoding: _Recoding
+
+    def relations(
+        self, populations: Mapping[str, Population]
+    ) -> tuple[dict[str, Relation], dict[str, Floats]]:
+        """The facts of each predicate of the schema, and the times of those that have times."""
+        relations: dict[str, Relation] = {}
+        times: dict[str, Floats] = {}
+        for predicate, types in self.schema.predicates.items():
+            if predicate not in self.database.relations:
+                continue
+            relation = self.database.relations[predicate]
+            columns = self._recoded(predicate, relation.columns)
+            if predicate in self.database.times:
+                times[predicate] = self.database.times[predicate]
+            if columns is relation.columns:
+                relations[predicate] = relation
+            elif predicate in times:
+                relations[predicate], times[predicate] = Relation.timed(columns, times[predicate])
+            else:
+                relations[predicate] = Relation.of(columns, [len(populations[name]) for name in types])
+        return relations, times
+
+    def examples(self) -> dict[str, Examples]:
+        """The examples of each target of the schema, their keys without cut-offs."""
+        example_sets: dict[str, Examples] = {}
+        for target, types in self.schema.predicates.items():
+            if target in self.database.example_sets:
+                given = self.database.example_sets[target]
+                keys = np.stack(self._recoded(target, tuple(given.keys.T)[: len(types)]), axis=1)
+                example_sets[target] = replace(given, keys=np.ascontiguousarray(keys))
+        return example_sets
+
+    def _recoded(self, predicate: str, columns: Sequence[Codes]) -> Sequence[Codes]:
+        """Columns in the schema's codes; the same object if no code changes."""
+        types = zip(self.schema.types_of(predicate), self.database.schema.types_of(predicate), strict=True)
+        new_codes = [self.recoding[pair] for pair in types]
+        if all(new is None for new in new_codes):
+            return columns
+        return tuple(
+            column if new is None else new[column] for column, new in zip(columns, new_codes, strict=True)
+        )
+
+
 def _numbers(database: Database, schema: Schema, populations: Mapping[str, Population]) -> dict[str, Floats]:
-    """The values of the schema's numeric types: the database's own where it has them, else by name."""
+    """The values of the schema's numeric types: those of the database if it has them, or read from names."""
     numbers: dict[str, Floats] = {}
     for type_name, kind in schema.numeric.items():
         population = populations.get(type_name)
@@ -106,60 +140,49 @@ def _numbers(database: Database, schema: Schema, populations: Mapping[str, Popul
 
 
 def _populations(database: Database, schema: Schema) -> tuple[dict[str, Population], _Recoding]:
-    """The constants of each type of the schema, and how the database's codes become theirs."""
-    wanted: dict[str, set[str]] = {}
+    """The constants of each type of the schema, and their new codes."""
+    new_types: dict[str, set[str]] = {}
     for predicate, types in schema.predicates.items():
-        for type_name, own in zip(types, database.schema.predicates.get(predicate, ()), strict=False):
-            wanted.setdefault(own, set()).add(type_name)
+        for type_name, old in zip(types, database.schema.predicates.get(predicate, ()), strict=False):
+            new_types.setdefault(old, set()).add(type_name)
     for type_name in schema.types():
         if type_name in database.populations:
-            wanted.setdefault(type_name, {type_name})
-    sources: dict[str, list[str]] = {type_name: [] for type_name in schema.types()}
-    for own, type_names in sorted(wanted.items()):
+            new_types.setdefault(type_name, {type_name})
+    old_types: dict[str, list[str]] = {type_name: [] for type_name in schema.types()}
+    for old, type_names in sorted(new_types.items()):
         for type_name in type_names:
-            sources[type_name].append(own)
+            old_types[type_name].append(old)
     populations: dict[str, Population] = {}
     recoding: dict[tuple[str, str], Codes | None] = {}
-    for type_name, owns in sources.items():
-        if len(owns) == 1 and len(wanted[owns[0]]) == 1:
-            populations[type_name] = database.population(owns[0])
-            recoding[type_name, owns[0]] = None
+    for type_name, olds in old_types.items():
+        if len(olds) == 1 and len(new_types[olds[0]]) == 1:
+            populations[type_name] = database.population(olds[0])
+            recoding[type_name, olds[0]] = None
             continue
         codes: dict[str, int] = {}
-        for own in owns:
-            population = database.population(own)
+        for old in olds:
+            population = database.population(old)
             used = (
                 np.arange(len(population), dtype=np.int32)
-                if len(wanted[own]) == 1
-                else _seen(database, schema, type_name, own)
+                if len(new_types[old]) == 1
+                else _codes_at(database, schema, type_name, old)
             )
             new = np.full(len(population), UNKNOWN, dtype=np.int32)
             new[used] = [codes.setdefault(name, len(codes)) for name in population.decode(used)]
-            recoding[type_name, own] = new
+            recoding[type_name, old] = new
         populations[type_name] = Population(list(codes))
     return populations, recoding
 
 
-def _seen(database: Database, schema: Schema, type_name: str, own: str) -> Codes:
-    """The database's codes of its type ``own`` at arguments that are of ``type_name`` in the schema."""
-    found = np.zeros(len(database.population(own)), dtype=np.bool_)
+def _codes_at(database: Database, schema: Schema, type_name: str, old: str) -> Codes:
+    """The codes of the database's type ``old`` at arguments that have ``type_name`` in the schema."""
+    used = np.zeros(len(database.population(old)), dtype=np.bool_)
     for predicate, types in schema.predicates.items():
-        for position, pair in enumerate(
-            zip(types, database.schema.predicates.get(predicate, ()), strict=False)
-        ):
-            if pair == (type_name, own):
+        old_types = database.schema.predicates.get(predicate, ())
+        for position, pair in enumerate(zip(types, old_types, strict=False)):
+            if pair == (type_name, old):
                 if predicate in database.relations:
-                    found[database.relations[predicate].columns[position]] = True
+                    used[database.relations[predicate].columns[position]] = True
                 if predicate in database.example_sets:
-                    found[database.example_sets[predicate].keys[:, position]] = True
-    return np.flatnonzero(found).astype(np.int32)
-
-
-def _recode(
-    columns: Sequence[Codes], pairs: Sequence[tuple[str, str]], recoding: _Recoding
-) -> Sequence[Codes]:
-    """Columns in the schema's codes; the very same object where no code changes."""
-    maps = [recoding[pair] for pair in pairs]
-    if all(new is None for new in maps):
-        return columns
-    return tuple(column if new is None else new[column] for column, new in zip(columns, maps, strict=True))
+                    used[database.example_sets[predicate].keys[:, position]] = True
+    return np.flatnonzero(used).astype(np.int32)

@@ -6,6 +6,7 @@ from importlib import import_module
 from types import ModuleType
 
 from hornbeam.data.database import Database
+from hornbeam.data.facts import FactsInPlace
 from hornbeam.engines.contract import DEFAULT_MEMORY, Engine
 from hornbeam.errors import OptionError, did_you_mean
 
@@ -17,6 +18,7 @@ ENGINES = {
     "spark": ("hornbeam.engines.sql.drivers.spark", "SparkEngine"),
 }
 """Where each engine lives: module and class."""
+DEFAULT_ENGINE = "memory"
 TAKES = {"duckdb": ("scratch",), "postgres": ("scratch",), "spark": ("master",)}
 """What else an engine may be told."""
 
@@ -32,9 +34,10 @@ def open_engine(
     """The engine of that name for a database, within a budget of bytes for partial results.
 
     ``scratch`` is where it may put tables for a while: a folder for DuckDB, a schema for PostgreSQL.
-    ``master`` is that of Spark.
+    ``master`` is that of Spark. Facts that stay in tables are counted by the engine of their database, also
+    if the default engine "memory" is named, within the memory that they were opened with.
 
-    >>> from hornbeam.data.database import build
+    >>> from hornbeam.data.build import build
     >>> from hornbeam.logic.schema import Schema
     >>> open_engine("naive", build(Schema({}), (), {})).name
     'naive'
@@ -43,6 +46,8 @@ def open_engine(
     hornbeam.errors.OptionError: no engine "nave". Engines are: duckdb, memory, naive, postgres, spark. \
 Did you mean "naive"?
     """
+    if database.tables is not None:
+        name, memory = _engine_in_place(name, database.tables), min(memory, database.tables.memory)
     module = engine_module(name)
     given = {"scratch": scratch, "master": master}
     options = {word: value for word, value in given.items() if value is not None}
@@ -51,6 +56,16 @@ Did you mean "naive"?
         raise OptionError(f'engine "{name}" has no option {refused[0]}; leave it out.')
     made: Engine = getattr(module, ENGINES[name][1])(database, memory, **options)
     return made
+
+
+def _engine_in_place(name: str, tables: FactsInPlace) -> str:
+    """The engine of tables in place, if the engine that was named is that or the default."""
+    if name not in (DEFAULT_ENGINE, tables.engine):
+        raise OptionError(
+            f'engine "{name}" cannot count these facts, because they stay in tables of {tables.engine}; use '
+            f'engine "{tables.engine}", or load the data without an engine.'
+        )
+    return tables.engine
 
 
 def engine_module(name: str) -> ModuleType:

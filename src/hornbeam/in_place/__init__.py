@@ -1,1 +1,1 @@
-"""Tables that stay in their database: nothing but the examples is loaded."""
+"""Tables that stay in their database: only the examples are read."""

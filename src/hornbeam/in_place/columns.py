@@ -1,150 +1,144 @@
-"""What is asked of the columns of tables that stay where they are, before anything is counted."""
+"""Tables whose columns stay in a database, for the code that finds keys, links and roles in tables.
+
+That code is the same as for tables that are loaded. It asks how many values a column has and which of
+them are keys of other tables, and a query answers. Values are fetched only for the examples.
+"""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TypeGuard
 
-from sqlglot import exp
+import numpy as np
 
-from hornbeam.engines.sql.connection import Connection
-from hornbeam.engines.sql.expressions import SqlTable, column, integer, own_column
-
-WHOLE, REAL, TEXT, WORD, BOOLEAN, DAY, MOMENT = "whole", "real", "text", "word", "boolean", "day", "moment"
-"""What the values of a column are; a word is text that is never empty, such as a UUID."""
-_KINDS = (
-    (BOOLEAN, r"bool(ean)?"),
-    (WHOLE, r"(u?(tiny|small|big|huge)?int(eger)?|int[248]|oid|(decimal|numeric)\(\d+, ?0\))"),
-    (REAL, r"(float[48]?|double( precision)?|real|decimal.*|numeric.*)"),
-    (TEXT, r"(varchar|text|string|char|bpchar|citext|character).*"),
-    (WORD, r"(uuid|name|enum.*)"),
-    (DAY, r"date"),
-    (MOMENT, r"timestamp.*"),
+from hornbeam.data.database import Notice
+from hornbeam.data.keys import key_text
+from hornbeam.errors import OptionError
+from hornbeam.in_place.table_queries import (
+    BOOLEAN,
+    DAY,
+    MOMENT,
+    REAL,
+    TEXT,
+    WHOLE,
+    WORD,
+    ColumnCounts,
+    TableQueries,
 )
-_SHOWN = 3
+from hornbeam.loading.tables.column import Column, Domain, ForeignKey, Table, value_column
+
+_DOMAINS = {
+    WHOLE: Domain.NUMBER,
+    REAL: Domain.NUMBER,
+    TEXT: Domain.TEXT,
+    WORD: Domain.TEXT,
+    BOOLEAN: Domain.BOOLEAN,
+    DAY: Domain.DATE,
+    MOMENT: Domain.MOMENT,
+}
 
 
-class ColumnCounts(NamedTuple):
-    """A column in numbers: how many different values it has, how many rows have none, and more."""
+@dataclass(frozen=True, eq=False)
+class ColumnInPlace(Column):
+    """A column that stays in a database. Its ``values`` are 0 and 1 if it has no others, or empty."""
 
-    n_values: int
-    n_missing: int
-    most_rows: int = 0
-    """in how many rows the most frequent value stands"""
-    least: Any = None
-    """of whole numbers"""
-    most: Any = None
+    queries: TableQueries
+    counts: ColumnCounts
+    kind: str
+    size: int
 
+    def __len__(self) -> int:
+        return self.size
 
-class TableQuestions:
-    """One table, and what it is asked; empty text is no value."""
-
-    def __init__(self, connection: Connection, name: tuple[str, ...]) -> None:
-        self._connection = connection
-        self._table = SqlTable(name, ())
-        self.kinds: dict[str, str] = {}
-        """what the values of each column are; of other types, the name of the type in brackets"""
-        query = exp.select("*").from_(self._table.item())
-        for column_name, type_name in connection.columns(connection.dialect.text(query)):
-            self.kinds[column_name] = _kind(type_name)
+    @cached_property
+    def n_missing(self) -> int:
+        return self.counts.n_missing
 
     @property
-    def name(self) -> tuple[str, ...]:
-        return self._table.name
+    def n_values(self) -> int:
+        return self.counts.n_values
 
-    def size(self) -> int:
-        ((number,),) = self._run(exp.select(exp.Count(this=exp.Star())).from_(self._item()))
-        return int(number)
+    @property
+    def is_unique(self) -> bool:
+        return self.counts.most_rows <= 1
 
-    def counts(self, name: str) -> ColumnCounts:
-        """One column in numbers."""
-        value = own_column("v", "c")
-        missing = exp.Is(this=value, expression=exp.null())
-        absent = exp.Case(ifs=[exp.If(this=missing, true=own_column("n", "c"))], default=integer(0))
-        there = exp.Case(ifs=[exp.If(this=missing.copy(), true=integer(0))], default=own_column("n", "c"))
-        wanted: list[exp.Expr] = [
-            exp.Count(this=value.copy()),
-            exp.Sum(this=absent),
-            exp.Max(this=there),
-        ]
-        if self.kinds[name] == WHOLE:
-            wanted += [exp.Min(this=value.copy()), exp.Max(this=value.copy())]
-        ((n_values, n_missing, most_rows, *extremes),) = self._run(
-            exp.select(*wanted).from_(self._grouped(name, "c"))
+    @property
+    def is_whole(self) -> bool:
+        return self.kind == WHOLE
+
+    @property
+    def stays(self) -> bool:
+        return True
+
+    @property
+    def extent(self) -> tuple[int, int]:
+        return int(self.counts.least), int(self.counts.greatest)
+
+    def repeated(self) -> tuple[int, list[str]]:
+        number, first = self.queries.repeated(self.name)
+        return number, list(map(key_text, first))
+
+    def lost(self, key: Column) -> tuple[int, int, list[str]]:
+        if self._compares_with(key):
+            number, rows, first = self.queries.lost(self.name, key.queries, key.name)
+        else:
+            number, rows, first = self.n_values, self.size - self.n_missing, self.queries.first(self.name)
+        return number, rows, list(map(key_text, first))
+
+    def n_shared(self, key: Column) -> int:
+        return self.n_values - self.lost(key)[0] if self._compares_with(key) else 0
+
+    def _compares_with(self, key: Column) -> TypeGuard[ColumnInPlace]:
+        """Whether the other column is in a database too; a column that only a model knows is not."""
+        return isinstance(key, ColumnInPlace) and self.domain is key.domain
+
+    def only(self, key: Column) -> Column:
+        raise OptionError(
+            f'links to missing keys in column "{self.name}" cannot be dropped while tables stay in place; '
+            'correct the links, or pass dangling="keep" to add the missing keys.'
         )
-        return ColumnCounts(int(n_values), int(n_missing or 0), int(most_rows or 0), *extremes)
 
-    def repeated(self, name: str) -> tuple[int, list[object]]:
-        """How many values stand in more than one row, and the first of them."""
-        again = exp.GT(this=own_column("n", "c"), expression=integer(1))
-        found = exp.select(own_column("v", "c")).from_(self._grouped(name, "c"))
-        found = found.where(again, self._known("c"))
-        (number,) = self._run(exp.select(exp.Count(this=exp.Star())).from_(found.subquery("r")))[0]
-        return int(number), [value for (value,) in self._run(found.order_by("v").limit(_SHOWN))]
-
-    def first(self, name: str) -> list[object]:
-        """The first values of a column, in their order."""
-        found = exp.select(own_column("v", "c")).from_(self._grouped(name, "c")).where(self._known("c"))
-        return [value for (value,) in self._run(found.order_by("v").limit(_SHOWN))]
-
-    def lost(self, name: str, other: TableQuestions, key: str) -> tuple[int, int, list[object]]:
-        """Of values that are no keys of another table: how many, in how many rows, and the first."""
-        keys = exp.select(exp.alias_(other._value(key), "k")).distinct().from_(other._item())
-        lost = exp.select(own_column("v", "c"), own_column("n", "c")).from_(self._grouped(name, "c"))
-        same = exp.EQ(this=own_column("v", "c"), expression=own_column("k", "o"))
-        lost = lost.join(keys.subquery("o"), on=same, join_type="LEFT")
-        lost = lost.where(self._known("c"), exp.Is(this=own_column("k", "o"), expression=exp.null()))
-        numbers = exp.select(exp.Count(this=exp.Star()), exp.Sum(this=own_column("n", "l")))
-        ((number, rows),) = self._run(numbers.from_(lost.subquery("l")))
-        if not number:
-            return 0, 0, []
-        first = exp.select(own_column("v", "l")).from_(lost.subquery("l")).order_by("v").limit(_SHOWN)
-        return int(number), int(rows), [value for (value,) in self._run(first)]
-
-    def rows_differ(self, names: Sequence[str]) -> bool:
-        """Whether no two rows have the same values; rows that lack one are not compared."""
-        complete = [exp.Not(this=exp.Is(this=self._value(name), expression=exp.null())) for name in names]
-        rows = exp.select(*(exp.alias_(self._value(name), f"v{i}") for i, name in enumerate(names)))
-        rows = rows.from_(self._item()).where(*complete)
-        found = [rows, rows.distinct()]
-        counts = [exp.select(exp.Count(this=exp.Star())).from_(each.subquery("r")) for each in found]
-        return self._run(counts[0]) == self._run(counts[1])
-
-    def fetch(self, names: Sequence[str]) -> list[tuple[Any, ...]]:
-        """These columns of all rows, in no order."""
-        return self._run(exp.select(*map(self._value, names)).from_(self._item()))
-
-    def _grouped(self, name: str, alias: str) -> exp.Subquery:
-        """Each value ``v`` of a column and in how many rows it stands, ``n``."""
-        values = exp.select(exp.alias_(self._value(name), "v")).from_(self._item())
-        count = exp.alias_(exp.Count(this=exp.Star()), "n")
-        query = exp.select(own_column("v", "g"), count).from_(values.subquery("g"))
-        return query.group_by(own_column("v", "g")).subquery(alias)
-
-    def _known(self, alias: str) -> exp.Expr:
-        return exp.Not(this=exp.Is(this=own_column("v", alias), expression=exp.null()))
-
-    def _value(self, name: str) -> exp.Expr:
-        value = column(name, "f")
-        if self.kinds[name] != TEXT:
-            return value
-        return exp.Nullif(this=value, expression=exp.Literal.string(""))
-
-    def _item(self) -> exp.Expr:
-        return self._table.expression("f")
-
-    def _run(self, query: exp.Select) -> list[tuple[Any, ...]]:
-        return self._connection.rows(self._connection.dialect.text(query))
+    def rows_differ(self, others: Sequence[Column]) -> bool:
+        return self.queries.rows_differ([self.name, *(other.name for other in others)])
 
 
-def _kind(type_name: str) -> str:
-    """What the values of a type of a system are.
+def table_in_place(
+    name: str,
+    queries: TableQueries,
+    unused: Collection[str],
+    key: tuple[str, ...] = (),
+    foreign_keys: tuple[ForeignKey, ...] = (),
+) -> Table:
+    """A table that stays in its database; there are no queries about unused columns."""
+    columns: dict[str, Column] = {}
+    notices = []
+    size = queries.size()
+    for column, kind in queries.kinds.items():
+        if column in unused:
+            continue
+        if kind not in _DOMAINS:
+            sentence = f'table "{name}": column "{column}" is not used: its values are of the type '
+            notices.append(Notice(f"{sentence}{kind[1:-1]}."))
+            continue
+        counts = queries.counts(column)
+        values = np.empty(0, dtype=np.int64)
+        if kind == WHOLE and counts.n_values in (1, 2) and {counts.least, counts.greatest} <= {0, 1}:
+            values = np.unique([int(counts.least), int(counts.greatest)])
+        codes = np.empty(0, dtype=np.int32)
+        columns[column] = ColumnInPlace(column, _DOMAINS[kind], values, codes, queries, counts, kind, size)
+    return Table(name, columns, size, key, foreign_keys, tuple(notices))
 
-    >>> [_kind(name) for name in ("BIGINT", "numeric(9, 2)", "character varying", "BLOB")]
-    ['whole', 'real', 'text', '(BLOB)']
-    """
-    for kind, pattern in _KINDS:
-        if re.fullmatch(pattern, type_name.lower()):
-            return kind
-    return f"({type_name})"
+
+def with_values(table: Table, names: Collection[str]) -> Table:
+    """The table with the values of some columns fetched, those that the database has."""
+    in_place = {name: each for name, each in table.columns.items() if isinstance(each, ColumnInPlace)}
+    fetched = [name for name in in_place if name in names]
+    if not fetched:
+        return table
+    rows = in_place[fetched[0]].queries.fetch(fetched)
+    columns = {
+        name: value_column(name, [row[position] for row in rows])[0] for position, name in enumerate(fetched)
+    }
+    return replace(table, columns={**table.columns, **columns})

@@ -172,13 +172,14 @@ def fit_fingerprint(
         columns = [keys[rows_of_label, position] for position in range(len(of_arguments))]
         times = None if cutoffs is None else cutoffs[rows_of_label]
         example_hashes.append(hash_of_rows(of_arguments, columns, times))
+    in_place = None if database.tables is None else database.tables.fingerprint()
     return {
         "schema or modes": _short(
             sorted(predicates.items()),
             sorted(database.schema.numeric.items()),
             sorted(map(str, database.modes)),
         ),
-        "facts": _short(facts, populations, database.marks()),
+        "facts": _short(facts, populations, in_place),
         "examples": _short(target, len(labels), example_hashes),
         "options": _short(sorted(settings.items()), memory),
     }

@@ -225,6 +225,8 @@ def named_groundings(
     database: Database, clause: Clause, key: Codes, shown: int
 ) -> tuple[tuple[str, ...], ...]:
     """The first true groundings, at most ``shown``: the names of the values of the free variables."""
+    if database.tables is not None:
+        return database.tables.groundings(clause, key.tolist(), shown)
     types = database.schema.variable_types(clause)
     populations = [database.population(types[variable]) for variable in clause.free_variables()]
     if not populations:

@@ -74,7 +74,7 @@ def groundings(
     Without a limit there are as many groundings as the true count. After ``patience`` choices the search
     ends with what it has found; only a body with a cycle may lead into dead ends.
 
-    >>> from hornbeam.data.database import build
+    >>> from hornbeam.data.build import build
     >>> from hornbeam.logic.schema import Schema
     >>> from hornbeam.logic.parse import parse_clause
     >>> schema = Schema({"friends": ("person", "person"), "happy": ("person",)})

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from hornbeam.data.database import UNKNOWN, Database, Notice, Population, Relation, build
+from hornbeam.data.build import build
+from hornbeam.data.database import UNKNOWN, Database, Notice, Population, Relation
 from hornbeam.errors import DataError, Place, SchemaError
 from hornbeam.logic.parse import parse_mode
 from hornbeam.logic.schema import Schema
@@ -160,3 +161,13 @@ def test_a_database_says_what_it_holds_and_cannot_be_changed() -> None:
 def test_a_notice_says_where() -> None:
     assert str(Notice("rule ignored.", Place("bk.txt", 3, 1))) == "bk.txt:3:1: rule ignored."
     assert str(Notice("nothing there.")) == "nothing there."
+
+
+def test_facts_in_memory_answer_how_many_and_how_frequent() -> None:
+    facts = {"lives": [["ann", "bob", "cat"], ["rome", "rome", "oslo"]]}
+    with build(SCHEMA, (), facts) as database:
+        assert not database.is_in_place
+        assert (database.n_facts("lives"), database.n_facts("smokes")) == (3, 0)
+        assert database.has_facts("lives") and not database.has_facts("smokes")
+        assert database.frequent("lives", 1, 2) == ("rome",)
+    assert database.n_facts("lives") == 3, "closing facts in memory does nothing"

@@ -5,7 +5,7 @@ import pickle
 
 import pytest
 
-from hornbeam.data.database import build
+from hornbeam.data.build import build
 from hornbeam.logic.schema import Schema
 
 DATABASE = build(

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hornbeam.data.database import Database, build
+from hornbeam.data.build import build
+from hornbeam.data.database import Database
 from hornbeam.data.numbers import numbers_of, quantiles
 from hornbeam.data.under_schema import under
 from hornbeam.datasets.worlds import SHOPPERS_TRUTH, shoppers

@@ -7,7 +7,8 @@ from hashlib import blake2b
 import numpy as np
 import pytest
 
-from hornbeam.data.database import Database, build
+from hornbeam.data.build import build
+from hornbeam.data.database import Database
 from hornbeam.data.sampling import atom_texts, part_numbers, sampled
 from hornbeam.logic.schema import Schema
 

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from hornbeam.data.database import Database, build
+from hornbeam.data.build import build
+from hornbeam.data.database import Database
 from hornbeam.data.under_schema import under
 from hornbeam.engines.naive import NaiveEngine
 from hornbeam.errors import SchemaError

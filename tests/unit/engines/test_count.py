@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from hornbeam.data.database import Codes, build
+from hornbeam.data.build import build
+from hornbeam.data.database import Codes
 from hornbeam.engines.contract import Counts, Skipped
 from hornbeam.engines.count import LEAST_KEYS, count_all
 from hornbeam.engines.naive import NaiveEngine

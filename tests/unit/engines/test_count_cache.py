@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hornbeam.data.database import Codes, build
+from hornbeam.data.build import build
+from hornbeam.data.database import Codes
 from hornbeam.engines.contract import Counts, Engine, Session, Skipped
 from hornbeam.engines.count_cache import CountCache
 from hornbeam.logic.clauses import Atom, Clause

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from sklearn.model_selection import cross_val_score
 
-from hornbeam.data.database import Database, build
+from hornbeam.data.build import build
+from hornbeam.data.database import Database
 from hornbeam.data.relations import Numbered
 from hornbeam.data.sampling import sampled
 from hornbeam.data.under_schema import under

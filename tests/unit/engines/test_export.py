@@ -12,7 +12,8 @@ import sqlglot
 from sqlglot import exp
 
 from hornbeam.cli import main
-from hornbeam.data.database import Database, build
+from hornbeam.data.build import build
+from hornbeam.data.database import Database
 from hornbeam.engines.memory.engine import MemoryEngine
 from hornbeam.errors import OptionError, SchemaError
 from hornbeam.logic.parse import parse_clause

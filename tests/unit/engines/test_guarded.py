@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hornbeam.data.database import Database, build
+from hornbeam.data.build import build
+from hornbeam.data.database import Database
 from hornbeam.datasets.worlds import smokers
 from hornbeam.engines.contract import Skipped, Sums
 from hornbeam.engines.guarded import new_total

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hornbeam.data.database import build
+from hornbeam.data.build import build
 from hornbeam.engines.memory import messages
 from hornbeam.engines.memory.engine import MemoryEngine
 from hornbeam.engines.naive import NaiveEngine

@@ -10,7 +10,7 @@ import pytest
 import sqlglot
 from sqlglot import exp
 
-from hornbeam.data.database import build
+from hornbeam.data.build import build
 from hornbeam.engines.export.features import is_join
 from hornbeam.engines.memory.engine import MemoryEngine
 from hornbeam.errors import ModelError, OptionError

@@ -13,13 +13,15 @@ import sqlglot
 from sqlglot import exp
 
 from hornbeam.cli import main
-from hornbeam.data.database import Database, build
+from hornbeam.data.build import build
+from hornbeam.data.database import Database
 from hornbeam.data.numbers import read_times
 from hornbeam.engines.memory.engine import MemoryEngine
 from hornbeam.engines.sql.drivers.duckdb import DuckDBConnection
 from hornbeam.engines.sql.expressions import SqlTable
 from hornbeam.errors import OptionError
-from hornbeam.in_place.database import placed_database
+from hornbeam.in_place.database import database_in_place
+from hornbeam.in_place.facts import TableFacts
 from hornbeam.in_place.source import TableSource
 from hornbeam.logic.guards import GUARDED, POPULATION
 from hornbeam.logic.parse import parse_clause, parse_mode
@@ -207,10 +209,11 @@ def test_thresholds_in_place_heed_the_last_cut_off(kind: str, tmp_path: Path) ->
     connection = DuckDBConnection(10**9)
     connection.attach(tmp_path / "facts.duckdb", "facts")
     tables = {"paid": SqlTable(("facts", "paid"), ("who", "price"), None, "day")}
-    placed = placed_database(TableSource(connection, schema, tables, times=kind), modes, None)
+    facts = TableFacts(TableSource(connection, schema, tables, time_kind=kind))
+    in_place = database_in_place(facts, modes, None, None)
     for last in (3, 5, 8):
         until = time(last, kind)
         expected = {("paid", 1): tuple(10.0 * number for number in range(2, last + 1))}
         assert dict(held.thresholds("churns", 16, until)) == expected
-        assert dict(placed.thresholds("churns", 16, until)) == expected
+        assert dict(in_place.thresholds("churns", 16, until)) == expected
     connection.close()

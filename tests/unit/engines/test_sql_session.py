@@ -18,7 +18,8 @@ from sqlglot import exp
 
 import servers
 from every_engine import ENGINES, MISSING
-from hornbeam.data.database import Database, build
+from hornbeam.data.build import build
+from hornbeam.data.database import Database
 from hornbeam.datasets.worlds import smokers
 from hornbeam.engines.contract import Counts, Skipped
 from hornbeam.engines.exact_sums import whole_logarithms
@@ -367,8 +368,8 @@ def test_a_fact_table_dropped_in_a_server_is_one_sentence(world: Database) -> No
         engine = ENGINES["postgres"](database)
         fit(engine, examples, OPTIONS)
     assert re.search(r'no longer has .*"knows"', one_sentence(caught.value))
-    source = database.source
-    assert source is not None
+    assert database.tables is not None
+    source = database.tables.source
     made = {*source._constants.values(), *(r.item.name for r in source._relations.values() if r.own)}
     query = "SELECT relname FROM pg_class WHERE relnamespace = pg_my_temp_schema() AND relkind = 'r'"
     assert {name for (name,) in connection.rows(query)} == made
@@ -452,7 +453,7 @@ def test_a_logarithm_is_the_same_whole_number_everywhere(engine: type[SqlEngine]
 @pytest.mark.parametrize("engine", SQL_ENGINES.values(), ids=SQL_ENGINES.keys())
 def test_squares_past_every_integer_type_are_summed_exactly(engine: type, world: Database) -> None:
     """Counts near 2**62: their squares are near 2**124, and the sum of a few exceeds every wide type."""
-    from hornbeam.data.database import build
+    from hornbeam.data.build import build
     from hornbeam.logic.clauses import Atom, Clause, head_atom
     from hornbeam.logic.schema import Schema
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from sqlglot import exp
 
-from hornbeam.data.database import build
+from hornbeam.data.build import build
 from hornbeam.engines.sql.drivers.duckdb import DuckDBConnection, DuckDBEngine
 from hornbeam.engines.sql.expressions import SPARK, Dialect
 from hornbeam.logic.parse import parse_clause

@@ -13,20 +13,23 @@ from hypothesis import strategies as st
 from sqlglot import exp
 
 from every_engine import ENGINES
-from hornbeam.data.database import Database, build
+from hornbeam.data.build import build
+from hornbeam.data.database import Database
 from hornbeam.data.numbers import quantiles
+from hornbeam.data.under_schema import under
 from hornbeam.engines.contract import Counts, Engine
 from hornbeam.engines.memory.engine import MemoryEngine
 from hornbeam.engines.sql.connection import Connection
 from hornbeam.engines.sql.drivers.duckdb import DuckDBConnection, DuckDBEngine
 from hornbeam.engines.sql.expressions import SqlTable
 from hornbeam.errors import EngineError, OptionError, SchemaError
-from hornbeam.in_place.database import ExampleTable, TableDatabase, in_place
-from hornbeam.in_place.source import Histogram
+from hornbeam.in_place.database import ExampleTable, in_place
+from hornbeam.in_place.histogram import Histogram
 from hornbeam.learning.boosting.boost import fit
 from hornbeam.learning.options import FitOptions
 from hornbeam.logic.modes import schema_of
 from hornbeam.logic.parse import parse_clause, parse_mode
+from hornbeam.logic.schema import Schema
 from hornbeam.model.files import model_text
 
 MODES = tuple(
@@ -113,7 +116,7 @@ PLACES = {"duckdb": duckdb_file, "postgres": postgres_tables, "spark": spark_vie
 
 
 @pytest.fixture(params=[name for name in PLACES if name in ENGINES])
-def placed(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[TableDatabase, type[Engine]]]:
+def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[Database, type[Engine]]]:
     connection = PLACES[request.param](tmp_path)
 
     def name(table: str) -> tuple[str, ...]:
@@ -128,9 +131,9 @@ def placed(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[Tab
 
 
 def test_counts_totals_and_constants_are_those_of_loaded_facts(
-    placed: tuple[TableDatabase, type[Engine]],
+    opened: tuple[Database, type[Engine]],
 ) -> None:
-    database, engine = placed
+    database, engine = opened
     loaded = expected()
     assert {name: len(database.population(name)) for name in SCHEMA.types()} == {
         name: len(loaded.population(name)) for name in SCHEMA.types()
@@ -148,8 +151,22 @@ def test_counts_totals_and_constants_are_those_of_loaded_facts(
         assert found.total == right.total, clause
 
 
-def test_the_same_model_is_learned_where_the_facts_are(placed: tuple[TableDatabase, type[Engine]]) -> None:
-    database, engine = placed
+def test_questions_about_facts_are_answered_by_queries(opened: tuple[Database, type[Engine]]) -> None:
+    database, _ = opened
+    loaded = expected()
+    assert database.is_in_place and not loaded.is_in_place
+    for predicate in SCHEMA.predicates:
+        assert database.n_facts(predicate) == loaded.n_facts(predicate), predicate
+        assert database.has_facts(predicate) == loaded.has_facts(predicate), predicate
+    for least in (1, 2, 3, 4):
+        assert database.frequent("friends", 0, least) == loaded.frequent("friends", 0, least)
+    assert database.has_times is loaded.has_times is False
+    with pytest.raises(SchemaError, match=r"must have the schema that the model was learned with.*origin="):
+        under(database, Schema({"friends": ("human", "human")}))
+
+
+def test_the_same_model_is_learned_where_the_facts_are(opened: tuple[Database, type[Engine]]) -> None:
+    database, engine = opened
     options = FitOptions(n_steps=2, max_literals=2, l2=0.5, neg_pos_ratio=None)
     models = []
     for data, counting in ((database, engine(database)), (expected(), MemoryEngine(expected()))):
@@ -193,7 +210,7 @@ def test_other_engines_and_wrong_tables_are_refused(tmp_path: Path) -> None:
     examples = ExampleTable(("facts", "people"), ("id",), "label")
     database = in_place(connection, SCHEMA, MODES, friends, "risk", examples)
     clause = parse_clause("risk(A) :- friends(A,B).", SCHEMA)
-    with pytest.raises(EngineError, match='"friends" stay in their tables'):
+    with pytest.raises(EngineError, match='only engine="duckdb" can count them there'):
         MemoryEngine(database).count([clause], database.examples_of("risk").keys)
     if "postgres" in ENGINES:
         with pytest.raises(OptionError, match='use engine="duckdb"'):

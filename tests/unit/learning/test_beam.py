@@ -8,7 +8,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from hornbeam.data.database import Codes, build
+from hornbeam.data.build import build
+from hornbeam.data.database import Codes
 from hornbeam.engines.contract import Counts, Engine, Session, Skipped
 from hornbeam.engines.count_cache import CountCache
 from hornbeam.learning.search.beam import SearchLimits, SearchResult, SearchSpace, first_in_rank, search

@@ -8,7 +8,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from hornbeam.data.database import Database, Examples, build
+from hornbeam.data.build import build
+from hornbeam.data.database import Database, Examples
 from hornbeam.engines.memory.engine import MemoryEngine
 from hornbeam.engines.naive import NaiveEngine
 from hornbeam.errors import DataError, SchemaError

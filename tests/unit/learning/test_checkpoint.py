@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hornbeam.data.database import Database, Examples, build
+from hornbeam.data.build import build
+from hornbeam.data.database import Database, Examples
 from hornbeam.engines.naive import NaiveEngine
 from hornbeam.errors import DataError
 from hornbeam.learning.boosting.boost import fit

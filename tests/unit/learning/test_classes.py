@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from hornbeam.data.database import Examples, build
+from hornbeam.data.build import build
+from hornbeam.data.database import Examples
 from hornbeam.errors import DataError, ModelError, OptionError
 from hornbeam.estimators.learners import AggLRClassifier, RLRClassifier
 from hornbeam.logic.parse import parse_mode

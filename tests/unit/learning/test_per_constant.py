@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from hornbeam.data.database import Codes, Database, build
+from hornbeam.data.build import build
+from hornbeam.data.database import Codes, Database
 from hornbeam.data.sparse import Matrix, by_row
 from hornbeam.engines.contract import Counts, Skipped
 from hornbeam.engines.memory.engine import MemoryEngine

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from hornbeam.data.database import Database, build
+from hornbeam.data.build import build
+from hornbeam.data.database import Database
 from hornbeam.datasets.worlds import university, university_probabilities
 from hornbeam.engines.memory.engine import MemoryEngine
 from hornbeam.learning.boosting import mln_boost

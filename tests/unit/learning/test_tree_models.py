@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from hornbeam.data.database import build
+from hornbeam.data.build import build
 from hornbeam.engines.naive import NaiveEngine
 from hornbeam.errors import ModelError
 from hornbeam.learning.trees.model import DEEPEST, TreeModel

@@ -10,7 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hornbeam.data.database import Codes, Database, Examples, build
+from hornbeam.data.build import build
+from hornbeam.data.database import Codes, Database, Examples
 from hornbeam.engines.contract import Counts, Engine, Skipped
 from hornbeam.engines.memory.engine import MemoryEngine
 from hornbeam.engines.naive import NaiveEngine

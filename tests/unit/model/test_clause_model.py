@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hornbeam.data.database import build
+from hornbeam.data.build import build
 from hornbeam.engines.contract import Counts, Skipped
 from hornbeam.engines.naive import NaiveEngine
 from hornbeam.errors import LimitError

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from hornbeam.data.database import build
+from hornbeam.data.build import build
 from hornbeam.engines.naive import NaiveEngine
 from hornbeam.logic.parse import parse_clause
 from hornbeam.logic.schema import Schema

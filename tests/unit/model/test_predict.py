@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hornbeam.data.database import build
+from hornbeam.data.build import build
 from hornbeam.errors import DataError, ModelError, OptionError
 from hornbeam.logic.parse import parse_clause
 from hornbeam.logic.schema import Schema

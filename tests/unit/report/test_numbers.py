@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hornbeam.data.database import build
+from hornbeam.data.build import build
 from hornbeam.data.ranking import ranking
 from hornbeam.datasets.worlds import smokers
 from hornbeam.drawing.axes import ticks

@@ -5,6 +5,7 @@ from __future__ import annotations
 import weakref
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
+from typing import Protocol
 
 from hornbeam.data.database import Codes, Database
 from hornbeam.engines.contract import DEFAULT_MEMORY, Counts, Engine, Session, Skipped
@@ -12,10 +13,16 @@ from hornbeam.engines.sql.connection import Connection
 from hornbeam.engines.sql.expressions import Dialect
 from hornbeam.engines.sql.loaded import LoadedSource
 from hornbeam.engines.sql.query_templates import QueryTemplates
-from hornbeam.engines.sql.session import SqlSession
+from hornbeam.engines.sql.session import MeasuredSource, SqlSession
 from hornbeam.errors import OptionError
-from hornbeam.in_place.database import TableDatabase
 from hornbeam.logic.clauses import Clause
+
+
+class SourceInPlace(MeasuredSource, Protocol):
+    """Facts that stay in their tables, and the connection that reads them."""
+
+    @property
+    def connection(self) -> Connection: ...
 
 
 class SqlEngine(Engine):
@@ -52,13 +59,15 @@ class SqlEngine(Engine):
         self._templates = QueryTemplates()
 
     def _session(self, keys: Codes, logarithm: bool = False) -> SqlSession:
-        if isinstance(self.database, TableDatabase):
-            placed = self.database.placed
-            if placed.connection.dialect != self._dialect:
-                name = placed.connection.dialect.name
-                raise OptionError(f'the facts are in tables of {name}: use engine="{name}".')
+        tables = self.database.tables
+        if tables is not None:
+            if tables.engine != self._dialect.name:
+                raise OptionError(
+                    f'the facts are in tables of {tables.engine}: use engine="{tables.engine}".'
+                )
+            source: SourceInPlace = tables.source
             return SqlSession(
-                placed.connection, placed, keys, self.total, self.memory, logarithm, self._templates
+                source.connection, source, keys, self.total, self.memory, logarithm, self._templates
             )
         if self._connection is not None and self._connection.inherited:
             self.close()

@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from hornbeam.data.database import Coded, Database, Notice, build
+from hornbeam.data.build import build
+from hornbeam.data.database import Coded, Database, Notice
 from hornbeam.errors import DataError, OptionError, Place, SchemaError, did_you_mean, plural
 from hornbeam.loading.facts.background import MOST_SHOWN, Background, background_of, first, named_places
 from hornbeam.loading.facts.imports import FileRole, Source, read_sources

@@ -8,8 +8,9 @@ from typing import Any, cast
 
 import numpy as np
 
+from hornbeam.data.build import build
 from hornbeam.data.codes import without_facts
-from hornbeam.data.database import Database, Notice, build
+from hornbeam.data.database import Database, Notice
 from hornbeam.errors import DataError, ModelError, OptionError, Place, SchemaError
 from hornbeam.loading.kind_of_source import Source
 from hornbeam.loading.modes import target_mode

@@ -122,8 +122,8 @@ def _data(measurements: Measurements, database: Database, about: About) -> Marku
         (int((labels == 0).sum()), "negative"),
         (int((labels < 0).sum()), "without a label"),
     ]
-    here = database.marks() is None
-    facts = sum(map(len, database.relations.values()))
+    relations = database.facts.predicates()
+    facts = sum(map(database.n_facts, relations))
     constants = sum(map(len, database.populations.values()))
     rows: list[tuple[str, Child]] = []
     if about.data:
@@ -133,10 +133,7 @@ def _data(measurements: Measurements, database: Database, about: About) -> Marku
     rows += [
         ("target", element("code", measurements.model.target)),
         ("examples", ", ".join(f"{count:,} {name}" for count, name in counts if count) or "none"),
-        (
-            "facts",
-            f"{facts:,} of {plural(len(database.relations), 'relation')}" if here else "in their tables",
-        ),
+        ("facts", f"{facts:,} of {plural(len(relations), 'relation')}"),
         ("constants", f"{constants:,} of {plural(len(database.populations), 'type')}"),
     ]
     return pairs(rows)

@@ -136,8 +136,8 @@ def _reasons(measurements: Measurements, engine: Engine, names: Names) -> dict[s
     """The reasons for some examples in words, the strongest first; the examples farthest from the prior."""
     shown, model = measurements.shown, measurements.model
     found: dict[str, list[str]] = {}
-    if engine.database.marks() is not None:
-        return found  # the facts that would tell are not here
+    if engine.database.is_in_place:
+        return found  # queries for all these examples would take too long
     order = np.argsort(-np.abs(measurements.log_odds[shown.rows] - model.prior), kind="stable")
     for row in sorted(order[:MOST_EXPLAINED].tolist()):
         key = measurements.examples.keys[shown.rows[row]]

@@ -39,7 +39,7 @@ def schema_graph(database: Database, target: str, used: Sequence[str]) -> Figure
     read = [name for name in predicates if name in used and name != target]
     unread = sorted(
         (name for name in predicates if name not in used and name != target),
-        key=lambda name: -_facts(database, name),
+        key=lambda name: -database.n_facts(name),
     )
     columns = _arranged([target, *read], unread[:_MOST], predicates)
     height = _TOP + _ROW * max(map(len, columns)) + 4
@@ -51,7 +51,7 @@ def schema_graph(database: Database, target: str, used: Sequence[str]) -> Figure
         caption += f" {len(unread) - _MOST} more unused relations are not drawn."
     in_model = {target: "target"} | dict.fromkeys(read, "yes") | dict.fromkeys(unread, "no")
     rows = tuple(
-        (name, word, ", ".join(predicates[name]), "" if name == target else _facts_text(database, name))
+        (name, word, ", ".join(predicates[name]), "" if name == target else f"{database.n_facts(name):,}")
         for name, word in in_model.items()
     )
     return Figure(
@@ -81,7 +81,7 @@ def _shapes(database: Database, columns: _Columns, height: int) -> Iterator[Mark
             shift = (place - (len(types) - 1) / 2) * 5
             yield _link((start, heights[name] + shift), (end, type_heights[type_name] + shift / 2), style)
     for name, left, _, _, style in sides:
-        facts = "" if name == target else _facts_text(database, name)
+        facts = "" if name == target else f"{database.n_facts(name):,}"
         yield _box((left, heights[name]), _SIDE, name, facts, style)
     used_types = {name for relation in columns.used for name in predicates[relation]}
     for name in columns.types:
@@ -92,15 +92,6 @@ def _shapes(database: Database, columns: _Columns, height: int) -> Iterator[Mark
     yield label(_WIDTH / 2, 16, "types", "title")
     if columns.unused:
         yield label(_WIDTH - _SIDE / 2, 16, "not used", "title")
-
-
-def _facts(database: Database, predicate: str) -> int:
-    return len(database.relations[predicate]) if predicate in database.relations else 0
-
-
-def _facts_text(database: Database, predicate: str) -> str:
-    """The number of facts; nothing for tables that stay in their database."""
-    return f"{_facts(database, predicate):,}" if database.marks() is None else ""
 
 
 def _heights(names: Sequence[str], height: int) -> Iterator[tuple[str, float]]:

@@ -1,0 +1,164 @@
+"""Where the facts of a database are, and the questions that only the facts can answer.
+
+Facts are in memory, in columns of codes, or they stay in the tables of another system. A database
+asks both through the same interface, ``FactStore``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+
+from hornbeam.data.numbers import Floats, moments_of, quantiles
+from hornbeam.data.relations import Codes, Examples, Population, Relation
+from hornbeam.logic.clauses import Clause, Value
+from hornbeam.logic.schema import Schema
+
+
+class FactStore(Protocol):
+    """What a learner asks about facts. An argument is a predicate and a position, counted from 0."""
+
+    def predicates(self) -> Collection[str]:
+        """The predicates that may have facts; other predicates of the schema have none."""
+        ...
+
+    def n_facts(self, predicate: str) -> int: ...
+
+    def constants_at(self, predicate: str, position: int) -> tuple[str, ...]:
+        """The constants that occur at an argument, sorted."""
+        ...
+
+    def frequent_at(self, predicate: str, position: int, least: int) -> tuple[str, ...]:
+        """The constants that occur at an argument in ``least`` facts or more, sorted."""
+        ...
+
+    def thresholds_at(
+        self, predicate: str, position: int, number: int, until: float = np.inf
+    ) -> tuple[Value, ...]:
+        """At most ``number`` quantiles of the values at a numeric argument, in facts up to a time."""
+        ...
+
+    def values_of(self, type_name: str, codes: Codes) -> Floats:
+        """The values of constants of a numeric type."""
+        ...
+
+    def timed(self) -> Collection[str]:
+        """The predicates whose facts have times."""
+        ...
+
+    def cutoff_codes(self, cutoffs: Floats) -> Codes:
+        """The codes of cut-off times in the keys of examples."""
+        ...
+
+    def cutoffs_of(self, codes: Codes) -> Floats:
+        """The cut-off times that codes stand for, or earlier times that leave the same facts."""
+        ...
+
+
+class FactsInPlace(FactStore, Protocol):
+    """Facts that stay in the tables of a database system. Only the engine of that system counts them."""
+
+    @property
+    def engine(self) -> str:
+        """The name of the engine that counts these facts."""
+        ...
+
+    @property
+    def memory(self) -> int:
+        """The memory in bytes that the connection was opened with."""
+        ...
+
+    @property
+    def source(self) -> Any:
+        """What the engine reads the facts through; only engines know its type."""
+        ...
+
+    def fingerprint(self) -> object:
+        """Numbers that change when facts change. This scans the tables."""
+        ...
+
+    def groundings(self, clause: Clause, key: Sequence[int], limit: int) -> tuple[tuple[str, ...], ...]:
+        """Names of the free variables' values for at most ``limit`` true groundings of one example."""
+        ...
+
+    def close(self) -> None:
+        """Remove temporary tables, and close the connection if it was opened for these facts."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class FactsInMemory:
+    """Facts in columns of codes."""
+
+    schema: Schema
+    populations: Mapping[str, Population]
+    relations: Mapping[str, Relation]
+    numbers: Mapping[str, Floats]
+    times: Mapping[str, Floats]
+
+    def relation(self, predicate: str) -> Relation:
+        """The facts of a predicate; a predicate without facts has an empty relation."""
+        relation = self.relations.get(predicate)
+        if relation is None:
+            arity = self.schema.arity(predicate)
+            relation = Relation(tuple(np.empty(0, dtype=np.int32) for _ in range(arity)))
+        return relation
+
+    def predicates(self) -> Collection[str]:
+        return self.relations.keys()
+
+    def n_facts(self, predicate: str) -> int:
+        return len(self.relation(predicate))
+
+    def constants_at(self, predicate: str, position: int) -> tuple[str, ...]:
+        codes = np.unique(self.relation(predicate).columns[position])
+        return tuple(sorted(self._population(predicate, position).decode(codes)))
+
+    def frequent_at(self, predicate: str, position: int, least: int) -> tuple[str, ...]:
+        population = self._population(predicate, position)
+        facts = np.bincount(self.relation(predicate).columns[position], minlength=len(population))
+        return tuple(sorted(population.decode(np.flatnonzero(facts >= least).astype(np.int32))))
+
+    def thresholds_at(
+        self, predicate: str, position: int, number: int, until: float = np.inf
+    ) -> tuple[Value, ...]:
+        type_name = self.schema.types_of(predicate)[position]
+        codes = self.relation(predicate).columns[position]
+        if until < np.inf and predicate in self.times:
+            codes = codes[self.times[predicate] <= until]
+        return quantiles(self.values_of(type_name, codes), number, self.schema.numeric[type_name])
+
+    def values_of(self, type_name: str, codes: Codes) -> Floats:
+        values: Floats = self.numbers[type_name][codes]
+        return values
+
+    def timed(self) -> Collection[str]:
+        return self.times.keys()
+
+    @cached_property
+    def moments(self) -> Floats:
+        """The distinct times that facts have, sorted."""
+        return moments_of(self.times)
+
+    def cutoff_codes(self, cutoffs: Floats) -> Codes:
+        """How many of the distinct times of facts are not after each cut-off."""
+        return np.searchsorted(self.moments, cutoffs, "right").astype(np.int32)
+
+    def cutoffs_of(self, codes: Codes) -> Floats:
+        """The last time of a fact that exists for each cut-off; minus infinity if there is none."""
+        return np.concatenate(([-np.inf], self.moments))[codes]
+
+    def _population(self, predicate: str, position: int) -> Population:
+        return self.populations.get(self.schema.types_of(predicate)[position]) or Population(())
+
+
+def with_cutoff_codes(examples: Examples, facts: FactStore) -> Examples:
+    """Examples whose keys have a last column for their cut-offs, if there are cut-offs and times."""
+    if examples.cutoffs is None or not facts.timed():
+        return examples
+    codes = facts.cutoff_codes(examples.cutoffs)
+    return replace(examples, keys=np.column_stack([examples.keys, codes]))

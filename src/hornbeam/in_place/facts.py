@@ -1,0 +1,133 @@
+"""Answers to questions about facts that stay in their tables, found by queries."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+import numpy as np
+from sqlglot import exp
+
+from hornbeam.data.database import Codes
+from hornbeam.data.keys import key_text
+from hornbeam.data.numbers import Floats, numbers_of, weighted_quantiles
+from hornbeam.engines.contract import DEFAULT_MEMORY
+from hornbeam.engines.sql.expressions import aliased, cutoff_value, integer, numeric, own_column
+from hornbeam.engines.sql.sizes import ColumnSizes
+from hornbeam.errors import EngineError
+from hornbeam.in_place.groundings import named_groundings
+from hornbeam.in_place.histogram import Histogram, plain_value
+from hornbeam.in_place.source import TableSource, as_text
+from hornbeam.logic.clauses import Clause, Value
+from hornbeam.logic.schema import DATE, number_of
+
+MOST_FETCHED = 100_000
+"""Distinct values of a column that are fetched to find quantiles; those of more values need queries."""
+
+
+class TableFacts:
+    """The facts of a database that stay in their tables (``data.facts.FactsInPlace``)."""
+
+    def __init__(
+        self, source: TableSource, memory: int = DEFAULT_MEMORY, closes_connection: bool = False
+    ) -> None:
+        """``memory`` is that of the connection. With ``closes_connection``, ``close`` closes it too."""
+        self.memory = memory
+        self._source = source
+        self._closes_connection = closes_connection
+        self._is_closed = False
+
+    @property
+    def source(self) -> TableSource:
+        if self._is_closed:
+            raise EngineError("the database is closed; load it again to use it.")
+        return self._source
+
+    @property
+    def engine(self) -> str:
+        return self._source.connection.dialect.name
+
+    def close(self) -> None:
+        if not self._is_closed:
+            self._source.close()
+            if self._closes_connection:
+                self._source.connection.close()
+        self._is_closed = True
+
+    # --- predicates, constants, numbers ----------------------------------------------------------
+
+    def predicates(self) -> Collection[str]:
+        return self._source.tables.keys()
+
+    def n_facts(self, predicate: str) -> int:
+        return self.source.rows(predicate)
+
+    def constants_at(self, predicate: str, position: int) -> tuple[str, ...]:
+        source = self.source
+        relation = source.relation(predicate)
+        kind = source.schema.numeric.get(source.schema.types_of(predicate)[position])
+        column = relation.column(position, "f")
+        value = as_text(column) if kind is None else numeric(column, kind == DATE)
+        rows = source.run(exp.select(value).distinct().from_(aliased(relation.item, "f")))
+        return tuple(sorted(key_text(name) for (name,) in rows))
+
+    def frequent_at(self, predicate: str, position: int, least: int) -> tuple[str, ...]:
+        relation = self.source.relation(predicate)
+        value = exp.alias_(as_text(relation.column(position, "f")), "v")
+        values = exp.select(value).from_(aliased(relation.item, "f")).subquery("f")
+        often = exp.GTE(this=exp.Count(this=exp.Star()), expression=integer(least))
+        query = exp.select(own_column("v")).from_(values).group_by(own_column("v")).having(often)
+        return tuple(sorted(key_text(name) for (name,) in self.source.run(query)))
+
+    def thresholds_at(
+        self, predicate: str, position: int, number: int, until: float = np.inf
+    ) -> tuple[Value, ...]:
+        source = self.source
+        if predicate not in source.tables:
+            return ()
+        relation = source.relation(predicate)
+        kind = source.schema.numeric[source.schema.types_of(predicate)[position]]
+        value = exp.alias_(numeric(relation.column(position, "f"), kind == DATE), "v")
+        facts = exp.select(value).from_(aliased(relation.item, "f"))
+        if until < np.inf and relation.time is not None:
+            cutoff = cutoff_value(source.cutoff_text(until), source.time_kind)
+            facts = facts.where(source.exists(relation.since("f"), cutoff))
+        count = exp.alias_(exp.Count(this=exp.Star()), "n")
+        counts = exp.select(own_column("v"), count).from_(facts.subquery("f")).group_by(own_column("v"))
+        if source.sizes(predicate, position).distinct <= MOST_FETCHED:
+            rows = source.run(exp.select("v", "n").from_(counts.subquery("h")).order_by("v"))
+            distinct = np.array([number_of(plain_value(value)) for value, _ in rows], dtype=np.float64)
+            return weighted_quantiles(distinct, np.array([int(n) for _, n in rows]), number, kind)
+        histogram = Histogram(source.connection, counts)
+        try:
+            return histogram.thresholds(number)
+        finally:
+            histogram.close()
+
+    def values_of(self, type_name: str, codes: Codes) -> Floats:
+        names = self.source.names[type_name]
+        kind = self.source.schema.numeric[type_name]
+        return numbers_of([names[code] for code in codes.tolist()], kind, type_name)
+
+    def fingerprint(self) -> list[tuple[str, int, tuple[ColumnSizes, ...]]]:
+        """The number of rows of each predicate, and the sizes of its columns."""
+        source, arity = self.source, self.source.schema.arity
+        return [
+            (name, source.rows(name), tuple(source.sizes(name, place) for place in range(arity(name))))
+            for name in sorted(source.tables)
+        ]
+
+    # --- times -----------------------------------------------------------------------------------
+
+    def timed(self) -> Collection[str]:
+        return self._source.timed()
+
+    def cutoff_codes(self, cutoffs: Floats) -> Codes:
+        return self._source.cutoff_codes(cutoffs.tolist())
+
+    def cutoffs_of(self, codes: Codes) -> Floats:
+        return np.array(self._source.cutoffs(), dtype=np.float64)[codes]
+
+    # --- groundings ------------------------------------------------------------------------------
+
+    def groundings(self, clause: Clause, key: Sequence[int], limit: int) -> tuple[tuple[str, ...], ...]:
+        return named_groundings(self.source, clause, key, limit)

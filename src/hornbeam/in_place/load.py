@@ -1,0 +1,88 @@
+"""The public ``load``: a database in memory, or one whose tables stay in place."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from hornbeam import loading
+from hornbeam.data.database import Database
+from hornbeam.engines.contract import DEFAULT_MEMORY
+from hornbeam.engines.registry import engine_module
+from hornbeam.errors import OptionError
+from hornbeam.in_place.sources import stays_in_place
+from hornbeam.loading.facts.layout import DEFAULT_SPLIT
+from hornbeam.loading.kind_of_source import SourceKind, kind_of_source
+
+
+def load(
+    source: str | os.PathLike[str] | Mapping[str, Any],
+    split: str | None = None,
+    default_split: str = DEFAULT_SPLIT,
+    *,
+    target: str | None = None,
+    schema: object = None,
+    examples: Any = None,
+    negatives: str | float | None = None,
+    dangling: str = "error",
+    seed: int = 0,
+    origin: Mapping[str, object] | None = None,
+    engine: str | None = None,
+    memory: int = DEFAULT_MEMORY,
+    scratch: str | None = None,
+    master: str | None = None,
+) -> Database:
+    """Load facts or tables as a ``Database``, or open tables in place.
+
+    ``source`` is a folder of facts, or it holds tables: a folder of CSV or Parquet files, a DuckDB or
+    SQLite file, a connection string of PostgreSQL, a dict of data frames (pandas, polars, Arrow), or
+    ``catalog:NAME`` for a schema of Spark's catalogue. Facts are in a flat folder, or in BoostSRL layout,
+    where ``split`` names the part to load.
+
+    With tables, ``target`` is what is to be learned: a column (``users.premium``), a value of a column
+    (``users.gender=F``), a link table, or a new predicate (``churned(users)``) whose examples you give.
+    Keys, links and roles come from ``schema`` (a file or a dict in the shape of schema.toml), from the
+    catalogue of the database, or are inferred. ``negatives`` are the unlinked pairs of a link table: "all",
+    or how many to draw for each link, with ``seed``. ``dangling`` tells what to do with links to keys that
+    do not exist: error, drop or keep. ``examples`` is a CSV or Parquet file or a data frame of keys, with
+    the optional columns ``label`` and ``cutoff``. ``origin`` is ``model.settings`` of a model learned from
+    tables: then nothing is inferred.
+
+    With ``engine`` duckdb, postgres or spark, tables stay where they are: only the examples are read, and
+    the engine counts in the tables. A classifier with such a database uses its engine. DuckDB opens
+    folders of tables and DuckDB files, PostgreSQL a server, Spark folders of Parquet files and its
+    catalogue; other sources are loaded into memory. ``memory`` bounds the engine, in bytes. ``scratch``
+    is a folder for what DuckDB cannot keep in memory, or a schema for temporary tables of PostgreSQL.
+    ``master`` is the master of Spark. Closing the database, or the end of the program, removes temporary
+    tables and closes the connection.
+
+    The ``notices`` of the database tell what was accepted but may surprise. Data that cannot be used
+    raise an ``InputError``.
+    """
+    options: dict[str, Any] = {"target": target, "schema": schema, "examples": examples}
+    options |= {"negatives": negatives, "dangling": dangling, "seed": seed, "origin": origin}
+    in_place = _engine_in_place(engine, source, split, schema is not None)
+    if in_place is None:
+        return loading.load(source, split, default_split, **options)
+    from hornbeam.in_place.open import open_in_place
+
+    return open_in_place(in_place, source, options, memory, scratch, master)
+
+
+def _engine_in_place(engine: str | None, source: object, split: str | None, has_schema: bool) -> str | None:
+    """The engine that counts in the tables of a source, or None if the source is to be loaded."""
+    if engine is not None:
+        engine_module(engine)  # an unknown engine is an error before anything is loaded
+    if kind_of_source(source, has_schema) is SourceKind.SPARK_CATALOGUE and engine != "spark":
+        raise OptionError(
+            f'"{source}" is a schema of Spark\'s catalogue, which only Spark reads; name the engine spark '
+            "(--engine spark)."
+        )
+    if engine is None or not stays_in_place(engine, source, has_schema):
+        return None
+    if split is not None:
+        raise OptionError(
+            f'tables have one set of examples, so there is no split "{split}"; leave the split out.'
+        )
+    return engine

@@ -24,10 +24,10 @@ from hornbeam.errors import EngineError, OptionError, SchemaError
 from hornbeam.in_place.database import ExampleTable, TableDatabase, in_place
 from hornbeam.in_place.source import Histogram
 from hornbeam.learning.boosting.boost import fit
-from hornbeam.learning.options import FitOptions
 from hornbeam.logic.modes import schema_of
 from hornbeam.logic.parse import parse_clause, parse_mode
 from hornbeam.model.files import model_text
+from plain_options import plain
 
 MODES = tuple(
     map(parse_mode, ["risk(+person).", "friends(+person,-person).", "job(+person,#work).", "rich(+person)."])
@@ -150,7 +150,7 @@ def test_counts_totals_and_constants_are_those_of_loaded_facts(
 
 def test_the_same_model_is_learned_where_the_facts_are(placed: tuple[TableDatabase, type[Engine]]) -> None:
     database, engine = placed
-    options = FitOptions(n_steps=2, max_literals=2, l2=0.5, neg_pos_ratio=None)
+    options = plain(n_steps=2, max_literals=2, l2=0.5, neg_pos_ratio=None)
     models = []
     for data, counting in ((database, engine(database)), (expected(), MemoryEngine(expected()))):
         examples = data.examples_of("risk")

@@ -11,11 +11,11 @@ import pytest
 from hornbeam.data.database import Codes, build
 from hornbeam.engines.contract import Counts, Engine, Session, Skipped
 from hornbeam.engines.kept_counts import KeptCounts
-from hornbeam.learning.options import FitOptions
 from hornbeam.learning.search.beam import Found, first_in_rank, search
 from hornbeam.learning.search.ridge import Ridge, clause_sums, exact_gain, gains, response
 from hornbeam.logic.clauses import Atom, Clause
 from hornbeam.logic.schema import Schema
+from plain_options import plain
 
 HEAD = Atom("h", (0,))
 EMPTY = Clause(HEAD, ())
@@ -65,7 +65,7 @@ def find(
         key = " ".join(literal.predicate for literal in each.body)
         return [clause(*names.split()) for names in grow.get(key, [])]
 
-    return search(session, refine, EMPTY, Ridge(response(slopes), 1.0), FitOptions(**options))  # type: ignore[arg-type]
+    return search(session, refine, EMPTY, Ridge(response(slopes), 1.0), plain(**options))  # type: ignore[arg-type]
 
 
 def text(found: Found) -> str:

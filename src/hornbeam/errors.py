@@ -4,6 +4,7 @@ HornbeamError
 ├── InputError            something the user gave is wrong; carries the place where known
 │   ├── ParseError        text that cannot be read (facts, modes, clauses, models)
 │   ├── SchemaError       names, arities, types or modes that do not fit each other
+│   │   └── TargetError   a target that the tables do not have
 │   ├── DataError         files, folders, examples or keys that cannot be used
 │   ├── OptionError       an option outside what it allows
 │   └── ModelError        a model file that is damaged, too new, or of other data
@@ -55,6 +56,10 @@ class ParseError(InputError):
 
 class SchemaError(InputError):
     """Predicates, arities, types or modes that do not fit each other."""
+
+
+class TargetError(SchemaError):
+    """A target that the tables do not have."""
 
 
 class DataError(InputError, ValueError):

@@ -240,8 +240,8 @@ def _labels(y: Any, size: int) -> tuple[npt.NDArray[Any], npt.NDArray[np.intp]]:
         raise DataError(f"y has one class only, {classes[0]}: learning needs examples of two labels.")
     if len(classes) > MOST_CLASSES:
         raise DataError(
-            f"Unknown label type: y has {len(classes):,} different labels; at most {MOST_CLASSES} classes are "
-            "allowed."
+            f"Unknown label type: y has {len(classes):,} different labels; at most {MOST_CLASSES} classes "
+            "are allowed."
         )
     return classes, codes.ravel()
 

@@ -50,7 +50,7 @@ FEATURE = Option(
     CLAUSES,
     OneOf(("count", "log", BEST)),
 )
-FALSE_COUNTS_OPTION = Option(
+FALSE_GROUNDINGS = Option(
     "How false groundings are counted: over all combinations of constants (population), or only where the "
     "body without its last literal holds (guarded).",
     CLAUSES,
@@ -179,7 +179,7 @@ class FitOptions(Options):
     negation: bool = NEGATION.default(False)
     populations: str = POPULATIONS.default("training", paper="database")
     n_thresholds: int = N_THRESHOLDS.default(16)
-    false_counts: str = FALSE_COUNTS_OPTION.default(POPULATION)
+    false_counts: str = FALSE_GROUNDINGS.default(POPULATION)
     feature: str = FEATURE.default(BEST, paper="count")
     refit: bool = REFIT.default(True, paper=False)
     length_penalty: float = LENGTH_PENALTY.default(0.2, paper=0.0)

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hornbeam.data.database import UNLABELLED, Coded
-from hornbeam.errors import DataError, OptionError, SchemaError, did_you_mean, plural
+from hornbeam.errors import DataError, OptionError, SchemaError, TargetError, did_you_mean, plural
 from hornbeam.loading.tables.column import MISSING, Column
 from hornbeam.loading.tables.roles import Form, Plan
 from hornbeam.loading.tables.schema_file import Role
@@ -99,8 +99,8 @@ def find_target(text: str, plans: Sequence[Plan]) -> Target:
     word = text.partition("=")[0].lower()
     named = [f"{plan.name}.{name}" for plan in plans for name in plan.table.columns if name.lower() == word]
     if named:
-        raise SchemaError(f'no target "{text}": a column is named with its table, as {" or ".join(named)}.')
-    raise SchemaError(
+        raise TargetError(f'no target "{text}": a column is named with its table, as {" or ".join(named)}.')
+    raise TargetError(
         f'no target "{text}": give a column (table.column or table.column=value), a link table, or a new '
         f"name with its arguments such as churned({names[0] if names else 'users'}). "
         f"{did_you_mean(table, names, 'Tables')}"

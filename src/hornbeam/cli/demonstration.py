@@ -1,4 +1,4 @@
-"""A first look without data: generate a world, learn, score on another, explain."""
+"""The demonstration: generate a world, learn from it, score and explain on another."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TARGET = "advisedby"
 
 
 def story(page: Path) -> Iterator[str]:
-    """The demonstration in parts, each as soon as it is known; its report is written to ``page``."""
+    """The demonstration in parts, each as soon as it is ready; the report is written to ``page``."""
     training, testing = university(seed=0), university(seed=1)
     examples = training.examples_of(TARGET)
     positives = int(examples.labels.sum())
@@ -39,13 +39,15 @@ def story(page: Path) -> Iterator[str]:
     engine = open_engine("memory", testing)
     unseen = testing.examples_of(TARGET)
     probabilities = model.probabilities(engine, unseen.keys)
-    yield f"On another university, never seen:\n{_indented(evaluate(unseen.labels, probabilities))}\n"
+    scores = evaluate(unseen.labels, probabilities)
+    yield f"On another university, not used for learning:\n{_indented(scores)}\n"
     (key,) = unseen.keys[[int(probabilities.argmax())]]
     (names,) = testing.names_of(TARGET, key.reshape(1, -1)).tolist()
-    yield f"Why the surest of its predictions:\n{_indented(explain(model, engine, key, names))}\n"
+    explanation = explain(model, engine, key, names)
+    yield f"Why it gives the highest probability to one pair:\n{_indented(explanation)}\n"
     about = About("a generated university, never seen", history=fitted.history.as_dict())
     report(model, engine, unseen, about).save(page)
-    yield f"All of it as a page to look at, with every example and why: {page}\n"
+    yield f"A page with all of this, and an explanation of every example: {page}\n"
     yield "Your own data: hornbeam fit DATA --target NAME --model m.json (see hornbeam fit --help)."
 
 

@@ -19,12 +19,21 @@ from hornbeam.datasets.worlds import smokers
 from hornbeam.engines.registry import open_engine
 from hornbeam.learning.boosting.boost import fit
 from hornbeam.learning.loop import Control
-from hornbeam.learning.options import FitOptions
+from hornbeam.learning.options import fit_options
 from hornbeam.model.files import save_model
 from results import record
 
 STEPS = 8
-OPTIONS = FitOptions(n_steps=STEPS, l2=1.0, max_literals=2, beam_width=3)
+OPTIONS = fit_options(
+    "paper",
+    n_steps=STEPS,
+    l2=1.0,
+    max_literals=2,
+    beam_width=3,
+    stop="best",
+    populations="training",
+    neg_pos_ratio=20.0,
+)
 
 
 def main() -> None:

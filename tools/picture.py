@@ -14,7 +14,7 @@ from pathlib import Path
 
 from playwright.sync_api import sync_playwright
 
-from hornbeam.cli.demo import story
+from hornbeam.cli.demonstration import story
 
 PICTURE = Path(__file__).resolve().parents[1] / "docs" / "assets" / "report.png"
 WIDTH, HEIGHT = 1160, 780

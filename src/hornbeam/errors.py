@@ -19,7 +19,7 @@ Every message is one sentence: what is wrong, where, what was expected, what to 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 
@@ -67,7 +67,27 @@ class DataError(InputError, ValueError):
 
 
 class OptionError(InputError, ValueError):
-    """An option with a value outside what it allows."""
+    """An option with a value outside what it allows.
+
+    If the error is about the value of one option of a learner, ``option`` is its name, ``value`` the value,
+    and ``bound`` what it allows; or ``needs`` are values of other options without which it does nothing.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        place: Place | None = None,
+        *,
+        option: str | None = None,
+        value: object = None,
+        bound: object = None,
+        needs: Mapping[str, object] | None = None,
+    ) -> None:
+        super().__init__(message, place)
+        self.option = option
+        self.value = value
+        self.bound = bound
+        self.needs = dict(needs or {})
 
 
 class ModelError(InputError):

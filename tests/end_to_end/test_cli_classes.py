@@ -37,7 +37,7 @@ def test_an_explanation_is_of_one_class(run) -> None:
 @pytest.mark.parametrize(
     ("example", "said"),
     [
-        ("risk(p0)", 'the example is of "risk", but the model is of "cancer".'),
+        ("risk(p0)", 'the example is of "risk", but the model predicts "cancer".'),
         ("cancer(p0,p1)", 'the example has 2 arguments, but "cancer" takes 1'),
     ],
 )

@@ -15,6 +15,7 @@ from hornbeam.learning.boosting.boost import fit
 from hornbeam.learning.options import FitOptions, fit_options
 from hornbeam.loading import load
 from hornbeam.model.files import model_text
+from plain_options import plain
 from public_data import DATA, needs
 
 OTHERS = {name: engine for name, engine in ENGINES.items() if name not in ("naive", "memory")}
@@ -43,9 +44,9 @@ def uwcse() -> Database:
 def test_on_uwcse(engine: type[Engine], feature: str) -> None:
     # Spark takes its time for each of a hundred small tables: one feature is enough there.
     if engine.name == "spark" and feature == "log":
-        options = FitOptions(n_steps=2, max_literals=1, neg_pos_ratio=2.0, feature=feature)
+        options = plain(n_steps=2, max_literals=1, neg_pos_ratio=2.0, feature=feature)
     else:
-        options = FitOptions(n_steps=3, max_literals=2, neg_pos_ratio=2.0, feature=feature)
+        options = plain(n_steps=3, max_literals=2, neg_pos_ratio=2.0, feature=feature)
     expected = in_memory(uwcse(), "advisedby", options)
     assert learned(engine(uwcse()), "advisedby", options) == expected
     assert expected.count('"clause"') == options.n_steps
@@ -61,7 +62,7 @@ def world(name: str) -> Database:
 @pytest.mark.parametrize(("name", "target"), [("smokers", "cancer"), ("university", "advisedby")])
 def test_on_generated_worlds(engine: type[Engine], feature: str, name: str, target: str) -> None:
     short = engine.name == "spark"
-    options = FitOptions(n_steps=2, max_literals=2 if short else 3, neg_pos_ratio=None, feature=feature)
+    options = plain(n_steps=2, max_literals=2 if short else 3, neg_pos_ratio=None, feature=feature)
     assert learned(engine(world(name)), target, options) == in_memory(world(name), target, options)
 
 

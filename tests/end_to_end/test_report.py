@@ -103,7 +103,7 @@ def test_what_is_no_history_is_refused(text, town, tmp_path, run):
         "report", town, "--model", model, "--history", history, "--out", tmp_path / "r.html"
     )
     assert status == 2
-    assert "is no history" in said
+    assert "is not a history" in said
     assert not (tmp_path / "r.html").exists()
 
 

@@ -22,11 +22,12 @@ from hornbeam.learning.boosting.boost import fit
 from hornbeam.learning.loop import Control
 from hornbeam.learning.options import FitOptions
 from hornbeam.model.files import model_text
+from plain_options import plain
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-OPTIONS = FitOptions(n_steps=3, max_literals=3, beam_width=1, l2=1.0, neg_pos_ratio=None)
+OPTIONS = plain(n_steps=3, max_literals=3, beam_width=1, l2=1.0, neg_pos_ratio=None)
 SCHEMA = {
     "persons": {"key": "id", "roles": {"smokes": "flag", "city": "category"}, "unused": ["sick"]},
     "friends": {"key": False, "links": {"who": "persons", "whom": "persons"}},

@@ -324,7 +324,7 @@ def test_a_database_without_a_table(hornbeam, tmp_path):
         ),
         (
             "movies",
-            'no example of "movies" has a label; name a column that has them, or give them in a column '
+            'no example of "movies" has a label; name a column that has labels, or give them in a column '
             '"label" of --examples FILE.',
         ),
         ("churned(user)", 'no table "user". Tables are: movies, ratings, users. Did you mean "users"?'),

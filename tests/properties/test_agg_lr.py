@@ -12,12 +12,13 @@ from scipy.optimize import minimize
 from hornbeam.data.database import UNKNOWN
 from hornbeam.engines.memory.engine import MemoryEngine
 from hornbeam.engines.naive import NaiveEngine
+from hornbeam.learning.options import AggOptions
 from hornbeam.learning.problem import language_for
 from hornbeam.model.explain import explain
 from hornbeam.model.groundings import groundings
 from hornbeam.study.agg_lr.aggregates import COUNT, DISTINCT, GREATEST, LEAST, MEAN, aggregates, paths
 from hornbeam.study.agg_lr.joiner import Joiner
-from hornbeam.study.agg_lr.learner import AggOptions, fit
+from hornbeam.study.agg_lr.learner import fit
 from hornbeam.study.agg_lr.model import by_path, weighted_values
 from small_worlds import same_by_every_engine, worlds
 

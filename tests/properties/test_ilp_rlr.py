@@ -13,10 +13,11 @@ from hornbeam.engines.contract import Counts
 from hornbeam.engines.holding import CanonicalParts, Holding
 from hornbeam.engines.memory.engine import MemoryEngine
 from hornbeam.engines.naive import NaiveEngine
+from hornbeam.learning.options import ILPOptions
 from hornbeam.learning.problem import language_for
 from hornbeam.logic.clauses import Clause, literal_variables
 from hornbeam.study.ilp_rlr.bottom import Saturation, reduced
-from hornbeam.study.ilp_rlr.learner import CoverProblem, ILPOptions, best_body, fit
+from hornbeam.study.ilp_rlr.learner import CoverProblem, best_body, fit
 from hornbeam.study.ilp_rlr.likelihood import joint_weights
 from small_worlds import same_by_every_engine, worlds
 

@@ -23,6 +23,7 @@ from hornbeam.logic.clauses import Clause, head_atom
 from hornbeam.logic.modes import schema_of
 from hornbeam.logic.parse import parse_mode
 from hornbeam.logic.refine import Language, refinements
+from plain_options import plain
 
 MODES = tuple(
     parse_mode(text)
@@ -56,7 +57,7 @@ def worlds(draw: st.DrawFn) -> tuple[Database, str]:
 
 
 OPTIONS = st.builds(
-    FitOptions,
+    plain,
     n_steps=st.integers(1, 3),
     l2=st.sampled_from([0.5, 1.0, 10.0, 1000.0]),
     max_literals=st.integers(1, 3),

@@ -13,10 +13,11 @@ from hornbeam.engines.holding import Holding
 from hornbeam.engines.memory.engine import MemoryEngine
 from hornbeam.engines.naive import NaiveEngine
 from hornbeam.errors import Place
+from hornbeam.learning.options import RDNOptions
 from hornbeam.learning.problem import language_for
 from hornbeam.learning.trees.growth import Growth
 from hornbeam.learning.trees.model import TreeModel, node_fields, read_tree
-from hornbeam.learning.trees.rdn_boost import RDNOptions, fit
+from hornbeam.learning.trees.rdn_boost import fit
 from hornbeam.learning.trees.tests import NodeTests
 from hornbeam.learning.trees.trees import Leaf, Node, Tree, body_text, leaf_values, leaves
 from hornbeam.logic.clauses import Clause

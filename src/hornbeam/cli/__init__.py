@@ -1,4 +1,4 @@
-"""The command line: a thin shell; every verb mirrors a Python call."""
+"""The command line: a thin layer; every verb has a counterpart in Python."""
 
 from hornbeam.cli.app import main
 

@@ -1,6 +1,7 @@
-"""The verbs together, and what becomes of an error: one sentence, and never a traceback unasked.
+"""All verbs together, and the handling of errors: one sentence, and a traceback only with --debug.
 
-Exit status: 0 done, 2 a user's error, 130 interrupted (what was done is kept), 1 nobody reads it.
+Exit status: 0 done, 2 a user's error, 130 interrupted (finished work is kept), 1 the reader of the output
+has left.
 """
 
 from __future__ import annotations
@@ -13,17 +14,27 @@ from typing import Annotated
 
 import typer
 
-from hornbeam.cli import fit, look, report, sql, use
-from hornbeam.cli.data_sets import datasets
+from hornbeam.cli.command import SectionedCommand
 from hornbeam.cli.printable import printable
-from hornbeam.cli.reproduce import reproduce
+from hornbeam.cli.verbs.count import count
+from hornbeam.cli.verbs.datasets import datasets
+from hornbeam.cli.verbs.demo import demo
+from hornbeam.cli.verbs.explain import explain
+from hornbeam.cli.verbs.fit import fit
+from hornbeam.cli.verbs.inspect import inspect, modes
+from hornbeam.cli.verbs.predict import evaluate, predict
+from hornbeam.cli.verbs.report import report
+from hornbeam.cli.verbs.reproduce import reproduce
+from hornbeam.cli.verbs.show import show
+from hornbeam.cli.verbs.sql import sql
 from hornbeam.errors import HornbeamError
 from hornbeam.version import __version__
 
-# typer has its own copy of click and no public name for the errors that a wrong command line raises.
+# typer has its own copy of click, and no public name for the errors that a wrong command line raises.
 _CommandLineError: type[Exception] = typer.BadParameter.__mro__[2]
 
 USER_ERROR, INTERRUPTED, BROKEN_PIPE = 2, 130, 1
+VERBS = (fit, predict, evaluate, count, show, explain, report, modes, inspect, sql, reproduce, demo)
 
 app = typer.Typer(
     name="hornbeam",
@@ -32,25 +43,12 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-for verb in (
-    fit.fit,
-    use.predict,
-    use.evaluate,
-    look.count,
-    look.show,
-    use.explain,
-    report.report,
-    look.modes,
-    look.inspect,
-    sql.sql,
-    reproduce,
-    fit.demo,
-):
-    app.command()(verb)
+for _verb in VERBS:
+    app.command(cls=SectionedCommand)(_verb)
 app.add_typer(datasets, name="datasets")
 
 
-def _say_version(wanted: bool) -> None:
+def _print_version(wanted: bool) -> None:
     if wanted:
         print(f"hornbeam {__version__}")
         raise typer.Exit
@@ -59,11 +57,11 @@ def _say_version(wanted: bool) -> None:
 @app.callback()
 def hornbeam(
     version: Annotated[
-        bool, typer.Option("--version", callback=_say_version, is_eager=True, help="Print the version.")
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
     ] = False,
     debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
 ) -> None:
-    """Learn readable clauses over the counts of their groundings, predict with them, and see why.
+    """Learn readable clauses over the counts of their groundings, predict with them, and explain predictions.
 
     Results go to stdout, everything else to stderr. `hornbeam demo` needs no data.
     """
@@ -71,7 +69,7 @@ def hornbeam(
 
 def main(arguments: list[str] | None = None) -> None:
     """Run a command line and exit with its status."""
-    # One job and then the end: looking for cycles to free as often as usual takes a tenth of a small fit.
+    # The process ends after one command: collecting garbage as often as usual takes a tenth of a small fit.
     gc.set_threshold(50_000, 20, 50)
     given = list(sys.argv[1:] if arguments is None else arguments)
     debug = "--debug" in given
@@ -79,25 +77,25 @@ def main(arguments: list[str] | None = None) -> None:
     if not words or words in [[group.name] for group in app.registered_groups]:
         words.append("--help")
     try:
-        status = _of_verb(words)(words, prog_name="hornbeam", standalone_mode=False)
+        status = _app_for(words)(words, prog_name="hornbeam", standalone_mode=False)
         sys.stdout.flush()
     except (HornbeamError, _CommandLineError) as error:
         if debug:
             raise
         status = USER_ERROR
-        _complain(_sentence(error))
+        _print_error(_sentence(error))
     except (KeyboardInterrupt, typer.Abort):
         status = INTERRUPTED
-        _complain("interrupted.")
+        _print_error("interrupted.")
     except BrokenPipeError:
-        # Whoever read the output has left; Python would complain once more when closing it.
+        # The reader of the output has left. Python would report the error again when it closes stdout.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         status = BROKEN_PIPE
     sys.exit(status if isinstance(status, int) else 0)
 
 
-def _of_verb(words: list[str]) -> typer.Typer:
-    """The verb that a command line begins with, alone: to read the options of all takes a while."""
+def _app_for(words: list[str]) -> typer.Typer:
+    """The app with only the verb that the words begin with: building the options of all verbs takes time."""
     for command in app.registered_commands:
         if words and command.callback is not None and command.callback.__name__ == words[0]:
             alone = copy(app)
@@ -111,5 +109,5 @@ def _sentence(error: Exception) -> str:
     return " ".join(text.split())
 
 
-def _complain(sentence: str) -> None:
+def _print_error(sentence: str) -> None:
     print(f"hornbeam: {printable(sentence)}", file=sys.stderr)

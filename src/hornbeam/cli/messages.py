@@ -1,4 +1,4 @@
-"""What goes to stderr: notices once, and progress while somebody watches."""
+"""Messages on stderr: notes, and progress bars if stderr is a terminal."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ if TYPE_CHECKING:
 
 
 def say(notices: Iterable[object]) -> None:
-    """Each notice on a line of its own, once."""
+    """Print each notice once, on a line of its own."""
     for text in dict.fromkeys(map(str, notices)):
         print(f"note: {printable(text)}", file=sys.stderr)
 
 
 def remark(text: str) -> None:
-    """Something for whoever sits in front of a terminal; nothing when piped."""
+    """Print a text if stderr is a terminal."""
     if sys.stderr.isatty():
         print(printable(text), file=sys.stderr)
 
 
 @contextmanager
 def progress(steps: int | None) -> Iterator[Callable[[Record], None] | None]:
-    """On a terminal, a bar that moves with each step of a fit, of so many if known; otherwise nothing."""
+    """A progress bar over the steps of a fit, if stderr is a terminal; ``steps`` is their number or None."""
     if not sys.stderr.isatty():
         yield None
         return
@@ -41,7 +41,7 @@ def progress(steps: int | None) -> Iterator[Callable[[Record], None] | None]:
         BarColumn(bar_width=20),
         TextColumn("{task.fields[candidates]:,} candidates"),
         TimeElapsedColumn(),
-        # The clause is text with square brackets, which are markup to rich unless told otherwise.
+        # A clause has square brackets, which rich would take for markup.
         TextColumn("{task.fields[clause]}", markup=False, table_column=Column(no_wrap=True, ratio=1)),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
@@ -58,7 +58,7 @@ def progress(steps: int | None) -> Iterator[Callable[[Record], None] | None]:
 
 @contextmanager
 def download_progress() -> Iterator[Callable[[int, int | None], None] | None]:
-    """On a terminal, a bar that moves with the bytes of a download; otherwise nothing."""
+    """A progress bar over the bytes of a download, if stderr is a terminal."""
     if not sys.stderr.isatty():
         yield None
         return
@@ -73,7 +73,7 @@ def download_progress() -> Iterator[Callable[[int, int | None], None] | None]:
 
 @contextmanager
 def run_progress() -> Iterator[Callable[[int, int, dict[str, Any]], None] | None]:
-    """On a terminal, a bar that moves with each run of a study; otherwise nothing."""
+    """A progress bar over the runs of a study, if stderr is a terminal."""
     if not sys.stderr.isatty():
         yield None
         return

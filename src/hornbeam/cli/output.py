@@ -1,4 +1,4 @@
-"""Results: CSV and JSON, to stdout or to a file that is written whole or not at all."""
+"""Results: CSV and JSON, to stdout or to a file. A file is written whole or not at all."""
 
 from __future__ import annotations
 
@@ -7,19 +7,23 @@ import io
 import json
 import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from hornbeam.cli.printable import printable, printable_json
-from hornbeam.errors import DataError, Place
+from hornbeam.errors import DataError, OptionError, Place
 from hornbeam.files import resolved, write_file
+
+if TYPE_CHECKING:
+    from hornbeam.data.database import Database, Examples
 
 _ROWS_AT_ONCE = 10_000
 
 
 def csv_text(header: Sequence[str], rows: Iterable[Sequence[object]]) -> Iterator[str]:
-    """CSV in pieces, so that a large result is never one text."""
+    """CSV in pieces, so that a large result is never in memory as one text."""
     remaining = iter(rows)
     piece: list[Sequence[object]] = [header]
     while piece:
@@ -30,30 +34,50 @@ def csv_text(header: Sequence[str], rows: Iterable[Sequence[object]]) -> Iterato
 
 
 def write_result(text: Iterable[str], out: Path | None, exact: bool = False) -> None:
-    """To the file, or to stdout where none is named.
+    """Write to the file, or to stdout if no file is named.
 
-    What a terminal would obey is written out, but not in ``exact`` text that another program reads.
+    Control characters are escaped, except in ``exact`` text that another program reads.
     """
     if out is not None:
         write_file(out, text)
         return
-    as_it_is = exact and not sys.stdout.isatty()
+    escaped = not exact or sys.stdout.isatty()
     for piece in text:
-        sys.stdout.write(piece if as_it_is else printable(piece))
+        sys.stdout.write(printable(piece) if escaped else piece)
+
+
+def key_columns(database: Database, examples: Examples) -> tuple[list[str], list[list[object]]]:
+    """The columns of a table that name its examples, with their header: arguments, and cut-offs if any."""
+    names = database.names_of(examples.target, examples.keys)
+    header = [f"arg{number + 1}" for number in range(names.shape[1])]
+    columns: list[list[object]] = [*names.T.tolist()]
+    if examples.cutoffs is not None:
+        header.append("cutoff")
+        columns.append(list(database.cutoff_texts(examples.cutoffs)))
+    return header, columns
+
+
+def one_form(forms: Mapping[str, bool]) -> str | None:
+    """The flag of the form of output that is wanted, if any; more than one is refused."""
+    wanted = [flag for flag, given in forms.items() if given]
+    if len(wanted) > 1:
+        raise OptionError(f"{' and '.join(wanted)} are refused together: name one form.")
+    return next(iter(wanted), None)
 
 
 def json_text(value: object) -> str:
+    """JSON with control characters escaped."""
     return printable_json(json.dumps(value, indent=2, ensure_ascii=False)) + "\n"
 
 
 def check_writable(path: Path | None) -> None:
-    """Refuse a file that cannot be written before the work, not after it."""
+    """Refuse a file that cannot be written, before the work and not after it."""
     if path is None:
         return
     try:
         folder = resolved(path).parent
     except OSError:
-        folder = path  # links in a circle
+        folder = path  # a circle of links
     if not path.is_dir() and folder.is_dir() and os.access(folder, os.W_OK):
         return
     if path.exists() and not path.is_file() and not path.is_dir():

@@ -1,27 +1,27 @@
-"""Names are anybody's text: what a terminal would obey is shown, not sent.
+"""Text that is safe to print: names come from users' data, so control characters are escaped.
 
-Control characters move the cursor, set the title or hide text; marks of writing direction reorder it.
+Control characters move the cursor, set the title or hide text; direction characters reorder it.
 """
 
 from __future__ import annotations
 
 import re
 
-_OBEYED = r"\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff"
-_CONTROLS = re.compile(f"[{_OBEYED}]")
+_ESCAPED = r"\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff"
+_CONTROLS = re.compile(f"[{_ESCAPED}]")
 
 
 def printable(text: str) -> str:
-    r"""The text with every character that a terminal would obey written out; lines and tabs stay.
+    r"""The text with control and direction characters escaped; line breaks and tabs stay.
 
     >>> print(printable("ann\x1b[2J bob\u202e"))
     ann\x1b[2J bob\u202e
     """
-    return _CONTROLS.sub(_written_out, text)
+    return _CONTROLS.sub(_escape, text)
 
 
 def printable_json(text: str) -> str:
-    r"""The same for JSON, as escapes that read back as the very same text.
+    r"""The same for JSON, with escapes that a JSON reader turns back into the same text.
 
     >>> print(printable_json('"a\x9b"'))
     "a\u009b"
@@ -29,6 +29,6 @@ def printable_json(text: str) -> str:
     return _CONTROLS.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
-def _written_out(match: re.Match[str]) -> str:
+def _escape(match: re.Match[str]) -> str:
     number = ord(match[0])
     return f"\\x{number:02x}" if number < 0x100 else f"\\u{number:04x}"

@@ -1,4 +1,4 @@
-"""Models and explanations as tables, for whoever sits in front of a terminal; when piped, plain text is."""
+"""Models and explanations as tables, if stdout is a terminal. To a file or pipe, plain text is written."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ _RISE, _FALL, _QUIET = "dark_orange3", "dodger_blue2", "bright_black"
 
 
 def on_terminal() -> bool:
-    """Whether somebody watches stdout."""
+    """Whether stdout is a terminal."""
     return sys.stdout.isatty()
 
 
 def print_model(model: Model | AggregateModel) -> None:
-    """The prior and each part with its weights."""
+    """Print the prior, and each clause or feature with its weights."""
     from rich.text import Text
 
     from hornbeam.logic.english import text_of
@@ -55,7 +55,7 @@ def print_model(model: Model | AggregateModel) -> None:
 
 
 def print_explanation(explanation: Explanation) -> None:
-    """What each part adds, the strongest first, as a bar and a number, and why."""
+    """Print what each clause, tree or feature adds, the strongest first, as a bar and a number, and why."""
     from rich.text import Text
 
     from hornbeam.errors import plural
@@ -63,13 +63,13 @@ def print_explanation(explanation: Explanation) -> None:
     from hornbeam.logic.english import atom_text
 
     table = _table(["adds"], ["", "because"])
-    told = [(each.contribution, each.because(explanation.key)) for each in explanation.reasons]
-    telling = [(added, because) for added, because in told if added]
-    most = max(abs(added) for added in [explanation.prior, *(added for added, _ in telling)]) or 1.0
-    for added, because in [*telling, (explanation.prior, "the prior")]:
+    reasons = [(each.contribution, each.because(explanation.key)) for each in explanation.reasons]
+    adding = [(added, because) for added, because in reasons if added]
+    most = max(abs(added) for added in [explanation.prior, *(added for added, _ in adding)]) or 1.0
+    for added, because in [*adding, (explanation.prior, "the prior")]:
         table.add_row(_signed(added), _bar(added / most), Text(printable(because)))
-    if len(telling) < len(told):
-        others = plural(len(told) - len(telling), "other clause")
+    if len(adding) < len(reasons):
+        others = plural(len(reasons) - len(adding), "other clause")
         table.add_row(Text("0", style=_QUIET), "", Text(others, style=_QUIET))
     head = Text(printable(atom_text(Atom(explanation.target, explanation.key))), style="bold")
     odds = f": probability {explanation.probability:.4f}, log-odds {explanation.log_odds:+.4g}"
@@ -77,7 +77,7 @@ def print_explanation(explanation: Explanation) -> None:
 
 
 def _table(numbers: Sequence[str], texts: Sequence[str]) -> Table:
-    """A table without a frame: columns of numbers, then columns of text."""
+    """An empty table without a frame: columns of numbers, then columns of text."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
     from rich.text import Text
@@ -106,12 +106,12 @@ def _bar(share: float) -> Text:
 
 
 def _logic(text: str) -> Text:
-    """A clause's text as it can be typed again, its variables set apart."""
+    """The text of a clause, as it can be typed again, with its variables coloured."""
     from rich.text import Text
 
-    told = Text(printable(text))
-    told.highlight_regex(r"(?<=[(,])[A-Z][0-9]*(?=[,)])", "green")
-    return told
+    coloured = Text(printable(text))
+    coloured.highlight_regex(r"(?<=[(,])[A-Z][0-9]*(?=[,)])", "green")
+    return coloured
 
 
 def _print(title: Text, table: Table) -> None:

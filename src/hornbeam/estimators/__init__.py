@@ -1,1 +1,1 @@
-"""The scikit-learn face: one classifier for each learner."""
+"""The scikit-learn interface: one classifier for each learner."""

@@ -1,7 +1,7 @@
 """What the classifiers of all learners share: keys and labels in, probabilities out.
 
-X holds keys, not features: one row per example, one column per argument of the target. What is
-known about them is in the database, a parameter that is shared and never copied.
+X holds keys, not features: one row per example, one column per argument of the target. The facts about
+the keys are in the database, a parameter that is shared and never copied.
 """
 
 from __future__ import annotations
@@ -12,20 +12,22 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils import Tags
 from sklearn.utils.validation import _check_feature_names, check_is_fitted, column_or_1d
 
-from hornbeam.data.database import UNLABELLED, Database, Examples
+from hornbeam.data.database import UNLABELLED, Codes, Database, Examples
 from hornbeam.data.keys import Names, key_rows, key_text
+from hornbeam.engines.contract import Engine
 from hornbeam.engines.registry import open_engine
 from hornbeam.errors import DataError, HornbeamWarning, OptionError
 from hornbeam.learning import loop
-from hornbeam.learning.classes import MOST_CLASSES, fit_classes
+from hornbeam.learning.classes import MOST_CLASSES, ClassFit, fit_classes
 from hornbeam.learning.history import History
 from hornbeam.learning.learners import learn, options_for
 from hornbeam.learning.loop import Control
-from hornbeam.learning.options import Options
+from hornbeam.learning.options import DEFAULT, PRESETS, FitOptions, Options
+from hornbeam.learning.problem import Fit
 from hornbeam.model.class_model import ClassModel
 from hornbeam.model.clause_model import Model
 from hornbeam.model.explain import SHOWN, Explanation, explain
@@ -39,16 +41,12 @@ if TYPE_CHECKING:
 class RelationalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """What the classifiers of all learners share.
 
-    ``target`` may be left out where the database has examples of one target only. ``time_limit`` is in
-    seconds; a fit cut by it keeps its steps and warns.
+    Labels are 0 and 1, or classes. For classes, a model is learned for each class against the others.
 
-    Labels are 0 and 1, or classes: then there is a model for each class against the others.
-
-    After ``fit``: ``model_`` (print it to read what was learned), ``history_`` (by class, where there are
-    classes), ``classes_``, ``n_features_in_`` (the number of arguments of the target).
+    After ``fit``: ``model_`` (print it to read what was learned), ``history_`` (for classes, one for each
+    class), ``classes_``, ``n_features_in_`` (the number of arguments of the target).
     """
 
-    learner: ClassVar[str]
     options_class: ClassVar[type[Options]]
     database: Database | None
     target: str | None
@@ -57,16 +55,23 @@ class RelationalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
     memory: int
     time_limit: float | None
 
-    def _take(self, parameters: dict[str, Any]) -> None:
-        """Keep the parameters of ``__init__`` as they are, each under its name; ``fit`` looks at them."""
-        for name, value in parameters.items():
-            if name != "self":
-                setattr(self, name, value)
+    def __getattr__(self, name: str) -> Any:
+        """The value of an option that was not given: that of the preset, or the learner's default."""
+        options = type(self).options_class
+        if name not in options.names():
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        preset = PRESETS.get(vars(self).get("preset", DEFAULT)) if options is FitOptions else None
+        return getattr(preset or options(), name)
+
+    def __sklearn_clone__(self) -> Self:
+        """A copy with the same parameters given; the others still follow the preset."""
+        given = {name: value for name, value in vars(self).items() if name in self.get_params(deep=False)}
+        return type(self)(**{name: clone(value, safe=False) for name, value in given.items()})
 
     def _options(self) -> Options:
-        """What the learner is told."""
-        names = self.options_class.names()
-        return options_for(self.learner, **{name: getattr(self, name) for name in names})
+        """The options of the learner: those that were given, and the preset's or the learner's."""
+        given = {name: value for name, value in vars(self).items() if name in self.options_class.names()}
+        return options_for(self.options_class.learner, vars(self).get("preset"), **given)
 
     def fit(self, X: Any, y: Any) -> Self:
         """Learn from keys and their labels: 0 and 1, or classes."""
@@ -79,31 +84,40 @@ class RelationalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         keys, notices = codes_for(empty, database, names, self.unknown)
         engine = open_engine(self.engine, database, self.memory)
         _warn(notices)
-        self.model_: LearnedModel
+        fitted = self._learned(engine, keys, labels, classes, target, options)
+        self.model_: LearnedModel = fitted.model
         self.history_: History | Mapping[str, History]
-        if classes.tolist() == [0, 1]:
-            limit = None if self.time_limit is None else loop.time_limit(self.time_limit)
-            examples = Examples(target, keys, labels.astype(np.int8))
-            fitted = learn(self.learner, engine, examples, options, Control(should_stop=limit))
-            self.model_, self.history_ = fitted.model, fitted.history
-            _warn(fitted.history.notices())
-        else:
-            texts = tuple(map(key_text, classes.tolist()))
-            examples = Examples(target, keys, labels.astype(np.int8), texts)
-            of_classes = fit_classes(self.learner, engine, examples, options, time_limit=self.time_limit)
-            self.model_, self.history_ = of_classes.model, of_classes.history.by_class
-            _warn(of_classes.history.notices())
+        self.history_ = fitted.history if isinstance(fitted.history, History) else fitted.history.by_class
+        _warn(fitted.history.notices())
         self.classes_ = classes
         self.n_features_in_ = names.shape[1]
         return self
 
+    def _learned(
+        self,
+        engine: Engine,
+        keys: Codes,
+        labels: npt.NDArray[np.intp],
+        classes: npt.NDArray[Any],
+        target: str,
+        options: Options,
+    ) -> Fit[LearnedModel] | ClassFit:
+        learner, seconds = options.learner, self.time_limit
+        if classes.tolist() == [0, 1]:
+            limit = None if seconds is None else loop.time_limit(seconds)
+            examples = Examples(target, keys, labels.astype(np.int8))
+            return learn(learner, engine, examples, options, Control(should_stop=limit))
+        texts = tuple(map(key_text, classes.tolist()))
+        examples = Examples(target, keys, labels.astype(np.int8), texts)
+        return fit_classes(learner, engine, examples, options, time_limit=seconds)
+
     def predict_proba(self, X: Any, database: Database | None = None) -> npt.NDArray[np.float64]:
         """Probabilities of the labels in the order of ``classes_``, one row per key in the order given.
 
-        Keys are looked up in ``database``, or in the one the estimator has.
+        Keys are looked up in ``database``, or in the estimator's own if it is left out.
         """
         check_is_fitted(self)
-        found = predict(
+        predicted = predict(
             self.model_,
             self._database(database),
             self._names(X, reset=False),
@@ -111,21 +125,21 @@ class RelationalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
             engine=self.engine,
             memory=self.memory,
         )
-        _warn(found.notices)
-        if found.probabilities.ndim == 2:
-            return found.probabilities
-        return np.column_stack([1.0 - found.probabilities, found.probabilities])
+        _warn(predicted.notices)
+        if predicted.probabilities.ndim == 2:
+            return predicted.probabilities
+        return np.column_stack([1.0 - predicted.probabilities, predicted.probabilities])
 
     def predict(self, X: Any, database: Database | None = None) -> npt.NDArray[Any]:
-        """The label with the highest probability; the first of those where several are equal."""
+        """The label with the highest probability; of several equal ones, the first."""
         best = self.predict_proba(X, database).argmax(axis=1)
-        found: npt.NDArray[Any] = self.classes_[best]
-        return found
+        labels: npt.NDArray[Any] = self.classes_[best]
+        return labels
 
     def explain(self, X: Any, database: Database | None = None, shown: int = SHOWN) -> list[Explanation]:
-        """Why each prediction is what it is: the clauses' contributions, with some true groundings.
+        """Why each prediction is what it is: what each clause adds, with up to ``shown`` true groundings.
 
-        Of classes, those of the most probable one's model.
+        For classes, the model of the most probable class is explained.
         """
         check_is_fitted(self)
         names = self._names(X, reset=False)
@@ -145,9 +159,9 @@ class RelationalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
     def report(
         self, X: Any, y: Any = None, database: Database | None = None, of_class: str | None = None
     ) -> Report:
-        """A page about the model and its predictions: it shows itself in a notebook; ``save`` writes it.
+        """A page about the model and its predictions: a notebook shows it, and its ``save`` writes it.
 
-        With labels it tells how good they are. Of classes, the model of one is shown.
+        With labels, the page shows how good the predictions are. For classes, it shows the model of one.
         """
         from hornbeam.report import About, report
         from hornbeam.report.numbers.classes import class_view
@@ -164,27 +178,27 @@ class RelationalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         cutoffs = seen.cutoffs_of(target, keys)
         engine = open_engine(self.engine, seen, self.memory)
         if isinstance(self.history_, History):
-            told: dict[str, Any] = self.history_.as_dict()
+            history: dict[str, Any] = self.history_.as_dict()
         else:
-            told = {name: each.as_dict() for name, each in self.history_.items()}
+            history = {name: each.as_dict() for name, each in self.history_.items()}
         if not isinstance(self.model_, ClassModel):
             examples = Examples(target, keys, labels, (), cutoffs)
-            return report(self.model_, engine, examples, About(history=told), names=names)
+            return report(self.model_, engine, examples, About(history=history), names=names)
         examples = Examples(target, keys, labels, self.model_.classes, cutoffs)
         view = class_view(self.model_, engine, examples, of_class)
-        about = About(history=told, notes=view.notes, of_class=view.of_class)
+        about = About(history=history, notes=view.notes, of_class=view.of_class)
         return report(view.model, engine, view.examples, about, names=names)
 
     def _database(self, other: Database | None) -> Database:
         database = self.database if other is None else other
         if not isinstance(database, Database):
             raise OptionError(
-                f"database={database!r} is refused: it must be a Database, as hornbeam.load gives it."
+                f"database={database!r} is refused: it must be a Database, as hornbeam.load returns it."
             )
         return database
 
     def _names(self, X: Any, reset: bool) -> Names:
-        """Keys as text, shape and column names checked with the words scikit-learn's users know."""
+        """Keys as text. Shape and column names are checked, with the error messages of scikit-learn."""
         names = key_rows(X)
         rows, columns = names.shape
         if not rows or not columns:
@@ -208,25 +222,28 @@ class RelationalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
 
 
 def _labels(y: Any, size: int) -> tuple[npt.NDArray[Any], npt.NDArray[np.intp]]:
-    """The classes, sorted, and for each row the position of its own."""
+    """The classes, sorted, and for each row the position of its class."""
     if y is None:
         raise DataError("fit requires y to be passed, but the target y is None: give each row a label.")
     labels: npt.NDArray[Any] = column_or_1d(np.asarray(y), warn=True)
     if len(labels) != size:
         raise DataError(f"X has {size} rows, but y has {len(labels)} labels.")
     if labels.dtype.kind == "f" and not (np.isfinite(labels) & (labels == np.floor(labels))).all():
-        raise DataError("Unknown label type: continuous, as y holds numbers that are not whole, or missing.")
+        raise DataError(
+            "Unknown label type: continuous; y has numbers that are not whole, or missing values."
+        )
     try:
         classes, codes = np.unique(labels, return_inverse=True)
     except TypeError:
         raise DataError(
-            "y mixes kinds of labels, or lacks some: give each row a label of one kind."
+            "y has labels of different types, or missing labels: give each row a label of one type."
         ) from None
     if len(classes) == 1:
-        raise DataError(f"y holds one class only, {classes[0]}: learning needs examples of two labels.")
+        raise DataError(f"y has one class only, {classes[0]}: learning needs examples of two labels.")
     if len(classes) > MOST_CLASSES:
         raise DataError(
-            f"Unknown label type: y holds {len(classes):,} labels, more than {MOST_CLASSES} classes."
+            f"Unknown label type: y has {len(classes):,} different labels; at most {MOST_CLASSES} classes "
+            "are allowed."
         )
     return classes, codes.ravel()
 

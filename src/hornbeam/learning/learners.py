@@ -1,7 +1,8 @@
-"""Every learner by name: where it lives, and what it may be told. Each is imported when asked for."""
+"""Every learner by name: its module, which is imported when it is needed, and its options."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib import import_module
 from typing import NamedTuple
 
@@ -9,35 +10,32 @@ from hornbeam.data.relations import Examples
 from hornbeam.engines.contract import Engine
 from hornbeam.errors import OptionError, did_you_mean
 from hornbeam.learning.loop import NO_CONTROL, Control
-from hornbeam.learning.options import Options, fit_options
+from hornbeam.learning.options import DEFAULT, OPTIONS, Options, fit_options
 from hornbeam.learning.problem import Fit
 from hornbeam.model.files import LearnedModel
 
-RLR = "rlr"
-
 
 class Home(NamedTuple):
-    """The module of a learner, the name of its class of options there, and what it can do."""
+    """The module of a learner, and what the learner can do."""
 
     module: str
-    options: str
     checkpoint: bool
-    """whether a fit can be saved step by step, and taken up again"""
+    """whether a fit can be saved step by step and resumed"""
     presets: bool = False
-    """whether its options come in named sets"""
+    """whether its options have presets"""
 
 
-LEARNERS = {
-    "agg-lr": Home("hornbeam.study.agg_lr.learner", "AggOptions", checkpoint=False),
-    "ilp-rlr": Home("hornbeam.study.ilp_rlr.learner", "ILPOptions", checkpoint=False),
-    "mln-boost": Home("hornbeam.learning.boosting.mln_boost", "MLNOptions", checkpoint=True),
-    "rdn-boost": Home("hornbeam.learning.trees.rdn_boost", "RDNOptions", checkpoint=True),
-    RLR: Home("hornbeam.learning.boosting.boost", "FitOptions", checkpoint=True, presets=True),
+LEARNERS: Mapping[str, Home] = {
+    "agg-lr": Home("hornbeam.study.agg_lr.learner", checkpoint=False),
+    "ilp-rlr": Home("hornbeam.study.ilp_rlr.learner", checkpoint=False),
+    "mln-boost": Home("hornbeam.learning.boosting.mln_boost", checkpoint=True),
+    "rdn-boost": Home("hornbeam.learning.trees.rdn_boost", checkpoint=True),
+    "rlr": Home("hornbeam.learning.boosting.boost", checkpoint=True, presets=True),
 }
 
 
 def home_of(learner: str) -> Home:
-    """Where a learner lives; an unknown one is an error that names those there are.
+    """The module of a learner; for an unknown one, an error that names the learners there are.
 
     >>> home_of("rdn")
     Traceback (most recent call last):
@@ -50,32 +48,30 @@ def home_of(learner: str) -> Home:
 
 def options_class(learner: str) -> type[Options]:
     """The class of a learner's options."""
-    home = home_of(learner)
-    found: type[Options] = getattr(import_module(home.module), home.options)
-    return found
+    home_of(learner)
+    return OPTIONS[learner]
 
 
 def options_for(learner: str, preset: str | None = None, **explicit: object) -> Options:
-    """The options of a learner: those given, the others as the preset or the learner has them.
+    """The options of a learner: explicit values, and for all others those of the preset or the defaults.
 
-    An option that the learner does not have is refused, by name.
+    An option that the learner does not have is refused by name.
 
     >>> options_for("agg-lr", n_steps=3)
     Traceback (most recent call last):
     hornbeam.errors.OptionError: learner "agg-lr" has no option "n_steps". Options are: feature, l2, \
 max_literals, neg_pos_ratio, seed.
     """
-    home = home_of(learner)
-    if home.presets:
-        return fit_options(preset or "default", **explicit)
+    if home_of(learner).presets:
+        return fit_options(DEFAULT if preset is None else preset, **explicit)
     if preset is not None:
         raise OptionError(f'learner "{learner}" has no presets; leave preset="{preset}" out.')
-    kind = options_class(learner)
+    options = OPTIONS[learner]
     for name in explicit:
-        if name not in kind.names():
-            hint = did_you_mean(name, kind.names(), "Options")
+        if name not in options.names():
+            hint = did_you_mean(name, options.names(), "Options")
             raise OptionError(f'learner "{learner}" has no option "{name}". {hint}')
-    return kind(**explicit)
+    return options(**explicit)
 
 
 def learn(

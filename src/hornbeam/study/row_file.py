@@ -15,7 +15,8 @@ from typing import Any, BinaryIO
 
 from hornbeam.errors import DataError, Place
 from hornbeam.files import locked
-from hornbeam.learning.learners import options_class
+from hornbeam.learning.learners import home_of, options_for
+from hornbeam.learning.options import PAPER
 from hornbeam.study.protocol import TRUTH, Run
 
 Row = Mapping[str, Any]
@@ -84,11 +85,11 @@ def _names(task: str, fold: int, seed: int, method: str) -> tuple[object, ...]:
 def same_settings(run: Run, settings: Mapping[str, Any]) -> bool:
     """Whether a row's settings are those of the run.
 
-    A row may be older than an option of its learner; it then counts as made with the option's default.
+    An option that is newer than the row has, for the row, the value of the published algorithm.
     """
     if settings == run.settings:
         return True
     if run.learner == TRUTH or not settings.keys() <= run.settings.keys():
         return False
-    defaults = options_class(run.learner)().settings()
-    return all(settings.get(name, defaults[name]) == value for name, value in run.settings.items())
+    published = options_for(run.learner, PAPER if home_of(run.learner).presets else None).settings()
+    return all(settings.get(name, published[name]) == value for name, value in run.settings.items())

@@ -36,6 +36,7 @@ from hornbeam.model.features import SHARE
 from hornbeam.model.files import model_text, parse_model
 from hornbeam.report.numbers.examples_data import examples_data
 from hornbeam.report.numbers.measurements import measure
+from plain_options import plain
 from sql_systems import SYSTEMS, opened
 
 SCHEMA = Schema({"risk": ("person",), "friends": ("person", "person"), "smokes": ("person",)})
@@ -235,7 +236,7 @@ def test_the_fit_is_ridge_regression(rows: list[tuple[int, int, int]], l2: float
 
 
 OPTIONS = {
-    "one by one": FitOptions(n_steps=3, l2=1.0, max_literals=2, neg_pos_ratio=None, false_counts="guarded"),
+    "one by one": plain(n_steps=3, l2=1.0, max_literals=2, neg_pos_ratio=None, false_counts="guarded"),
     "jointly": fit_options(n_steps=4, max_literals=2, false_counts="guarded"),
 }
 ways = pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS.keys())

@@ -34,15 +34,15 @@ from hornbeam.errors import EngineError
 from hornbeam.in_place.database import ExampleTable, in_place
 from hornbeam.learning.boosting.boost import fit
 from hornbeam.learning.loop import Control
-from hornbeam.learning.options import FitOptions
 from hornbeam.learning.problem import language_for
 from hornbeam.logic.parse import parse_clause
 from hornbeam.logic.refine import refinements
 from hornbeam.logic.schema import Schema
 from hornbeam.model.files import model_text
+from plain_options import plain
 from strategies import Case, cases
 
-OPTIONS = FitOptions(n_steps=3, max_literals=2, l2=1.0, neg_pos_ratio=None, feature="count")
+OPTIONS = plain(n_steps=3, max_literals=2, l2=1.0, neg_pos_ratio=None, feature="count")
 with_postgres = pytest.mark.skipif("postgres" not in ENGINES, reason="no PostgreSQL server to start")
 
 

@@ -26,11 +26,11 @@ from hornbeam.errors import EngineError, OptionError, SchemaError
 from hornbeam.in_place.database import ExampleTable, in_place
 from hornbeam.in_place.histogram import Histogram
 from hornbeam.learning.boosting.boost import fit
-from hornbeam.learning.options import FitOptions
 from hornbeam.logic.modes import schema_of
 from hornbeam.logic.parse import parse_clause, parse_mode
 from hornbeam.logic.schema import Schema
 from hornbeam.model.files import model_text
+from plain_options import plain
 
 MODES = tuple(
     map(parse_mode, ["risk(+person).", "friends(+person,-person).", "job(+person,#work).", "rich(+person)."])
@@ -167,7 +167,7 @@ def test_questions_about_facts_are_answered_by_queries(opened: tuple[Database, t
 
 def test_the_same_model_is_learned_where_the_facts_are(opened: tuple[Database, type[Engine]]) -> None:
     database, engine = opened
-    options = FitOptions(n_steps=2, max_literals=2, l2=0.5, neg_pos_ratio=None)
+    options = plain(n_steps=2, max_literals=2, l2=0.5, neg_pos_ratio=None)
     models = []
     for data, counting in ((database, engine(database)), (expected(), MemoryEngine(expected()))):
         examples = data.examples_of("risk")

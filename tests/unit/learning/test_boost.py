@@ -21,9 +21,10 @@ from hornbeam.logic.modes import schema_of
 from hornbeam.logic.parse import parse_clause, parse_mode
 from hornbeam.logic.schema import Schema
 from hornbeam.model.clause_model import Model, WeightedClause
+from plain_options import plain
 
 MODES = tuple(map(parse_mode, ["risk(+person).", "friends(+person,-person).", "smokes(+person)."]))
-SMALL = FitOptions(n_steps=3, l2=1.0, max_literals=2, neg_pos_ratio=None)
+SMALL = plain(n_steps=3, l2=1.0, max_literals=2, neg_pos_ratio=None)
 
 
 def smokers() -> Database:

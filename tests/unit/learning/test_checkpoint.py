@@ -21,9 +21,10 @@ from hornbeam.learning.problem import Fit
 from hornbeam.logic.modes import schema_of
 from hornbeam.logic.parse import parse_mode
 from hornbeam.model.files import model_text
+from plain_options import plain
 
 MODES = tuple(map(parse_mode, ["risk(+person).", "friends(+person,-person).", "smokes(+person)."]))
-OPTIONS = FitOptions(n_steps=5, l2=0.7, max_literals=2, prior="base-rate", neg_pos_ratio=None, negation=True)
+OPTIONS = plain(n_steps=5, l2=0.7, max_literals=2, prior="base-rate", neg_pos_ratio=None, negation=True)
 FRIENDS = [["ann", "ann", "bob", "Dan O'Hara", "eve"], ["bob", "cat", "Dan O'Hara", "cat", "ann"]]
 RISK = ([["ann"], ["bob"], ["cat"], ["Dan O'Hara"], ["eve"]], [1, 1, 0, 1, 0])
 

@@ -64,11 +64,11 @@ def test_an_explicit_option_wins_over_the_preset() -> None:
 @pytest.mark.parametrize(
     ("preset", "explicit", "lacking"),
     [
-        ("paper", {"validate": True}, "refit"),
-        ("default", {"validate": True, "refit": False}, "refit"),
-        ("default", {"per_constant": True, "refit": False}, "refit"),
-        ("default", {"per_constant": True, "feature": "log"}, "feature best"),
-        ("paper", {"per_constant": True}, "feature best and refit"),
+        ("paper", {"validate": True}, "refit=True"),
+        ("default", {"validate": True, "refit": False}, "refit=True"),
+        ("default", {"per_constant": True, "refit": False}, "refit=True"),
+        ("default", {"per_constant": True, "feature": "log"}, "feature='best'"),
+        ("paper", {"per_constant": True}, "feature='best' and refit=True"),
     ],
 )
 def test_what_is_asked_for_and_would_do_nothing_is_refused(

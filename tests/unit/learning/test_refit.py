@@ -159,8 +159,9 @@ def test_a_log_weight_reads_as_one() -> None:
     assert "LN(" in model.sql("duckdb")
 
 
-def test_plain_options_stay_plain() -> None:
-    assert (FitOptions().feature, FitOptions().refit) == ("count", False)
+def test_the_defaults_refit_and_the_published_algorithm_does_not() -> None:
+    assert (FitOptions().feature, FitOptions().refit) == ("best", True)
+    assert (fit_options("paper").feature, fit_options("paper").refit) == ("count", False)
 
 
 def test_fewer_false_groundings_than_none_are_read_as_none() -> None:

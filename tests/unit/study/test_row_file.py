@@ -5,7 +5,7 @@ import json
 import pytest
 
 from hornbeam.errors import DataError
-from hornbeam.learning.options import FitOptions
+from hornbeam.learning.options import fit_options
 from hornbeam.study.protocol import METHODS, full_study, quick_study, run_of
 from hornbeam.study.row_file import appending, matched, read_rows, same_settings
 from study_rows import row_of
@@ -81,11 +81,11 @@ def test_a_row_with_other_settings_is_of_another_run():
     assert matched([run], [stranger]) == {}
 
 
-def test_an_option_newer_than_the_row_has_its_value_unsaid():
-    unsaid = FitOptions().settings()
+def test_an_option_newer_than_the_row_has_the_value_of_the_published_algorithm():
+    published = fit_options("paper").settings()
     run = run_of(TASK, METHODS["default"], 1)
-    same = next(name for name, value in run.settings.items() if value == unsaid[name])
-    other = next(name for name, value in run.settings.items() if value != unsaid[name])
+    same = next(name for name, value in run.settings.items() if value == published[name])
+    other = next(name for name, value in run.settings.items() if value != published[name])
     assert same_settings(run, {name: value for name, value in run.settings.items() if name != same})
     assert not same_settings(run, {name: value for name, value in run.settings.items() if name != other})
 

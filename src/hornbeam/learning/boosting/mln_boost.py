@@ -13,7 +13,6 @@ logistic regression with weights ``[0, w, 0]``, so both learners make the same k
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -25,52 +24,13 @@ from hornbeam.learning.boosting.boost import boosted
 from hornbeam.learning.boosting.steps import Strategy
 from hornbeam.learning.loop import NO_CONTROL, Control
 from hornbeam.learning.numbers import GRADIENT_BITS, round_weight
-from hornbeam.learning.options import (
-    BEAM,
-    LITERALS,
-    PRIOR,
-    RATIO,
-    SEED,
-    STEPS,
-    STOP,
-    THRESHOLDS,
-    Options,
-    Whole,
-    YesNo,
-    option,
-)
+from hornbeam.learning.options import MLNOptions
 from hornbeam.learning.problem import Fit
 from hornbeam.learning.search.ridge import ClauseSums, Response
 from hornbeam.model.clause_model import Model
 from hornbeam.model.files import WEIGHTED_CLAUSES, register_kind
 
 LEARNER = "mln-boost"
-
-
-@dataclass(frozen=True, slots=True)
-class MLNOptions(Options):
-    """The options of MLN-Boost."""
-
-    n_steps: int = option(10, STEPS)
-    """steps of boosting"""
-    clauses_per_step: int = option(3, Whole(1, 1000))
-    """clauses that a step adds, at most; each fits what those before it leave"""
-    max_literals: int = option(4, LITERALS)
-    """literals in a body, at most"""
-    beam_width: int = option(10, BEAM)
-    """bodies kept at each length of the search"""
-    stop: str = option("best", STOP)
-    """``best`` takes the best clause of any length, ``full`` always extends to the greatest length"""
-    prior: float | str = option(0.0, PRIOR)
-    """log-odds before the first clause"""
-    neg_pos_ratio: float | None = option(2.0, RATIO)
-    """training negatives kept per positive; ``None`` keeps all"""
-    seed: int = option(0, SEED)
-    """chooses which negatives are kept"""
-    negation: bool = option(False, YesNo())
-    """whether bodies may hold negated literals"""
-    n_thresholds: int = option(16, THRESHOLDS)
-    """thresholds offered for each numeric argument of a predicate, at most; 0 offers no comparisons"""
 
 
 class ThroughOrigin:

@@ -26,19 +26,7 @@ from hornbeam.learning.history import ALL_STEPS, NO_GAIN, History
 from hornbeam.learning.loop import NO_CONTROL, Control, Pause, run
 from hornbeam.learning.losses.logistic import gradients, log_loss
 from hornbeam.learning.numbers import GRADIENT_BITS, Labels
-from hornbeam.learning.options import (
-    BEAM,
-    LITERALS,
-    PRIOR,
-    RATIO,
-    SEED,
-    STEPS,
-    THRESHOLDS,
-    Options,
-    Whole,
-    YesNo,
-    option,
-)
+from hornbeam.learning.options import RDNOptions
 from hornbeam.learning.problem import Fit, check_labels, language_for, prior_of
 from hornbeam.learning.search.ridge import response
 from hornbeam.learning.trees.growth import Growth
@@ -49,36 +37,6 @@ from hornbeam.logic.clauses import Atom
 from hornbeam.logic.schema import Schema
 from hornbeam.model.clause_model import Floats
 from hornbeam.model.fields import Fields
-
-
-@dataclass(frozen=True, slots=True)
-class RDNOptions(Options):
-    """The options of RDN-Boost."""
-
-    n_steps: int = option(10, STEPS)
-    """steps of boosting: at most so many trees"""
-    max_depth: int = option(3, Whole(1, 30))
-    """tests from the root to a leaf, at most"""
-    max_leaves: int = option(8, Whole(2, 10_000))
-    """leaves of a tree, at most; the split that gains most comes first"""
-    min_examples: int = option(1, Whole(1, 10**9))
-    """training examples in a leaf, at least"""
-    max_literals: int = option(2, LITERALS)
-    """literals in a test, at most"""
-    beam_width: int = option(10, BEAM)
-    """tests kept at each length of the search for a test"""
-    prior: float | str = option(-1.8, PRIOR)
-    """log-odds before the first tree"""
-    neg_pos_ratio: float | None = option(2.0, RATIO)
-    """training negatives per positive; ``None`` keeps all"""
-    redraw: bool = option(True, YesNo())
-    """whether the negatives are drawn anew in each step"""
-    seed: int = option(0, SEED)
-    """chooses the negatives"""
-    negation: bool = option(False, YesNo())
-    """whether tests may hold negated literals"""
-    n_thresholds: int = option(16, THRESHOLDS)
-    """thresholds offered for each numeric argument of a predicate, at most; 0 offers no comparisons"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,11 +26,10 @@ from hornbeam.errors import LimitError
 from hornbeam.learning.history import History, Record
 from hornbeam.learning.loop import NO_CONTROL, Control, Pause, run
 from hornbeam.learning.numbers import Labels, round_weight
-from hornbeam.learning.options import BASE_RATE, PENALTY, RATIO, SEED, OneOf, Options, Whole, option
+from hornbeam.learning.options import BASE_RATE, AggOptions
 from hornbeam.learning.problem import Fit, check_labels, language_for, prior_of
 from hornbeam.logic.clauses import Clause
 from hornbeam.model.clause_model import Floats
-from hornbeam.model.features import COUNT, LOG
 from hornbeam.study.agg_lr.aggregates import Aggregate, WeightedAggregate, aggregates, paths
 from hornbeam.study.agg_lr.joiner import Joiner
 from hornbeam.study.agg_lr.model import AggregateModel, aggregate_columns, by_path, weighted_values
@@ -39,22 +38,6 @@ WEIGHED = "all features weighed"
 NOT_CONVERGED = "the weights did not converge"
 PATHS_AT_ONCE = 64
 MOST_ITERATIONS = 10_000
-
-
-@dataclass(frozen=True, slots=True)
-class AggOptions(Options):
-    """The options of AGG-LR."""
-
-    max_literals: int = option(2, Whole(1, 4))
-    """literals in a path, at most"""
-    feature: str = option(LOG, OneOf((COUNT, LOG)))
-    """what of counts and numbers of distinct values is weighted: the count, or ln(1 + count)"""
-    l2: float = option(1.0, PENALTY)
-    """strength of the penalty on the weights of standardised columns"""
-    neg_pos_ratio: float | None = option(None, RATIO)
-    """training negatives kept per positive; ``None`` keeps all"""
-    seed: int = option(0, SEED)
-    """chooses which negatives are kept"""
 
 
 @dataclass(frozen=True, slots=True)

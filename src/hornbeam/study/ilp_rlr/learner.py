@@ -27,17 +27,7 @@ from hornbeam.errors import LimitError
 from hornbeam.learning.history import History
 from hornbeam.learning.loop import NO_CONTROL, Control, Pause, run
 from hornbeam.learning.numbers import Labels
-from hornbeam.learning.options import (
-    LITERALS,
-    PENALTY,
-    POPULATIONS,
-    RATIO,
-    SEED,
-    THRESHOLDS,
-    Options,
-    Whole,
-    option,
-)
+from hornbeam.learning.options import ILPOptions
 from hornbeam.learning.problem import Fit, check_labels, language_for
 from hornbeam.logic.canonical import canonical
 from hornbeam.logic.clauses import Clause, literal_variables
@@ -50,33 +40,6 @@ from hornbeam.study.ilp_rlr.likelihood import joint_weights
 
 LEARNER = "ilp-rlr"
 ALL_COVERED = "every positive covered or tried"
-
-
-@dataclass(frozen=True, slots=True)
-class ILPOptions(Options):
-    """The options of ILP-RLR."""
-
-    max_literals: int = option(4, LITERALS)
-    """literals in a body, at most"""
-    max_rounds: int = option(2, Whole(1, 10))
-    """rounds of making a bottom clause: how far it reaches from the example"""
-    max_recall: int = option(10, Whole(1, 1_000_000))
-    """facts that a mode contributes to a bottom clause for each binding of its arguments, at most"""
-    max_bodies: int = option(500, Whole(1, 100_000_000))
-    """bodies examined for one positive; the search ends once there are this many"""
-    l2: float = option(1.0, PENALTY)
-    """strength of the penalty on the weights"""
-    neg_pos_ratio: float | None = option(2.0, RATIO)
-    """training negatives per positive that the search for clauses uses; ``None`` uses all
-
-    (weights are fitted to every example: that costs little, and probabilities keep the base rate)
-    """
-    seed: int = option(0, SEED)
-    """chooses the negatives that the search uses"""
-    n_thresholds: int = option(16, THRESHOLDS)
-    """thresholds offered for each numeric argument of a predicate, at most; 0 offers no comparisons"""
-    populations: str = option("training", POPULATIONS)
-    """where prediction takes each clause's total from: the data at hand, or those of training"""
 
 
 class Covers(NamedTuple):

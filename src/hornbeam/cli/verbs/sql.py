@@ -1,4 +1,4 @@
-"""The verb that takes a model elsewhere: sql."""
+"""The verb ``sql``: a model as a query."""
 
 from __future__ import annotations
 
@@ -8,40 +8,53 @@ from typing import Annotated, Any
 
 import typer
 
-from hornbeam.cli.options import ModelFile
+from hornbeam.cli.command import verb
+from hornbeam.cli.flags import ModelFile, Out
 from hornbeam.cli.output import check_writable, write_result
 
 
+@verb
 def sql(
+    *,
     model: ModelFile,
     dialect: Annotated[
-        str, typer.Option("--dialect", metavar="DIALECT", help="duckdb, postgres, spark, snowflake, ...")
+        str,
+        typer.Option(
+            "--dialect", metavar="DIALECT", help="SQL dialect: duckdb, postgres, spark, snowflake, ..."
+        ),
     ] = "duckdb",
     examples: Annotated[
-        str, typer.Option("--examples", metavar="TABLE", help="Table of the examples to score.")
+        str, typer.Option("--examples", metavar="TABLE", help="Table that holds the examples to score.")
     ] = "examples",
     key: Annotated[
         list[str] | None,
-        typer.Option("--key", metavar="COLUMN", help="Its column for each argument (arg1 arg2 ...)."),
+        typer.Option(
+            "--key",
+            metavar="COLUMN",
+            help="Column of that table for an argument of the target; once for each argument. Default: arg1, "
+            "arg2, ...",
+        ),
     ] = None,
     cutoff: Annotated[
-        str | None, typer.Option("--cutoff", metavar="COLUMN", help="Its column of cut-off times, if any.")
+        str | None,
+        typer.Option("--cutoff", metavar="COLUMN", help="Column of that table that holds cut-off times."),
     ] = None,
     tables: Annotated[
         Path | None,
-        typer.Option("--tables", metavar="FILE", help="JSON: predicate to table and columns; see above."),
+        typer.Option(
+            "--tables", metavar="FILE", help="JSON file: table and columns of each predicate; see above."
+        ),
     ] = None,
-    out: Annotated[
-        Path | None, typer.Option("--out", metavar="FILE", help="Write the query there, not to stdout.")
-    ] = None,
+    out: Out = None,
 ) -> None:
     """Print a model as one SQL query that scores a table of examples.
 
-    The query gives for each example its keys, the true and false counts of every clause (where constants
-    have weights, their sum), the score and the probability. Facts are expected in tables named as their
-    predicates with the columns arg1 arg2 ..., unless --tables maps them:
-    {"friends": {"table": "social.friends", "columns": ["who", "whom"]}}; there "true" names a column that
-    must be true for a row to be a fact, "time" the one that says since when.
+    The query returns for each example its keys, the true and false counts of every clause (or the sum of
+    the weights, if constants have weights), the score and the probability.
+
+    Each predicate is read from a table of its name with the columns arg1, arg2, ..., unless --tables names
+    another: {"friends": {"table": "social.friends", "columns": ["who", "whom"]}}. There, "true" may name a
+    column that is true for rows that are facts, and "time" the column with the time of a fact.
 
     \b
     Example: hornbeam sql --model m.json --dialect postgres --examples people --key id
@@ -59,24 +72,24 @@ def sql(
 
 
 def _tables(path: Path | None) -> dict[str, Any]:
-    """Where the facts are, from a JSON file."""
+    """The table and columns of each predicate, from a JSON file."""
     from hornbeam.errors import DataError, Place
 
     if path is None:
         return {}
-    wanted = 'expected {"predicate": {"table": "name", "columns": ["a", "b"]}, ...}.'
+    expected = 'expected {"predicate": {"table": "name", "columns": ["a", "b"]}, ...}.'
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
-        found = {
+        tables = {
             name: (entry["table"], entry["columns"], entry.get("true"), entry.get("time"))
             for name, entry in document.items()
         }
     except OSError as error:
         raise DataError(f"cannot be read ({error.strerror}).", Place(str(path))) from None
     except (ValueError, AttributeError, KeyError, TypeError):
-        raise DataError(f"is no mapping of tables: {wanted}", Place(str(path))) from None
-    for table, columns, *others in found.values():
+        raise DataError(f"does not map predicates to tables: {expected}", Place(str(path))) from None
+    for table, columns, *others in tables.values():
         words = [*(table if isinstance(table, list) else [table]), *filter(None, others)]
         if not (isinstance(columns, list) and all(isinstance(word, str) for word in [*words, *columns])):
-            raise DataError(f"is no mapping of tables: {wanted}", Place(str(path)))
-    return {name.lower(): entry for name, entry in found.items()}
+            raise DataError(f"does not map predicates to tables: {expected}", Place(str(path)))
+    return {name.lower(): entry for name, entry in tables.items()}

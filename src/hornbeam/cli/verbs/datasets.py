@@ -1,4 +1,4 @@
-"""The verb datasets: which named data sets there are, and getting one."""
+"""The verb ``datasets``: list the named data sets, or get one."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
+from hornbeam.cli.flags import Json
 from hornbeam.cli.messages import download_progress, remark
-from hornbeam.cli.options import Json
 from hornbeam.cli.output import json_text, write_result
 
 datasets = typer.Typer(
@@ -23,11 +23,10 @@ Example: hornbeam datasets get uwcse
 
 @datasets.command("list")
 def list_all(json: Json = False) -> None:
-    """Say which data sets there are and where.
+    """List the data sets, with the folder of each on this machine.
 
-    For each: what it predicts, its folds, and where it is on this machine.
-
-    They are looked for in the folder that HORNBEAM_DATA names, then in the user's cache.
+    Data sets are looked for in the folder that HORNBEAM_DATA names, then in the user's cache. Every verb that
+    takes DATA also takes their names: uwcse is the first fold, uwcse/fold3 the third.
 
     \b
     Example: hornbeam datasets list
@@ -57,8 +56,15 @@ def list_all(json: Json = False) -> None:
 
 
 @datasets.command("get")
-def get(name: Annotated[str, typer.Argument(metavar="NAME", help="Such as uwcse; see list.")]) -> None:
-    """Print the folder of a data set, downloaded if need be.
+def get(
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="NAME", help="Name of the data set, such as uwcse; see hornbeam datasets list."
+        ),
+    ],
+) -> None:
+    """Print the folder of a data set; download it if needed.
 
     \b
     Example: hornbeam datasets get uwcse

@@ -1,4 +1,4 @@
-"""A first look without data: generate a world, learn from it, evaluate on another, explain a prediction."""
+"""The demonstration: generate a world, learn from it, score and explain on another."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TARGET = "advisedby"
 
 
 def story(page: Path) -> Iterator[str]:
-    """The texts of the demonstration, each as soon as it is known; its report is written to ``page``."""
+    """The demonstration in parts, each as soon as it is ready; the report is written to ``page``."""
     training, testing = university(seed=0), university(seed=1)
     examples = training.examples_of(TARGET)
     positives = int(examples.labels.sum())

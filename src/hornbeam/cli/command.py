@@ -1,0 +1,67 @@
+"""From a function to a command: groups of flags, and help under headings."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator
+from dataclasses import MISSING, fields, is_dataclass
+from functools import wraps
+from inspect import Parameter, Signature
+from typing import Any, get_type_hints
+
+from typer.core import TyperCommand
+
+_ARGUMENTS, _OTHERS = "Arguments", "Options"
+"""Headings of arguments, and of options that are in no group."""
+
+
+def verb(function: Callable[..., None]) -> Callable[..., None]:
+    """A function as typer wants it: a parameter that is a group of flags becomes one for each flag."""
+    types = get_type_hints(function, include_extras=True)
+    groups: dict[str, Any] = {name: type_ for name, type_ in types.items() if is_dataclass(type_)}
+    parameters = []
+    for name, parameter in inspect.signature(function).parameters.items():
+        if name in groups:
+            parameters += list(_flags(groups[name]))
+        else:
+            parameters.append(parameter.replace(kind=Parameter.KEYWORD_ONLY, annotation=types[name]))
+
+    @wraps(function)
+    def command(**given: Any) -> None:
+        for name, group in groups.items():
+            given[name] = group(**{each.name: given.pop(each.name) for each in fields(group)})
+        function(**given)
+
+    command.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+    return command
+
+
+def _flags(group: Any) -> Iterator[Parameter]:
+    types = get_type_hints(group, include_extras=True)
+    for each in fields(group):
+        default = Parameter.empty if each.default is MISSING else each.default
+        yield Parameter(each.name, Parameter.KEYWORD_ONLY, default=default, annotation=types[each.name])
+
+
+class SectionedCommand(TyperCommand):
+    """A command whose help lists arguments, then the verb's own options, then those in groups."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        sections: dict[str, list[tuple[str, str]]] = {_ARGUMENTS: [], _OTHERS: []}
+        for parameter in self.get_params(ctx):
+            record = parameter.get_help_record(ctx)
+            if record is not None:
+                sections.setdefault(heading_of(parameter), []).append(record)
+        for heading, records in sections.items():
+            if records:
+                with formatter.section(heading):
+                    formatter.write_dl(records)
+
+
+def heading_of(parameter: Any) -> str:
+    """The heading of an argument or option in the help."""
+    if parameter.param_type_name == "argument":
+        return _ARGUMENTS
+    if parameter.name == "help":
+        return "Help"
+    return getattr(parameter, "rich_help_panel", None) or _OTHERS

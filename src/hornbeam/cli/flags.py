@@ -1,0 +1,216 @@
+"""Arguments and flags that several verbs share, alone and in groups.
+
+A verb takes a group as one parameter; ``hornbeam.cli.command`` makes a flag of each field.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from hornbeam.errors import OptionError
+
+DATA, OUTPUT, LEARNING, COUNTING = "Data", "Output", "Learning", "Counting"
+"""Headings of the help."""
+
+Data = Annotated[
+    str,
+    typer.Argument(
+        metavar="DATA",
+        help="A folder of facts and examples, a folder of tables (CSV or Parquet), a DuckDB or SQLite file, "
+        "a PostgreSQL connection string, catalog:SCHEMA for Spark, or the name of a data set, such as uwcse "
+        "or uwcse/fold3 (see hornbeam datasets list).",
+    ),
+]
+Split = Annotated[
+    str | None,
+    typer.Option(
+        "--split",
+        metavar="SPLIT",
+        help="Split of a folder of facts. Default: test for the use of a model, else train.",
+        rich_help_panel=DATA,
+    ),
+]
+SchemaFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--schema",
+        metavar="FILE",
+        help="Keys, links and types of the tables. Default: schema.toml in DATA, else inferred.",
+        rich_help_panel=DATA,
+    ),
+]
+TableTarget = Annotated[
+    str | None,
+    typer.Option(
+        "--target",
+        metavar="NAME",
+        help="For tables: what to learn, such as users.gender=F.",
+        rich_help_panel=DATA,
+    ),
+]
+ExamplesFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--examples",
+        metavar="FILE",
+        help="CSV or Parquet file of examples: their keys, and optionally the columns label and cutoff.",
+        rich_help_panel=DATA,
+    ),
+]
+Negatives = Annotated[
+    str | None,
+    typer.Option(
+        "--negatives",
+        metavar="all|RATIO",
+        help="For a link table: use all unlinked pairs as negatives, or sample this many per link.",
+        rich_help_panel=DATA,
+    ),
+]
+Dangling = Annotated[
+    str,
+    typer.Option(
+        "--dangling",
+        metavar="error|drop|keep",
+        help="For tables: what to do about links to keys that do not exist.",
+        rich_help_panel=DATA,
+    ),
+]
+EngineName = Annotated[
+    str,
+    typer.Option(
+        "--engine",
+        metavar="ENGINE",
+        help="Engine that counts: memory, duckdb, postgres, spark or naive.",
+        rich_help_panel=COUNTING,
+    ),
+]
+Memory = Annotated[
+    str,
+    typer.Option(
+        "--memory",
+        metavar="SIZE",
+        help="Memory budget for partial results, such as 500MB.",
+        rich_help_panel=COUNTING,
+    ),
+]
+Scratch = Annotated[
+    str | None,
+    typer.Option(
+        "--scratch",
+        metavar="PLACE",
+        help="DuckDB: folder for data that exceed the budget. PostgreSQL: schema for temporary results.",
+        rich_help_panel=COUNTING,
+    ),
+]
+Master = Annotated[
+    str | None,
+    typer.Option(
+        "--master",
+        metavar="MASTER",
+        help="Spark: the master, such as yarn. Default: local.",
+        rich_help_panel=COUNTING,
+    ),
+]
+ModelFile = Annotated[Path, typer.Option("--model", metavar="FILE", help="Model file (JSON).")]
+Out = Annotated[
+    Path | None,
+    typer.Option(
+        "--out", metavar="FILE", help="Write the result to this file, not to stdout.", rich_help_panel=OUTPUT
+    ),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.", rich_help_panel=OUTPUT)]
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The data to read."""
+
+    data: Data
+    split: Split = None
+    schema: SchemaFile = None
+
+    def table_options(self) -> dict[str, Any]:
+        """The flags that are options of ``load`` for tables."""
+        return {
+            each.name: getattr(self, each.name) for each in fields(self) if each.name not in ("data", "split")
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class LinkedSource(Source):
+    """The data to read, with their links checked."""
+
+    dangling: Dangling = "error"
+
+
+@dataclass(frozen=True, slots=True)
+class ExampleSource(LinkedSource):
+    """The data to read, with examples."""
+
+    examples: ExamplesFile = None
+    negatives: Negatives = None
+
+
+@dataclass(frozen=True, slots=True)
+class Counting:
+    """The engine that counts, and its budget."""
+
+    engine: EngineName = "memory"
+    memory: Memory = "2GB"
+
+    @property
+    def budget(self) -> int:
+        """The memory budget in bytes."""
+        return read_size(self.memory)
+
+    def place(self) -> dict[str, str | None]:
+        """Options of the engine that say where it works."""
+        return {}
+
+
+@dataclass(frozen=True, slots=True)
+class CountingInPlace(Counting):
+    """The same, for verbs that can use tables where they are."""
+
+    scratch: Scratch = None
+    master: Master = None
+
+    def place(self) -> dict[str, str | None]:
+        return {"scratch": self.scratch, "master": self.master}
+
+
+_UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
+_BINARY = {"k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
+_SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
+
+
+def read_size(text: str) -> int:
+    """Bytes from a size: ``500MB``, ``2GB`` (thousands), ``2GiB`` (1024s), or a bare number.
+
+    >>> read_size("2GB"), read_size("1.5 kib"), read_size("10")
+    (2000000000, 1536, 10)
+    """
+    match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)\s*([kmgt]?)(i?)b?", text.strip().lower())
+    size = 0
+    if match and (match[2] or not match[3]):
+        size = int(float(match[1]) * (_BINARY if match[3] else _UNITS)[match[2]])
+    if size < 1:
+        raise OptionError(f"--memory {text} is refused: it must be a size such as 500MB or 2GB.")
+    return size
+
+
+def read_duration(text: str) -> float:
+    """Seconds from a duration: ``90``, ``90s``, ``10m``, ``1.5h``, ``1h30m``.
+
+    >>> read_duration("10m"), read_duration("1h30m"), read_duration("0.5")
+    (600.0, 5400.0, 0.5)
+    """
+    parts = re.findall(r"([0-9]+(?:\.[0-9]+)?)\s*([smhd]?)\s*", text.strip().lower())
+    if not parts or "".join("".join(part) for part in parts) != re.sub(r"\s", "", text.lower()):
+        raise OptionError(f"--time {text} is refused: it must be a duration such as 30s, 10m or 2h.")
+    return sum(float(number) * _SECONDS[unit] for number, unit in parts)

@@ -1,0 +1,167 @@
+"""The flags of learner options, made from their declarations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import field, make_dataclass
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from hornbeam.errors import OptionError
+from hornbeam.learning.options import OPTIONS, Options
+from hornbeam.learning.options.bounds import Number, OneOf, Share, Whole, YesNo
+from hornbeam.learning.options.declared import GROUPS
+
+if TYPE_CHECKING:
+    from hornbeam.learning.options.option import Declared
+
+ALL = "all"
+"""How None is typed."""
+
+
+def _by_name() -> dict[str, dict[str, Declared]]:
+    by_name: dict[str, dict[str, Declared]] = {}
+    for learner, options in OPTIONS.items():
+        for name, declared in options.declared().items():
+            by_name.setdefault(name, {})[learner] = declared
+    return by_name
+
+
+DECLARED = _by_name()
+"""The options by name, and for each the declarations of the learners that have it."""
+
+
+def flag_of(name: str) -> str:
+    """How an option is typed.
+
+    >>> flag_of("n_steps"), flag_of("max_literals")
+    ('--steps', '--max-literals')
+    """
+    return next(iter(DECLARED[name].values())).flag
+
+
+# --- the flag of an option -----------------------------------------------------------------------
+
+
+def _annotation(name: str) -> Any:
+    """The type and the flag of an option; None means that it is not given."""
+    by_learner = DECLARED[name]
+    option = next(iter(by_learner.values())).option
+    flag = flag_of(name)
+    names = f"{flag}/--no-{flag.removeprefix('--')}" if isinstance(option.bound, YesNo) else flag
+    type_, metavar = _typed(option.bound)
+    info = typer.Option(names, metavar=metavar, help=help_of(by_learner), rich_help_panel=option.group)
+    return Annotated[type_ | None, info]
+
+
+def _typed(bound: object) -> tuple[Any, str | None]:
+    """The type that typer reads for a bound, and what help shows for a value."""
+    match bound:
+        case YesNo():
+            return bool, None
+        case OneOf(words):
+            return str, "|".join(words)
+        case Whole() | Number() | Share() if bound.words:
+            return str, "|".join(["NUMBER", *map(typed_text, bound.words)])
+        case Whole():
+            return int, "NUMBER"
+        case _:
+            return float, "NUMBER"
+
+
+def help_of(by_learner: Mapping[str, Declared]) -> str:
+    """What an option does, what it needs, and its default for each learner that has it."""
+    option = next(iter(by_learner.values())).option
+    needs = f" Needs {needs_text(option.needs)}." if option.needs else ""
+    learners: dict[str, list[str]] = {}
+    for learner, declared in by_learner.items():
+        learners.setdefault(typed_text(declared.default), []).append(learner)
+    if len(by_learner) == len(OPTIONS) and len(learners) == 1:
+        return f"{option.help}{needs}  [default: {next(iter(learners))}]"
+    defaults = "; ".join(f"{', '.join(names)}: {value}" for value, names in learners.items())
+    return f"{option.help}{needs}  [{defaults}]"
+
+
+def typed_text(value: object) -> str:
+    """A value as it is typed."""
+    if value is None:
+        return ALL
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def needs_text(needs: Mapping[str, object]) -> str:
+    """Options that another one needs, as they are typed."""
+    return " and ".join(
+        flag_of(name) if value is True else f"{flag_of(name)} {typed_text(value)}"
+        for name, value in needs.items()
+    )
+
+
+_BY_GROUP = sorted(DECLARED, key=lambda name: GROUPS.index(next(iter(DECLARED[name].values())).option.group))
+LearnerFlags: Any = make_dataclass(
+    "LearnerFlags", [(name, _annotation(name), field(default=None)) for name in _BY_GROUP], frozen=True
+)
+"""A field for each option of each learner; None means that it is not given."""
+
+
+# --- from what was typed to the options of a learner ---------------------------------------------
+
+
+def explicit_options(flags: Any) -> dict[str, object]:
+    """The options that were typed, with their values."""
+    typed = {name: getattr(flags, name) for name in DECLARED}
+    return {name: _read(name, value) for name, value in typed.items() if value is not None}
+
+
+def _read(name: str, value: object) -> object:
+    """A value that typer left as text because its bound allows numbers and words."""
+    bound = next(iter(DECLARED[name].values())).option.bound
+    if isinstance(bound, OneOf) or not isinstance(value, str):
+        return value
+    if value == ALL and None in bound.words:
+        return None
+    try:
+        return int(value) if isinstance(bound, Whole) else float(value)
+    except ValueError:
+        return value
+
+
+def chosen_options(learner: str, preset: str | None, flags: Any, checkpoint: bool) -> Options:
+    """The options of a learner; an error names the flag as it is typed."""
+    from hornbeam.learning.learners import home_of, options_for
+
+    home = home_of(learner)
+    explicit = explicit_options(flags)
+    names = OPTIONS[learner].names()
+    refused = [flag_of(name) for name in explicit if name not in names]
+    refused += ["--preset"] * (preset is not None and not home.presets)
+    refused += ["--checkpoint"] * (checkpoint and not home.checkpoint)
+    if refused:
+        raise OptionError(
+            f"{refused[0]} is refused: learner {learner} has no such option; "
+            f"it has {_listed(map(flag_of, names))}."
+        )
+    try:
+        return options_for(learner, preset, **explicit)
+    except OptionError as error:
+        if error.option is None:
+            raise
+        raise OptionError(_sentence(error)) from None
+
+
+def _listed(flags: Iterable[str]) -> str:
+    return ", ".join(sorted(flags))
+
+
+def _sentence(error: OptionError) -> str:
+    """The error in the words of the command line."""
+    assert error.option is not None
+    flag = flag_of(error.option)
+    typed = flag if isinstance(error.value, bool) else f"{flag} {typed_text(error.value)}"
+    if error.needs:
+        return f"{typed} is refused: it does nothing without {needs_text(error.needs)}."
+    assert isinstance(error.bound, Whole | Number | Share | OneOf | YesNo)
+    return f"{typed} is refused: it must be {error.bound.text(typed_text)}."

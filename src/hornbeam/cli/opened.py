@@ -1,0 +1,77 @@
+"""A model together with the data to use it on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from hornbeam.cli.data import TEST, MadeFold, load_data, located
+from hornbeam.cli.flags import Counting, LinkedSource
+from hornbeam.cli.messages import say
+
+if TYPE_CHECKING:
+    from hornbeam.data.database import Database, Examples
+    from hornbeam.engines.contract import Engine
+    from hornbeam.model.files import LearnedModel
+
+
+class Opened(NamedTuple):
+    """A model, and an engine on the data with the types and predicates of the model."""
+
+    learned: LearnedModel
+    engine: Engine
+    database: Database
+    """the data as they were loaded"""
+
+
+class OpenedExamples(NamedTuple):
+    """The same with the examples of the model's target."""
+
+    learned: LearnedModel
+    engine: Engine
+    examples: Examples
+
+
+def open_model(model: Path, source: LinkedSource, counting: Counting, *, negatives: bool = True) -> Opened:
+    """Read a model and load the data to use it on; without ``negatives``, no pairs are drawn as examples."""
+    from hornbeam.engines.registry import engine_module, open_engine
+    from hornbeam.errors import SchemaError, TargetError
+    from hornbeam.loading.facts.folder import MODES_INFERRED
+    from hornbeam.model.files import load_model
+    from hornbeam.model.predict import data_for
+
+    learned = load_model(model)
+    engine_module(counting.engine)  # an unknown engine is refused before anything is loaded
+    budget = counting.budget
+    origin = learned.settings if "tables" in learned.settings else None
+    more = {} if negatives or origin is None or _holds_facts(source) else {"negatives": "none"}
+    # The settings of a model of tables name its target as it was typed; for facts it is the predicate.
+    target = None if origin else learned.target
+    try:
+        database = load_data(source, counting, TEST, target=target, origin=origin, **more)
+    except TargetError:
+        if target is None:
+            raise
+        raise SchemaError(
+            f'the model predicts "{target}", which these tables do not have; name the data that it is for.'
+        ) from None
+    # That modes were inferred does not matter here: the model has its own types and modes.
+    say(notice for notice in database.notices if notice != MODES_INFERRED)
+    seen, notices = data_for(learned, database)
+    say(notices)
+    return Opened(learned, open_engine(counting.engine, seen, budget, **counting.place()), database)
+
+
+def open_examples(model: Path, source: LinkedSource, counting: Counting) -> OpenedExamples:
+    """Read a model and load the data with the examples of its target."""
+    learned, engine, database = open_model(model, source, counting)
+    # Asked of the data as they were loaded: if there are none, the error names the targets they do have.
+    database.examples_of(learned.target)
+    return OpenedExamples(learned, engine, engine.database.examples_of(learned.target))
+
+
+def _holds_facts(source: LinkedSource) -> bool:
+    from hornbeam.loading.kind_of_source import holds_facts
+
+    place = located(source.data)
+    return isinstance(place, MadeFold) or holds_facts(Path(place), source.schema is not None)

@@ -1,0 +1,30 @@
+"""The verb ``demo``: a first look that needs no data."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hornbeam.cli.command import verb
+from hornbeam.cli.output import check_writable, write_result
+
+
+@verb
+def demo(
+    *,
+    report: Annotated[
+        Path, typer.Option("--report", metavar="FILE", help="Write the report to this file.")
+    ] = Path("report.html"),
+) -> None:
+    """Learn from generated data, score and explain; needs no data.
+
+    \b
+    Example: hornbeam demo
+    """
+    from hornbeam.cli.demonstration import story
+
+    check_writable(report)
+    for part in story(report):
+        write_result([f"{part}\n"], None)

@@ -1,0 +1,100 @@
+"""The verb ``explain``: why one example has its probability."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from hornbeam.cli.command import verb
+from hornbeam.cli.flags import CountingInPlace, Json, LinkedSource, ModelFile
+from hornbeam.cli.messages import say
+from hornbeam.cli.opened import open_model
+from hornbeam.cli.output import json_text, write_result
+from hornbeam.errors import DataError, OptionError
+
+if TYPE_CHECKING:
+    from hornbeam.data.database import Codes, Database
+    from hornbeam.model.files import LearnedModel
+
+
+@verb
+def explain(
+    *,
+    source: LinkedSource,
+    model: ModelFile,
+    example: Annotated[
+        str, typer.Option("--example", metavar="ATOM", help='The example, such as "cancer(ann)".')
+    ],
+    cutoff: Annotated[
+        str | None,
+        typer.Option("--cutoff", metavar="TIME", help="Ignore facts that are later than this time."),
+    ] = None,
+    of_class: Annotated[
+        str | None,
+        typer.Option("--class", metavar="CLASS", help="Class to explain (default: the most probable)."),
+    ] = None,
+    shown: Annotated[
+        int,
+        typer.Option(
+            "--shown", min=0, metavar="NUMBER", help="Maximum number of true groundings per clause."
+        ),
+    ] = 5,
+    json: Json = False,
+    counting: CountingInPlace,
+) -> None:
+    """Explain the probability of one example.
+
+    Lists what each clause, tree or feature of the model adds, the strongest first, and why. For clauses and
+    trees it shows some of the groundings that make them true.
+
+    \b
+    Example: hornbeam explain data/uwcse/fold1 --model m.json --example "advisedby(person1,person2)"
+    """
+    from hornbeam.cli.terminal import on_terminal, print_explanation
+    from hornbeam.model.class_model import ClassModel
+    from hornbeam.model.explain import explain as explanation_of
+
+    learned, engine, _ = open_model(model, source, counting, negatives=False)
+    key, names = _example(learned, engine.database, example, cutoff)
+    if isinstance(learned, ClassModel):
+        if of_class is None:
+            of_class = learned.most_probable(engine, key.reshape(1, -1))[0]
+        say([f"the model of class {of_class}:"])
+        learned = learned.member(of_class)
+    elif of_class is not None:
+        raise OptionError("--class is refused: the model has no classes.")
+    explanation = explanation_of(learned, engine, key, names, shown)
+    if not json and on_terminal():
+        print_explanation(explanation)
+        return
+    write_result([json_text(explanation.as_dict()) if json else f"{explanation}\n"], None)
+
+
+def _example(
+    learned: LearnedModel, database: Database, text: str, cutoff: str | None
+) -> tuple[Codes, tuple[str, ...]]:
+    """The codes and names of an example that is written as an atom of the model's target."""
+    import numpy as np
+
+    from hornbeam.logic.parse import parse_fact
+    from hornbeam.model.predict import codes_for
+
+    types = learned.schema.types_of(learned.target)
+    form = f"{learned.target}({','.join(types)})"
+    if "(" not in text:
+        raise OptionError(f"--example {text} is refused: it must be an atom of the form {form}.")
+    atom = parse_fact(text, "--example")
+    if atom.predicate != learned.target:
+        raise DataError(f'the example is of "{atom.predicate}", but the model predicts "{learned.target}".')
+    if len(atom.args) != len(types):
+        raise DataError(
+            f'the example has {len(atom.args)} arguments, but "{learned.target}" takes {len(types)}: {form}.'
+        )
+    names = tuple(map(str, atom.args))
+    if cutoff is not None and not database.has_times:
+        raise DataError("--cutoff is refused: no table of the data has a time column.")
+    row = names if cutoff is None else (*names, cutoff)
+    keys, notices = codes_for(learned, database, np.array([row], dtype=object))
+    say(notices)
+    return keys[0], names

@@ -1,0 +1,262 @@
+"""The verb ``fit``: learn a model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from inspect import cleandoc
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from hornbeam.cli.command import verb
+from hornbeam.cli.data import TRAIN, data_name, load_data, split_name
+from hornbeam.cli.flags import DATA, LEARNING, OUTPUT, CountingInPlace, ExampleSource, read_duration
+from hornbeam.cli.learner_flags import LearnerFlags, chosen_options
+from hornbeam.cli.messages import progress, remark, say
+from hornbeam.cli.output import check_writable, json_text, write_result
+from hornbeam.learning.options import OPTIONS, PRESETS
+
+if TYPE_CHECKING:
+    from hornbeam.cli.page import Clock
+    from hornbeam.data.database import Database, Examples
+    from hornbeam.engines.contract import Engine
+    from hornbeam.learning.classes import ClassFit
+    from hornbeam.learning.options import Options
+    from hornbeam.learning.problem import Fit
+    from hornbeam.model.files import LearnedModel
+
+_INTERRUPTED = 130
+
+Target = Annotated[
+    str | None,
+    typer.Option(
+        "--target",
+        metavar="NAME",
+        help="Predicate to learn; for tables a column (users.premium, users.occupation), a value "
+        "(users.gender=F) or a link table (ratings).",
+        rich_help_panel=DATA,
+    ),
+]
+Learner = Annotated[
+    str,
+    typer.Option(
+        "--learner", metavar="LEARNER", help=f"{', '.join(OPTIONS)}; see above.", rich_help_panel=LEARNING
+    ),
+]
+Preset = Annotated[
+    str | None,
+    typer.Option(
+        "--preset",
+        metavar="|".join(PRESETS),
+        help="For rlr: values of all options that are not given. paper is the published algorithm. "
+        "[default: default]",
+        rich_help_panel=LEARNING,
+    ),
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """The files that a fit writes."""
+
+    model: Annotated[
+        Path | None,
+        typer.Option(
+            "--model",
+            metavar="FILE",
+            help="Write the model to this file (JSON). Without it, the model is printed.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = None
+    history: Annotated[
+        Path | None,
+        typer.Option(
+            "--history",
+            metavar="FILE",
+            help="Write a record of the steps to this file (JSON).",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = None
+    report: Annotated[
+        Path | None,
+        typer.Option(
+            "--report",
+            metavar="FILE",
+            help="Write a page that explains the model to this file (HTML).",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = None
+
+    def check(self) -> None:
+        """Refuse a file that cannot be written, before anything is learned."""
+        for path in (self.model, self.history, self.report):
+            check_writable(path)
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """When a fit saves its steps, and when it ends."""
+
+    checkpoint: Annotated[
+        Path | None,
+        typer.Option(
+            "--checkpoint",
+            metavar="FOLDER",
+            help="Save each step in this folder; the same command resumes from there.",
+            rich_help_panel=LEARNING,
+        ),
+    ] = None
+    time: Annotated[
+        str | None,
+        typer.Option(
+            "--time",
+            metavar="DURATION",
+            help="Stop after this time, such as 30s, 10m or 2h, and keep the steps done so far.",
+            rich_help_panel=LEARNING,
+        ),
+    ] = None
+
+    def check(self) -> None:
+        """Refuse a duration that cannot be read, before anything is loaded."""
+        _ = self.seconds
+
+    @property
+    def seconds(self) -> float | None:
+        """The time limit in seconds."""
+        return None if self.time is None else read_duration(self.time)
+
+
+@verb
+def fit(
+    *,
+    context: typer.Context,
+    target: Target = None,
+    source: ExampleSource,
+    output: Output,
+    learner: Learner = "rlr",
+    preset: Preset = None,
+    limits: Limits,
+    flags: LearnerFlags,
+    counting: CountingInPlace,
+) -> None:
+    """Learn a model from facts and examples, or from tables.
+
+    Ctrl-C ends the fit and keeps the steps done so far. The engines duckdb, postgres and spark count tables
+    where they are; all other data are loaded first.
+
+    LEARNERS
+
+    \b
+    Example: hornbeam fit data/uwcse/fold1 --target advisedby --model m.json
+    """
+    from hornbeam.cli.page import Clock
+    from hornbeam.engines.registry import open_engine
+
+    options = chosen_options(learner, preset, flags, limits.checkpoint is not None)
+    limits.check()
+    output.check()
+    clock = Clock()
+    database = load_data(source, counting, target=target, seed=flags.seed or 0)
+    context.call_on_close(database.close)
+    say(database.notices)
+    clock.lap("load")
+    examples = _labelled(database, target)
+    engine = open_engine(counting.engine, database, counting.budget, **counting.place())
+    fitted = _learned(engine, examples, options, limits)
+    clock.lap("learn")
+    interrupted = _was_interrupted(fitted)
+    say(fitted.history.notices())
+    _write(fitted, output, len(examples))
+    if output.report is not None:
+        _write_report(output.report, fitted, engine, examples, source, clock)
+    if interrupted:
+        raise typer.Exit(_INTERRUPTED)
+
+
+def _labelled(database: Database, target: str | None) -> Examples:
+    """The examples that have a label."""
+    from hornbeam.errors import DataError
+
+    name = database.target_named(target)
+    examples = database.examples_of(name).labelled()
+    if not len(examples):
+        raise DataError(
+            f'no example of "{target or name}" has a label; name a column that has labels, or give them in a '
+            'column "label" of --examples FILE.'
+        )
+    return examples
+
+
+def _learned(
+    engine: Engine, examples: Examples, options: Options, limits: Limits
+) -> Fit[LearnedModel] | ClassFit:
+    """Learn, with a progress bar if stderr is a terminal."""
+    from hornbeam.learning.classes import fit_classes
+    from hornbeam.learning.learners import learn
+    from hornbeam.learning.loop import Control, time_limit
+
+    learner, seconds = options.learner, limits.seconds
+    with progress(getattr(options, "n_steps", None)) as on_step:
+        control = Control(on_step, limits.checkpoint)
+        if examples.classes:
+            return fit_classes(learner, engine, examples, options, control, seconds)
+        if seconds is not None:
+            control = replace(control, should_stop=time_limit(seconds))
+        return learn(learner, engine, examples, options, control)
+
+
+def _was_interrupted(fitted: Fit[LearnedModel] | ClassFit) -> bool:
+    """Whether Ctrl-C ended the fit; if that was before the first step, the command ends."""
+    from hornbeam.learning.history import INTERRUPTED
+
+    interrupted = fitted.history.ended == INTERRUPTED
+    if interrupted and not fitted.history.steps:
+        say(["interrupted before the first step was done; nothing was written."])
+        raise typer.Exit(_INTERRUPTED)
+    return interrupted
+
+
+def _write(fitted: Fit[LearnedModel] | ClassFit, output: Output, n_examples: int) -> None:
+    """Write the model and the history, or print the model."""
+    from hornbeam.model.files import save_model
+
+    if output.model is None:
+        write_result([f"{fitted.model}\n"], None)
+    else:
+        save_model(fitted.model, output.model)
+        remark(f"{fitted.model.size_text} from {n_examples:,} examples, in {output.model}")
+    if output.history is not None:
+        write_result([json_text(fitted.history.as_dict())], output.history)
+
+
+def _write_report(
+    path: Path,
+    fitted: Fit[LearnedModel] | ClassFit,
+    engine: Engine,
+    examples: Examples,
+    source: ExampleSource,
+    clock: Clock,
+) -> None:
+    from hornbeam.cli.page import write_page
+    from hornbeam.report.html.summary import About
+
+    about = About(
+        data=data_name(source.data),
+        split=split_name(source, TRAIN),
+        of_training=True,
+        history=fitted.history.as_dict(),
+        phases=clock.laps(),
+    )
+    write_page(path, fitted.model, engine, examples, about)
+
+
+def _learners() -> str:
+    """The learners and what they are, as lines that help does not wrap."""
+    width = max(map(len, OPTIONS))
+    first, *others = (f"{name:<{width}}  {options.summary}" for name, options in OPTIONS.items())
+    lines = ["\b", f"Learners: {first}", *(f"          {line}" for line in others)]
+    return "\n".join([*lines, "An option that a learner does not have is refused."])
+
+
+fit.__doc__ = cleandoc(fit.__doc__ or "").replace("LEARNERS", _learners())

@@ -1,0 +1,86 @@
+"""The verb ``report``: a page about a model and its predictions."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from hornbeam.cli.command import verb
+from hornbeam.cli.data import TEST, data_name, split_name
+from hornbeam.cli.flags import OUTPUT, Counting, ExampleSource, ModelFile
+from hornbeam.cli.opened import open_examples
+from hornbeam.cli.output import check_writable
+from hornbeam.errors import DataError, Place
+
+
+@verb
+def report(
+    *,
+    source: ExampleSource,
+    model: ModelFile,
+    history: Annotated[
+        Path | None,
+        typer.Option(
+            "--history", metavar="FILE", help="A file that fit --history wrote, to show it as well."
+        ),
+    ] = None,
+    of_class: Annotated[
+        str | None,
+        typer.Option("--class", metavar="CLASS", help="Class to report (default: the most frequent)."),
+    ] = None,
+    out: Annotated[
+        Path,
+        typer.Option("--out", metavar="FILE", help="Write the page to this file.", rich_help_panel=OUTPUT),
+    ] = Path("report.html"),
+    shown: Annotated[
+        int,
+        typer.Option(
+            "--shown",
+            min=1,
+            metavar="NUMBER",
+            help="Maximum number of examples in the page.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = 5000,
+    counting: Counting,
+) -> None:
+    """Write a page about a model and its predictions (HTML).
+
+    The page is one file that works without a network. It shows scores, each clause as a sentence and what it
+    adds, curves, the schema, and a table of examples, each with its explanation.
+
+    \b
+    Example: hornbeam report data/uwcse/fold1 --model m.json --out report.html
+    """
+    from hornbeam.cli.page import Clock, write_page
+    from hornbeam.report.html.summary import About
+
+    check_writable(out)
+    steps = None if history is None else _history(history)
+    clock = Clock()
+    learned, engine, examples = open_examples(model, source, counting)
+    clock.lap("load")
+    about = About(
+        data=data_name(source.data), split=split_name(source, TEST), history=steps, phases=clock.laps()
+    )
+    write_page(out, learned, engine, examples, about, of_class, shown)
+
+
+def _history(path: Path) -> dict[str, Any]:
+    """The history that ``fit --history`` wrote: of one fit, or of a fit for each class."""
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise DataError(f"cannot be read ({error.strerror}).", Place(str(path))) from None
+    except ValueError:
+        document = None
+    histories = document.values() if isinstance(document, dict) and "steps" not in document else [document]
+    complete = all(isinstance(each, dict) and isinstance(each.get("steps"), list) for each in histories)
+    if not document or not complete:
+        raise DataError(
+            "is not a history: expected a file that hornbeam fit --history wrote.", Place(str(path))
+        )
+    return dict(document)

@@ -1,0 +1,71 @@
+"""The verb ``show``: print a model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from hornbeam.cli.command import verb
+from hornbeam.cli.flags import Json, Out
+from hornbeam.cli.output import check_writable, one_form, write_result
+from hornbeam.errors import OptionError
+
+if TYPE_CHECKING:
+    from hornbeam.model.files import LearnedModel
+
+
+@verb
+def show(
+    *,
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="Model file (JSON).")],
+    compact: Annotated[
+        bool, typer.Option("--compact", help="For clauses: print each body once, with its weights added up.")
+    ] = False,
+    clauses: Annotated[
+        bool, typer.Option("--clauses", help="For trees: print them as lists of clauses.")
+    ] = False,
+    svg: Annotated[bool, typer.Option("--svg", help="For trees: draw them (SVG).")] = False,
+    json: Json = False,
+    out: Out = None,
+) -> None:
+    """Print a model: its prior and its clauses, trees or features.
+
+    A clause is printed as [w0, w1, w2] : head :- body. with its bias, the weight of the true count and the
+    weight of the false count.
+
+    \b
+    Example: hornbeam show m.json --compact
+    """
+    from hornbeam.cli.terminal import on_terminal, print_model
+    from hornbeam.model.clause_model import Model
+    from hornbeam.model.files import load_model, model_text
+    from hornbeam.study.agg_lr.model import AggregateModel
+
+    one_form({"--svg": svg, "--clauses": clauses, "--json": json})
+    check_writable(out)
+    learned = load_model(model)
+    if compact:
+        learned = _method(learned, "compact", "--compact")()
+    if svg:
+        text = _method(learned, "picture", "--svg")()
+    elif clauses:
+        text = f"{_method(learned, 'clause_text', '--clauses')()}\n"
+    elif json:
+        text = model_text(learned)
+    elif out is None and on_terminal() and isinstance(learned, Model | AggregateModel):
+        print_model(learned)
+        return
+    else:
+        text = f"{learned}\n"
+    write_result([text], out, exact=svg or json)
+
+
+def _method(learned: LearnedModel, name: str, flag: str) -> Callable[[], Any]:
+    """A method that only some kinds of models have."""
+    method: Callable[[], Any] | None = getattr(learned, name, None)
+    if method is None:
+        raise OptionError(f"{flag} is refused: a model of learner {learned.learner} has no such form.")
+    return method

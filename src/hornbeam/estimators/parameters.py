@@ -1,0 +1,139 @@
+"""The parameters of a classifier: those that all have, and the options that its learner declares.
+
+``takes_options_of`` gives a class its ``__init__``, with real defaults and types in the signature, and the
+list of parameters in its docstring.
+"""
+
+from __future__ import annotations
+
+import inspect
+import textwrap
+from collections.abc import Callable, Iterator
+from inspect import Parameter, Signature
+from types import NoneType
+from typing import Any, NamedTuple, TypeVar, get_args
+
+from hornbeam.data.database import Database
+from hornbeam.engines.contract import DEFAULT_MEMORY
+from hornbeam.learning.options import DEFAULT, PRESETS, FitOptions, Options
+from hornbeam.learning.options.option import Declared
+
+_WIDTH = 96
+"""Columns of a docstring, without its indentation."""
+Classifier = TypeVar("Classifier", bound=type)
+
+
+class Described(NamedTuple):
+    """A parameter as the signature and the docstring show it."""
+
+    name: str
+    type: Any
+    default: Any
+    help: str
+
+
+DATA = (
+    Described(
+        "database", Database | None, None, "What is known about the keys, as `hornbeam.load` returns it."
+    ),
+    Described(
+        "target",
+        str | None,
+        None,
+        "The predicate to learn. It may be left out if the database has examples of one target only.",
+    ),
+)
+PRESET = Described(
+    "preset",
+    str,
+    DEFAULT,
+    f"Named set of values for all options: {' or '.join(PRESETS)}. An option that is not given has the value "
+    "of the preset; the defaults shown here are those of the default preset.",
+)
+RUN = (
+    Described(
+        "unknown",
+        str,
+        "warn",
+        "What to do about keys that are not in the database: 'warn' counts them as having no facts, 'error' "
+        "refuses them.",
+    ),
+    Described("engine", str, "memory", "The engine that counts: memory, duckdb, postgres, spark or naive."),
+    Described("memory", int, DEFAULT_MEMORY, "Budget for partial results, in bytes."),
+    Described(
+        "time_limit",
+        float | None,
+        None,
+        "Seconds after which a fit ends. It keeps the steps done so far, and warns.",
+    ),
+)
+
+
+def parameters_of(options: type[Options]) -> list[Described]:
+    """All parameters of the classifier that takes these options, in order."""
+    declared = [
+        Described(each.name, each.type, each.default, _help(each)) for each in options.declared().values()
+    ]
+    return [*DATA, *([PRESET] if options is FitOptions else []), *declared, *RUN]
+
+
+def takes_options_of(options: type[Options]) -> Callable[[Classifier], Classifier]:
+    """A decorator of a classifier: its parameters are those of all classifiers and these options."""
+    described = parameters_of(options)
+
+    def decorate(classifier: Classifier) -> Classifier:
+        classifier.options_class = options  # type: ignore[attr-defined]
+        classifier.__init__ = _initialiser(described, options)  # type: ignore[misc]
+        classifier.__doc__ = "\n".join([inspect.cleandoc(classifier.__doc__ or ""), "", *_section(described)])
+        return classifier
+
+    return decorate
+
+
+def _initialiser(described: list[Described], options: type[Options]) -> Callable[..., None]:
+    kind = Parameter.POSITIONAL_OR_KEYWORD
+    shown = [Parameter(each.name, kind, default=each.default, annotation=each.type) for each in described]
+    signature = Signature([Parameter("self", kind), *shown], return_annotation=None)
+    always = {each.name: each.default for each in described if each.name not in options.names()}
+
+    def initialise(self: Any, *args: Any, **kwargs: Any) -> None:
+        given = signature.bind(self, *args, **kwargs).arguments
+        del given["self"]
+        # An option that is not given is not stored: it follows the preset, which may still be set.
+        vars(self).update(always | given)
+
+    initialise.__name__ = "__init__"
+    initialise.__signature__ = signature  # type: ignore[attr-defined]
+    return initialise
+
+
+# --- the docstring ---------------------------------------------------------------------------
+
+
+def _help(each: Declared) -> str:
+    """What an option does and allows, as sentences for Python."""
+    needs = " and ".join(f"{name}={value!r}" for name, value in each.option.needs.items())
+    words = [each.option.help, each.note, *([f"Needs {needs}."] if needs else [])]
+    if each.type is not bool:
+        words.append(f"Must be {each.bound.text()}{'; None keeps all' if None in each.bound.words else ''}.")
+    words += [f"Preset {name}: {value!r}." for name, value in each.presets.items()]
+    return " ".join(filter(None, words))
+
+
+def _section(described: list[Described]) -> Iterator[str]:
+    """The section of parameters, in the style of numpydoc."""
+    yield "Parameters"
+    yield "----------"
+    for each in described:
+        yield f"{each.name} : {type_text(each.type)}, default={each.default!r}"
+        yield textwrap.indent(textwrap.fill(each.help, _WIDTH - 4), "    ")
+
+
+def type_text(type_: Any) -> str:
+    """A type as it is written in a signature.
+
+    >>> type_text(float | None), type_text(int)
+    ('float | None', 'int')
+    """
+    parts = get_args(type_) or (type_,)
+    return " | ".join("None" if each is NoneType else each.__name__ for each in parts)

@@ -1,0 +1,30 @@
+"""The options of every learner: what each one does, allows and defaults to, and the presets."""
+
+from hornbeam.learning.options.declared import (
+    BASE_RATE,
+    BEST,
+    OPTIONS,
+    AggOptions,
+    FitOptions,
+    ILPOptions,
+    MLNOptions,
+    RDNOptions,
+)
+from hornbeam.learning.options.option import Options
+from hornbeam.learning.options.presets import DEFAULT, PAPER, PRESETS, fit_options
+
+__all__ = [
+    "BASE_RATE",
+    "BEST",
+    "DEFAULT",
+    "OPTIONS",
+    "PAPER",
+    "PRESETS",
+    "AggOptions",
+    "FitOptions",
+    "ILPOptions",
+    "MLNOptions",
+    "Options",
+    "RDNOptions",
+    "fit_options",
+]

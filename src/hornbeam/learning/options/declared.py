@@ -1,0 +1,269 @@
+"""Every option of every learner: declared here, and nowhere else.
+
+First the options themselves, then the learners: which options each one has, with its defaults and, for
+``rlr``, the values of the preset ``paper``. The order of options is their order in a model file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import ClassVar
+
+from hornbeam.learning.options.bounds import Number, OneOf, Share, Whole, YesNo
+from hornbeam.learning.options.option import Option, Options
+from hornbeam.logic.guards import FALSE_COUNTS, POPULATION
+
+BEST = "best"
+"""The feature that is chosen for each clause when it is added."""
+BASE_RATE = "base-rate"
+"""The prior that is the log-odds of the positives among the training examples."""
+
+# --- groups --------------------------------------------------------------------------------------
+
+CLAUSES = "What a clause may say"
+SEARCH = "Search"
+WEIGHTS = "Weights"
+SAMPLE = "Training examples"
+GROUPS = (CLAUSES, SEARCH, WEIGHTS, SAMPLE)
+"""Headings of the command line's help, in order."""
+
+# --- what a clause may say -----------------------------------------------------------------------
+
+MAX_LITERALS = Option(
+    "Maximum number of literals in a clause body (rdn-boost: in a test, agg-lr: in a path). "
+    "A comparison that is added together with an atom is not counted.",
+    CLAUSES,
+    Whole(1, 20),
+)
+NEGATION = Option("Allow negated literals.", CLAUSES, YesNo())
+N_THRESHOLDS = Option(
+    "Maximum number of thresholds that are tried for each numeric argument; 0 allows no comparisons.",
+    CLAUSES,
+    Whole(0, 10_000),
+    flag="--thresholds",
+)
+FEATURE = Option(
+    "What a weight is multiplied with: the count, log for ln(1 + count), or best to choose for each clause "
+    "between log and a bound on the count.",
+    CLAUSES,
+    OneOf(("count", "log", BEST)),
+)
+FALSE_GROUNDINGS = Option(
+    "How false groundings are counted: over all combinations of constants (population), or only where the "
+    "body without its last literal holds (guarded).",
+    CLAUSES,
+    OneOf(FALSE_COUNTS),
+)
+PER_CONSTANT = Option(
+    "Allow clauses that have a weight for each constant of a variable.",
+    CLAUSES,
+    YesNo(),
+    needs={"feature": BEST, "refit": True},
+)
+
+# --- search --------------------------------------------------------------------------------------
+
+N_STEPS = Option(
+    "Maximum number of boosting steps. Each step adds a clause (mln-boost: several, rdn-boost: a tree).",
+    SEARCH,
+    Whole(1, 1_000_000),
+    flag="--steps",
+)
+CLAUSES_PER_STEP = Option(
+    "Maximum number of clauses that a step adds; each is fitted to what the earlier ones leave unexplained.",
+    SEARCH,
+    Whole(1, 1000),
+)
+BEAM_WIDTH = Option(
+    "Number of candidates that are kept at each length of the search.", SEARCH, Whole(1, 1_000_000)
+)
+STOP = Option(
+    "Take the best clause of any length (best), or always extend clauses to the maximum length (full).",
+    SEARCH,
+    OneOf(("best", "full")),
+)
+LENGTH_PENALTY = Option(
+    "Share of its gain that a clause loses for each literal after the first.", SEARCH, Share()
+)
+LOOK_AHEAD = Option(
+    "Extend literals that only introduce a new variable, even if they gain nothing themselves.",
+    SEARCH,
+    YesNo(),
+)
+MAX_DEPTH = Option("Maximum number of tests from the root of a tree to a leaf.", SEARCH, Whole(1, 30))
+MAX_LEAVES = Option(
+    "Maximum number of leaves of a tree; the split with the greatest gain comes first.",
+    SEARCH,
+    Whole(2, 10_000),
+)
+MIN_EXAMPLES = Option("Minimum number of training examples in a leaf.", SEARCH, Whole(1, 10**9))
+MAX_ROUNDS = Option(
+    "Number of rounds in which a bottom clause is built: how many links it reaches from the example.",
+    SEARCH,
+    Whole(1, 10),
+)
+MAX_RECALL = Option(
+    "Maximum number of facts that a mode adds to a bottom clause for each binding of its inputs.",
+    SEARCH,
+    Whole(1, 1_000_000),
+)
+MAX_BODIES = Option(
+    "Maximum number of clause bodies that are tried for one positive example.", SEARCH, Whole(1, 100_000_000)
+)
+
+# --- weights -------------------------------------------------------------------------------------
+
+L2 = Option("Strength of the ridge penalty on the weights.", WEIGHTS, Number(above=0.0))
+PRIOR = Option(
+    "Log-odds before the first clause or tree: a number, or base-rate for the log-odds of the positives "
+    "among the training examples. With refit, a fitted intercept takes its place.",
+    WEIGHTS,
+    Number(words=(BASE_RATE,)),
+)
+REFIT = Option("Fit the weights of all clauses again, jointly, after each step.", WEIGHTS, YesNo())
+VALIDATE = Option(
+    "Hold out training examples to choose l2, and fewer steps or one literal less where that helps.",
+    WEIGHTS,
+    YesNo(),
+    needs={"refit": True},
+)
+MAX_CLAUSES = Option(
+    "Maximum number of clauses in the model: of the clauses of all steps, those that together predict best.",
+    WEIGHTS,
+    Whole(1, 1_000_000, words=(None,)),
+    needs={"refit": True},
+)
+POPULATIONS = Option(
+    "Data from which a prediction takes the total number of groundings of each clause: the data it is made "
+    "on (database), or those the model was learned from (training).",
+    WEIGHTS,
+    OneOf(("database", "training")),
+)
+
+# --- training examples ---------------------------------------------------------------------------
+
+NEG_POS_RATIO = Option(
+    "Number of training negatives per positive; they are drawn at random.",
+    SAMPLE,
+    Number(above=0.0, words=(None,)),
+)
+REDRAW = Option("Draw other negatives in each step.", SAMPLE, YesNo())
+SEED = Option("Seed for the draw of negatives and of examples to hold out.", SAMPLE, Whole(0, 2**63 - 1))
+
+
+# --- learners ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class FitOptions(Options):
+    """The options of ``rlr``, boosted relational logistic regression; the defaults are the default preset.
+
+    >>> FitOptions(l2=0)
+    Traceback (most recent call last):
+    hornbeam.errors.OptionError: l2=0 is refused: it must be a finite number above 0.
+    """
+
+    learner: ClassVar[str] = "rlr"
+    summary: ClassVar[str] = "boosted clauses with weights for true and false counts"
+
+    n_steps: int = N_STEPS.default(30, paper=10)
+    l2: float = L2.default(2.0, paper=1000.0)
+    max_literals: int = MAX_LITERALS.default(3, paper=4)
+    beam_width: int = BEAM_WIDTH.default(10, paper=1)
+    stop: str = STOP.default("best", paper="full")
+    prior: float | str = PRIOR.default(BASE_RATE, paper=0.0)
+    neg_pos_ratio: float | None = NEG_POS_RATIO.default(50.0, paper=None)
+    seed: int = SEED.default(0)
+    negation: bool = NEGATION.default(False)
+    populations: str = POPULATIONS.default("training", paper="database")
+    n_thresholds: int = N_THRESHOLDS.default(16)
+    false_counts: str = FALSE_GROUNDINGS.default(POPULATION)
+    feature: str = FEATURE.default(BEST, paper="count")
+    refit: bool = REFIT.default(True, paper=False)
+    length_penalty: float = LENGTH_PENALTY.default(0.2, paper=0.0)
+    look_ahead: bool = LOOK_AHEAD.default(False)
+    per_constant: bool = PER_CONSTANT.default(True, paper=False)
+    validate: bool = VALIDATE.default(True, paper=False)
+    max_clauses: int | None = MAX_CLAUSES.default(None)
+
+
+@dataclass(frozen=True, slots=True)
+class MLNOptions(Options):
+    """The options of ``mln-boost``."""
+
+    learner: ClassVar[str] = "mln-boost"
+    summary: ClassVar[str] = "boosted clauses with one weight each"
+
+    n_steps: int = N_STEPS.default(10)
+    clauses_per_step: int = CLAUSES_PER_STEP.default(3)
+    max_literals: int = MAX_LITERALS.default(4)
+    beam_width: int = BEAM_WIDTH.default(10)
+    stop: str = STOP.default("best")
+    prior: float | str = PRIOR.default(0.0)
+    neg_pos_ratio: float | None = NEG_POS_RATIO.default(2.0)
+    seed: int = SEED.default(0)
+    negation: bool = NEGATION.default(False)
+    n_thresholds: int = N_THRESHOLDS.default(16)
+
+
+@dataclass(frozen=True, slots=True)
+class RDNOptions(Options):
+    """The options of ``rdn-boost``."""
+
+    learner: ClassVar[str] = "rdn-boost"
+    summary: ClassVar[str] = "boosted relational regression trees"
+
+    n_steps: int = N_STEPS.default(10)
+    max_depth: int = MAX_DEPTH.default(3)
+    max_leaves: int = MAX_LEAVES.default(8)
+    min_examples: int = MIN_EXAMPLES.default(1)
+    max_literals: int = MAX_LITERALS.default(2)
+    beam_width: int = BEAM_WIDTH.default(10)
+    prior: float | str = PRIOR.default(-1.8)
+    neg_pos_ratio: float | None = NEG_POS_RATIO.default(2.0)
+    redraw: bool = REDRAW.default(True)
+    seed: int = SEED.default(0)
+    negation: bool = NEGATION.default(False)
+    n_thresholds: int = N_THRESHOLDS.default(16)
+
+
+@dataclass(frozen=True, slots=True)
+class ILPOptions(Options):
+    """The options of ``ilp-rlr``."""
+
+    learner: ClassVar[str] = "ilp-rlr"
+    summary: ClassVar[str] = "clauses by inductive logic programming, then their weights"
+
+    max_literals: int = MAX_LITERALS.default(4)
+    max_rounds: int = MAX_ROUNDS.default(2)
+    max_recall: int = MAX_RECALL.default(10)
+    max_bodies: int = MAX_BODIES.default(500)
+    l2: float = L2.default(1.0)
+    neg_pos_ratio: float | None = NEG_POS_RATIO.default(
+        2.0, note="Only the search for clauses uses the sample; the weights are fitted to all examples."
+    )
+    seed: int = SEED.default(0)
+    n_thresholds: int = N_THRESHOLDS.default(16)
+    populations: str = POPULATIONS.default("training")
+
+
+@dataclass(frozen=True, slots=True)
+class AggOptions(Options):
+    """The options of ``agg-lr``."""
+
+    learner: ClassVar[str] = "agg-lr"
+    summary: ClassVar[str] = "logistic regression on aggregates"
+
+    max_literals: int = MAX_LITERALS.default(2, bound=Whole(1, 4))
+    feature: str = FEATURE.default("log", bound=OneOf(("count", "log")))
+    l2: float = L2.default(1.0, note="The penalty is on the weights of standardised columns.")
+    neg_pos_ratio: float | None = NEG_POS_RATIO.default(None)
+    seed: int = SEED.default(0)
+
+
+OPTIONS: Mapping[str, type[Options]] = MappingProxyType(
+    {each.learner: each for each in (FitOptions, MLNOptions, RDNOptions, ILPOptions, AggOptions)}
+)
+"""The class of options of each learner, by the learner's name."""

@@ -1,0 +1,100 @@
+"""How an option is declared, and what a learner's class of options does with the declarations.
+
+Everything that says what an option is follows from its declaration: the check of its value, the flag on the
+command line, the parameter of the classifier and the documents.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import Field, asdict, dataclass, field, fields
+from typing import Any, ClassVar, NamedTuple, get_type_hints
+
+from hornbeam.errors import OptionError
+from hornbeam.learning.options.bounds import Bound
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """An option, for all learners that have it."""
+
+    help: str
+    """sentences that say what it does"""
+    group: str
+    """the heading under which the command line lists it"""
+    bound: Bound
+    flag: str = ""
+    """how it is typed, if not by its name with hyphens"""
+    needs: Mapping[str, object] = field(default_factory=dict)
+    """values of other options without which it does nothing"""
+
+    def default(self, value: object, bound: Bound | None = None, note: str = "", **presets: object) -> Any:
+        """A field of a learner's class of options: its default value, and its value in each other preset.
+
+        ``bound`` is for a learner that allows less, ``note`` for what is special about the learner.
+        """
+        declaration = {"option": self, "bound": bound or self.bound, "note": note, "presets": presets}
+        return field(default=value, metadata=declaration)
+
+
+class Declared(NamedTuple):
+    """An option as one learner has it."""
+
+    name: str
+    option: Option
+    bound: Bound
+    note: str
+    type: Any
+    default: Any
+    presets: Mapping[str, Any]
+    """values in presets other than the default one, where they differ from the default"""
+
+    @property
+    def flag(self) -> str:
+        """How the option is typed."""
+        return self.option.flag or f"--{self.name.replace('_', '-')}"
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """The options of a learner: everything that changes what is learned, and nothing else."""
+
+    learner: ClassVar[str]
+    summary: ClassVar[str]
+    """what the learner is, in a few words"""
+
+    def __post_init__(self) -> None:
+        for each in fields(self):
+            value, bound = getattr(self, each.name), each.metadata["bound"]
+            try:
+                taken = bound.take(value)
+            except ValueError:
+                raise OptionError(
+                    f"{each.name}={value!r} is refused: it must be {bound.text()}.",
+                    option=each.name,
+                    value=value,
+                    bound=bound,
+                ) from None
+            object.__setattr__(self, each.name, taken)
+
+    def settings(self) -> dict[str, object]:
+        """The options by name, as a model file stores them."""
+        return asdict(self)
+
+    @classmethod
+    def names(cls) -> tuple[str, ...]:
+        """The names of the options."""
+        return tuple(each.name for each in fields(cls))
+
+    @classmethod
+    def declared(cls) -> dict[str, Declared]:
+        """The declarations of the options by name."""
+        types = get_type_hints(cls)
+        return {each.name: _declared(each, types[each.name]) for each in fields(cls)}
+
+
+def _declared(each: Field[Any], type_: Any) -> Declared:
+    given = each.metadata
+    return Declared(
+        each.name, given["option"], given["bound"], given["note"], type_, each.default, given["presets"]
+    )

@@ -206,7 +206,7 @@ def test_an_unknown_dialect_is_refused_with_those_that_exist() -> None:
 @pytest.mark.parametrize(
     ("tables", "sentence"),
     [
-        ({"knows": ("knows", ["only_one"])}, '1 columns for "knows", which takes 2'),
+        ({"knows": ("knows", ["only_one"])}, '1 column for "knows", which takes 2 arguments'),
         ({"nobody": ("t", ["a"])}, 'no predicate "nobody"'),
         ({"knows": ("a..b", ["a", "b"])}, "is not the name of a table"),
     ],

@@ -57,7 +57,7 @@ from hornbeam.engines.sql.queries import (
     message_query,
     projection_query,
 )
-from hornbeam.errors import OptionError, SchemaError, did_you_mean
+from hornbeam.errors import OptionError, SchemaError, did_you_mean, plural
 from hornbeam.logic.clauses import Clause, Comparison
 from hornbeam.logic.guards import new_variables
 from hornbeam.logic.schema import Schema
@@ -140,8 +140,8 @@ class _ScoringQuery:
         self._examples = examples or SqlTable(("examples",), _arguments(self._arity))
         if len(self._examples.columns) != self._arity:
             raise SchemaError(
-                f"the examples have {len(self._examples.columns)} key columns, but "
-                f'"{model.target}" has {self._arity} arguments; name one column per argument.'
+                f"the examples have {plural(len(self._examples.columns), 'key column')}, but "
+                f'"{model.target}" takes {plural(self._arity, "argument")}; name one column for each.'
             )
         self._times = None
         if self._examples.time is not None:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from sqlglot import exp
 
 from hornbeam.engines.sql.expressions import SqlRelation, SqlTable, column, compared, exists_at, numeric
-from hornbeam.errors import SchemaError
+from hornbeam.errors import SchemaError, plural
 from hornbeam.logic.clauses import Value
 from hornbeam.logic.schema import DATE, Schema
 
@@ -50,8 +50,8 @@ class UserFacts:
         for predicate, table in tables.items():
             if len(table.columns) != schema.arity(predicate):
                 raise SchemaError(
-                    f'table {".".join(table.name)} has {len(table.columns)} columns for "{predicate}", '
-                    f"which has {schema.arity(predicate)} arguments; name one column per argument."
+                    f'table {".".join(table.name)} has {plural(len(table.columns), "column")} for "{predicate}", '
+                    f"which takes {plural(schema.arity(predicate), 'argument')}; name one column for each."
                 )
 
     def relation(self, predicate: str) -> SqlRelation:

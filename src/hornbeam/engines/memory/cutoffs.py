@@ -24,7 +24,15 @@ from hornbeam.engines.cache import Cache
 from hornbeam.engines.contract import INT64_MAX
 from hornbeam.engines.memory.indexes import FactIndexes
 from hornbeam.engines.memory.messages import Messages
-from hornbeam.engines.memory.plan import Attachments, Compared, Core, Factor, Joined, Message, Summed
+from hornbeam.engines.memory.plan import (
+    Attachments,
+    Compared,
+    Core,
+    CoreFactor,
+    Factor,
+    Message,
+    MessageFactor,
+)
 from hornbeam.engines.memory.time_order import Pairs, TimeOrder
 from hornbeam.engines.memory.vectors import RefusedError, Vector, grouped_sum, product, too_large
 from hornbeam.logic.clauses import Atom, Not, literal_variables
@@ -59,7 +67,7 @@ class CutoffFactors:
 
     def depends_on_time(self, factor: Factor) -> bool:
         """Whether a factor has a literal whose facts have times."""
-        if isinstance(factor, Summed):
+        if isinstance(factor, MessageFactor):
             return any(map(self._is_timed, factor.messages))
         return self._has_times(factor.core) or self._any_timed(factor.weights)
 
@@ -97,7 +105,7 @@ class CutoffFactors:
 
     def column(self, factor: Factor, columns: tuple[Integers, ...]) -> Vector:
         """The value of a factor for each example, given the columns of the examples' keys."""
-        if isinstance(factor, Summed):
+        if isinstance(factor, MessageFactor):
             if factor.head is None:
                 return self._of_cuts(self._summed(factor.messages))
             pairs, inverse = self._of_examples((factor.head,), columns)
@@ -136,7 +144,7 @@ class CutoffFactors:
         pairs = Pairs((values,), np.repeat(cuts, size), ("population", size))
         return grouped_sum(pairs.cuts, self._product_at(messages, pairs), len(cuts))
 
-    def _joined_sum(self, factor: Joined) -> Vector:
+    def _joined_sum(self, factor: CoreFactor) -> Vector:
         """The sum of a core without head variables for each cut-off, joined on all values of variable 0."""
         cuts = np.arange(len(self.distinct))
         atom = next(atom for atom in factor.core.atoms if 0 in atom.args)

@@ -33,7 +33,7 @@ from hornbeam.engines.memory.cutoffs import CutoffFactors
 from hornbeam.engines.memory.indexes import FactIndexes
 from hornbeam.engines.memory.join import BYTES_PER_BINDING, BindingTable, Join, row_sums
 from hornbeam.engines.memory.messages import Messages
-from hornbeam.engines.memory.plan import CountTerm, Factor, Joined, Planner, Summed, messages_of
+from hornbeam.engines.memory.plan import CoreFactor, CountTerm, Factor, MessageFactor, Planner, messages_of
 from hornbeam.engines.memory.vectors import RefusedError, Vector, float_bound, too_large
 from hornbeam.logic.bodies import CanonicalComponent, components_of
 from hornbeam.logic.clauses import Clause, Comparison
@@ -244,7 +244,7 @@ class MemoryEngine(Engine):
     def _new_factor(self, factor: Factor, examples: ExampleRows) -> Vector | int:
         if examples.cutoffs is not None and examples.cutoffs.depends_on_time(factor):
             return examples.cutoffs.column(factor, examples.columns)
-        if isinstance(factor, Summed):
+        if isinstance(factor, MessageFactor):
             vector = self._messages.at(factor.messages)
             if factor.head is None:
                 return _population_sum(vector)
@@ -262,7 +262,7 @@ class MemoryEngine(Engine):
             result = result * column.values
         return result, float_bound(bound)
 
-    def _joined(self, factor: Joined, examples: ExampleRows) -> Vector:
+    def _joined(self, factor: CoreFactor, examples: ExampleRows) -> Vector:
         """A core joined on the distinct bindings of the examples' head variables."""
         bindings = self._bindings(factor.heads, examples)
         column = self._joins.get(factor)
@@ -280,14 +280,14 @@ class MemoryEngine(Engine):
             return column
         return Vector(column.values[bindings.inverse], column.largest)
 
-    def _joined_sum(self, factor: Joined) -> int:
+    def _joined_sum(self, factor: CoreFactor) -> int:
         """The sum of a core without head variables, joined on all values of its variable 0."""
         atom = next(atom for atom in factor.core.atoms if 0 in atom.args)
         size = self._facts.size(atom, 0)
         values = self._join(factor, (np.arange(size),), ())
         return int(values.sum(dtype=object)) if len(values) else 0
 
-    def _join(self, factor: Joined, columns: tuple[Integers, ...], heads: tuple[int, ...]) -> Integers:
+    def _join(self, factor: CoreFactor, columns: tuple[Integers, ...], heads: tuple[int, ...]) -> Integers:
         weights = tuple(self._messages.weights(factor.weights))
         rows = len(columns[0])
         keep = frozenset(variable for weight in weights for variable in weight.variables)

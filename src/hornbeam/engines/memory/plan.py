@@ -72,7 +72,7 @@ class Core:
 
 
 @dataclass(frozen=True, slots=True)
-class Summed:
+class MessageFactor:
     """The product of messages at a head variable; if ``head`` is None, its sum over a population."""
 
     head: int | None
@@ -80,7 +80,7 @@ class Summed:
 
 
 @dataclass(frozen=True, slots=True)
-class Joined:
+class CoreFactor:
     """A core joined on head variables; without any, its sum over all values of its variable 0."""
 
     heads: tuple[int, ...]
@@ -88,7 +88,7 @@ class Joined:
     weights: Attachments
 
 
-Factor = Summed | Joined
+Factor = MessageFactor | CoreFactor
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,11 +177,11 @@ class Planner:
         if core:
             roots = anchors or literal_variables(core[0])[:1]
             form, weights = self._core(core, attached, roots, stay=())
-            factor: Factor = Joined(anchors, form, weights)
+            factor: Factor = CoreFactor(anchors, form, weights)
         else:
             # A component without a core is reduced to messages at one variable.
             ((_, messages),) = attached.items()
-            factor = Summed(anchors[0] if anchors else None, tuple(messages))
+            factor = MessageFactor(anchors[0] if anchors else None, tuple(messages))
         return self._factors_made.setdefault(factor, factor)
 
     def _sum_out(
@@ -300,7 +300,7 @@ def renumbered(atom: Atom, numbers: dict[int, int]) -> Atom:
 def messages_of(factors: Iterable[Factor]) -> Iterable[Message]:
     """Every message that the factors read directly."""
     for factor in factors:
-        if isinstance(factor, Summed):
+        if isinstance(factor, MessageFactor):
             yield from factor.messages
         else:
             for _, messages in factor.weights:

@@ -1,52 +1,66 @@
-"""References written from the program itself: docs/command-line.md and docs/options.md.
+"""Files that follow from the program: the references in docs, and the signatures of the classifiers.
 
 python tools/reference.py            writes them
-python tools/reference.py --check    fails where one is stale
+python tools/reference.py --check    fails if one of them is stale
+
+docs/command-line.md comes from the help of the command line, docs/options.md from the declared options, and
+estimators/learners.pyi spells out the parameters of the classifiers for editors and type checkers.
 """
 
 from __future__ import annotations
 
-import ast
 import html
-import inspect
 import sys
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import fields
+import textwrap
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import typer.main
 
 from hornbeam.cli.app import app
-from hornbeam.learning.learners import LEARNERS, options_class
-from hornbeam.learning.options import PRESETS, FitOptions, Options
+from hornbeam.cli.command import heading_of
+from hornbeam.cli.learner_flags import needs_text, typed_text
+from hornbeam.estimators import learners
+from hornbeam.estimators.parameters import parameters_of, type_text
+from hornbeam.learning.options import DEFAULT, OPTIONS, PRESETS, FitOptions
+from hornbeam.learning.options.option import Declared
 
-DOCS = Path(__file__).resolve().parents[1] / "docs"
+ROOT = Path(__file__).resolve().parents[1]
 COMMAND_LINE = """\
 # Command line
 
 <!-- Written by tools/reference.py: change the help texts in src/hornbeam/cli and run `make reference`. -->
 
-Every verb mirrors a Python call. Results go to stdout, notes and errors to stderr. Exit status: 0 done, 2 a
-user's error (one sentence says what to do; `--debug` shows the traceback), 130 interrupted, what was done is
-kept.
+Results go to stdout, notes and errors to stderr. Exit status: 0 done, 2 a user's error (one sentence says
+what to do; `--debug` shows the traceback), 130 interrupted (finished work is kept).
 
-`DATA` is a folder of facts and examples, a folder of tables (CSV, Parquet), a DuckDB or SQLite file, or a
-PostgreSQL connection string.
+`DATA` is a folder of facts and examples, a folder of tables (CSV or Parquet), a DuckDB or SQLite file, a
+PostgreSQL connection string, or the name of a data set: `uwcse` is its first fold, `uwcse/fold3` the third.
+If there is a file or folder of that name, it is used. `hornbeam datasets get uwcse` downloads a data set.
 """
-OPTIONS = """\
+OPTIONS_PAGE = """\
 # Options and presets
 
-<!-- Written by tools/reference.py: change the options in src/hornbeam and run `make reference`. -->
+<!-- Written by tools/reference.py: change the declarations in src/hornbeam/learning/options and run
+`make reference`. -->
 
-What a learner may be told. In Python the options are parameters of the classifier, on the command line the
-flags below them. A value outside its bound is refused with the option, the value and the bound; so is a flag
-that a learner does not have. All of them change what is learned, and all of them are in the model file.
+These options change what a learner learns; a model file stores all of them. In Python they are parameters of
+the classifier, on the command line they are flags. A value that is not allowed is refused, and so is a flag
+that the learner does not have.
 
-## rlr: relational logistic regression
+## rlr
 
-`--preset`, or `preset=`, names a set of values for all options; an explicit option wins. `default` was chosen
-by cross-validation inside training data, `paper` is the algorithm as it was published.
+Relational logistic regression: boosted clauses with weights for true and false counts.
+
+`--preset`, or `preset=` in Python, names a set of values for all options that are not given. `default` was
+chosen by cross-validation inside training data; `paper` is the algorithm as it was published.
+"""
+SIGNATURES = """\
+# Written by tools/reference.py from the declarations in hornbeam.learning.options: run `make reference`.
+
+from hornbeam.data.database import Database
+from hornbeam.estimators.classifier import RelationalClassifier
 """
 
 
@@ -63,7 +77,7 @@ def command_line() -> str:
 
 
 def _commands(group: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Every command by what is typed for it, those of groups after their group's name."""
+    """Every command by what is typed for it; the name of a group comes before those of its commands."""
     for name, command in group.commands.items():
         if hasattr(command, "commands"):
             yield from _commands(command, f"{prefix}{name} ")
@@ -87,9 +101,11 @@ def _section(name: str, command: Any) -> Iterator[str]:
             yield _as_text(part.replace("\b", "").strip("\n").removeprefix("Example: "))
         else:
             yield " ".join(line.strip() for line in part.splitlines()) + "\n"
-    if options:
-        yield "| option | meaning |\n|---|---|"
-        yield from (_row([_code(_typed(each, context)), _meaning(each)]) for each in options)
+    headings = dict.fromkeys(heading_of(each) for each in options)
+    for heading in headings:
+        yield f"| {heading if len(headings) > 1 else 'option'} | meaning |\n|---|---|"
+        grouped = [each for each in options if heading_of(each) == heading]
+        yield from (_row([_code(_typed(each, context)), _meaning(each)]) for each in grouped)
         yield ""
 
 
@@ -105,12 +121,12 @@ def _typed(option: Any, context: Any) -> str:
 def _meaning(option: Any) -> str:
     default = option.default
     plain = default is None or isinstance(default, bool) or default == ""
-    said = [option.help or "", *([] if plain else [f"Default: {default}."])]
-    return " ".join([*said, *["Required."] * bool(option.required)])
+    sentences = [option.help or "", *([] if plain else [f"Default: {default}."])]
+    return " ".join([*sentences, *["Required."] * bool(option.required)])
 
 
 def _code(text: str) -> str:
-    # Not in backticks: a bar within them is read in two ways by those who show Markdown tables.
+    # Not in backticks: programs that show Markdown tables disagree about a bar within them.
     return f"<code>{html.escape(text, quote=False).replace('|', '&#124;')}</code>"
 
 
@@ -119,58 +135,72 @@ def _row(cells: Iterable[str]) -> str:
 
 
 def options_page() -> str:
-    """The reference of options: those of the default learner with both presets, then the others'."""
-    lines = [OPTIONS, _row(["option", "meaning", "allowed", *PRESETS]), "|---|---|---|---|---|"]
-    meanings = _meanings(FitOptions)
-    for each in fields(FitOptions):
-        values = [_value(getattr(preset, each.name)) for preset in PRESETS.values()]
-        lines.append(_row([*_cells(each, meanings), *values]))
-    for learner in LEARNERS:
-        options = options_class(learner)
+    """The reference of options: those of rlr with all presets, then those of the other learners."""
+    lines = [OPTIONS_PAGE, _row(["option", "meaning", "allowed", *PRESETS]), "|---|---|---|---|---|"]
+    for each in FitOptions.declared().values():
+        values = [typed_text(getattr(preset, each.name)) for preset in PRESETS.values()]
+        lines.append(_row([*_cells(each), *values]))
+    for learner, options in OPTIONS.items():
         if options is FitOptions:
             continue
-        summary = (inspect.getdoc(options) or "").splitlines()[0]
+        summary = f"{options.summary[0].upper()}{options.summary[1:]}."
         lines += ["", f"## {learner}", "", summary, ""]
-        lines += [_row(["option", "meaning", "allowed", "default"]), "|---|---|---|---|"]
-        meanings = _meanings(options)
-        lines += [_row([*_cells(each, meanings), _value(each.default)]) for each in fields(options)]
+        lines += [_row(["option", "meaning", "allowed", DEFAULT]), "|---|---|---|---|"]
+        lines += [_row([*_cells(each), typed_text(each.default)]) for each in options.declared().values()]
     return "\n".join(lines) + "\n"
 
 
-def _cells(each: Any, meanings: Mapping[str, str]) -> list[str]:
-    flag = f"--{each.name.removeprefix('n_').replace('_', '-')}"
-    allowed = str(each.metadata["bound"]).replace("'", "")
-    return [f"`{each.name}`<br>`{flag}`", meanings.get(each.name, ""), allowed]
+def _cells(each: Declared) -> list[str]:
+    needs = f"Needs {needs_text(each.option.needs)}." if each.option.needs else ""
+    none = f"In Python, {typed_text(None)} is None." if None in each.bound.words else ""
+    meaning = " ".join(filter(None, [each.option.help, each.note, needs, none]))
+    allowed = "yes or no" if each.type is bool else each.bound.text(typed_text)
+    return [f"`{each.name}`<br>`{each.flag}`", meaning, allowed]
 
 
-def _meanings(options: type[Options]) -> dict[str, str]:
-    """The text below each field of a class."""
-    (found,) = ast.parse(inspect.getsource(options)).body
-    assert isinstance(found, ast.ClassDef)
-    meanings = {}
-    for field, below in zip(found.body, found.body[1:], strict=False):
-        if isinstance(field, ast.AnnAssign) and isinstance(below, ast.Expr):
-            assert isinstance(field.target, ast.Name) and isinstance(below.value, ast.Constant)
-            meanings[field.target.id] = " ".join(str(below.value.value).split()).replace("``", "`")
-    return meanings
+def signatures() -> str:
+    """The classifiers with all their parameters."""
+    return SIGNATURES + "".join(map(_class, OPTIONS))
 
 
-def _value(value: object) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return "all" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
+def _class(learner: str) -> str:
+    options = OPTIONS[learner]
+    (classifier,) = (
+        each for each in vars(learners).values() if getattr(each, "options_class", None) is options
+    )
+    described = parameters_of(options)
+    lines = [
+        f"class {classifier.__name__}(RelationalClassifier):",
+        '    """' + textwrap.indent(classifier.__doc__, "    ").lstrip(),
+        '    """',
+        "",
+        *(f"    {each.name}: {type_text(each.type)}" for each in described),
+        "    def __init__(",
+        "        self,",
+        *(f"        {each.name}: {type_text(each.type)} = {_literal(each.default)}," for each in described),
+        "    ) -> None: ...",
+    ]
+    return "\n" + "\n".join(lines) + "\n"
 
 
-PAGES = {"command-line.md": command_line, "options.md": options_page}
+def _literal(value: object) -> str:
+    return f'"{value}"' if isinstance(value, str) else repr(value)
+
+
+WRITTEN = {
+    "docs/command-line.md": command_line,
+    "docs/options.md": options_page,
+    "src/hornbeam/estimators/learners.pyi": signatures,
+}
 
 
 def main() -> None:
-    for name, written in PAGES.items():
-        page, text = DOCS / name, written()
+    for name, content in WRITTEN.items():
+        path, text = ROOT / name, content()
         if "--check" not in sys.argv[1:]:
-            page.write_text(text, encoding="utf-8")
-        elif not page.exists() or page.read_text(encoding="utf-8") != text:
-            sys.exit(f"docs/{name} is stale: run make reference")
+            path.write_text(text, encoding="utf-8")
+        elif not path.exists() or path.read_text(encoding="utf-8") != text:
+            sys.exit(f"{name} is stale: run make reference")
 
 
 if __name__ == "__main__":

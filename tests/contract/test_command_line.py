@@ -7,6 +7,7 @@ import pytest
 from typer.main import get_command
 
 from hornbeam.cli.app import app, main
+from hornbeam.cli.learner_flags import DECLARED, typed_text
 
 GROUP = get_command(app)
 VERBS = sorted(GROUP.commands)
@@ -58,6 +59,23 @@ def test_the_list_of_verbs_is_not_cut_short(capsys):
     with pytest.raises(SystemExit):
         main(["--help"])
     assert "..." not in capsys.readouterr().out.partition("Commands:")[2]
+
+
+def test_the_help_of_fit_shows_the_default_of_every_option_for_every_learner():
+    helps = {name: parameter.help for parameter in GROUP.commands["fit"].params for name in parameter.opts}
+    for name, by_learner in DECLARED.items():
+        for learner, declared in by_learner.items():
+            _, _, defaults = helps[declared.flag].rpartition("  [")
+            shown = [part.rpartition(": ") for part in defaults.removesuffix("]").split("; ")]
+            values = {each: value for learners, _, value in shown for each in learners.split(", ")}
+            assert values.get(learner, values.get("default")) == typed_text(declared.default), name
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_help_fits_on_a_narrow_screen(verb, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    lines = [line for line in help_of(verb, capsys).splitlines() if "Example: " not in line]
+    assert max(map(len, lines)) <= 80
 
 
 def test_fit_has_the_options_it_should():

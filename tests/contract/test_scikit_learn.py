@@ -1,5 +1,6 @@
 """The estimator contract: scikit-learn's own checks, and what people do with estimators."""
 
+import inspect
 import pickle
 
 import numpy as np
@@ -15,7 +16,14 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from hornbeam.data.build import build
 from hornbeam.datasets.worlds import smokers, university
 from hornbeam.errors import DataError, HornbeamWarning, OptionError
-from hornbeam.estimators.learners import RLRClassifier
+from hornbeam.estimators.learners import (
+    AggLRClassifier,
+    IlpRLRClassifier,
+    MLNBoostClassifier,
+    RDNBoostClassifier,
+    RLRClassifier,
+)
+from hornbeam.learning.options import PRESETS, fit_options
 from hornbeam.logic.parse import parse_mode
 from hornbeam.logic.schema import Schema
 from hornbeam.model.files import load_model, model_text, save_model
@@ -103,6 +111,65 @@ def test_parameters_are_stored_untouched_and_a_clone_shares_the_database():
     assert copy.database is DATABASE
     assert copy.get_params() == classifier(l2=3.0).get_params()
     assert copy.set_params(l2=4.0).l2 == 4.0
+
+
+@pytest.mark.parametrize(
+    "kind", [RLRClassifier, AggLRClassifier, IlpRLRClassifier, MLNBoostClassifier, RDNBoostClassifier]
+)
+def test_the_signature_shows_every_option_with_its_default_type_and_meaning(kind):
+    parameters = inspect.signature(kind).parameters
+    for name, declared in kind.options_class.declared().items():
+        assert parameters[name].default == declared.default == getattr(kind(), name)
+        assert parameters[name].annotation == declared.type
+        assert f"\n{name} : " in kind.__doc__
+    assert list(kind(DATABASE, "cancer").get_params()) == sorted(parameters)
+    assert kind(DATABASE, "cancer").database is DATABASE
+    with pytest.raises(TypeError, match="unexpected keyword argument 'steps'"):
+        kind(steps=3)
+    with pytest.raises(AttributeError, match=f"'{kind.__name__}' object has no attribute 'steps'"):
+        kind().steps  # noqa: B018
+
+
+def test_the_stub_for_editors_names_the_same_classes():
+    import hornbeam.estimators.learners as module
+
+    stub = module.__file__ + "i"
+    with open(stub, encoding="utf-8") as file:  # noqa: PTH123
+        text = file.read()
+    for name in vars(module):
+        if name.endswith("Classifier") and name != "RelationalClassifier":
+            assert f"\nclass {name}(RelationalClassifier):\n" in text
+
+
+def test_an_option_that_is_not_given_follows_the_preset():
+    made = RLRClassifier(preset="paper")
+    assert {name: getattr(made, name) for name in PRESETS["paper"].names()} == PRESETS["paper"].settings()
+    assert made.get_params()["l2"] == 1000.0
+    assert made.set_params(preset="default").l2 == 2.0
+    assert RLRClassifier().set_params(preset="paper")._options() == PRESETS["paper"]
+
+
+def test_an_option_that_is_given_wins_over_the_preset_even_with_the_value_of_the_default():
+    assert RLRClassifier(preset="paper", l2=2.0)._options() == fit_options("paper", l2=2.0)
+    assert RLRClassifier(preset="paper").set_params(l2=2.0)._options() == fit_options("paper", l2=2.0)
+    with pytest.raises(OptionError, match=r"validate=True is refused: it does nothing without refit=True\."):
+        RLRClassifier(preset="paper", validate=True)._options()
+
+
+def test_copies_know_what_was_given():
+    made = RLRClassifier(preset="paper", l2=2.0)
+    for copy in (clone(made), pickle.loads(pickle.dumps(made)), RLRClassifier(**made.get_params())):
+        assert copy.get_params() == made.get_params()
+        assert copy._options() == made._options()
+    assert clone(made).set_params(preset="default")._options() == fit_options(l2=2.0)
+    assert repr(made) == "RLRClassifier(preset='paper', l2=2.0)"
+
+
+def test_a_grid_search_over_presets():
+    search = GridSearchCV(classifier(), {"preset": ["default", "paper"], "l2": [2.0, 1000.0]}, cv=2).fit(X, y)
+    best = search.best_estimator_.model_.settings
+    assert best["l2"] == search.best_params_["l2"]
+    assert best["feature"] == PRESETS[search.best_params_["preset"]].feature
 
 
 def test_a_grid_search_over_penalty_and_length():

@@ -14,7 +14,7 @@ from typing import Annotated
 
 import typer
 
-from hornbeam.cli.command import SectionedCommand
+from hornbeam.cli.command import BROKEN_PIPE, INTERRUPTED, USER_ERROR, SectionedCommand
 from hornbeam.cli.printable import printable
 from hornbeam.cli.verbs.count import count
 from hornbeam.cli.verbs.datasets import datasets
@@ -33,7 +33,6 @@ from hornbeam.version import __version__
 # typer has its own copy of click, and no public name for the errors that a wrong command line raises.
 _CommandLineError: type[Exception] = typer.BadParameter.__mro__[2]
 
-USER_ERROR, INTERRUPTED, BROKEN_PIPE = 2, 130, 1
 VERBS = (fit, predict, evaluate, count, show, explain, report, modes, inspect, sql, reproduce, demo)
 
 app = typer.Typer(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Mapping
+from inspect import signature
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -67,6 +68,16 @@ class RelationalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         """A copy with the same parameters given; the others still follow the preset."""
         given = {name: value for name, value in vars(self).items() if name in self.get_params(deep=False)}
         return type(self)(**{name: clone(value, safe=False) for name, value in given.items()})
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        """The parameters that were given, or that differ from their defaults."""
+        names, stored = type(self).options_class.names(), vars(self)
+        shown = [
+            f"{name}={stored[name]!r}"
+            for name, parameter in signature(type(self)).parameters.items()
+            if name in stored and (name in names or stored[name] is not parameter.default)
+        ]
+        return f"{type(self).__name__}({', '.join(shown)})"[:N_CHAR_MAX]
 
     def _options(self) -> Options:
         """The options of the learner: those that were given, and the preset's or the learner's."""

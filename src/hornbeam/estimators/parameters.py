@@ -33,9 +33,7 @@ class Described(NamedTuple):
 
 
 DATA = (
-    Described(
-        "database", Database | None, None, "What is known about the keys, as `hornbeam.load` returns it."
-    ),
+    Described("database", Database | None, None, "The facts about the keys, as hornbeam.load returns them."),
     Described(
         "target",
         str | None,

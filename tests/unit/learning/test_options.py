@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+import pickle
+from typing import get_args
 
 import numpy as np
 import pytest
 
 from hornbeam.errors import OptionError
-from hornbeam.learning.options import PRESETS, FitOptions, fit_options
+from hornbeam.learning.options import OPTIONS, PRESETS, FitOptions, Options, fit_options
+from hornbeam.learning.options.declared import GROUPS
+from hornbeam.learning.options.option import Option
 
 
 @pytest.mark.parametrize(
@@ -40,10 +43,36 @@ def test_a_value_out_of_bounds_is_refused_with_option_value_and_bound(
     with pytest.raises(OptionError) as error:
         fit_options(**{name: value})
     assert str(error.value) == f"{name}={value!r} is refused: it must be {bound}."
+    assert (error.value.option, error.value.value) == (name, value)
+    assert error.value.bound == FitOptions.declared()[name].bound
+    assert pickle.loads(pickle.dumps(error.value)).option == name
 
 
-def test_every_option_has_a_bound() -> None:
-    assert all(option.metadata.get("bound") for option in fields(FitOptions))
+@pytest.mark.parametrize("options", OPTIONS.values(), ids=list(OPTIONS))
+def test_every_option_is_declared_in_full(options: type[Options]) -> None:
+    for name, declared in options.declared().items():
+        assert declared.name == name
+        assert declared.option.group in GROUPS
+        assert declared.option.help.endswith(".") and declared.option.help[0].isupper()
+        assert declared.flag.startswith("--")
+        assert set(declared.option.needs) <= set(options.names())
+        for value in (declared.default, *declared.presets.values()):
+            assert declared.bound.take(value) == value
+            assert isinstance(value, get_args(declared.type) or declared.type)
+        assert set(declared.presets) <= (set(PRESETS) if options is FitOptions else set())
+
+
+def test_learners_that_share_a_name_share_the_declaration() -> None:
+    options: dict[str, Option] = {}
+    flags: dict[str, str] = {}
+    for each in OPTIONS.values():
+        for name, declared in each.declared().items():
+            assert options.setdefault(name, declared.option) is declared.option
+            assert flags.setdefault(declared.flag, name) == name
+
+
+def test_the_defaults_are_the_default_preset() -> None:
+    assert FitOptions() == PRESETS["default"] == fit_options()
 
 
 def test_equal_values_have_one_form() -> None:
@@ -77,6 +106,8 @@ def test_what_is_asked_for_and_would_do_nothing_is_refused(
     with pytest.raises(OptionError) as error:
         fit_options(preset, **explicit)
     asked = next(iter(explicit))
+    assert error.value.option == asked
+    assert [*error.value.needs] == [each.partition("=")[0] for each in lacking.split(" and ")]
     assert str(error.value) == f"{asked}=True is refused: it does nothing without {lacking}."
 
 

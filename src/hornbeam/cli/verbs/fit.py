@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hornbeam.cli.command import verb
+from hornbeam.cli.command import INTERRUPTED, verb
 from hornbeam.cli.data import TRAIN, data_name, load_data, split_name
 from hornbeam.cli.flags import DATA, LEARNING, OUTPUT, CountingInPlace, ExampleSource, read_duration
 from hornbeam.cli.learner_flags import LearnerFlags, chosen_options
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from hornbeam.learning.options import Options
     from hornbeam.learning.problem import Fit
     from hornbeam.model.files import LearnedModel
-
-_INTERRUPTED = 130
 
 Target = Annotated[
     str | None,
@@ -171,7 +169,7 @@ def fit(
     if output.report is not None:
         _write_report(output.report, fitted, engine, examples, source, clock)
     if interrupted:
-        raise typer.Exit(_INTERRUPTED)
+        raise typer.Exit(INTERRUPTED)
 
 
 def _labelled(database: Database, target: str | None) -> Examples:
@@ -208,12 +206,12 @@ def _learned(
 
 def _was_interrupted(fitted: Fit[LearnedModel] | ClassFit) -> bool:
     """Whether Ctrl-C ended the fit; if that was before the first step, the command ends."""
-    from hornbeam.learning.history import INTERRUPTED
+    from hornbeam.learning import history
 
-    interrupted = fitted.history.ended == INTERRUPTED
+    interrupted = fitted.history.ended == history.INTERRUPTED
     if interrupted and not fitted.history.steps:
         say(["interrupted before the first step was done; nothing was written."])
-        raise typer.Exit(_INTERRUPTED)
+        raise typer.Exit(INTERRUPTED)
     return interrupted
 
 

@@ -7,11 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
-from hornbeam.cli.command import verb
+from hornbeam.cli.command import INTERRUPTED, verb
 from hornbeam.cli.messages import download_progress, remark, run_progress, say
 from hornbeam.cli.output import write_result
-
-_INTERRUPTED = 130
 
 
 @verb
@@ -66,7 +64,7 @@ def reproduce(
                 results = run_study(study, out, jobs=jobs, **limits, on_row=on_row)
         except KeyboardInterrupt:
             say(["interrupted; finished runs are kept, and the same command continues from there."])
-            raise typer.Exit(_INTERRUPTED) from None
+            raise typer.Exit(INTERRUPTED) from None
     say(results.errors)
     if results.missing:
         say([f"{len(results.missing):,} of {len(results.runs):,} runs have no result yet."])

@@ -50,8 +50,9 @@ class UserFacts:
         for predicate, table in tables.items():
             if len(table.columns) != schema.arity(predicate):
                 raise SchemaError(
-                    f'table {".".join(table.name)} has {plural(len(table.columns), "column")} for "{predicate}", '
-                    f"which takes {plural(schema.arity(predicate), 'argument')}; name one column for each."
+                    f"table {'.'.join(table.name)} has {plural(len(table.columns), 'column')} for "
+                    f'"{predicate}", which takes {plural(schema.arity(predicate), "argument")}; name one '
+                    "column for each."
                 )
 
     def relation(self, predicate: str) -> SqlRelation:

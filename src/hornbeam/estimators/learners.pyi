@@ -1,0 +1,481 @@
+# Written by tools/reference.py from the declarations in hornbeam.learning.options: run `make reference`.
+
+from hornbeam.data.database import Database
+from hornbeam.estimators.classifier import RelationalClassifier
+
+class RLRClassifier(RelationalClassifier):
+    """Boosted relational logistic regression as a scikit-learn classifier.
+
+    >>> from hornbeam.datasets.worlds import smokers
+    >>> database = smokers(n_persons=200)
+    >>> X, y = database.examples("cancer")
+    >>> classifier = RLRClassifier(database=database, target="cancer", n_steps=2, max_literals=2)
+    >>> classifier.fit(X, y).predict_proba(X).shape
+    (200, 2)
+
+    An option that is not given has the value of the preset:
+
+    >>> RLRClassifier().l2, RLRClassifier(preset="paper").l2, RLRClassifier(preset="paper", l2=2.0).l2
+    (2.0, 1000.0, 2.0)
+
+    Parameters
+    ----------
+    database : Database | None, default=None
+        The facts about the keys, as hornbeam.load returns them.
+    target : str | None, default=None
+        The predicate to learn. It may be left out if the database has examples of one target only.
+    preset : str, default='default'
+        Named set of values for all options: default or paper. An option that is not given has the
+        value of the preset; the defaults shown here are those of the default preset.
+    n_steps : int, default=30
+        Maximum number of boosting steps. Each step adds a clause (mln-boost: several, rdn-boost: a
+        tree). Must be a whole number from 1 to 1000000. Preset paper: 10.
+    l2 : float, default=2.0
+        Strength of the ridge penalty on the weights. Must be a finite number above 0. Preset paper:
+        1000.0.
+    max_literals : int, default=3
+        Maximum number of literals in a clause body (rdn-boost: in a test, agg-lr: in a path). A
+        comparison that is added together with an atom is not counted. Must be a whole number from 1
+        to 20. Preset paper: 4.
+    beam_width : int, default=10
+        Number of candidates that are kept at each length of the search. Must be a whole number from
+        1 to 1000000. Preset paper: 1.
+    stop : str, default='best'
+        Take the best clause of any length (best), or always extend clauses to the maximum length
+        (full). Must be 'best' or 'full'. Preset paper: 'full'.
+    prior : float | str, default='base-rate'
+        Log-odds before the first clause or tree: a number, or base-rate for the log-odds of the
+        positives among the training examples. With refit, a fitted intercept takes its place. Must
+        be a finite number or 'base-rate'. Preset paper: 0.0.
+    neg_pos_ratio : float | None, default=50.0
+        Number of training negatives per positive; they are drawn at random. Must be a finite number
+        above 0 or None; None keeps all. Preset paper: None.
+    seed : int, default=0
+        Seed for the draw of negatives and of examples to hold out. Must be a whole number from 0 to
+        9223372036854775807.
+    negation : bool, default=False
+        Allow negated literals.
+    populations : str, default='training'
+        Data from which a prediction takes the total number of groundings of each clause: the data
+        it is made on (database), or those the model was learned from (training). Must be 'database'
+        or 'training'. Preset paper: 'database'.
+    n_thresholds : int, default=16
+        Maximum number of thresholds that are tried for each numeric argument; 0 allows no
+        comparisons. Must be a whole number from 0 to 10000.
+    false_counts : str, default='population'
+        How false groundings are counted: over all combinations of constants (population), or only
+        where the body without its last literal holds (guarded). Must be 'population' or 'guarded'.
+    feature : str, default='best'
+        What a weight is multiplied with: the count, log for ln(1 + count), or best to choose for
+        each clause between log and a bound on the count. Must be 'count' or 'log' or 'best'. Preset
+        paper: 'count'.
+    refit : bool, default=True
+        Fit the weights of all clauses again, jointly, after each step. Preset paper: False.
+    length_penalty : float, default=0.2
+        Share of its gain that a clause loses for each literal after the first. Must be a number
+        from 0 to less than 1. Preset paper: 0.0.
+    look_ahead : bool, default=False
+        Extend literals that only introduce a new variable, even if they gain nothing themselves.
+    per_constant : bool, default=True
+        Allow clauses that have a weight for each constant of a variable. Needs feature='best' and
+        refit=True. Preset paper: False.
+    validate : bool, default=True
+        Hold out training examples to choose l2, and fewer steps or one literal less where that
+        helps. Needs refit=True. Preset paper: False.
+    max_clauses : int | None, default=None
+        Maximum number of clauses in the model: of the clauses of all steps, those that together
+        predict best. Needs refit=True. Must be a whole number from 1 to 1000000 or None; None keeps
+        all.
+    unknown : str, default='warn'
+        What to do about keys that are not in the database: 'warn' counts them as having no facts,
+        'error' refuses them.
+    engine : str, default='memory'
+        The engine that counts: memory, duckdb, postgres, spark or naive.
+    memory : int, default=2000000000
+        Budget for partial results, in bytes.
+    time_limit : float | None, default=None
+        Seconds after which a fit ends. It keeps the steps done so far, and warns.
+    """
+
+    database: Database | None
+    target: str | None
+    preset: str
+    n_steps: int
+    l2: float
+    max_literals: int
+    beam_width: int
+    stop: str
+    prior: float | str
+    neg_pos_ratio: float | None
+    seed: int
+    negation: bool
+    populations: str
+    n_thresholds: int
+    false_counts: str
+    feature: str
+    refit: bool
+    length_penalty: float
+    look_ahead: bool
+    per_constant: bool
+    validate: bool
+    max_clauses: int | None
+    unknown: str
+    engine: str
+    memory: int
+    time_limit: float | None
+    def __init__(
+        self,
+        database: Database | None = None,
+        target: str | None = None,
+        preset: str = "default",
+        n_steps: int = 30,
+        l2: float = 2.0,
+        max_literals: int = 3,
+        beam_width: int = 10,
+        stop: str = "best",
+        prior: float | str = "base-rate",
+        neg_pos_ratio: float | None = 50.0,
+        seed: int = 0,
+        negation: bool = False,
+        populations: str = "training",
+        n_thresholds: int = 16,
+        false_counts: str = "population",
+        feature: str = "best",
+        refit: bool = True,
+        length_penalty: float = 0.2,
+        look_ahead: bool = False,
+        per_constant: bool = True,
+        validate: bool = True,
+        max_clauses: int | None = None,
+        unknown: str = "warn",
+        engine: str = "memory",
+        memory: int = 2000000000,
+        time_limit: float | None = None,
+    ) -> None: ...
+
+class MLNBoostClassifier(RelationalClassifier):
+    """Boosted clauses with one weight each as a scikit-learn classifier.
+
+    Parameters
+    ----------
+    database : Database | None, default=None
+        The facts about the keys, as hornbeam.load returns them.
+    target : str | None, default=None
+        The predicate to learn. It may be left out if the database has examples of one target only.
+    n_steps : int, default=10
+        Maximum number of boosting steps. Each step adds a clause (mln-boost: several, rdn-boost: a
+        tree). Must be a whole number from 1 to 1000000.
+    clauses_per_step : int, default=3
+        Maximum number of clauses that a step adds; each is fitted to what the earlier ones leave
+        unexplained. Must be a whole number from 1 to 1000.
+    max_literals : int, default=4
+        Maximum number of literals in a clause body (rdn-boost: in a test, agg-lr: in a path). A
+        comparison that is added together with an atom is not counted. Must be a whole number from 1
+        to 20.
+    beam_width : int, default=10
+        Number of candidates that are kept at each length of the search. Must be a whole number from
+        1 to 1000000.
+    stop : str, default='best'
+        Take the best clause of any length (best), or always extend clauses to the maximum length
+        (full). Must be 'best' or 'full'.
+    prior : float | str, default=0.0
+        Log-odds before the first clause or tree: a number, or base-rate for the log-odds of the
+        positives among the training examples. With refit, a fitted intercept takes its place. Must
+        be a finite number or 'base-rate'.
+    neg_pos_ratio : float | None, default=2.0
+        Number of training negatives per positive; they are drawn at random. Must be a finite number
+        above 0 or None; None keeps all.
+    seed : int, default=0
+        Seed for the draw of negatives and of examples to hold out. Must be a whole number from 0 to
+        9223372036854775807.
+    negation : bool, default=False
+        Allow negated literals.
+    n_thresholds : int, default=16
+        Maximum number of thresholds that are tried for each numeric argument; 0 allows no
+        comparisons. Must be a whole number from 0 to 10000.
+    unknown : str, default='warn'
+        What to do about keys that are not in the database: 'warn' counts them as having no facts,
+        'error' refuses them.
+    engine : str, default='memory'
+        The engine that counts: memory, duckdb, postgres, spark or naive.
+    memory : int, default=2000000000
+        Budget for partial results, in bytes.
+    time_limit : float | None, default=None
+        Seconds after which a fit ends. It keeps the steps done so far, and warns.
+    """
+
+    database: Database | None
+    target: str | None
+    n_steps: int
+    clauses_per_step: int
+    max_literals: int
+    beam_width: int
+    stop: str
+    prior: float | str
+    neg_pos_ratio: float | None
+    seed: int
+    negation: bool
+    n_thresholds: int
+    unknown: str
+    engine: str
+    memory: int
+    time_limit: float | None
+    def __init__(
+        self,
+        database: Database | None = None,
+        target: str | None = None,
+        n_steps: int = 10,
+        clauses_per_step: int = 3,
+        max_literals: int = 4,
+        beam_width: int = 10,
+        stop: str = "best",
+        prior: float | str = 0.0,
+        neg_pos_ratio: float | None = 2.0,
+        seed: int = 0,
+        negation: bool = False,
+        n_thresholds: int = 16,
+        unknown: str = "warn",
+        engine: str = "memory",
+        memory: int = 2000000000,
+        time_limit: float | None = None,
+    ) -> None: ...
+
+class RDNBoostClassifier(RelationalClassifier):
+    """Boosted relational regression trees as a scikit-learn classifier.
+
+    Parameters
+    ----------
+    database : Database | None, default=None
+        The facts about the keys, as hornbeam.load returns them.
+    target : str | None, default=None
+        The predicate to learn. It may be left out if the database has examples of one target only.
+    n_steps : int, default=10
+        Maximum number of boosting steps. Each step adds a clause (mln-boost: several, rdn-boost: a
+        tree). Must be a whole number from 1 to 1000000.
+    max_depth : int, default=3
+        Maximum number of tests from the root of a tree to a leaf. Must be a whole number from 1 to
+        30.
+    max_leaves : int, default=8
+        Maximum number of leaves of a tree; the split with the greatest gain comes first. Must be a
+        whole number from 2 to 10000.
+    min_examples : int, default=1
+        Minimum number of training examples in a leaf. Must be a whole number from 1 to 1000000000.
+    max_literals : int, default=2
+        Maximum number of literals in a clause body (rdn-boost: in a test, agg-lr: in a path). A
+        comparison that is added together with an atom is not counted. Must be a whole number from 1
+        to 20.
+    beam_width : int, default=10
+        Number of candidates that are kept at each length of the search. Must be a whole number from
+        1 to 1000000.
+    prior : float | str, default=-1.8
+        Log-odds before the first clause or tree: a number, or base-rate for the log-odds of the
+        positives among the training examples. With refit, a fitted intercept takes its place. Must
+        be a finite number or 'base-rate'.
+    neg_pos_ratio : float | None, default=2.0
+        Number of training negatives per positive; they are drawn at random. Must be a finite number
+        above 0 or None; None keeps all.
+    redraw : bool, default=True
+        Draw other negatives in each step.
+    seed : int, default=0
+        Seed for the draw of negatives and of examples to hold out. Must be a whole number from 0 to
+        9223372036854775807.
+    negation : bool, default=False
+        Allow negated literals.
+    n_thresholds : int, default=16
+        Maximum number of thresholds that are tried for each numeric argument; 0 allows no
+        comparisons. Must be a whole number from 0 to 10000.
+    unknown : str, default='warn'
+        What to do about keys that are not in the database: 'warn' counts them as having no facts,
+        'error' refuses them.
+    engine : str, default='memory'
+        The engine that counts: memory, duckdb, postgres, spark or naive.
+    memory : int, default=2000000000
+        Budget for partial results, in bytes.
+    time_limit : float | None, default=None
+        Seconds after which a fit ends. It keeps the steps done so far, and warns.
+    """
+
+    database: Database | None
+    target: str | None
+    n_steps: int
+    max_depth: int
+    max_leaves: int
+    min_examples: int
+    max_literals: int
+    beam_width: int
+    prior: float | str
+    neg_pos_ratio: float | None
+    redraw: bool
+    seed: int
+    negation: bool
+    n_thresholds: int
+    unknown: str
+    engine: str
+    memory: int
+    time_limit: float | None
+    def __init__(
+        self,
+        database: Database | None = None,
+        target: str | None = None,
+        n_steps: int = 10,
+        max_depth: int = 3,
+        max_leaves: int = 8,
+        min_examples: int = 1,
+        max_literals: int = 2,
+        beam_width: int = 10,
+        prior: float | str = -1.8,
+        neg_pos_ratio: float | None = 2.0,
+        redraw: bool = True,
+        seed: int = 0,
+        negation: bool = False,
+        n_thresholds: int = 16,
+        unknown: str = "warn",
+        engine: str = "memory",
+        memory: int = 2000000000,
+        time_limit: float | None = None,
+    ) -> None: ...
+
+class IlpRLRClassifier(RelationalClassifier):
+    """Clauses by inductive logic programming, then their weights, as a scikit-learn classifier.
+
+    Parameters
+    ----------
+    database : Database | None, default=None
+        The facts about the keys, as hornbeam.load returns them.
+    target : str | None, default=None
+        The predicate to learn. It may be left out if the database has examples of one target only.
+    max_literals : int, default=4
+        Maximum number of literals in a clause body (rdn-boost: in a test, agg-lr: in a path). A
+        comparison that is added together with an atom is not counted. Must be a whole number from 1
+        to 20.
+    max_rounds : int, default=2
+        Number of rounds in which a bottom clause is built: how many links it reaches from the
+        example. Must be a whole number from 1 to 10.
+    max_recall : int, default=10
+        Maximum number of facts that a mode adds to a bottom clause for each binding of its inputs.
+        Must be a whole number from 1 to 1000000.
+    max_bodies : int, default=500
+        Maximum number of clause bodies that are tried for one positive example. Must be a whole
+        number from 1 to 100000000.
+    l2 : float, default=1.0
+        Strength of the ridge penalty on the weights. Must be a finite number above 0.
+    neg_pos_ratio : float | None, default=2.0
+        Number of training negatives per positive; they are drawn at random. Only the search for
+        clauses uses the sample; the weights are fitted to all examples. Must be a finite number
+        above 0 or None; None keeps all.
+    seed : int, default=0
+        Seed for the draw of negatives and of examples to hold out. Must be a whole number from 0 to
+        9223372036854775807.
+    n_thresholds : int, default=16
+        Maximum number of thresholds that are tried for each numeric argument; 0 allows no
+        comparisons. Must be a whole number from 0 to 10000.
+    populations : str, default='training'
+        Data from which a prediction takes the total number of groundings of each clause: the data
+        it is made on (database), or those the model was learned from (training). Must be 'database'
+        or 'training'.
+    unknown : str, default='warn'
+        What to do about keys that are not in the database: 'warn' counts them as having no facts,
+        'error' refuses them.
+    engine : str, default='memory'
+        The engine that counts: memory, duckdb, postgres, spark or naive.
+    memory : int, default=2000000000
+        Budget for partial results, in bytes.
+    time_limit : float | None, default=None
+        Seconds after which a fit ends. It keeps the steps done so far, and warns.
+    """
+
+    database: Database | None
+    target: str | None
+    max_literals: int
+    max_rounds: int
+    max_recall: int
+    max_bodies: int
+    l2: float
+    neg_pos_ratio: float | None
+    seed: int
+    n_thresholds: int
+    populations: str
+    unknown: str
+    engine: str
+    memory: int
+    time_limit: float | None
+    def __init__(
+        self,
+        database: Database | None = None,
+        target: str | None = None,
+        max_literals: int = 4,
+        max_rounds: int = 2,
+        max_recall: int = 10,
+        max_bodies: int = 500,
+        l2: float = 1.0,
+        neg_pos_ratio: float | None = 2.0,
+        seed: int = 0,
+        n_thresholds: int = 16,
+        populations: str = "training",
+        unknown: str = "warn",
+        engine: str = "memory",
+        memory: int = 2000000000,
+        time_limit: float | None = None,
+    ) -> None: ...
+
+class AggLRClassifier(RelationalClassifier):
+    """Logistic regression on relational aggregates as a scikit-learn classifier.
+
+    Parameters
+    ----------
+    database : Database | None, default=None
+        The facts about the keys, as hornbeam.load returns them.
+    target : str | None, default=None
+        The predicate to learn. It may be left out if the database has examples of one target only.
+    max_literals : int, default=2
+        Maximum number of literals in a clause body (rdn-boost: in a test, agg-lr: in a path). A
+        comparison that is added together with an atom is not counted. Must be a whole number from 1
+        to 4.
+    feature : str, default='log'
+        What a weight is multiplied with: the count, log for ln(1 + count), or best to choose for
+        each clause between log and a bound on the count. Must be 'count' or 'log'.
+    l2 : float, default=1.0
+        Strength of the ridge penalty on the weights. The penalty is on the weights of standardised
+        columns. Must be a finite number above 0.
+    neg_pos_ratio : float | None, default=None
+        Number of training negatives per positive; they are drawn at random. Must be a finite number
+        above 0 or None; None keeps all.
+    seed : int, default=0
+        Seed for the draw of negatives and of examples to hold out. Must be a whole number from 0 to
+        9223372036854775807.
+    unknown : str, default='warn'
+        What to do about keys that are not in the database: 'warn' counts them as having no facts,
+        'error' refuses them.
+    engine : str, default='memory'
+        The engine that counts: memory, duckdb, postgres, spark or naive.
+    memory : int, default=2000000000
+        Budget for partial results, in bytes.
+    time_limit : float | None, default=None
+        Seconds after which a fit ends. It keeps the steps done so far, and warns.
+    """
+
+    database: Database | None
+    target: str | None
+    max_literals: int
+    feature: str
+    l2: float
+    neg_pos_ratio: float | None
+    seed: int
+    unknown: str
+    engine: str
+    memory: int
+    time_limit: float | None
+    def __init__(
+        self,
+        database: Database | None = None,
+        target: str | None = None,
+        max_literals: int = 2,
+        feature: str = "log",
+        l2: float = 1.0,
+        neg_pos_ratio: float | None = None,
+        seed: int = 0,
+        unknown: str = "warn",
+        engine: str = "memory",
+        memory: int = 2000000000,
+        time_limit: float | None = None,
+    ) -> None: ...

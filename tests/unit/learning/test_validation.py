@@ -208,10 +208,10 @@ def test_trials_are_a_third_as_long_as_the_fit() -> None:
 def test_labels_held_out_do_not_change_what_is_learned(monkeypatch: pytest.MonkeyPatch) -> None:
     database = world(300)
     examples = database.examples_of("sick")
-    paths: list[validation.Path] = []
+    paths: list[validation.TrialPath] = []
     found = validation._path
 
-    def kept(*arguments: object) -> validation.Path:
+    def kept(*arguments: object) -> validation.TrialPath:
         paths.append(found(*arguments))  # type: ignore[arg-type]
         return paths[-1]
 

@@ -59,7 +59,7 @@ def validated(
     shortest = max(min(SHORTEST, given.max_literals), given.max_literals - 1)
     lengths = range(shortest, given.max_literals + 1)
     trials = [(given._replace(max_literals=length), part) for length in lengths for part in parts]
-    paths: dict[int, list[Path]] = {length: [] for length in lengths}
+    paths: dict[int, list[TrialPath]] = {length: [] for length in lengths}
     for number, (trying, part) in enumerate(trials, start=1):
         trial = Trial(number, len(trials))
         paths[trying.max_literals].append(_path(problem, part, trying, pause, trial, on_trial or _nobody))
@@ -74,7 +74,7 @@ def validated(
     return _better(_losses(paths[best.max_literals], best), best, ERRORS)
 
 
-class Path(NamedTuple):
+class TrialPath(NamedTuple):
     """The features that were learned without the examples held out, step by step."""
 
     problem: BoostProblem
@@ -95,7 +95,7 @@ def _path(
     pause: Pause,
     trial: Trial,
     on_trial: Callable[[Trial], None],
-) -> Path:
+) -> TrialPath:
     short = given._replace(n_steps=_third(given.n_steps))
     problem = replace(problem.within(short), inside=part.inside)
     state = init(problem)
@@ -104,14 +104,14 @@ def _path(
         state, done = step(problem, state, pause)
         for each in done:
             on_trial(replace(trial, steps=each.number, candidates=each.candidates))
-    return Path(problem, part.outside, np.array(state.features).reshape(-1, len(problem.labels)))
+    return TrialPath(problem, part.outside, np.array(state.features).reshape(-1, len(problem.labels)))
 
 
 def _nobody(_: Trial) -> None:
     """Does nothing: no caller watches."""
 
 
-def _losses(paths: Sequence[Path], given: Chosen) -> dict[Chosen, Floats]:
+def _losses(paths: Sequence[TrialPath], given: Chosen) -> dict[Chosen, Floats]:
     """The losses of all examples held out, for every penalty and number of steps."""
     steps = _third(given.n_steps)
     # If a path is best at its end, more steps might be better still: then the fit does all steps.

@@ -48,7 +48,8 @@ def side_by_side(
 ) -> dict[str, tuple[Timing, Any]]:
     """Run each function once, then each once more, and so on: other work on the machine affects all alike.
 
-    A way prepares itself and gives back what is timed. The least times, and the last result, of each.
+    Each function prepares its data and returns the function to time. The result holds the least times and the
+    last return value of each.
     """
     cpu: dict[str, list[float]] = {name: [] for name in ways}
     wall: dict[str, list[float]] = {name: [] for name in ways}

@@ -84,11 +84,11 @@ def _names(task: str, fold: int, seed: int, method: str) -> tuple[object, ...]:
 def same_settings(run: Run, settings: Mapping[str, Any]) -> bool:
     """Whether a row's settings are those of the run.
 
-    A row may be older than an option of its learner; it then counts as made with the option's default.
+    An option that is newer than the row has, for the row, the value that it has where nothing is said.
     """
     if settings == run.settings:
         return True
     if run.learner == TRUTH or not settings.keys() <= run.settings.keys():
         return False
-    defaults = options_class(run.learner)().settings()
-    return all(settings.get(name, defaults[name]) == value for name, value in run.settings.items())
+    unsaid = options_class(run.learner)().settings()
+    return all(settings.get(name, unsaid[name]) == value for name, value in run.settings.items())

@@ -55,20 +55,20 @@ class ILPOptions(Options):
     max_literals: int = option(4, LITERALS)
     """literals in a body, at most"""
     max_rounds: int = option(2, Whole(1, 10))
-    """rounds of making a bottom clause: how far it reaches from the example"""
+    """rounds in which a bottom clause is made: how far it reaches from the example"""
     max_recall: int = option(10, Whole(1, 1_000_000))
-    """facts that a mode contributes to a bottom clause for each binding of its arguments, at most"""
+    """facts that a mode contributes to a bottom clause for one way to bind it, at most"""
     max_bodies: int = option(500, Whole(1, 100_000_000))
-    """bodies examined for one positive; the search ends once there are this many"""
+    """bodies looked at for one positive; no more are grown once there are so many"""
     l2: float = option(1.0, PENALTY)
     """strength of the penalty on the weights"""
     neg_pos_ratio: float | None = option(2.0, RATIO)
-    """training negatives per positive that the search for clauses uses; ``None`` uses all
+    """training negatives per positive that the search for clauses sees; ``None`` shows it all
 
-    (weights are fitted to every example: that costs little, and probabilities keep the base rate)
+    Weights are fitted to every example: that costs little, and probabilities keep the base rate.
     """
     seed: int = option(0, SEED)
-    """chooses the negatives that the search uses"""
+    """chooses the negatives that the search sees"""
     n_thresholds: int = option(16, THRESHOLDS)
     """thresholds offered for each numeric argument of a predicate, at most; 0 offers no comparisons"""
     populations: str = option("training", POPULATIONS)

@@ -87,11 +87,11 @@ test-long: $(DEV)
 	$(BIN)/python reliability/soak.py --fits 200 --record
 	HORNBEAM_CASES=100000 $(BIN)/python -m pytest -n $(WORKERS) tests/properties
 
-test-oldest: $(DEV)
+test-oldest: $(RUNTIME)
 	$(BIN)/python reliability/environments.py oldest --record
 
 PYTHONS := python3.11 python3.12 python3.13
-test-core: $(DEV)
+test-core: $(RUNTIME)
 	@for python in $(PYTHONS); do $$python -c 'import venv, ensurepip' 2>/dev/null || continue; \
 	$(BIN)/python reliability/environments.py core --python $$python --record || exit 1; done
 
@@ -101,7 +101,7 @@ coverage: $(DEV)
 mutants: $(DEV)
 	@for part in ridge refine plan; do $(BIN)/python reliability/mutants.py $$part --record || exit 1; done
 
-reliability: $(DEV)
+reliability: $(RUNTIME)
 	$(BIN)/python reliability/document.py
 
 FUZZED := facts modes clauses models schemas

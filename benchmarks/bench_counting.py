@@ -1,4 +1,4 @@
-"""What counting costs: next to hand-factorised SQL and bare scipy kernels, by size, and in memory.
+"""The cost of counting: beside hand-factorised SQL and bare scipy kernels, by size, and in memory.
 
     python benchmarks/bench_counting.py [--quick] [--repeats 7]
 
@@ -102,7 +102,7 @@ def _arguments() -> argparse.Namespace:
 
 
 def _indexed(world: worlds.World, clauses: Sequence[Clause]) -> MemoryEngine:
-    """An engine that has its indexes, and none of the counts."""
+    """An engine with indexes but without any counts."""
     engine = MemoryEngine(world.database)
     engine.count(clauses, world.keys)
     return _forgetful(engine)
@@ -274,7 +274,7 @@ def _saved_columns(world: worlds.World, scratch: Path) -> Path:
 
 
 def _memory_in_this_process(arguments: argparse.Namespace) -> None:
-    """Load only the columns the clause uses, count, and say what that took beyond an idle process."""
+    """Load only the columns the clause uses, count, and print the memory above that of an idle process."""
     _count_something_small()
     with np.load(arguments.columns) as file:
         sizes = {name[5:]: int(file[name]) for name in file.files if name.startswith("size.")}
@@ -302,7 +302,7 @@ def _memory_in_this_process(arguments: argparse.Namespace) -> None:
 
 
 def _count_something_small() -> None:
-    """Everything imported and every code path warm, so that only the data are measured."""
+    """Import everything and run every code path once, so that only the data are measured."""
     world = worlds.friendships(100, 300)
     clauses = [
         parse_clause(text, world.database.schema)

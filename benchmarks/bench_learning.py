@@ -1,4 +1,4 @@
-"""What learning costs: `hornbeam fit` as a whole process, next to the BoostSRL and SRLBoost programs.
+"""The cost of learning: `hornbeam fit` as a whole process, beside the BoostSRL and SRLBoost programs.
 
     python benchmarks/bench_learning.py [--with-jars] [--only NAME ...] [--repeats 3] [--quick]
 
@@ -45,7 +45,7 @@ LARGE = (MLN_BOOST, "SRLBoost MLN-Boost", "SRLBoost RDN-Boost")
 
 @dataclass(frozen=True)
 class Case:
-    """A data set, how we learn on it, and what we hold ourselves to."""
+    """A data set, how we learn on it, and the cost that we promise."""
 
     name: str
     target: str
@@ -184,7 +184,7 @@ def write_world(database: Database, folder: Path) -> None:
 
 
 def _ways(case: Case) -> dict[str, tuple[str, ...]]:
-    """How we learn: both presets of our own learner, and those that the programs have too.
+    """The learners to run: both presets of our own, and those that the programs have too.
 
     The programs take their options as given, and so do we; ``validated`` lets examples held out choose.
     """
@@ -242,7 +242,7 @@ def _programs(
 
 
 def _start_up(repeats: int) -> dict[str, Any]:
-    """What a user waits for before anything happens."""
+    """The time before anything happens: importing, and showing the help."""
     commands = {
         "import hornbeam": [sys.executable, "-c", "import hornbeam"],
         "hornbeam --help": [HORNBEAM, "--help"],

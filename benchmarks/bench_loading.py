@@ -1,4 +1,4 @@
-"""What it costs to load data: text of facts as a database ready to be counted.
+"""The cost of loading data: from text of facts to a database that is ready to be counted.
 
     python benchmarks/bench_loading.py [--repeats N]
 

@@ -73,7 +73,7 @@ def main() -> None:
 
 
 def _make(folder: Path, facts: int) -> int:
-    """Write a world of about so many facts; how many there are."""
+    """Write a world of about this many facts, and return their exact number."""
     folder.mkdir()
     persons = facts // (FRIENDS + 2)
     (folder / "schema.toml").write_text(SCHEMA)

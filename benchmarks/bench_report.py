@@ -1,4 +1,4 @@
-"""What a report costs: CPU to write it, its size, and the time a browser takes to open it.
+"""The cost of a report: CPU to write it, its size, and the time a browser takes to open it.
 
     python benchmarks/bench_report.py [--repeats N]
 
@@ -67,7 +67,7 @@ def main() -> None:
 
 
 def measured(departments: int, clauses: int, repeats: int, page: Path) -> dict[str, Any]:
-    """One size: what writing and opening took."""
+    """The time to write and to open a report of one size."""
     database = university(n_departments=departments)
     model = drawn_model(database, clauses)
     examples = database.examples_of(TARGET)

@@ -1,4 +1,4 @@
-"""What counting in SQL costs: next to the naive join, next to counting in memory, on Spark.
+"""The cost of counting in SQL: beside the naive join, beside counting in memory, and on Spark.
 
     python benchmarks/bench_sql.py [--quick] [--repeats 5] [--only joins candidates spark] [--facts 1000000]
 
@@ -39,11 +39,11 @@ PARTS = ("joins", "candidates", "spark")
 LIMIT = 120.0
 """Seconds after which a naive join is given up."""
 SPARK_CANDIDATES = 80
-"""So many of a level are counted together on Spark, and an eighth of them one by one."""
+"""Candidates of a level that are counted together on Spark; an eighth of them also one by one."""
 
 
 class Body(NamedTuple):
-    """A clause, and the join that says the same to somebody who does not think about plans."""
+    """A clause, and the join that one would write for it without thinking about plans."""
 
     name: str
     clause: str
@@ -153,7 +153,7 @@ def _compare(world: World, bodies: Sequence[Body], repeats: int) -> list[dict[st
 
 
 def _counting(engine: DuckDBEngine, clause: Clause, world: World) -> Any:
-    """Counting one clause where facts and examples are already, as the naive join has them."""
+    """Count one clause in the database that holds facts and examples, as the naive join does."""
     session = engine.session(world.keys)
     variables = ",".join("AB"[: world.keys.shape[1]])
     warm = "smokes(A)" if len(variables) == 1 else "publication(C,A), publication(D,B)"
@@ -190,7 +190,7 @@ class _NaiveJoins:
             self._connection.unregister("given")
 
     def column(self, body: Body) -> npt.NDArray[np.int64] | None:
-        """Counts in the order of the examples; None where it takes too long."""
+        """Counts in the order of the examples; None if it takes too long."""
         sql = f"SELECT e.id, COUNT(*) AS t FROM examples e {body.naive} GROUP BY e.id"
         timer = threading.Timer(LIMIT, self._connection.interrupt)
         timer.start()
@@ -227,7 +227,7 @@ def _candidates(arguments: argparse.Namespace) -> list[dict[str, Any]]:
 
 
 def _level(world: World) -> list[Clause]:
-    """All refinements of two bodies: what a beam of two asks for at length two."""
+    """All refinements of two bodies: the candidates of a beam of two at length two."""
     language = language_for(world.database, "cancer", False, 0)
     first = refinements(language.empty(), language)
     chosen = [clause for clause in first if str(clause).count("friends")][:2]
@@ -265,7 +265,7 @@ def _spark(arguments: argparse.Namespace) -> list[dict[str, Any]]:
 
 
 def _make(folder: str, facts: str) -> dict[str, Any]:
-    """Write a world of so many facts as Parquet files."""
+    """Write a world of this many facts as Parquet files."""
     edges = int(facts) * 19 // 20
     world = worlds.friendships(edges // 20, edges)
     with duckdb.connect() as connection:
@@ -313,7 +313,7 @@ CHILDREN = {"make": _make, "spark": _on_spark}
 
 
 def _child(name: str, *words: str) -> dict[str, Any]:
-    """A part in a process of its own, so that its memory is its own."""
+    """Run a part in a process of its own, so that only its memory is measured."""
     environment = {"PYTHONWARNINGS": "ignore"}
     command = [sys.executable, __file__, "--child", name, "--words", *words]
     run = measure.run_process(command, environment=environment)

@@ -1,4 +1,4 @@
-"""What tables cost: loading them, thresholds of a numeric column, and cut-off times.
+"""The cost of tables: loading them, thresholds of a numeric column, and cut-off times.
 
     python benchmarks/bench_tables.py [--only PART ...] [--repeats N]
 

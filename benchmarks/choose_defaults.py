@@ -60,7 +60,7 @@ SCORES = ("auc_roc", "auc_pr", "log_loss_training_totals", "log_loss_database_to
 
 @dataclass(frozen=True)
 class Part:
-    """Data to learn from, and examples to predict that were not among them."""
+    """Data to learn from, and held-out examples to predict."""
 
     target: str
     training: Database

@@ -46,9 +46,10 @@ def best_of(repeats: int, work: Callable[[], Result]) -> tuple[Timing, Result]:
 def side_by_side(
     repeats: int, ways: Mapping[str, Callable[[], Callable[[], Any]]]
 ) -> dict[str, tuple[Timing, Any]]:
-    """Each way once, then each once more, and so on, so that other work on the machine hits all alike.
+    """Run each function once, then each once more, and so on: other work on the machine affects all alike.
 
-    A way prepares itself and gives back what is timed. The least times, and the last result, of each.
+    Each function prepares its data and returns the function to time. The result holds the least times and the
+    last return value of each.
     """
     cpu: dict[str, list[float]] = {name: [] for name in ways}
     wall: dict[str, list[float]] = {name: [] for name in ways}
@@ -72,7 +73,7 @@ class ProcessRun(NamedTuple):
     wall: float
     peak_bytes: int
     status: int
-    """exit status; negative when a signal ended it, ``TIMED_OUT`` when the limit did"""
+    """exit status; negative if a signal ended it, ``TIMED_OUT`` if the limit did"""
     output: str
 
 
@@ -226,7 +227,7 @@ def times(value: float | None) -> str:
 
 
 def say(message: str) -> None:
-    """Progress for whoever waits."""
+    """Print progress to stderr."""
     print(message, file=sys.stderr, flush=True)
 
 

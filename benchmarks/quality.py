@@ -224,7 +224,7 @@ def _means(rows: dict[str, Any], name: str, row: str) -> str:
 
 
 def report(results: dict[str, Any]) -> str:
-    """A table for each data set, and what was wanted of the default."""
+    """A table for each data set, with the goals for the default preset."""
     rows = results["rows"]
     header = ["learner", "runs", "AUC-ROC", "AUC-PR", "log-loss", "calibration", "clauses", "CPU-s", "wanted"]
     parts = [measure.machine_line(results["machine"])]

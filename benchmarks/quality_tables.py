@@ -89,7 +89,7 @@ def _scored(
 
 
 def report(results: Mapping[str, Any]) -> str:
-    """The table: one row per way, means over the folds."""
+    """The table: one row per method, means over the folds."""
     folds = results["folds"]
     rows = []
     for way in WAYS:

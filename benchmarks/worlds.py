@@ -84,7 +84,7 @@ def publications(rows: int = 1_000_000, persons: int = 100_000, pairs: int = 200
 
 
 def _distinct_pairs(rng: np.random.Generator, count: int, sizes: tuple[int, int]) -> Relation:
-    """So many distinct pairs, both ends with power-law degrees (expected degree ~ rank**-0.5)."""
+    """Distinct pairs whose ends both have power-law degrees (expected degree ~ rank**-0.5)."""
     # One order for both ends where they are of one type: who has many friends is a friend of many.
     ends = [rng.permutation(size) for size in sorted(set(sizes), reverse=True)]
     ends = ends * 2 if sizes[0] == sizes[1] else ends if sizes[0] > sizes[1] else ends[::-1]

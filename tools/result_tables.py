@@ -1,4 +1,4 @@
-"""Tables of the documentation, made from benchmarks/results/*.json and the rows of the study run anew."""
+"""Tables of the documentation, made from benchmarks/results/*.json and from the rows of the study."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Table = Callable[[], str]
 
 
 def table_named(name: str) -> str:
-    """The Markdown table of a name; where its results are not there yet, a sentence that says so."""
+    """The Markdown table with this name, or a sentence that says that it was not measured yet."""
     try:
         return _TABLES[name]()
     except FileNotFoundError as missing:
@@ -106,7 +106,7 @@ def counting() -> str:
 
 
 def sql() -> str:
-    """CPU per count inside DuckDB, next to the join somebody would write."""
+    """CPU per count inside DuckDB, beside the join that one would write by hand."""
     rows = [
         [
             line["body"],
@@ -160,7 +160,7 @@ def spark() -> str:
 
 
 def spark_at_scale() -> str:
-    """What the candidates of one level would take of more facts, growing as between the largest two sizes."""
+    """The estimated cost of a level with more facts, extrapolated from the largest two sizes."""
     lines = [line for line in _results("sql").get("spark", ()) if line["way"] == "together"]
     if len(lines) < 2:
         return "*Not measured yet.*"

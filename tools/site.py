@@ -1,4 +1,4 @@
-"""What the site needs beyond Markdown: formulas without a network, and tables from result files.
+"""Extensions of the documentation site: formulas without a network, and tables from result files.
 
 mkdocs calls the functions named ``on_...`` (see ``hooks`` in mkdocs.yml). Formulas are written as on
 GitHub, ``$...$`` and ``$$...$$``, and become MathML, which browsers draw themselves. A line
@@ -23,12 +23,12 @@ _FORMULA = re.compile(r'<(span|div) class="arithmatex">\\([(\[])(.*?)\\[)\]]</\1
 
 
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
-    """Tables in place of the lines that ask for them."""
+    """Put tables in place of the lines that name them."""
     return _TABLE.sub(lambda line: table_named(line[1]), markdown)
 
 
 def on_page_content(content: str, page: Any, config: Any, files: Any) -> str:
-    """Formulas as MathML."""
+    """Convert formulas to MathML."""
     return _FORMULA.sub(_mathml, content)
 
 

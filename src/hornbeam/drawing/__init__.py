@@ -1,1 +1,1 @@
-"""Markup and figures that nothing in the data can break out of."""
+"""Drawing: escaped markup, shapes, axes and figures. Nothing in the data can break out of it."""

@@ -1,4 +1,4 @@
-"""HTML and SVG as text that cannot be broken out of: whatever is not markup is escaped."""
+"""HTML and SVG as text; everything in it that is not markup is escaped."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ _VOID = frozenset(["br", "col", "hr", "img", "input", "link", "meta", "wbr"])
 _ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;"})
 
 MINUS = "−"
-"""As wide as a plus, unlike the hyphen."""
+"""The minus sign, which is as wide as a plus, unlike the hyphen."""
 
 
 class Markup(str):
-    """Text that is markup already."""
+    """Text that is markup, and so is not escaped again."""
 
     __slots__ = ()
 
@@ -22,7 +22,7 @@ Attribute = str | float | bool | None
 
 
 def escape(text: str) -> Markup:
-    """Text as markup shows it; markup stays as it is.
+    """Text with the characters of markup escaped; markup stays as it is.
 
     >>> escape("<b>"), escape(Markup("<b>"))
     ('&lt;b&gt;', '<b>')
@@ -31,7 +31,9 @@ def escape(text: str) -> Markup:
 
 
 def element(name: str, *children: Child, **attributes: Attribute) -> Markup:
-    """An element. ``class_`` is written class, ``aria_label`` aria-label; None and False are left out.
+    """An element. The attribute ``class_`` is written class, ``aria_label`` aria-label.
+
+    Attributes that are None or False are left out; one that is True is written without a value.
 
     >>> element("p", "1 < 2, ", element("b", "yes"), class_="big", hidden=True)
     '<p class="big" hidden>1 &lt; 2, <b>yes</b></p>'
@@ -43,14 +45,14 @@ def element(name: str, *children: Child, **attributes: Attribute) -> Markup:
 
 
 def together(children: Iterable[Child]) -> Markup:
-    """Pieces one after another, each escaped unless it is markup."""
-    found: list[str] = []
+    """Children one after another, each escaped unless it is markup."""
+    texts: list[str] = []
     for child in children:
         if isinstance(child, str):
-            found.append(escape(child))
+            texts.append(escape(child))
         elif child is not None:
-            found.append(together(child))
-    return Markup("".join(found))
+            texts.append(together(child))
+    return Markup("".join(texts))
 
 
 def _attribute(name: str, value: Attribute) -> str:
@@ -64,7 +66,7 @@ def _attribute(name: str, value: Attribute) -> str:
 
 
 def number_text(value: float, digits: int = 4) -> str:
-    """A number to read, to so many significant digits, with a real minus sign.
+    """A number for readers: rounded to significant digits, with a real minus sign.
 
     >>> number_text(-0.123456), number_text(1234567.0), number_text(2.0)
     ('−0.1235', '1.235e+06', '2')
@@ -73,7 +75,7 @@ def number_text(value: float, digits: int = 4) -> str:
 
 
 def signed_text(value: float, digits: int = 4) -> str:
-    """A contribution to read: its sign always shown.
+    """A number for readers whose sign is always shown, such as a contribution.
 
     >>> signed_text(0.5), signed_text(-0.5), signed_text(0.0)
     ('+0.5', '−0.5', '0')

@@ -1,1 +1,1 @@
-"""The plots of a report."""
+"""The plots of a report, each a figure with the numbers it shows."""

@@ -68,7 +68,9 @@ def precision_recall_plot(
     scores = scores or evaluate(labels, probabilities)
     ranked = ranking(np.asarray(labels), np.asarray(probabilities, dtype=np.float64))
     frame = Frame.of((0.0, 1.0), (0.0, 1.0))
-    drawn: list[Child] = [frame.axes("recall: share of positives found", "precision: positives among those")]
+    drawn: list[Child] = [
+        frame.axes("recall: positives above the threshold", "precision: positives among all above")
+    ]
     base = ranked.n_pos / (ranked.n_pos + ranked.n_neg)
     drawn.append(line(frame.x(0), frame.y(base), frame.x(1), frame.y(base), "chance"))
     fewer = ranked.n_neg > 2 * ranked.n_pos

@@ -26,11 +26,14 @@ from typing import NamedTuple
 from results import ROOT, record, recorded
 
 TESTS: dict[str, tuple[str, list[str]]] = {
-    "ridge": ("hornbeam.learning.search.ridge", ["tests/unit/test_ridge.py"]),
-    "refine": ("hornbeam.logic.refine", ["tests/unit/test_refine.py", "tests/unit/test_components.py"]),
+    "ridge": ("hornbeam.learning.search.ridge", ["tests/unit/learning/test_ridge.py"]),
+    "refine": (
+        "hornbeam.logic.refine",
+        ["tests/unit/logic/test_refine.py", "tests/unit/logic/test_bodies.py"],
+    ),
     "plan": (
         "hornbeam.engines.memory.plan",
-        ["tests/unit/test_plan.py", "tests/golden/test_golden.py", "-k", "memory or test_plan"],
+        ["tests/unit/engines/test_plan.py", "tests/golden/test_golden.py", "-k", "memory or test_plan"],
     ),
 }
 """a module and the fast part of the tests that must notice what is wrong with it"""

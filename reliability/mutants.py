@@ -29,11 +29,7 @@ TESTS: dict[str, tuple[str, list[str]]] = {
     "ridge": ("hornbeam.learning.search.ridge", ["tests/unit/learning/test_ridge.py"]),
     "refine": (
         "hornbeam.logic.refine",
-<<<<<<< HEAD
-        ["tests/unit/logic/test_refine.py", "tests/unit/logic/test_components.py"],
-=======
         ["tests/unit/logic/test_refine.py", "tests/unit/logic/test_bodies.py"],
->>>>>>> logic_data
     ),
     "plan": (
         "hornbeam.engines.memory.plan",

@@ -187,7 +187,7 @@ class CountCache(Session):
     def _split_repeats(
         self, clauses: Sequence[Clause], signatures: Sequence[Hashable]
     ) -> tuple[dict[Clause, Hashable], list[tuple[Clause, Clause]]]:
-        """The clauses to count, with their signatures, and pairs of a clause and the one whose counts it has.
+        """The clauses to count, with their signatures; the others, each with a clause that has equal counts.
 
         A clause whose counts a cached column has gets that column here.
         """

@@ -20,7 +20,7 @@ ENGINES = {
 """Where each engine lives: module and class."""
 DEFAULT_ENGINE = "memory"
 TAKES = {"duckdb": ("scratch",), "postgres": ("scratch",), "spark": ("master",)}
-"""What else an engine may be told."""
+"""The options of each engine besides its memory."""
 
 
 def open_engine(

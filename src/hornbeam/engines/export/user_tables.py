@@ -49,10 +49,10 @@ class UserFacts:
         self._names: dict[str, str] = {}
         for predicate, table in tables.items():
             if len(table.columns) != schema.arity(predicate):
+                columns = plural(len(table.columns), "column")
                 raise SchemaError(
-                    f"table {'.'.join(table.name)} has {plural(len(table.columns), 'column')} for "
-                    f'"{predicate}", which takes {plural(schema.arity(predicate), "argument")}; name one '
-                    "column for each."
+                    f'table {".".join(table.name)} has {columns} for "{predicate}", '
+                    f"which takes {plural(schema.arity(predicate), 'argument')}; name one column for each."
                 )
 
     def relation(self, predicate: str) -> SqlRelation:

@@ -85,7 +85,8 @@ def test_a_model_knows_links_by_name_whatever_the_order_of_columns():
     expected = fitted.predict_proba(X)
     assert fitted.predict_proba(X, database=hb.load(other, origin=settings)).tolist() == expected.tolist()
     with pytest.raises(
-        ModelError, match=r'table "knows" links whom,who in the data, but who,whom in the model; state'
+        ModelError,
+        match=r'table "knows" links whom,who in the data, but who,whom in the model; set their order',
     ):
         fitted.predict_proba(X, database=hb.load(other, target="persons.ill", schema=schema))
 

@@ -85,7 +85,7 @@ def times_of(values: Sequence[float] | Floats, what: str) -> Floats:
     """Times as an array; minus infinity means "always", and NaN is refused."""
     times = np.asarray(values, dtype=np.float64)
     if np.isnan(times).any():
-        raise DataError(f"a time of {what} is not a number; give -inf for a fact that has always existed.")
+        raise DataError(f"a time of {what} is not a number; give a number, or -inf for the earliest time.")
     return times
 
 

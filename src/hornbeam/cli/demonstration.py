@@ -44,7 +44,7 @@ def story(page: Path) -> Iterator[str]:
     (key,) = unseen.keys[[int(probabilities.argmax())]]
     (names,) = testing.names_of(TARGET, key.reshape(1, -1)).tolist()
     explanation = explain(model, engine, key, names)
-    yield f"Why it gives the highest probability to one pair:\n{_indented(explanation)}\n"
+    yield f"Explanation of the highest probability:\n{_indented(explanation)}\n"
     about = About("a generated university, never seen", history=fitted.history.as_dict())
     report(model, engine, unseen, about).save(page)
     yield f"A page with all of this, and an explanation of every example: {page}\n"

@@ -18,7 +18,7 @@ from typing import Any
 
 import typer.main
 
-from hornbeam.cli.app import app
+from hornbeam.cli.app import app_of
 from hornbeam.cli.command import heading_of
 from hornbeam.cli.learner_flags import needs_text, typed_text
 from hornbeam.estimators import learners
@@ -66,7 +66,7 @@ from hornbeam.estimators.classifier import RelationalClassifier
 
 def command_line() -> str:
     """The reference of the command line."""
-    commands = dict(_commands(typer.main.get_command(app)))
+    commands = dict(_commands(typer.main.get_command(app_of())))
     index = ["| command | what it does |", "|---|---|"]
     index += [
         f"| [`{name}`](#{name.replace(' ', '-')}) | {_paragraphs(each)[0]} |"

@@ -6,10 +6,10 @@ import shlex
 import pytest
 from typer.main import get_command
 
-from hornbeam.cli.app import app, main
+from hornbeam.cli.app import app_of, main
 from hornbeam.cli.learner_flags import DECLARED, typed_text
 
-GROUP = get_command(app)
+GROUP = get_command(app_of())
 VERBS = sorted(GROUP.commands)
 
 

@@ -17,7 +17,7 @@ from typer.main import get_command
 
 import folders
 from hornbeam.cli import main
-from hornbeam.cli.app import app
+from hornbeam.cli.app import app_of
 from hornbeam.datasets.worlds import smokers
 from hornbeam.engines.memory.engine import MemoryEngine
 from hornbeam.learning.learners import options_class
@@ -152,7 +152,9 @@ def test_every_option_of_a_learner_is_in_its_model(world, tmp_path, run):
         assert load_model(out).settings == expected[learner]
 
 
-FIT = {flag: parameter for parameter in get_command(app).commands["fit"].params for flag in parameter.opts}
+FIT = {
+    flag: parameter for parameter in get_command(app_of()).commands["fit"].params for flag in parameter.opts
+}
 OPTIONS = {
     learner: {declared.flag for declared in options_class(learner).declared().values()}
     for learner in LEARNERS

@@ -9,42 +9,36 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from copy import copy
+from collections.abc import Iterable
+from importlib import import_module
 from typing import Annotated
 
 import typer
 
 from hornbeam.cli.command import BROKEN_PIPE, INTERRUPTED, USER_ERROR, SectionedCommand
 from hornbeam.cli.printable import printable
-from hornbeam.cli.verbs.count import count
-from hornbeam.cli.verbs.datasets import datasets
-from hornbeam.cli.verbs.demo import demo
-from hornbeam.cli.verbs.explain import explain
-from hornbeam.cli.verbs.fit import fit
-from hornbeam.cli.verbs.inspect import inspect, modes
-from hornbeam.cli.verbs.predict import evaluate, predict
-from hornbeam.cli.verbs.report import report
-from hornbeam.cli.verbs.reproduce import reproduce
-from hornbeam.cli.verbs.show import show
-from hornbeam.cli.verbs.sql import sql
 from hornbeam.errors import HornbeamError
 from hornbeam.version import __version__
 
 # typer has its own copy of click, and no public name for the errors that a wrong command line raises.
 _CommandLineError: type[Exception] = typer.BadParameter.__mro__[2]
 
-VERBS = (fit, predict, evaluate, count, show, explain, report, modes, inspect, sql, reproduce, demo)
-
-app = typer.Typer(
-    name="hornbeam",
-    add_completion=False,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-)
-for _verb in VERBS:
-    app.command(cls=SectionedCommand)(_verb)
-app.add_typer(datasets, name="datasets")
+VERBS = {
+    "fit": "fit",
+    "predict": "predict",
+    "evaluate": "predict",
+    "count": "count",
+    "show": "show",
+    "explain": "explain",
+    "report": "report",
+    "modes": "inspect",
+    "inspect": "inspect",
+    "sql": "sql",
+    "reproduce": "reproduce",
+    "demo": "demo",
+    "datasets": "datasets",
+}
+"""The module of each verb, in the order of the help. It is imported when the verb is needed."""
 
 
 def _print_version(wanted: bool) -> None:
@@ -53,7 +47,6 @@ def _print_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def hornbeam(
     version: Annotated[
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
@@ -66,6 +59,25 @@ def hornbeam(
     """
 
 
+def app_of(verbs: Iterable[str] = VERBS) -> typer.Typer:
+    """The command line with some verbs: to build the flags of all of them takes time."""
+    app = typer.Typer(
+        name="hornbeam",
+        callback=hornbeam,
+        add_completion=False,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    )
+    for name in verbs:
+        verb = getattr(import_module(f"hornbeam.cli.verbs.{VERBS[name]}"), name)
+        if isinstance(verb, typer.Typer):
+            app.add_typer(verb, name=name)
+        else:
+            app.command(cls=SectionedCommand)(verb)
+    return app
+
+
 def main(arguments: list[str] | None = None) -> None:
     """Run a command line and exit with its status."""
     # The process ends after one command: collecting garbage as often as usual takes a tenth of a small fit.
@@ -73,10 +85,11 @@ def main(arguments: list[str] | None = None) -> None:
     given = list(sys.argv[1:] if arguments is None else arguments)
     debug = "--debug" in given
     words = [word for word in given if word != "--debug"]
-    if not words or words in [[group.name] for group in app.registered_groups]:
+    if not words or words == ["datasets"]:
         words.append("--help")
+    app = app_of(words[:1] if words[0] in VERBS else VERBS)
     try:
-        status = _app_for(words)(words, prog_name="hornbeam", standalone_mode=False)
+        status = app(words, prog_name="hornbeam", standalone_mode=False)
         sys.stdout.flush()
     except (HornbeamError, _CommandLineError) as error:
         if debug:
@@ -91,16 +104,6 @@ def main(arguments: list[str] | None = None) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         status = BROKEN_PIPE
     sys.exit(status if isinstance(status, int) else 0)
-
-
-def _app_for(words: list[str]) -> typer.Typer:
-    """The app with only the verb that the words begin with: building the options of all verbs takes time."""
-    for command in app.registered_commands:
-        if words and command.callback is not None and command.callback.__name__ == words[0]:
-            alone = copy(app)
-            alone.registered_commands, alone.registered_groups = [command], []
-            return alone
-    return app
 
 
 def _sentence(error: Exception) -> str:

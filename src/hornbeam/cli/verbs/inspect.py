@@ -79,7 +79,7 @@ def _inspect_tables(place: str, source: Source, target: str | None, form: str | 
 
 @verb
 def modes(*, source: LinkedSource, target: TableTarget = None) -> None:
-    """Print the modes of the data; if the data have none, the modes that are inferred.
+    """Print the modes of the data, or modes inferred from them.
 
     \b
     Example: hornbeam modes data/movielens_paper

@@ -234,7 +234,7 @@ class ILPOptions(Options):
     """The options of ``ilp-rlr``."""
 
     learner: ClassVar[str] = "ilp-rlr"
-    summary: ClassVar[str] = "clauses by inductive logic programming, then their weights"
+    summary: ClassVar[str] = "clauses by inductive logic programming, then weights"
 
     max_literals: int = MAX_LITERALS.default(4)
     max_rounds: int = MAX_ROUNDS.default(2)

@@ -37,12 +37,13 @@ def story(page: Path) -> Iterator[str]:
     engine = open_engine("memory", testing)
     unseen = testing.examples_of(TARGET)
     probabilities = model.probabilities(engine, unseen.keys)
-    yield f"Scores on another generated university:\n{_indented(evaluate(unseen.labels, probabilities))}\n"
+    scores = evaluate(unseen.labels, probabilities)
+    yield f"Scores on another university, not used for learning:\n{_indented(scores)}\n"
     (key,) = unseen.keys[[int(probabilities.argmax())]]
     (names,) = testing.names_of(TARGET, key.reshape(1, -1)).tolist()
     explanation = explain(model, engine, key, names)
     yield f"Explanation of the highest probability:\n{_indented(explanation)}\n"
-    about = About("a generated university, never seen", history=fitted.history.as_dict())
+    about = About("a generated university, not used for learning", history=fitted.history.as_dict())
     report(model, engine, unseen, about).save(page)
     yield f"A report with every example and its explanation: {page}\n"
     yield "For your own data: hornbeam fit DATA --target NAME --model m.json (see hornbeam fit --help)."

@@ -109,7 +109,7 @@ class CountTables:
     # --- sums ------------------------------------------------------------------------------------
 
     def update(self, members: Sequence[CountedClause]) -> None:
-        """Compute the sums of clauses for the present gradients, except those whose table was dropped."""
+        """Compute the sums of clauses for the present gradients, except clauses whose table was dropped."""
         for counted in members:
             table = counted.table
             if table is None or counted.round == self._examples.round:

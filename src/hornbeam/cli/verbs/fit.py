@@ -47,7 +47,7 @@ Preset = Annotated[
     typer.Option(
         "--preset",
         metavar="|".join(PRESETS),
-        help="For rlr: values of all options that are not given. paper is the published algorithm. "
+        help="For rlr: values of all options that are not given. paper is the published algorithm.  "
         "[default: default]",
         rich_help_panel=LEARNING,
     ),

@@ -162,7 +162,7 @@ def test_what_could_not_be_counted_meanwhile_is_recorded() -> None:
     class OfTwoLiterals(MemoryEngine):
         """Cannot count longer bodies."""
 
-        alike = Engine.alike
+        signatures = Engine.signatures
 
         def count(self, clauses: Sequence[Clause], keys: Codes) -> list[Counts | Skipped]:
             return [

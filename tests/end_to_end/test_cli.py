@@ -513,7 +513,7 @@ def test_ctrl_c_before_the_first_step_writes_nothing(tmp_path):
     started = tmp_path / "started"
     script = (
         "import pathlib, sys, hornbeam.learning.boosting.steps, hornbeam.cli\n"
-        "def search(*_):\n"
+        "def search(*_, **__):\n"
         f"    pathlib.Path({str(started)!r}).touch()\n"
         "    while True: pass\n"
         "hornbeam.learning.boosting.steps.search = search\n"

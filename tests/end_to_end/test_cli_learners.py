@@ -106,7 +106,7 @@ def test_a_time_limit_is_heeded(learner, world, tmp_path, run):
     status, _, err = run("fit", world, "--learner", learner, "--time", "0s", "--model", tmp_path / "m.json")
     assert status == 0
     assert re.search(r"note: the fit was stopped early \(time limit.*\); the model has 0 steps\.", err)
-    assert ("without validate" in err) == (learner == "rlr")
+    assert ("turn validate off" in err) == (learner == "rlr")
     assert load_model(tmp_path / "m.json").settings["cut"] == "time limit"
 
 

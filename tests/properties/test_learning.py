@@ -122,9 +122,11 @@ def slow_fit(database: Database, target: str, options: FitOptions) -> list[tuple
     for _ in range(options.n_steps):
         chances = [1 / (1 + math.exp(-s)) if s >= 0 else math.exp(s) / (1 + math.exp(s)) for s in scores]
         gradients = [Fraction(round((y - p) * 2**30), 2**30) for y, p in zip(labels, chances, strict=True)]
-        beam, found = [language.empty()], []
-        for _ in range(options.max_literals):
-            candidates = {c for clause in beam for c in refinements(clause, language)}
+        beam, found, early = [language.empty()], [], set()
+        for length in range(1, options.max_literals + 1):
+            candidates = {c for clause in beam for c in refinements(clause, language)} - early
+            # An atom with a comparison is one addition; its body is a candidate once only.
+            early |= {c for c in candidates if len(c.body) > length}
             level = sorted((ridge(c, gradients)[0], len(c.body), str(c), c) for c in candidates)
             if not level:
                 break

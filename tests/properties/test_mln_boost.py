@@ -50,10 +50,13 @@ def slow_fit(database: Database, target: str, options: MLNOptions) -> list[tuple
         ]
         clauses_before = len(found)
         for _ in range(options.clauses_per_step):
-            best, beam = None, [language.empty()]
-            for _ in range(options.max_literals):
+            best, beam, early = None, [language.empty()], set()
+            for length in range(1, options.max_literals + 1):
                 level = []
-                for clause in dict.fromkeys(each for start in beam for each in refinements(start, language)):
+                longer = {each for start in beam for each in refinements(start, language)} - early
+                # An atom with a comparison is one addition; its body is a candidate once only.
+                early |= {clause for clause in longer if len(clause.body) > length}
+                for clause in longer:
                     t = engine.count([clause], examples.keys)[0].true.tolist()
                     squares = sum(c * c for c in t)
                     product = sum(c * d for c, d in zip(t, rest, strict=True))

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from hornbeam.errors import HornbeamError, Place
 from hornbeam.loading.facts.background import background_of
-from hornbeam.loading.facts.imports import FileRole, Source
+from hornbeam.loading.facts.imports import FileRole, SourceFile
 from hornbeam.loading.facts.reader import Contents, read_carefully, read_contents
 from hornbeam.loading.files import read_text
 from hornbeam.loading.tables.schema_file import check_statements, read_schema_file
@@ -59,7 +59,7 @@ def modes(data: bytes) -> None:
     contents = _read(path, careful=False, bare_modes=True)
     if isinstance(contents, Contents):
         try:
-            found = background_of([Source(FileRole.BACKGROUND, contents)])
+            found = background_of([SourceFile(FileRole.BACKGROUND, contents)])
         except HornbeamError as error:
             _one_sentence(error)
         else:

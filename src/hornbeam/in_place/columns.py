@@ -27,7 +27,8 @@ from hornbeam.in_place.table_queries import (
     ColumnCounts,
     TableQueries,
 )
-from hornbeam.loading.tables.column import Column, Domain, ForeignKey, Table, value_column
+from hornbeam.loading.tables.column import Column, Domain, ForeignKey, Table
+from hornbeam.loading.tables.new_columns import value_column
 
 _DOMAINS = {
     WHOLE: Domain.NUMBER,

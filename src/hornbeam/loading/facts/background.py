@@ -9,7 +9,7 @@ from itertools import islice
 
 from hornbeam.data.database import Notice
 from hornbeam.errors import Place, SchemaError
-from hornbeam.loading.facts.imports import Source
+from hornbeam.loading.facts.imports import SourceFile
 from hornbeam.loading.facts.reader import Contents
 from hornbeam.loading.facts.statements import Directive, ModeStatement, RangeStatement, Rule, Statement
 from hornbeam.logic.modes import Mode
@@ -45,7 +45,7 @@ class Background:
     notices: tuple[Notice, ...]
 
 
-def background_of(sources: Iterable[Source]) -> Background:
+def background_of(sources: Iterable[SourceFile]) -> Background:
     """The modes, ranges and notices of all files; modes of one predicate that disagree are an error."""
     modes: dict[Mode, Place] = {}
     leading: dict[str, Mode] = {}

@@ -15,7 +15,7 @@ from hornbeam.data.build import build
 from hornbeam.data.database import Coded, Database, Notice
 from hornbeam.errors import DataError, OptionError, Place, SchemaError, did_you_mean, plural
 from hornbeam.loading.facts.background import MOST_SHOWN, Background, background_of, first, named_places
-from hornbeam.loading.facts.imports import FileRole, Source, read_sources
+from hornbeam.loading.facts.imports import FileRole, SourceFile, read_sources
 from hornbeam.loading.facts.infer_modes import infer_modes, infer_target_types
 from hornbeam.loading.facts.layout import DEFAULT_SPLIT, find_layout
 from hornbeam.loading.facts.reader import Signature
@@ -99,7 +99,7 @@ class _Atoms:
     examples: dict[str, tuple[Columns, Sequence[int]]]
 
     @classmethod
-    def of(cls, sources: Iterable[Source]) -> _Atoms:
+    def of(cls, sources: Iterable[SourceFile]) -> _Atoms:
         facts: dict[str, list[Columns]] = {}
         examples: dict[str, list[tuple[Columns, int]]] = {}
         for source in sources:
@@ -152,7 +152,7 @@ def _inferred_modes(facts: Mapping[str, Columns], atoms: _Atoms) -> tuple[tuple[
 
 
 def _stated_modes(
-    background: Background, facts: Mapping[str, Columns], atoms: _Atoms, sources: Iterable[Source]
+    background: Background, facts: Mapping[str, Columns], atoms: _Atoms, sources: Iterable[SourceFile]
 ) -> tuple[tuple[Mode, ...], list[Notice]]:
     """The modes of the background, and one for each target that has none there."""
     modes = list(background.modes)
@@ -189,7 +189,7 @@ def _modes_without_facts(background: Background, atoms: _Atoms) -> list[Notice]:
     return [Notice(f"predicates with a mode but without facts are false everywhere: {shown}.", first(places))]
 
 
-def _first_example(sources: Iterable[Source], signature: Signature) -> Place | None:
+def _first_example(sources: Iterable[SourceFile], signature: Signature) -> Place | None:
     for source in sources:
         if source.role.gives_examples and signature in source.contents.facts:
             return source.contents.first_place(signature)
@@ -213,10 +213,10 @@ def _populations(
 # --- checks and notices ----------------------------------------------------------------------
 
 
-def _check_arities(sources: Sequence[Source], background: Background) -> None:
+def _check_arities(sources: Sequence[SourceFile], background: Background) -> None:
     """Check that every atom of a predicate has as many arguments as its mode, or else as its first atom."""
     stated = {mode.predicate: (mode, place) for mode, place in reversed(background.modes.items())}
-    seen: dict[str, dict[int, Source]] = {}
+    seen: dict[str, dict[int, SourceFile]] = {}
     for source in sources:
         for predicate, arity in source.contents.facts:
             if predicate in stated:
@@ -238,7 +238,7 @@ def _check_arities(sources: Sequence[Source], background: Background) -> None:
             )
 
 
-def _check_arity(source: Source, signature: Signature, mode: Mode, place: Place) -> None:
+def _check_arity(source: SourceFile, signature: Signature, mode: Mode, place: Place) -> None:
     predicate, arity = signature
     if len(mode.args) != arity:
         types = ",".join(arg.type for arg in mode.args)
@@ -249,7 +249,7 @@ def _check_arity(source: Source, signature: Signature, mode: Mode, place: Place)
         )
 
 
-def _empty_files(sources: Iterable[Source]) -> list[Notice]:
+def _empty_files(sources: Iterable[SourceFile]) -> list[Notice]:
     notices = []
     for source in sources:
         others = source.contents.others
@@ -262,7 +262,7 @@ def _empty_files(sources: Iterable[Source]) -> list[Notice]:
     return notices
 
 
-def _mode_like_facts(sources: Iterable[Source]) -> list[Notice]:
+def _mode_like_facts(sources: Iterable[SourceFile]) -> list[Notice]:
     """A notice about facts that look like modes written without ``mode:``."""
     for source in sources:
         for signature, columns in source.contents.facts.items():
@@ -289,7 +289,7 @@ def _is_marked(name: str) -> bool:
 
 
 def _unused_facts(
-    sources: Iterable[Source], atoms: _Atoms, known: Mapping[str, tuple[str, ...]]
+    sources: Iterable[SourceFile], atoms: _Atoms, known: Mapping[str, tuple[str, ...]]
 ) -> list[Notice]:
     targets: dict[str, Place] = {}
     without_mode: dict[str, Place] = {}

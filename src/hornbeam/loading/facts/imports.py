@@ -29,17 +29,17 @@ class FileRole(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class SourceFile:
     """A file that was read, and the role of its atoms."""
 
     role: FileRole
     contents: Contents
 
 
-def read_sources(layout: Layout) -> list[Source]:
+def read_sources(layout: Layout) -> list[SourceFile]:
     """Background, facts, positives and negatives; each file comes after the files that it imports."""
     reader = _ImportReader()
-    sources: list[Source] = []
+    sources: list[SourceFile] = []
     if layout.background is not None:
         sources.extend(reader.read(layout.background, FileRole.BACKGROUND))
     sources.extend(reader.read(layout.facts, FileRole.FACTS))
@@ -55,7 +55,7 @@ class _ImportReader:
     open: list[Path] = field(default_factory=list)
     """files that are being read, each imported by the one before it"""
 
-    def read(self, path: Path, role: FileRole, asked_by: Place | None = None) -> Iterator[Source]:
+    def read(self, path: Path, role: FileRole, asked_by: Place | None = None) -> Iterator[SourceFile]:
         text = read_text(path, asked_by)
         real = _real(path)
         if real in self.open:
@@ -69,9 +69,9 @@ class _ImportReader:
                 yield from self._import(contents, statement, role)
         self.open.pop()
         self.done.add((role, real))
-        yield Source(role, contents)
+        yield SourceFile(role, contents)
 
-    def _import(self, contents: Contents, statement: Import, role: FileRole) -> Iterator[Source]:
+    def _import(self, contents: Contents, statement: Import, role: FileRole) -> Iterator[SourceFile]:
         path = _imported(contents.path, statement.file)
         real = _real(path)
         # A file that was read as background has given its modes, and its atoms are not examples.

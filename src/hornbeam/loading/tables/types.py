@@ -12,14 +12,8 @@ import numpy.typing as npt
 
 from hornbeam.data.database import Notice
 from hornbeam.errors import DataError, plural
-from hornbeam.loading.tables.column import (
-    MISSING,
-    Column,
-    Domain,
-    boolean_column,
-    moment_column,
-    number_column,
-)
+from hornbeam.loading.tables.column import MISSING, Column, Domain
+from hornbeam.loading.tables.new_columns import boolean_column, moment_column, number_column
 
 NUMBER = r"-?(0|[1-9][0-9]*)([.][0-9]+)?([eE][-+]?[0-9]+)?"
 """A number without leading zeros: 01234 is a code, not a number."""

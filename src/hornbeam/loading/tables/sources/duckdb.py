@@ -16,18 +16,13 @@ import numpy as np
 import numpy.typing as npt
 
 from hornbeam.errors import DataError, plural
-from hornbeam.loading.tables.column import (
-    Catalogued,
-    Column,
-    ForeignKey,
-    Table,
+from hornbeam.loading.tables.column import Catalogued, Column, ForeignKey, Table, of_table, unreadable_type
+from hornbeam.loading.tables.new_columns import (
     boolean_column,
     coded_text,
     moment_column,
     number_column,
-    of_table,
     text_column,
-    unreadable_type,
 )
 from hornbeam.loading.tables.types import inferred
 from hornbeam.quoting import quoted, quoted_path, quoted_text

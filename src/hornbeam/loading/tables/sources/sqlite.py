@@ -9,7 +9,8 @@ from pathlib import Path
 
 from hornbeam.data.database import Notice
 from hornbeam.errors import DataError
-from hornbeam.loading.tables.column import Column, Domain, ForeignKey, Table, of_table, value_column
+from hornbeam.loading.tables.column import Column, Domain, ForeignKey, Table, of_table
+from hornbeam.loading.tables.new_columns import value_column
 from hornbeam.loading.tables.types import as_domain
 from hornbeam.quoting import quoted
 

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hornbeam.data.database import Notice
-from hornbeam.loading.tables.column import Column, Domain, moment_column, number_column
+from hornbeam.loading.tables.column import Column, Domain
+from hornbeam.loading.tables.new_columns import moment_column, number_column
 from hornbeam.loading.tables.sources.duckdb import text_of
 from hornbeam.loading.tables.types import NUMBER, as_domain, inferred, nearly_numbers
 from hornbeam.quoting import quoted

@@ -26,7 +26,7 @@ TESTS = (
     "tests/golden",
     "tests/unit/data/test_keys.py",
     "tests/unit/engines/test_export.py",
-    "tests/unit/engines/test_kept_counts.py",
+    "tests/unit/engines/test_count_cache.py",
     "tests/unit/engines/test_sql_text.py",
     "tests/unit/learning/test_boost.py",
     "tests/unit/learning/test_classes.py",

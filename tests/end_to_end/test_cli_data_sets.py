@@ -104,7 +104,7 @@ def test_a_path_wins_over_the_name_of_a_data_set(run):
             "modes toy_cancer/fold2",
             'no "toy_cancer/fold2": data set "toy_cancer" has the folds toy_cancer/fold1.',
         ),
-        ("fit uwcs", 'cannot read "uwcs": there is nothing of that name; '),
+        ("fit uwcs", 'cannot read "uwcs": it does not exist; '),
         ("fit uwcs", 'Did you mean the data set "uwcse"?'),
         ("modes web_kb/fold1", 'Did you mean the data set "webkb"?'),
         ("fit smokes --split dev", 'data set "smokes" has no split "dev"; it has: test, train.'),

@@ -73,7 +73,7 @@ def test_ctrl_c_keeps_what_is_done_and_says_how_to_go_on(tmp_path):
         process.send_signal(signal.SIGINT)
         said = process.communicate()[1]
     assert process.returncode == 130
-    assert said == "note: interrupted; finished runs are kept, and the same command goes on from there.\n"
+    assert said == "note: interrupted; finished runs are kept, and the same command continues from there.\n"
     assert rows_in(tmp_path / "results")
 
 
@@ -136,7 +136,7 @@ def test_a_report_needs_no_runs(tmp_path, run):
     status, printed, said = run("reproduce", "--out", tmp_path, "--report-only")
     assert status == 0
     assert printed == f"{tmp_path / 'REPORT.md'}\n"
-    assert "runs have no row yet" in said
+    assert "runs have no result yet" in said
     assert "Not complete" in (tmp_path / "REPORT.md").read_text()
 
 

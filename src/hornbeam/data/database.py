@@ -67,7 +67,9 @@ class Database:
 
     def __post_init__(self) -> None:
         for name in ("populations", "relations", "example_sets", "origin", "numbers", "times"):
-            object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
+            given = getattr(self, name)
+            if not isinstance(given, MappingProxyType):
+                object.__setattr__(self, name, MappingProxyType(dict(given)))
 
     def __repr__(self) -> str:
         targets = ", ".join(f"{name} ({len(e)})" for name, e in self.example_sets.items()) or "none"

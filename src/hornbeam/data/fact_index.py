@@ -20,7 +20,7 @@ class FactIndex:
     def rows(self, predicate: str, position: int, code: int) -> Rows:
         """The rows of a relation that have a code at one argument, in the order of the relation.
 
-        >>> from hornbeam.data.database import build
+        >>> from hornbeam.data.build import build
         >>> from hornbeam.logic.schema import Schema
         >>> schema = Schema({"friends": ("who", "who")})
         >>> db = build(schema, (), {"friends": [["a", "b", "c"], ["b", "c", "b"]]})

@@ -1,1 +1,1 @@
-"""Engines count clauses over a database; all of them implement one contract."""
+"""Engines count clauses over a database; all of them implement the interface in ``contract``."""

@@ -1,4 +1,4 @@
-"""A cache under a budget of bytes."""
+"""A cache with a size limit in bytes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 class Cache:
-    """Values under a budget of bytes. The least recently used value is dropped first."""
+    """A cache with a size limit in bytes. The least recently used value is dropped first."""
 
     def __init__(self, budget: int) -> None:
         self.budget = budget

@@ -1,8 +1,8 @@
-"""The contract of every engine: count clauses for examples.
+"""The interface of every engine: count clauses for examples.
 
-An engine is made for one database. ``count`` returns the true counts of clauses for rows of keys.
-``session`` fixes the examples and computes what a learner needs, sums of counts and of counts times
-gradients. The default session caches counts in memory; SQL sessions leave them in the database.
+An engine belongs to one database. ``count`` returns the true counts of clauses for rows of keys.
+``session`` fixes the examples and computes what a learner needs: sums of counts, and sums of counts
+times gradients. The default session caches counts in memory; SQL sessions leave them in the database.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Counts:
     total: int
     within: Column | None = None
     false_known: bool = True
-    """False if the guard was too large to count and no weight multiplies the false counts"""
+    """False if the guard was too large to count; allowed only if no weight multiplies the false counts"""
 
     @property
     def totals(self) -> int | Column:
@@ -92,7 +92,7 @@ class Sums:
     """sum of t*d, with the gradients d as integers"""
     skipped: tuple[Skipped, ...] = ()
     counted: int = 0
-    """number of clauses that had to be counted for this answer; the others were known"""
+    """number of clauses that had to be counted for this answer; the others were cached"""
 
 
 class Engine(ABC):
@@ -138,7 +138,7 @@ class Engine(ABC):
 
     @abstractmethod
     def session(self, keys: Codes, logarithm: bool = False) -> Session:
-        """Start a session that counts for fixed examples, as a learner needs it.
+        """Start a session that counts for fixed examples; learners use it.
 
         With ``logarithm`` it sums ln(1 + count), rounded to multiples of 1/LOG_UNIT, instead of counts.
         """
@@ -153,7 +153,7 @@ class Session(ABC):
 
     @abstractmethod
     def sums(self, clauses: Sequence[Clause]) -> Sums:
-        """Exact sums of distinct clauses with the present gradients."""
+        """Exact sums of distinct clauses with the current gradients."""
 
     @abstractmethod
     def columns(self, clauses: Sequence[Clause]) -> list[Column]:

@@ -1,8 +1,8 @@
-"""Counts of every clause, or an error: for predictions, which need all of their clauses.
+"""Count every clause or raise an error: a prediction needs the counts of all its clauses.
 
 An engine skips a clause whose cost for the given examples exceeds its budget. A learner can go on
 without the clause; a prediction cannot. The cost grows with the number of examples, so a skipped
-clause is counted for one half of the examples after the other.
+clause is counted again, separately for each half of the examples.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from hornbeam.errors import LimitError
 from hornbeam.logic.clauses import Clause
 
 LEAST_KEYS = 64
-"""This many examples are not halved again: if a clause is too large for them, it is an error."""
+"""Batches of at most this size are not halved; a clause that is too large for one is an error."""
 
 
 def count_all(engine: Engine, clauses: Sequence[Clause], keys: Codes) -> list[Counts]:

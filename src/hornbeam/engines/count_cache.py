@@ -1,8 +1,9 @@
 """The default session: it counts every clause once and keeps the counts in memory.
 
 A boosting step then costs one product of the cached counts with the gradients. Counts are stored in
-blocks of narrow integers. Past the memory budget the least recently used blocks are dropped, and
-their clauses are counted again when they are needed, which changes no result. All sums are exact.
+blocks of narrow integers. When the memory budget is exceeded, the least recently used blocks
+are dropped, and their clauses are counted again when they are needed. This changes no result. All
+sums are exact.
 """
 
 from __future__ import annotations
@@ -43,14 +44,14 @@ class _Block:
 
 @dataclass(slots=True, eq=False)
 class _CountColumn:
-    """The counts of one clause, or of several with equal counts: their sums, and their place in a block."""
+    """Counts that one or more clauses have: their sums, and their row in a block."""
 
     clause: Clause
     true: int
     true_squared: int
     true_gradient: int
     round: int
-    """the number of the gradients that ``true_gradient`` belongs to"""
+    """which gradients ``true_gradient`` was computed with: how many times they had been set"""
     block: _Block | None
     """None once the block was dropped"""
     row: int
@@ -67,8 +68,8 @@ class CountCache(Session):
     """Caches the counts of all clauses, up to ``memory`` bytes.
 
     With ``logarithm`` it sums ln(1 + count), as whole numbers, instead of counts.
-    Two thirds of the clauses of a search have the same counts as another one; equal columns are
-    stored and multiplied once.
+    In a search, about two thirds of the clauses have the same counts as another clause. Equal columns
+    are stored and multiplied once.
     """
 
     def __init__(
@@ -157,7 +158,7 @@ class CountCache(Session):
         self._bytes = 0
 
     def _multiply(self, block_id: int, columns: list[_CountColumn]) -> None:
-        """Recompute the products of some columns of a block with the present gradients."""
+        """Recompute the products of some columns of a block with the current gradients."""
         self._blocks.move_to_end(block_id)
         block = self._blocks[block_id]
         columns.sort(key=lambda column: column.row)
@@ -187,9 +188,9 @@ class CountCache(Session):
     def _split_repeats(
         self, clauses: Sequence[Clause], signatures: Sequence[Hashable]
     ) -> tuple[dict[Clause, Hashable], list[tuple[Clause, Clause]]]:
-        """The clauses to count, with their signatures; the others, each with a clause that has equal counts.
+        """Find the clauses to count, and pairs of a repeated clause and the first one with equal counts.
 
-        A clause whose counts a cached column has gets that column here.
+        A clause whose counts are cached in a column gets that column here and is in neither result.
         """
         to_count: dict[Clause, Hashable] = {}
         repeats: list[tuple[Clause, Clause]] = []
@@ -231,7 +232,7 @@ class CountCache(Session):
             self._add(_Block(rows, [], largest[width]), counted, clauses)
 
     def _features(self, clauses: Sequence[Clause]) -> list[Counts | Skipped]:
-        """What is summed for each clause: its counts, or their logarithms as integers."""
+        """The values to sum for each clause: its counts, or their logarithms as integers."""
         counted = self.engine.count(clauses, self.keys)
         if not self.logarithm:
             return counted
@@ -256,7 +257,7 @@ class CountCache(Session):
             true, squared, weighted, product = (values[row] for values in sums)
             same_sums = self._by_sums.setdefault((true, squared, weighted), [])
             signature = signatures[clause]
-            # One column per signature, for good: clauses may refer to it while its counts are dropped.
+            # A signature keeps its column: clauses may still refer to it after its counts were dropped.
             column = self._by_signature.get(signature) or self._equal(same_sums, clause, block.counts[row])
             if column is None:
                 column = _CountColumn(clause, true, squared, product, self._round, block, row)

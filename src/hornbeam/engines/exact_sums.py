@@ -1,4 +1,4 @@
-"""Exact sums over rows of counts, and logarithms of counts as whole numbers, whose sums are exact too.
+"""Exact sums of counts, and of logarithms of counts rounded to whole numbers.
 
 Floats are used only where every partial sum is a whole number below 2**53.
 """
@@ -58,7 +58,7 @@ def weighted_sum(largest: int, weights: Integers, mass: int) -> RowSum:
 
 
 def exact_row_sums(block: Column, rows: Integers, sums: Sequence[RowSum]) -> list[list[int]]:
-    """Each kind of sum for some rows of a block, as Python integers; ``rows`` are in ascending order."""
+    """Compute each kind of sum for some rows of a block, as Python integers; ``rows`` must be ascending."""
     fast = [each for each in sums if each.bound < EXACT_FLOAT]
     chunks: list[list[Floats]] = [[] for _ in fast]
     if fast:

@@ -2,7 +2,7 @@
 
 Let t(guard) be the number of true groundings of the guard, and N the number of combinations of values
 for the variables that only the last literal has. Then ``t(guard) * N`` groundings of the clause have a
-true guard; those that are not true are false. So counts of clauses and guards are enough.
+true guard, and the false count is this number minus the true count of the clause.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from hornbeam.logic.guards import guard_of, new_variables
 def count_guarded(
     engine: Engine, clauses: Sequence[Clause], keys: Codes, new: Sequence[int] | None = None
 ) -> list[Counts]:
-    """The counts of every clause, with false counts inside its guard.
+    """Count every clause, with false counts inside its guard.
 
-    ``new`` is the number N of each clause (see above); by default it follows from the populations of the
-    data. A body of one literal has an empty guard.
+    ``new`` has the number N of each clause (see the module's docstring); by default it is computed from
+    the data. A body of one literal has an empty guard.
     """
     needed = dict.fromkeys([*clauses, *(guard_of(clause) for clause in clauses if len(clause.body) > 1)])
     counts_of = dict(zip(needed, count_all(engine, list(needed), keys), strict=True))

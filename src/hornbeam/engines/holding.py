@@ -1,8 +1,8 @@
-"""Whether bodies hold for examples: one bit of each count.
+"""Whether bodies hold for examples: whether their counts are above 0.
 
 A body holds for an example if its free variables have values that make it true. Parts of a body that
-share no free variable hold independently. So only parts are counted, each once, and a part that is
-known to hold is not counted again when literals are added to another part.
+share no free variable hold independently. So each part is counted once, and not again when
+literals are added to another part.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class CanonicalParts:
         self._known: dict[Body, Clause] = {}
 
     def new(self, parts: Iterable[Component[Literal]]) -> frozenset[Clause]:
-        """The clauses of the new parts of a body: it holds if all of them do."""
+        """The clauses of the parts marked as new; an extended body holds if all of them do."""
         return frozenset([self.clause(part.literals) for part in parts if part.new])
 
     def clause(self, literals: Body) -> Clause:

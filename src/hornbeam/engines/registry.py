@@ -17,7 +17,7 @@ ENGINES = {
     "postgres": ("hornbeam.engines.sql.drivers.postgres", "PostgresEngine"),
     "spark": ("hornbeam.engines.sql.drivers.spark", "SparkEngine"),
 }
-"""Where each engine lives: module and class."""
+"""The module and class of each engine."""
 DEFAULT_ENGINE = "memory"
 TAKES = {"duckdb": ("scratch",), "postgres": ("scratch",), "spark": ("master",)}
 """The options of each engine besides its memory."""
@@ -31,11 +31,11 @@ def open_engine(
     scratch: str | None = None,
     master: str | None = None,
 ) -> Engine:
-    """The engine of that name for a database, within a budget of bytes for partial results.
+    """Open an engine by name for a database; ``memory`` is its budget for partial results, in bytes.
 
-    ``scratch`` is where it may put tables for a while: a folder for DuckDB, a schema for PostgreSQL.
-    ``master`` is that of Spark. Facts that stay in tables are counted by the engine of their database, also
-    if the default engine "memory" is named, within the memory that they were opened with.
+    ``scratch`` is a place for temporary tables: a folder for DuckDB, a schema for PostgreSQL. ``master`` is
+    the URL of a Spark master. Facts that stay in the tables of a SQL system are always counted there, even
+    if ``name`` is the default engine "memory"; ``memory`` is then at most the budget they were opened with.
 
     >>> from hornbeam.data.build import build
     >>> from hornbeam.logic.schema import Schema
@@ -59,7 +59,7 @@ Did you mean "naive"?
 
 
 def _engine_in_place(name: str, tables: FactsInPlace) -> str:
-    """The engine of tables in place, if the engine that was named is that or the default."""
+    """The engine of facts that stay in tables; an error if another one than it or the default is named."""
     if name not in (DEFAULT_ENGINE, tables.engine):
         raise OptionError(
             f'engine "{name}" cannot count these facts, because they stay in tables of {tables.engine}; use '

@@ -1,4 +1,4 @@
-"""Features of counts in SQL, and for a clause with weights of constants a table of the weights.
+"""SQL for the features of counts, and for clauses that have a weight for each constant.
 
 ``female(A) :- rated(A,B).`` with a weight for each film B is one join, however many films there are: its
 groundings are counted for each example and each B, and joined with the weights.
@@ -37,7 +37,7 @@ def share(true: exp.Expr, false: exp.Expr) -> exp.Expr:
 
 
 def _logarithm(count: exp.Expr) -> exp.Expr:
-    """ln(1 + count); a negative count, possible with other data than the training data, is taken as 0."""
+    """ln(1 + count). A count may be negative on data other than the training data; it is replaced by 0."""
     least = exp.Case(
         ifs=[exp.If(this=exp.LT(this=count.copy(), expression=real(0.0)), true=real(0.0))],
         default=count,
@@ -48,8 +48,8 @@ def _logarithm(count: exp.Expr) -> exp.Expr:
 def is_join(clause: Clause) -> bool:
     """Whether the groundings of a body are the rows of its atoms joined with the keys of examples.
 
-    In some order each atom must share a variable with the head or an atom before it; an atom without a
-    link would multiply the rows.
+    In some order each atom must share a variable with the head or an atom before it; an atom without
+    such a link would multiply the rows.
 
     >>> from hornbeam.logic.parse import parse_clause
     >>> is_join(parse_clause("female(A) :- rated(A,B), genre(B,C)."))
@@ -69,13 +69,13 @@ def is_join(clause: Clause) -> bool:
 
 
 def join_of(clause: Clause, each: int, timed: frozenset[str]) -> tuple[SqlMessage, int]:
-    """The join of a body (see ``is_join``) with the keys of examples, and the new number of ``each``."""
+    """The join of a body (see ``is_join``) with the keys of examples, and the number of ``each`` in it."""
     arity = len(clause.head.args)
     atoms = _linked(clause)
     used = {variable for atom in atoms for variable in literal_variables(atom)}
     head = sorted(used & set(range(arity)))
     has_times = any(atom.predicate in timed for atom in atoms)
-    # The cut-off is the column after the keys, the number of the first free variable of a clause.
+    # The cut-off is the column after the keys. Its number equals that of the first free variable.
     bindings = HeadBindings((*head, arity) if has_times else tuple(head))
     anchors = len(bindings.head)
     names = {variable: number for number, variable in enumerate(head)}

@@ -1,7 +1,7 @@
 """A model as one SQL query, in any dialect, that scores a table of examples.
 
-The query reads the tables that hold the facts, under their own names; all else is in common table
-expressions. Duplicate rows count once, and rows with NULL are not facts. Constants are compared as
+The query reads the tables that hold the facts, under their own names; everything else is in common
+table expressions. Duplicate rows count once, and rows with NULL are not facts. Constants are compared as
 text, keys by their own type, numbers as DOUBLE and dates as TIMESTAMP.
 """
 
@@ -64,11 +64,11 @@ from hornbeam.logic.schema import Schema
 from hornbeam.logic.text import variable_name
 
 LARGEST_SCORE = 700
-"""exp of a larger number overflows, which some systems refuse; the probability is 0 or 1 to 1e-300."""
+"""Scores are clipped to this size: some systems refuse exp of a larger number, because it overflows."""
 
 
 class ScoredClause(NamedTuple):
-    """A clause, its weights ``[w0, w1, w2]``, and its total; with None the query takes it from the data."""
+    """A clause, its weights ``[w0, w1, w2]``, and its total; if None, the query computes the total."""
 
     clause: Clause
     weights: tuple[float, float, float]
@@ -104,11 +104,11 @@ def scoring_query(
 ) -> str:
     """A query with a row per example: its keys, each clause's counts, the log-odds, the probability.
 
-    A clause with weights of constants has the sum of these weights instead of counts.
+    For a clause with a weight for each constant, the row has the sum of its weights instead of its counts.
 
-    Without a mapping, facts are expected in a table named as the predicate, and examples in
-    ``examples``, with columns ``arg1 arg2 ...``. The ``time`` of the examples is their cut-off: facts
-    of tables with a time then exist only up to it.
+    Without a mapping, the facts of a predicate are read from the table of the same name, and the examples
+    from ``examples``, with columns ``arg1 arg2 ...``. The ``time`` of the examples is their cut-off: in
+    tables with a time, later facts are ignored.
     """
     known = _dialects()
     if dialect not in known:
@@ -125,7 +125,7 @@ def _arguments(number: int) -> tuple[str, ...]:
 
 
 class _ScoringQuery:
-    """Builds the query from common table expressions, each after those that it reads."""
+    """Builds the query from common table expressions; each comes after the ones that it reads."""
 
     def __init__(
         self,

@@ -23,7 +23,7 @@ class NamedQuery(NamedTuple):
 
 
 class FreeNames:
-    """Plain names for common table expressions that hide no table of the user."""
+    """Makes plain names for common table expressions that differ from the names of the user's tables."""
 
     def __init__(self, tables: Iterable[SqlTable]) -> None:
         self._taken = {table.name[-1].lower() for table in tables}

@@ -39,12 +39,12 @@ from hornbeam.logic.clauses import Atom, Not, literal_variables
 
 Result = TypeVar("Result")
 BYTES_PER_ROW = 64
-"""Bytes that one followed fact counts against the memory budget."""
+"""Bytes of the memory budget that one followed fact uses."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _FollowedFacts:
-    """Pairs followed through the facts of an atom: a row per pair and fact, with its pair and its values."""
+    """The facts of an atom that match pairs: for each match, the pair and the values of the fact."""
 
     pair: Integers
     columns: dict[int, Integers]
@@ -196,7 +196,7 @@ class CutoffFactors:
         raise AssertionError(f"{message.form} does not depend on time")
 
     def _sum_atom(self, atom: Atom, bound: tuple[int, ...], below: Attachments, pairs: Pairs) -> Vector:
-        """For each pair, the sum over the facts of an atom that match it of the messages below."""
+        """For each pair, the messages below summed over the facts of an atom that match the pair."""
         if self._any_timed(below):
             followed = self._follow(atom, bound, pairs)
             weights = [self._below(each, followed, atom, bound, pairs) for each in below]
@@ -319,7 +319,7 @@ class CutoffFactors:
     # --- memory ------------------------------------------------------------------------------
 
     def _cached(self, key: object, make: Callable[[], Result], size: Callable[[Result], int]) -> Result:
-        """The cached result for a key, made if it is missing; with the key None nothing is cached."""
+        """The cached result for a key, computed if it is missing. If the key is None, nothing is cached."""
         if key is None:
             return make()
         cached = self._cache.get(key)
@@ -355,6 +355,6 @@ def _sums_of_ranges(weights: Vector, rows: Integers, start: Integers, end: Integ
     if bound > INT64_MAX:
         raise too_large(bound)
     upto = np.zeros(len(rows) + 1, dtype=np.int64)
-    # The sum of all may exceed int64 and wrap around, but the difference of two sums is still right.
+    # The total may exceed int64 and wrap around, but the difference of two partial sums is still right.
     np.cumsum(weights.values[rows], out=upto[1:])
     return Vector.of(upto[end] - upto[start])

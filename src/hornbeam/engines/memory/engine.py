@@ -39,9 +39,9 @@ from hornbeam.logic.bodies import CanonicalComponent, components_of
 from hornbeam.logic.clauses import Clause, Comparison
 
 TABLE_ROWS = 1 << 18
-"""The join of a core is cached as a table, for other weights later, if it has at most this many rows."""
+"""A joined core is cached, to be used again with other weights, if it has at most this many rows."""
 FACTOR_SHARE = 64
-"""The factors of the examples are cached in this fraction (1/64) of the memory budget."""
+"""The cache of the examples' factors gets the memory budget divided by this number."""
 _UNKNOWN: Any = object()
 _TOO_LARGE = "too large to cache"
 
@@ -56,11 +56,11 @@ class DistinctBindings:
 
 
 class FactorSignature(NamedTuple):
-    """Identifies the values that a factor has for the examples: a common multiple, and a column."""
+    """Identifies the values that a factor has for the examples: a number times a column."""
 
     times: int
     column: bytes = b""
-    """a digest of the values: equal columns have equal digests, also after the examples were forgotten"""
+    """a digest of the values, empty if all are equal; comparable even after the examples were replaced"""
     binary: bool = False
     """whether all values are 0 or 1, so that the column equals its square"""
 
@@ -139,7 +139,7 @@ class MemoryEngine(Engine):
         return plans
 
     def _signature(self, terms: Sequence[CountTerm], examples: ExampleRows) -> Hashable:
-        """The number and the columns whose product is the counts; a column of 0 and 1 is listed once."""
+        """The number and the columns whose product is the counts; a column of zeros and ones appears once."""
         if len(terms) != 1:
             return None
         times = 1
@@ -252,7 +252,7 @@ class MemoryEngine(Engine):
         return self._joined(factor, examples) if factor.heads else self._joined_sum(factor)
 
     def _wide_product(self, columns: Sequence[Vector], times: int) -> tuple[Column, int]:
-        """A product for which the factors' bounds exceed int64; the counts of the examples may not."""
+        """A product whose upper bound exceeds int64, although the counts of the examples may fit."""
         if times > INT64_MAX or not columns:
             raise too_large(times)
         bound = np.full(len(columns[0].values), float(times))

@@ -25,7 +25,7 @@ from hornbeam.data.sparse import Matrix, by_row
 from hornbeam.logic.clauses import Atom, literal_variables
 
 DENSE_KEYS = 1 << 22
-"""A lookup is an array over all possible keys if there are no more than these."""
+"""A lookup is an array over all possible keys if there are at most this many."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -22,12 +22,12 @@ from hornbeam.engines.memory.vectors import RefusedError, Weight, float_bound
 from hornbeam.logic.clauses import Atom, literal_variables
 
 BYTES_PER_BINDING = 16
-"""Bytes that one partial binding counts against the memory budget."""
+"""Bytes of the memory budget that one partial binding uses."""
 CHUNK_SHARE = 128
 CHUNK_ROWS = 1 << 18
 """A step visits at most budget / CHUNK_SHARE facts at a time, and at most CHUNK_ROWS, which fit the cache."""
 AGGREGATE_FROM = 1 << 10
-"""The number of rows from which summing out unneeded variables is worth its sort."""
+"""Unneeded variables are summed out only in tables of at least this many rows: it needs a sort."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -147,7 +147,7 @@ class Join:
             )
 
     def _pieces(self, table: BindingTable, step: _Step) -> Iterator[tuple[BindingTable, _Step]]:
-        """The table and a step in pieces that each visit about as many facts as fit the budget."""
+        """Split the table and a step into pieces that each visit about as many facts as fit the budget."""
         piece = np.cumsum(step.degrees, dtype=np.int64) // self.chunk
         edges = np.flatnonzero(np.diff(piece, prepend=-1, append=piece[-1] + 1))
         for first, last in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True):

@@ -30,9 +30,9 @@ from hornbeam.engines.memory.vectors import (
 from hornbeam.logic.clauses import AT_LEAST, Atom, Not
 
 _MANY_CUTS, _FACTS_EACH = 4, 4
-"""From this many thresholds of one argument, and facts per value, all are counted in one pass."""
+"""At least this many thresholds of an argument, and facts per value, are counted in one pass."""
 _MOST_CELLS = 1 << 25
-"""The most numbers in the table of such a pass."""
+"""Maximum number of cells in the table of such a pass."""
 
 
 class Messages:
@@ -147,12 +147,12 @@ class Messages:
         return push(self.facts.links(atom, 0, variable), vector) if pushed is None else pushed
 
     def _push_few(self, atom: Atom, variable: int, vector: Vector, share: int) -> Vector | None:
-        """The same, along the reverse links from the nonzero values if these are few; else None."""
+        """The same sums, by following links back from the nonzero values; None if these are not few."""
         rows = self.facts.of_atom(atom)[0].rows
         if rows < PACK_FROM or np.count_nonzero(vector.values) * share > len(vector.values):
             return None
         reached = np.flatnonzero(vector.values != 0)
-        # Degrees are enough to decide, so that reverse links are made only if they are used.
+        # Decide by degrees, so that reverse links are made only if they are used.
         visited = int(self.facts.degrees(atom, variable)[reached].sum(dtype=np.int64))
         if visited * share > rows or visited * vector.largest >= 2**31:
             return None

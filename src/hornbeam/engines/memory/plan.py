@@ -1,4 +1,4 @@
-"""The plan of a count: factors for a body, messages for a factor. It uses clauses and types, no data.
+"""The plan of a count: factors for a body, messages for a factor. It does not depend on data.
 
 With the head variables bound, a body separates into *components* that share no free variable; the
 count of the body is the product of their counts. Within a component, a literal can be summed out if
@@ -154,7 +154,7 @@ class Planner:
     def _component_factor(self, part: CanonicalComponent) -> Factor:
         factor = self._of_component.get(part)
         if factor is None:
-            # In the order that cutting gives, as for bodies with comparisons: joins go by it.
+            # Use the order that ``cut`` gives, as ``_factors`` does: the order of joins depends on it.
             (component,) = cut(part.literals, part.heads)
             factor = self._of_component[part] = self._factor(component.literals, part.heads, {})
         return factor
@@ -163,7 +163,7 @@ class Planner:
         factors = []
         for component in cut(body, heads):
             literals, anchors = component.literals, touched(component.literals, heads)
-            # Atoms say their types themselves; of a compared variable there may be no atom here.
+            # Atoms determine the types of their variables, but a compared variable may have no atom here.
             compared = [literal.variable for literal in literals if isinstance(literal, Comparison)]
             key = (literals, anchors, tuple(types[variable] for variable in compared))
             factor = self._known.get(key)
@@ -280,7 +280,7 @@ def _knot(core: list[Literal], anchors: Variables) -> tuple[list[Literal], int] 
 def _detached(
     attached: dict[Variables, list[Message]], numbers: dict[int, int], stay: Variables
 ) -> Attachments:
-    """Detach the messages at the numbered variables, except those at variables that all ``stay``."""
+    """Detach the messages at numbered variables, unless all of a message's variables are in ``stay``."""
     detached = []
     for variables in list(attached):
         if all(v in numbers for v in variables) and not all(v in stay for v in variables):

@@ -20,11 +20,11 @@ from hornbeam.engines.memory.vectors import Weight
 from hornbeam.logic.clauses import Atom, literal_variables
 
 MOST_STEPS = 1 << 25
-"""The most multiplications for a product of links."""
+"""Maximum number of multiplications for a product of links."""
 MOST_ROWS = 1 << 22
-"""The most links of a product."""
+"""Maximum number of links in a product."""
 DENSE_CELLS = 1 << 23
-"""The most cells of the three matrices for which a product may use full matrices."""
+"""A product uses dense matrices if its three matrices have at most this many cells together."""
 
 
 def multiplied_through(

@@ -13,12 +13,12 @@ from hornbeam.engines.contract import INT64_MAX, narrowest
 from hornbeam.engines.memory.indexes import Groups, Links
 
 PACK_FROM = 1 << 14
-"""The number of links from which packing pays; with fewer links the calls cost more than the work."""
+"""Vectors are packed only for at least this many links; with fewer, the calls cost more than the work."""
 
 FEW = 5
 """A vector with at most one nonzero value in this many is pushed from the nonzero values only."""
 TIGHTER_FROM = 8
-"""The number of vectors from which one more product, for a tighter bound of their counts, pays."""
+"""For at least this many vectors, one more product is computed to get a tighter bound of their counts."""
 
 
 class RefusedError(Exception):

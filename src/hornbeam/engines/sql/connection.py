@@ -41,11 +41,11 @@ class Connection(ABC):
 
     @property
     def inherited(self) -> bool:
-        """Whether it belongs to the process that this one was forked from, and must not be used here."""
+        """Whether the connection was inherited through fork; then it must not be used in this process."""
         return self._process != os.getpid()
 
     def new_name(self) -> str:
-        """A name that no other table has, neither one of any connection nor one of the user."""
+        """A name that no other table has, of any connection or of the user."""
         self._names += 1
         return f"{self._prefix}_{self._names}"
 
@@ -63,7 +63,7 @@ class Connection(ABC):
 
     @abstractmethod
     def integers(self, query: str, columns: int) -> list[npt.NDArray[np.int64]]:
-        """The columns of a query that returns this number of them, all int64 and without NULL."""
+        """The columns of a query, given their number; all are int64 without NULL."""
 
     @abstractmethod
     def columns(self, query: str) -> list[tuple[str, str]]:

@@ -17,7 +17,7 @@ from hornbeam.engines.sql.sizes import WIDE_MAX
 from hornbeam.logic.clauses import Clause
 
 LEAST_GRADIENT = 2**30
-"""Queries are written for gradients of at least this size, so that their text can be used again."""
+"""Queries allow for gradients up to at least this size, so that their text can be used again."""
 
 
 @dataclass(slots=True, eq=False)
@@ -47,7 +47,7 @@ class CountedClause:
     true_squared: int = 0
     true_gradient: int = 0
     round: int = -1
-    """the number of the gradients that ``true_gradient`` belongs to"""
+    """which gradients ``true_gradient`` was computed with: how many times they had been set"""
     table: _CountTable | None = None
     """None once the table was dropped"""
     column: int = 0
@@ -109,7 +109,7 @@ class CountTables:
     # --- sums ------------------------------------------------------------------------------------
 
     def update(self, members: Sequence[CountedClause]) -> None:
-        """Compute the sums of clauses for the present gradients, except clauses whose table was dropped."""
+        """Compute the sums of clauses for the current gradients, except clauses whose table was dropped."""
         for counted in members:
             table = counted.table
             if table is None or counted.round == self._examples.round:

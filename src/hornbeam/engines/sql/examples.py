@@ -35,7 +35,7 @@ class BoundKeys:
     """the value of the first head variable in each binding"""
     largest_gradient: int = 0
     round: int = -1
-    """the number of the gradients in the second table; -1 if there are none yet"""
+    """which gradients the second table has: how many times they had been set; -1 if it has none yet"""
 
     def __len__(self) -> int:
         return len(self.weights)
@@ -98,7 +98,7 @@ class SqlExamples:
         return known
 
     def with_gradients(self, head: Head) -> BoundKeys:
-        """The distinct bindings of these head variables, with the present gradients in their table."""
+        """The distinct bindings of these head variables, with the current gradients in their table."""
         known = self.bindings(head)
         if known.round != self.round:
             sums = np.zeros(len(known), dtype=np.int64)

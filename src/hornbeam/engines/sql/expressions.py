@@ -32,7 +32,7 @@ class Dialect:
     sum_widens: bool = True
     """whether a sum of BIGINT values is exact beyond int64"""
     one_query: bool = False
-    """whether counts that are needed once are faster as one query without intermediate tables"""
+    """whether one query without intermediate tables is faster for counts that are needed only once"""
 
     def cast(self, value: exp.Expr, wide: bool = False) -> exp.Cast:
         """A value as BIGINT, or as the wider integer type."""
@@ -85,7 +85,7 @@ class SqlRelation(NamedTuple):
 class SqlTable(NamedTuple):
     """A table in the user's database with the facts of a predicate.
 
-    It has the parts of the table's name, and a column for each argument. A row with NULL at an
+    ``name`` has the parts of the table's name, ``columns`` a column for each argument. A row with NULL at an
     argument is not a fact.
     """
 
@@ -98,7 +98,7 @@ class SqlTable(NamedTuple):
     texts: tuple[str, ...] = ()
     """columns in which empty text means a missing value"""
     distinct: bool = False
-    """whether it is known that all rows are different facts"""
+    """whether all rows are known to be different facts"""
 
     @classmethod
     def of(

@@ -45,7 +45,7 @@ class LoadedSource:
             loaded = dict(zip(names, columns, strict=True))
             times = self._database.times.get(predicate)
             if times is not None:
-                # Cut-offs in keys are numbers of distinct times up to the cut-off; times are ranked alike.
+                # A cut-off in the keys is the number of distinct times up to it; times are ranked likewise.
                 moments = self._database.moments
                 loaded["since"] = np.searchsorted(moments, times, "left").astype(np.int32)
             table = self._connection.new_name()

@@ -18,9 +18,9 @@ from hornbeam.engines.sql.sizes import Sizes
 from hornbeam.errors import EngineError
 
 MOST_COLUMNS = 200
-"""The most columns of numbers in one table; a row of PostgreSQL must fit a page of 8 kB."""
+"""Maximum number of number columns in a table; a row of PostgreSQL must fit a page of 8 kB."""
 CELL = 8
-"""Bytes that one number or key in a table counts against the budget."""
+"""Bytes of the budget that one number or key in a table uses."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class MessageQueries:
         self._queries.append((name, query))
 
     def drop(self, name: str) -> None:
-        raise AssertionError("a common table expression ends with its query")
+        raise AssertionError("a common table expression cannot be dropped: it ends with its query")
 
     def around(self, query: exp.Select) -> exp.Select:
         """A query together with the recorded queries that it reads."""
@@ -66,7 +66,7 @@ class MessageQueries:
 class MessageTables:
     """Tables of messages: each message is computed once, many in one pass.
 
-    Past the budget the least recently used tables are dropped first.
+    When the budget is exceeded, the least recently used tables are dropped first.
     """
 
     def __init__(self, source: SqlSource, connection: TableMaker, sizes: Sizes, memory: int) -> None:
@@ -99,7 +99,7 @@ class MessageTables:
         return copy
 
     def cost(self, formula: Formula, planned: set[SqlMessage]) -> int:
-        """Bytes of the tables that a formula needs and that neither exist nor are planned.
+        """Bytes of the tables that a formula needs, without tables that exist or are planned already.
 
         Their messages are added to ``planned``.
         """
@@ -136,10 +136,10 @@ class MessageTables:
     def queries(
         self, messages: Sequence[SqlMessage], by_example: bool
     ) -> Iterator[tuple[list[SqlMessage], exp.Select]]:
-        """Queries of a key and of messages that are counts of clauses, several in one pass.
+        """Queries that return messages which are counts of clauses, by key; one query returns several.
 
-        The key is the number of a binding, or else the only anchor. The children's tables must exist.
-        A key without a row has the count 0.
+        The key is the number of a binding or, without bindings, the value of the only anchor. The
+        children's tables must exist. A key without a row has the count 0.
         """
         for group in _passes(messages):
             for message in group:
@@ -223,7 +223,7 @@ def _passes(messages: Sequence[SqlMessage]) -> Iterator[list[SqlMessage]]:
 
     A group has one shape and the same children on several variables: such children restrict the
     join, so each combination of them needs its own pass, while children on one variable only
-    multiply. A message that no other reads is grouped with the last of its kind.
+    multiply. A message that no other message reads joins the last group of its kind.
     """
     kinds: dict[SqlMessage, tuple[Shape, tuple[Attached, ...]]] = {}
     last: dict[tuple[Shape, tuple[Attached, ...]], int] = {}

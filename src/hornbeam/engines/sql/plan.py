@@ -176,7 +176,7 @@ _TIMED = "\0"
 
 
 def formula(clause: Clause, schema: Schema, timed: Collection[str] = ()) -> Formula:
-    """The plan of a clause; examples have cut-offs if there are ``timed`` predicates, whose facts have times.
+    """Plan a clause. ``timed`` has the predicates whose facts have times, if the examples have cut-offs.
 
     >>> from hornbeam.logic.parse import parse_clause
     >>> schema = Schema({"risk": ("p",), "friends": ("p", "p"), "smokes": ("p",)})
@@ -287,13 +287,13 @@ def _factors(
     body: Sequence[Atom], comparisons: Sequence[Comparison], head: Iterable[int]
 ) -> Iterator[Attached]:
     """The messages of a body with bound head variables, without comparisons of head variables."""
-    found = []
+    factors = []
     bound = set(head)
     for component in cut(body, bound):
         atoms, at = component.literals, touched(component.literals, bound)
         guard = None if _meet(atoms, at) else HeadBindings(at)
-        found.append(Attached(_message(atoms, comparisons, at, guard), at))
-    return iter(sorted(found, key=repr))
+        factors.append(Attached(_message(atoms, comparisons, at, guard), at))
+    return iter(sorted(factors, key=repr))
 
 
 def _meet(atoms: Sequence[Atom], at: Sequence[int]) -> bool:

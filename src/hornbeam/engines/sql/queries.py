@@ -36,7 +36,7 @@ from hornbeam.engines.sql.plan import (
 
 
 class MessageTable(NamedTuple):
-    """The place of a message: a table with key columns ``k0 k1 ...``, and the column of its numbers."""
+    """Where a message is stored: a table with key columns ``k0 k1 ...``, and the column of its numbers."""
 
     table: str
     column: str
@@ -203,9 +203,9 @@ def message_query(
 ) -> exp.Select:
     """Messages of one shape in one pass: their keys ``k0 k1 ...`` and numbers ``n0 n1 ...``.
 
-    ``tables`` must have the children and the guard. A number is NULL, which means 0, if the message
-    has no row but another one has. With ``by_example`` the key is the number ``example`` of a binding;
-    the guard must be a table of the examples' bindings.
+    ``tables`` must have the children and the guard. If a key has a row for another message but not
+    for this one, its number is NULL, which means 0. With ``by_example`` the key is the number
+    ``example`` of a binding; the guard must be a table of the examples' bindings.
     """
     shape = messages[0].shape
     root = _root(source, shape, tables.guards)
@@ -370,8 +370,8 @@ def formula_size(formula: Formula, tables: Tables) -> int:
 def logarithms_query(dialect: Dialect, counts: exp.Select, number: int) -> exp.Select:
     """``counts_query`` with ln(1 + count), in units of 1/LOG_UNIT and rounded, instead of each count.
 
-    Floats are rounded. Two systems can only disagree if a logarithm is so close to the middle between
-    two whole numbers that the last bit decides; a test compares them on two million counts.
+    The logarithms are floats until they are rounded. Two systems can disagree only if a logarithm is so
+    close to the middle between two whole numbers that its last bit decides.
     """
     named: list[exp.Expr] = [own_column(name, "t") for name in ("example", "weight")]
     for position in range(number):

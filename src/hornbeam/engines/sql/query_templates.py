@@ -41,10 +41,10 @@ class _Template(NamedTuple):
 
 
 class QueryTemplates:
-    """Plans of clauses, and templates of queries under a key that tells what they depend on."""
+    """Plans of clauses, and templates of queries by a key that identifies what they depend on."""
 
     def __init__(self) -> None:
-        # At random, so that no constant of the user contains a stand-in name.
+        # Random, so that no constant of the user contains a stand-in name.
         self._prefix = f"hornbeam_{uuid.uuid4().hex[:12]}"
         self._plans: dict[tuple[Clause, frozenset[str]], Formula] = {}
         self._templates: dict[Hashable, tuple[_Template, ...]] = {}
@@ -61,18 +61,18 @@ class QueryTemplates:
     def stand_in(self, head: Head) -> str:
         """The name that a template has for the table of bindings of these head variables."""
         variables = "".join(f"_{variable}" for variable in head)
-        # The end keeps one stand-in from being the beginning of another.
+        # The suffix ensures that no stand-in is the beginning of another.
         return f"{self._prefix}_bindings{variables}_end"
 
     def keep(self, key: Hashable, queries: Iterable[CountsQuery], heads: Iterable[Head]) -> None:
-        """Store queries whose only tables of one session are the stand-ins for bindings of these heads."""
+        """Store queries; all tables in them that belong to a session must be stand-ins for these heads."""
         if len(self._templates) >= MOST_TEMPLATES:
             self._templates.clear()
         names = {head: self.stand_in(head) for head in heads}
         self._templates[key] = tuple([_Template(query, _cut(query.text, names)) for query in queries])
 
     def find(self, key: Hashable, table: Callable[[Head], str]) -> list[CountsQuery] | None:
-        """The queries stored under a key, with the present tables of bindings; None if there are none.
+        """The queries stored under a key, with the current tables of bindings; None if there are none.
 
         >>> templates = QueryTemplates()
         >>> text = f"SELECT b.k0 FROM {templates.stand_in((0,))} AS b"

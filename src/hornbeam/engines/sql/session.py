@@ -33,7 +33,7 @@ from hornbeam.engines.sql.sizes import WIDE_MAX, Sizes, Statistics
 from hornbeam.logic.clauses import Clause
 
 MOST_CLAUSES = 400
-"""The most clauses that are planned and counted together."""
+"""Maximum number of clauses that are planned and counted together."""
 
 
 class MeasuredSource(SqlSource, Statistics, Protocol):
@@ -55,7 +55,7 @@ class SqlSession(Session):
     ) -> None:
         self._logarithm = logarithm
         self._templates = QueryTemplates() if templates is None else templates
-        # The tables have logarithms then, so the counts of a chosen clause are counted again.
+        # With ``logarithm`` the tables have no counts, so another session counts the chosen clauses.
         plain = (connection, source, keys, total, memory, False, templates)
         self._plain = SqlSession(*plain) if logarithm else None
         self._connection = connection
@@ -164,7 +164,7 @@ class SqlSession(Session):
         return None
 
     def _count_once(self, batch: dict[Clause, Formula]) -> dict[Clause, Counts]:
-        """Counts that are needed once: one query for the clauses of each head if the dialect prefers that."""
+        """Counts that are needed only once: in one query for each head if the dialect prefers that."""
         doubtful = {clause: plan for clause, plan in batch.items() if self._sizes.formula(plan) > INT64_MAX}
         if not self._connection.dialect.one_query:
             doubtful = batch
@@ -205,7 +205,7 @@ class SqlSession(Session):
         return self._examples.bindings(head).table
 
     def _vector(self, head: Head, plans: dict[Clause, Formula]) -> SqlMessage | None:
-        """The message that is the count of a single clause, if it is small enough to fetch all of it."""
+        """The message that is the count of a single clause, if it is small enough to fetch whole."""
         if len(plans) != 1 or not self._source.coded:
             return None
         (plan,) = plans.values()

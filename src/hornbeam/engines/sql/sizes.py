@@ -30,7 +30,7 @@ class ColumnSizes(NamedTuple):
     distinct: int
     """number of distinct values"""
     largest: int
-    """the most facts that share one value"""
+    """largest number of facts that share one value"""
 
 
 class Statistics(Protocol):
@@ -60,7 +60,7 @@ class Sizes:
         return self._statistics.population(*range_)
 
     def largest(self, message: SqlMessage) -> int:
-        """An upper bound of the message's numbers; at least 1, so that products of bounds bound products."""
+        """An upper bound of the message's numbers; at least 1, so that bounds can be multiplied."""
         known = self._largest.get(message)
         if known is None:
             known = self._fan_out(message.shape)

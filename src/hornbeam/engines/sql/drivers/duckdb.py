@@ -24,9 +24,9 @@ from hornbeam.engines.sql.expressions import DUCKDB, create_table, drop_table
 from hornbeam.errors import EngineError
 
 LEAST_MEMORY = 256_000_000
-"""The memory that DuckDB gets at least, even if the budget for partial results is smaller."""
+"""Minimum memory limit of DuckDB, even if the budget for partial results is smaller."""
 LEAST_BITS, MOST_BITS = 12, 20
-"""DuckDB groups by integer keys of this many bits in an array, not a hash table: its default, our limit."""
+"""Bits of integer keys up to which DuckDB groups in an array, not a hash table: its default, our limit."""
 CELL = 32
 """An upper bound of the bytes of one number in such an array."""
 
@@ -37,7 +37,7 @@ class DuckDBConnection(Connection):
     dialect = DUCKDB
 
     def __init__(self, memory: int, spill: Path | None = None, loaded: bool = False) -> None:
-        """``loaded`` tells that facts will be copied to temporary tables, not read from files."""
+        """If ``loaded``, facts are copied to temporary tables, not read from files."""
         super().__init__()
         self._spill = (spill or Path(tempfile.gettempdir())) / f"hornbeam-{uuid.uuid4().hex}"
         self._worker = ThreadPoolExecutor(max_workers=1)
@@ -111,7 +111,7 @@ class DuckDBConnection(Connection):
         shutil.rmtree(self._spill, ignore_errors=True)
 
     def _group_by_arrays(self, columns: int) -> None:
-        """Let DuckDB group in arrays for keys of as many bits as fit the memory with this many columns."""
+        """Set up to how many bits of keys DuckDB groups in arrays: arrays of these columns must fit."""
         bits = min(max((self._room // columns).bit_length() - 1, LEAST_BITS), MOST_BITS)
         if bits != self._bits:
             self._execute(f"SET perfect_ht_threshold = {bits}")
@@ -158,7 +158,7 @@ class DuckDBEngine(SqlEngine):
     def __init__(
         self, database: Database, memory: int = DEFAULT_MEMORY, scratch: str | Path | None = None
     ) -> None:
-        """``scratch`` is a folder for data that exceed the memory; by default that of temporary files."""
+        """``scratch`` is a folder for data that exceed the memory (default: the system's temporary folder)."""
         super().__init__(database, memory)
         self._scratch = None if scratch is None else Path(scratch)
 

@@ -16,7 +16,7 @@ from hornbeam.engines.sql.connection import Connection
 from hornbeam.engines.sql.expressions import DUCKDB, own_column
 
 MOST_IN_A_LINE = 16_777_216
-"""The most bytes in a line, the same as for files that are loaded."""
+"""Maximum number of bytes in a line, the same as for files that are loaded."""
 _WHOLE = "-?(0|[1-9][0-9]{0,17})"
 _REAL = "-?(0|[1-9][0-9]*)([.][0-9]+)?([eE][-+]?[0-9]+)?"
 _BOOLEAN = "(true|false|True|False|TRUE|FALSE)"

@@ -1,1 +1,1 @@
-"""From counts to a model: the learners, their options, the loop of steps."""
+"""The learners, which turn counts into models, with their options and the loop of steps."""

@@ -1,4 +1,4 @@
-"""Checkpoints: the steps of a fit, saved after each one, and a fingerprint of what they belong to.
+"""Checkpoints: the steps of a fit, saved after each one, and a fingerprint of the fit.
 
 A checkpoint is one small file. It holds the steps, not the counts. When a fit continues, the scores are
 added again in the same order, so that the model is the same to the last bit.
@@ -28,7 +28,7 @@ FORMAT = 1
 FILE = "checkpoint.json"
 
 Fingerprint = Mapping[str, str]
-"""A hash of each thing that a fit depends on, by its name in messages."""
+"""A hash of each input of a fit, under the name that messages use for it."""
 Done = TypeVar("Done", bound=Record)
 
 

@@ -72,14 +72,14 @@ def fit_classes(
     """Learn a model for each class; labels are positions in the examples' classes.
 
     Each model gets an equal share of the time limit, which is in seconds. Each class has its own folder
-    for checkpoints. Ctrl-C keeps the steps of the current model and ends the later ones before their first.
+    for checkpoints. Ctrl-C keeps the steps of the current model; later models then get no steps.
     """
     target, classes, labels = examples.target, examples.classes, examples.labels
     if len(classes) < 2:
         raise DataError(f'"{target}" has only one class; learning needs at least two.')
     counts = np.bincount(labels, minlength=len(classes))
     if not counts.all():
-        raise DataError(f'no example of "{target}" is of class "{classes[int(counts.argmin())]}".')
+        raise DataError(f'no example of "{target}" has class "{classes[int(counts.argmin())]}".')
     models: list[LearnedModel] = []
     histories: dict[str, History] = {}
     wanted = range(1, 2) if len(classes) == 2 else range(len(classes))
@@ -104,7 +104,7 @@ def _stop_at_once() -> str:
 
 
 def _first_of(one: ShouldStop | None, other: ShouldStop | None) -> ShouldStop | None:
-    """Stop as soon as either of two asks for it."""
+    """Stop as soon as one of the two asks for it."""
     if one is None or other is None:
         return one or other
     return lambda: one() or other()

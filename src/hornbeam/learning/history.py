@@ -15,7 +15,7 @@ NO_GAIN = "no clause lowers the error"
 INTERRUPTED = "interrupted"
 TIME_LIMIT = "time limit"
 CHOOSING = " while options were chosen on held-out examples; turn validate off to skip this"
-"""Added to the reason of a fit that was stopped before its first step."""
+"""Appended to the reason if a fit was stopped before its first step."""
 
 
 class Record(Protocol):
@@ -80,7 +80,7 @@ class Step:
     error_before: float
     """sum of the squared gradients"""
     error_after: float
-    """the same after the clause's fit"""
+    """sum of the squared residuals after the clause is fitted"""
     log_loss: float
     """mean over the training examples, after the step"""
     counted: int

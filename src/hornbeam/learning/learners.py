@@ -35,7 +35,7 @@ LEARNERS: Mapping[str, Home] = {
 
 
 def home_of(learner: str) -> Home:
-    """The module of a learner; for an unknown one, an error that names the learners there are.
+    """The module of a learner; the error for an unknown learner lists the known ones.
 
     >>> home_of("rdn")
     Traceback (most recent call last):
@@ -53,7 +53,7 @@ def options_class(learner: str) -> type[Options]:
 
 
 def options_for(learner: str, preset: str | None = None, **explicit: object) -> Options:
-    """The options of a learner: explicit values, and for all others those of the preset or the defaults.
+    """The options of a learner: explicit values first, then those of the preset, then the defaults.
 
     An option that the learner does not have is refused by name.
 

@@ -70,8 +70,8 @@ def run(
 ) -> tuple[State, Ending]:
     """Take steps until the state has ended or the caller stops it. Returns the last state and its ending.
 
-    Ctrl-C and ``should_stop`` give the state after the last complete step; ``nothing`` if even ``start``
-    was not complete.
+    After Ctrl-C or ``should_stop``, the state is the one after the last complete step, or ``nothing`` if
+    ``start`` was not complete.
     """
 
     def pause() -> None:
@@ -90,7 +90,7 @@ def run(
         stopped = INTERRUPTED
     except _StopRequestedError as request:
         stopped = request.reason
-    # A request that comes after the last step stops nothing.
+    # A request to stop after the last step has no effect.
     return state, Ending(stopped, cut=True) if state.ended is None else Ending(state.ended, cut=False)
 
 

@@ -154,5 +154,5 @@ def test_a_class_without_examples_is_refused():
     engine = open_engine("memory", database)
     keys = database.encode_keys("colour", X.astype(object))
     labels = (np.arange(30) % 2).astype(np.int8)
-    with pytest.raises(DataError, match='no example of "colour" is of class "red"'):
+    with pytest.raises(DataError, match='no example of "colour" has class "red"'):
         fit_classes("rlr", engine, Examples("colour", keys, labels, COLOURS), FitOptions())

@@ -1,7 +1,7 @@
 """Boosting: each step fits weighted clauses to the gradients of the model so far.
 
 ``fit`` learns relational logistic regression: one clause per step, with weights from a ridge fit.
-``boosted`` takes other strategies.
+``boosted`` learns with any other strategy.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ from hornbeam.model.clause_model import Model, WeightedClause
 from hornbeam.model.features import COUNT, LOG
 
 CAUTION = 5.0
-"""A clause is chosen under this multiple of the final weights' penalty: a rare clause must gain more."""
+"""The choice of a clause uses the final penalty times this number, so a rare clause must gain more."""
 
 
 def fit(
@@ -127,7 +127,7 @@ def boosted(
 
 
 def resumed(problem: BoostProblem, saved: Saved[Step]) -> BoostState:
-    """The state of a checkpoint; the contributions of its clauses are added in the same order again."""
+    """Restore the state of a checkpoint by adding the contributions of its clauses in the same order."""
     steps, skipped, ended, chosen = saved
     state = init(problem)._replace(
         steps=steps, skipped=skipped, ended=ended, chosen=Chosen.read(chosen) if chosen else None
@@ -152,7 +152,7 @@ def _training_sample(
     sample = examples.at(sampled(database, target, keys, labels, options.neg_pos_ratio, options.seed))
     if strategy.refit is None:
         return sample
-    # Sums of floats depend on the order of the examples, so they get one that does not depend on files.
+    # Sums of floats depend on the order of the examples, so use an order that does not depend on files.
     return sample.at(in_order(database, target, sample.keys, sample.labels))
 
 

@@ -1,8 +1,8 @@
 """The choice of the feature to add, from the best clauses of a search and the clauses of the model.
 
-A search ranks clauses by ln(1 + count). For the best few, each feature that tells their counts apart is
-tried (see ``model.features``), and the one that gains most is added. A clause of the model may come
-again with another feature: after its logarithm, a bound on its count may still gain.
+A search ranks clauses by ln(1 + count). For the best few, all useful features are tried (see
+``model.features``), and the feature that gains most is added. A clause of the model may be added again
+with another feature: after its logarithm, a bound on its count may still gain.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from hornbeam.model.clause_model import Floats
 from hornbeam.model.features import COUNT, LOG, SHARE, at_least
 
 LEAST_STATISTIC = 1.0
-"""Least score statistic of a feature to add; a feature of pure noise has 1 on average."""
+"""Minimum score statistic of a feature to add; a feature of pure noise has 1 on average."""
 
 
 class _Gradients:
-    """Gradients in two halves of 16 bits, whose sums are exact in floats; whole where that is exact too."""
+    """Gradients, split into two halves of 16 bits where the sum of whole ones is not exact in floats."""
 
     def __init__(self, gradients: Integers) -> None:
         self.high, self.low = gradients >> 16, gradients & 0xFFFF
@@ -60,8 +60,8 @@ def best_feature(
     """The feature that gains most among those that gain more than noise would.
 
     ``gradients`` are integers, ``curvature`` is P(1-P) of each example. The penalty grows with the range
-    of a feature, because a logarithm is not better for being large. Weights for each constant count as
-    one more literal, so that a clause without them is preferred where both gain alike.
+    of a feature, so that features on a larger scale have no advantage. A weight for each constant counts
+    as one more literal, so that of two clauses with the same gain the one without such weights wins.
     """
     whole = response(gradients)
     ranked: list[tuple[float, int, str, int, Feature, ClauseSums]] = []
@@ -75,7 +75,7 @@ def best_feature(
     float_gradients = gradients / 2.0**GRADIENT_BITS
     for *_, feature, sums in ranked:
         values = columns.units(feature)
-        # A feature with the values of one in the model adds nothing.
+        # A feature with the same values as a feature of the model adds nothing.
         if any(np.array_equal(values, other) for other in known):
             continue
         if _score_statistic(values, float_gradients, curvature) >= LEAST_STATISTIC:
@@ -112,7 +112,7 @@ def best_guarded(
 def _measured(
     clauses: Sequence[Clause], columns: Columns, gradients: _Gradients
 ) -> Iterator[tuple[Feature, ClauseSums, float]]:
-    """Each feature of some clauses, and each clause with weights for constants: its sums and its range."""
+    """All features of some clauses and all clauses with weights for constants, with sums and ranges."""
     columns.take(clauses)
     for order in columns.with_guards(order for clause in clauses for order in share_orders(clause)):
         values = columns.units(Feature(order, SHARE))
@@ -149,7 +149,7 @@ def _of_bounds(offered: Offered, gradients: _Gradients) -> list[ClauseSums]:
 
 
 def _score_statistic(values: Integers, gradients: Floats, curvature: Floats) -> float:
-    """Rao's score statistic of one more feature: about what it adds to twice the log-likelihood."""
+    """Rao's score statistic of one more feature: about twice the gain in log-likelihood."""
     centred = values - (curvature * values).sum() / curvature.sum()
     score = float((centred * gradients).sum())
     information = float((curvature * centred * centred).sum())

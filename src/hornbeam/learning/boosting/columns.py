@@ -36,7 +36,7 @@ class Feature(NamedTuple):
     feature: str
     """``count``, ``log``, ``at least N`` or ``share``"""
     each: int | None = None
-    """the variable whose constants have a weight each; None for one weight"""
+    """the variable for which each constant has a weight; None if the clause has one weight"""
 
 
 class Offered(NamedTuple):
@@ -61,7 +61,7 @@ class Columns:
         budget: int = 2**28,
         guards: Callable[[Sequence[Clause]], Sums] | None = None,
     ) -> None:
-        """``guards`` counts guards, where false counts are those inside guards.
+        """``guards`` counts guards; give it if false groundings are counted inside guards only.
 
         ``families`` fits the clauses with a weight for each constant, and is called on first use.
         """
@@ -98,7 +98,7 @@ class Columns:
 
     @property
     def guarded(self) -> bool:
-        """Whether false counts are those inside guards."""
+        """Whether false groundings are counted inside guards only."""
         return self._guards is not None
 
     def with_guards(self, orders: Iterable[Clause]) -> list[Clause]:

@@ -1,6 +1,6 @@
 """A smaller model: the given number of clauses that fit best together.
 
-The first clauses of a fit are not the best few, because each was chosen without the later ones. So clauses
+The first clauses of a fit are not the best subset, because each was chosen without the later ones. So clauses
 are removed one at a time, always the one with the smallest Wald statistic (its squared weight divided by
 the variance of the weight), and the other weights are fitted again.
 """
@@ -19,7 +19,7 @@ def strongest(features: Floats, labels: Labels, l2: float, number: int) -> list[
         rows = features[kept]
         fitted = fit_weights(rows, labels, l2, fitted)
         pairs = zip(fitted.weights, weight_variances(rows, fitted, l2), strict=True)
-        # Rounded, because the last digits of an inverse are noise. Of equals the later one is removed.
+        # Rounded, because the last digits of an inverse are noise. On a tie the later one is removed.
         statistics = [round_weight(weight * weight / float(variance)) for weight, variance in pairs]
         least = min(range(len(kept)), key=lambda place: (statistics[place], -place))
         del kept[least]

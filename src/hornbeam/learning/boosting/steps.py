@@ -68,7 +68,7 @@ class BoostOptions(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Strategy:
-    """How a learner boosts clauses: its name, the fit of one clause, and what else it does."""
+    """How a learner boosts clauses: its name, the fit of one clause, and other choices."""
 
     learner: str
     fitting: Callable[[Response], Fitting]
@@ -86,7 +86,7 @@ class Strategy:
     per_constant: bool = False
     validate: bool = False
     max_clauses: int | None = None
-    """clauses that the final model keeps at most; None keeps all"""
+    """maximum number of clauses in the final model; None keeps all"""
     in_guards: bool = False
     """whether false groundings are counted inside guards only, not over all combinations"""
     guarded_l2: float | None = None
@@ -94,7 +94,7 @@ class Strategy:
 
 
 class Chosen(NamedTuple):
-    """The options that examples held out chose: limits of the search, and the final weights' penalty."""
+    """Options chosen on held-out examples: limits of the search, and the penalty of the final weights."""
 
     max_literals: int
     l2: float
@@ -107,7 +107,7 @@ class Chosen(NamedTuple):
         return cls(int(max_literals), l2, int(n_steps))
 
     def settings(self) -> dict[str, object]:
-        """The entries of a model file, next to those of the options given."""
+        """The entries of a model file, stored in addition to the options that were given."""
         return {f"chosen_{name}": value for name, value in self._asdict().items()}
 
 
@@ -124,7 +124,7 @@ class BoostProblem:
     strategy: Strategy
     columns: Columns
     total: Callable[[Clause], int]
-    """the sum of true and false counts of a clause; per grounding of its guard where counts are guarded"""
+    """the sum of true and false counts of a clause; if counts are guarded, per grounding of the guard"""
     offset: float = 0.0
     """log-odds to add for the negatives that sampling left out, once all weights are fitted jointly"""
     inside: Mask | None = None
@@ -138,7 +138,7 @@ class BoostProblem:
         return replace(self, limits=limits, n_steps=chosen.n_steps)
 
     def gradients(self, scores: Floats) -> Integers:
-        """The gradient of each example; 0 for examples held out."""
+        """The gradient of each example; 0 for held-out examples."""
         all_gradients = gradients(self.labels, scores)
         return all_gradients if self.inside is None else np.where(self.inside, all_gradients, 0)
 
@@ -229,7 +229,7 @@ def _add_clause(
 
 
 def _logged(state: BoostState) -> set[Clause]:
-    """The clauses of the model whose logarithm is weighted: the search can gain nothing from them."""
+    """Clauses whose count or logarithm the model weighs already: the search gains nothing from them."""
     return {
         canonical(each.weighted.clause)
         for each in state.steps
@@ -287,7 +287,7 @@ def _best_feature(
 
 
 def _first_of_each_length(leaders: list[Scored], width: int) -> list[Scored]:
-    """The clauses that gain most at each length, because by chance alone long clauses gain a little more."""
+    """The best clauses of each length: in one ranking, long clauses would win by chance alone."""
     by_length: dict[int, list[Scored]] = {}
     for each in sorted(leaders, key=lambda each: (-each.gain, str(each.clause))):
         by_length.setdefault(length_of(each.clause), []).append(each)
@@ -306,7 +306,7 @@ def jointly(problem: BoostProblem, state: BoostState, added: WeightedClause) -> 
 def joint_weights(
     problem: BoostProblem, rows: Floats, l2: float, start: JointWeights | None = None
 ) -> JointWeights:
-    """The weights of features, one row each, from the examples to learn from."""
+    """Fit the weights of features, given one row for each, to the examples to learn from."""
     if problem.inside is None:
         return fit_weights(rows, problem.labels, l2, start)
     return fit_weights(rows[:, problem.inside], problem.labels[problem.inside], l2, start)

@@ -1,10 +1,11 @@
-"""Options chosen by examples held out: the penalty of the final weights, the length of bodies, the steps.
+"""Options chosen on held-out examples: the final weights' penalty, the length of bodies, the steps.
 
 The examples are held out in turn, in parts that share no constant with the examples to learn from. For
-each part there is one path of steps with bodies of the greatest length and one with bodies a literal
-shorter. A path has a third of the steps of the fit; all paths share the counts of all examples. After some
-steps of a path the weights are fitted under every penalty, and the loss on the examples held out is
-computed. Length, penalty and steps stay as given unless others are better by more than chance.
+each part there is one path (a sequence of steps) with bodies of the greatest length and one with bodies a
+literal shorter. A path has a third of the steps of the fit; all paths share the counts of all examples.
+After some steps of a path the weights are fitted under every penalty, and the loss on the held-out
+examples is computed. Length, penalty and steps stay as given unless other values are better by more than
+chance.
 """
 
 from __future__ import annotations
@@ -28,17 +29,17 @@ PARTS = 3
 SHORTEST = 2
 """Bodies are not made shorter than this: one literal alone expresses no relation."""
 LEAST_HELD_OUT = 20
-"""Examples of each label in all parts together, at least; with fewer, the choice would be chance."""
+"""Minimum number of held-out examples of each label; with fewer, the choice would be random."""
 ERRORS_OF_LENGTH = 1.0
-"""Standard errors by which shorter bodies must be better."""
+"""Number of standard errors by which shorter bodies must be better."""
 ERRORS = 3.0
-"""Standard errors by which another penalty, or fewer steps, must be better: nine others are tried."""
+"""The same for another penalty or fewer steps; it is larger because nine alternatives are tried."""
 PENALTIES = (0.1, 0.3, 1.0, 3.0, 10.0)
 """Penalties to try, as multiples of the penalty given."""
 
 
 def held_out(database: Database, examples: Examples, seed: int) -> list[HeldOutPart]:
-    """The parts of the examples; none if they hold too few examples of either label."""
+    """The parts to hold out; none if they have too few examples of either label."""
     labels = examples.labels
     columns = part_numbers(database, examples.target, examples.keys, PARTS, f"held out {seed}")
     parts = [part_of(columns, [number] * len(columns)) for number in range(PARTS)]
@@ -53,7 +54,7 @@ def validated(
     pause: Pause,
     on_trial: Callable[[Trial], None] | None = None,
 ) -> Chosen:
-    """The options that predict the parts held out best; ``on_trial`` is called as the trials proceed."""
+    """The options that predict the held-out parts best; ``on_trial`` receives the progress."""
     assert problem.strategy.refit is not None
     given = Chosen(problem.limits.max_literals, problem.strategy.refit, problem.n_steps)
     shortest = max(min(SHORTEST, given.max_literals), given.max_literals - 1)
@@ -75,14 +76,14 @@ def validated(
 
 
 class TrialPath(NamedTuple):
-    """The features that were learned without the examples held out, step by step."""
+    """The features that were learned without the held-out examples, step by step."""
 
     problem: BoostProblem
     outside: Mask
     features: Floats
 
     def loss(self, number: int, l2: float) -> Floats:
-        """The losses of the examples held out, under a model of the first ``number`` features."""
+        """The losses of the held-out examples, under a model of the first ``number`` features."""
         rows = self.features[:number]
         scores = joint_weights(self.problem, rows, l2).scores(rows[:, self.outside])
         return losses(self.problem.labels[self.outside], scores)
@@ -108,13 +109,13 @@ def _path(
 
 
 def _nobody(_: Trial) -> None:
-    """Does nothing: no caller watches."""
+    """Used if the caller does not watch the trials."""
 
 
 def _losses(paths: Sequence[TrialPath], given: Chosen) -> dict[Chosen, Floats]:
-    """The losses of all examples held out, for every penalty and number of steps."""
+    """The losses of all held-out examples, for every penalty and number of steps."""
     steps = _third(given.n_steps)
-    # If a path is best at its end, more steps might be better still: then the fit does all steps.
+    # If a path is best at its end, more steps might be even better, so the fit then does all steps.
     numbers = {steps: given.n_steps} | ({steps // 2: steps // 2} if steps > 1 else {})
     by_options = {}
     for number, n_steps in numbers.items():
@@ -129,7 +130,7 @@ def _third(steps: int) -> int:
 
 
 def _better(losses_of: dict[Chosen, Floats], given: Chosen, errors: float) -> Chosen:
-    """The options of least loss, if they are better than the given ones by that many standard errors."""
+    """The options with the lowest loss, if that is ``errors`` standard errors below the given ones' loss."""
     best = min(losses_of, key=lambda options: float(losses_of[options].sum()))
     differences = losses_of[given] - losses_of[best]
     standard_error = float(differences.std()) * len(differences) ** 0.5

@@ -1,10 +1,10 @@
 """Clauses with a weight for each constant: ``female(A) :- rated(A,B).``, and a weight for every film B.
 
 Which films a person rated can matter more than how many, while a clause about a single film gains little.
-So all constants of one variable get weights together, by logistic regression under a ridge penalty on
-ln(1 + count) of each. Such a clause is then one feature like any other: the sum over its constants. For a
-training example that sum uses weights that were fitted without it and without other examples of the same
-things (cross-fitting), so that memorised constants gain nothing.
+So all constants of one variable get weights together, by logistic regression under a ridge penalty; the
+feature of a constant is ln(1 + count). Such a clause is then one feature like any other: the sum over its
+constants. For a training example that sum uses weights that were fitted without it and without other
+examples of the same things (cross-fitting), so that memorised constants gain nothing.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ from hornbeam.logic.clauses import Atom, Clause, Literal, Term, literal_variable
 from hornbeam.logic.refine import Language, additions
 
 LONGEST = 2
-"""Most literals on the way to the variable; one where examples are pairs, whose clauses are longer anyway."""
+"""Maximum number of literals that lead to the variable; 1 if examples are pairs (see ``_clauses``)."""
 LEAST_FACTS = 5
-"""A constant gets a weight if at least this many facts mention it,"""
+"""Minimum number of facts that mention a constant with a weight."""
 LEAST_REACHED = 5
-"""and if the clause reaches it from at least this many examples."""
+"""Minimum number of examples from which the clause reaches a constant with a weight."""
 MOST_CONSTANTS = 5000
 """A variable with more constants gets no weights: they would only copy the data."""
 FOLDS = 5
 FOLDS_OF_PAIRS = 3
-"""Parts of each argument's constants, which gives nine parts of the pairs."""
+"""Number of folds for each argument's constants; pairs then have nine folds."""
 PENALTIES = (30.0, 10.0, 3.0)
 """Penalties to try, from strong to weak."""
 AT_A_TIME = 256
@@ -58,7 +58,7 @@ class Family:
 
     @cached_property
     def units(self) -> Integers:
-        """The sums as whole numbers, LOG_UNIT of them to one."""
+        """The sums ``crossed`` in whole units of 1/LOG_UNIT."""
         return np.rint(self.crossed * LOG_UNIT).astype(np.int64)
 
 
@@ -100,8 +100,8 @@ def families(
 def _through(clause: Clause, sizes: dict[tuple[Clause, int], int]) -> int:
     """Number of weighted constants of the variable that links the last literal to the others.
 
-    Without one such variable, more than any variable may have. A longer chain to as many constants or more
-    would add nothing to the weights of the shorter chain.
+    If there is not exactly one such variable, the result is above the maximum for any variable. A chain
+    that leads on to as many constants or more would add nothing to the weights of the shorter chain.
     """
     *shorter, last = clause.body
     before = Clause(clause.head, tuple(shorter))
@@ -230,7 +230,7 @@ def _features(
 
 
 def _parts(database: Database, target: str, keys: Codes, seed: int) -> list[HeldOutPart]:
-    """Examples in parts by the constants of their keys, argument by argument."""
+    """Split the examples into parts by the constants of their keys, argument by argument."""
     number = FOLDS if database.schema.arity(target) == 1 else FOLDS_OF_PAIRS
     columns = part_numbers(database, target, keys, number, str(seed))
     return [part_of(columns, numbers) for numbers in product(range(number), repeat=len(columns))]

@@ -20,9 +20,9 @@ from hornbeam.model.clause_model import sigmoid
 STOPPING = Stopping(rounds=100, shortest=1e-9, close=1e-10)
 LEAST_CURVATURE = 1e-12
 SMALL = 200_000
-"""Multiplications in a matrix product that BLAS does not split among threads; it does so above 2**18."""
+"""Size (multiplications) of matrix products that BLAS does not split among threads: its limit is 2**18."""
 FEW = 64
-"""Up to this many features, such products cover enough examples each to be worthwhile."""
+"""With at most this many features, such a product covers enough examples to be worthwhile."""
 
 
 class JointWeights(NamedTuple):
@@ -48,8 +48,8 @@ def fit_weights(
 ) -> JointWeights:
     """The weights w that minimise the sum of log-losses plus ``l2/2 * |w|^2``; the intercept is free.
 
-    Features are rows, examples columns. ``start`` has weights of the first features; it saves time, and
-    changes at most a last digit. The weights are finite on separable examples because l2 > 0, and the
+    Features are rows, examples columns. ``start`` has initial weights of the first features; it saves time,
+    and changes at most the last digit. The weights are finite on separable examples because l2 > 0, and the
     intercept is finite if both labels occur.
     """
     means = features.mean(axis=1)

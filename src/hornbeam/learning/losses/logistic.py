@@ -14,7 +14,7 @@ def losses(labels: Labels, scores: Floats) -> Floats:
 
 
 def grouped_losses(positives: Floats, negatives: Floats, scores: Floats) -> Floats:
-    """The summed losses of each row that stands for a number of positives and of negatives."""
+    """The total loss of each row; a row stands for a number of positives and a number of negatives."""
     return positives * np.logaddexp(0.0, -scores) + negatives * np.logaddexp(0.0, scores)
 
 

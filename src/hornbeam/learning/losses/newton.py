@@ -26,7 +26,7 @@ class Objective(Protocol):
 
 
 class Stopping(NamedTuple):
-    """When an iteration ends."""
+    """When to stop iterating."""
 
     rounds: int
     shortest: float
@@ -36,7 +36,7 @@ class Stopping(NamedTuple):
 
 
 def minimise(objective: Objective, start: Floats, stopping: Stopping) -> Floats:
-    """The weights of least loss. Each step is halved until the loss does not rise."""
+    """Find the weights with the lowest loss. Each step is halved until the loss does not rise."""
     weights, scores = start, objective.scores(start)
     loss = objective.loss(weights, scores)
     for _ in range(stopping.rounds):

@@ -25,7 +25,7 @@ CLOSE = 1e-4
 INTERCEPT_PENALTY = 1e-3
 """Keeps the intercept finite where one label is missing."""
 MOST_TURNS = 60
-"""Iterations of conjugate gradients at most."""
+"""Maximum number of iterations of conjugate gradients."""
 
 
 def fit_sparse_weights(

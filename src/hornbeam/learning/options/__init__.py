@@ -1,4 +1,4 @@
-"""The options of every learner: what each one does, allows and defaults to, and the presets."""
+"""The options of every learner: their meaning, allowed values, defaults and presets."""
 
 from hornbeam.learning.options.declared import (
     BASE_RATE,

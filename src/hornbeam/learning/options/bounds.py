@@ -1,6 +1,6 @@
 """Bounds: which values an option allows.
 
-A bound brings a value that it allows to one form, so that ``l2=10`` and ``l2=10.0`` give the same model
+A bound also converts values to a standard form, so that ``l2=10`` and ``l2=10.0`` give the same model
 file. Its text completes the sentence "it must be ...".
 """
 
@@ -25,7 +25,7 @@ class Bound(Protocol):
         """Words that are allowed, in place of a number where the bound also allows numbers."""
 
     def take(self, value: object) -> object:
-        """The value in its one form; ``ValueError`` for a value out of bounds."""
+        """The value in its standard form; ``ValueError`` for a value out of bounds."""
 
     def text(self, word_text: WordText = repr) -> str:
         """What the value must be."""

@@ -1,6 +1,6 @@
-"""Every option of every learner: declared here, and nowhere else.
+"""Declarations of all options of all learners.
 
-First the options themselves, then the learners: which options each one has, with its defaults and, for
+The options come first. Then each learner lists the options that it has, with its defaults and, for
 ``rlr``, the values of the preset ``paper``. The order of options is their order in a model file.
 """
 
@@ -22,14 +22,14 @@ BASE_RATE = "base-rate"
 
 # --- groups --------------------------------------------------------------------------------------
 
-CLAUSES = "What a clause may say"
+CLAUSES = "What clauses may contain"
 SEARCH = "Search"
 WEIGHTS = "Weights"
 SAMPLE = "Training examples"
 GROUPS = (CLAUSES, SEARCH, WEIGHTS, SAMPLE)
 """Headings of the command line's help, in order."""
 
-# --- what a clause may say -----------------------------------------------------------------------
+# --- what clauses may contain --------------------------------------------------------------------
 
 MAX_LITERALS = Option(
     "Maximum number of literals in a clause body (rdn-boost: in a test, agg-lr: in a path). "
@@ -45,8 +45,8 @@ N_THRESHOLDS = Option(
     flag="--thresholds",
 )
 FEATURE = Option(
-    "What a weight is multiplied with: the count, log for ln(1 + count), or best to choose for each clause "
-    "between log and a bound on the count.",
+    "Feature that a weight multiplies: count for the count itself, log for ln(1 + count), or best to choose "
+    "between log and a bound on the count for each clause.",
     CLAUSES,
     OneOf(("count", "log", BEST)),
 )
@@ -100,7 +100,7 @@ MAX_LEAVES = Option(
 )
 MIN_EXAMPLES = Option("Minimum number of training examples in a leaf.", SEARCH, Whole(1, 10**9))
 MAX_ROUNDS = Option(
-    "Number of rounds in which a bottom clause is built: how many links it reaches from the example.",
+    "Number of rounds that build a bottom clause: how many links away from the example it reaches.",
     SEARCH,
     Whole(1, 10),
 )
@@ -124,20 +124,20 @@ PRIOR = Option(
 )
 REFIT = Option("Fit the weights of all clauses again, jointly, after each step.", WEIGHTS, YesNo())
 VALIDATE = Option(
-    "Hold out training examples to choose l2, and fewer steps or one literal less where that helps.",
+    "Hold out training examples to choose l2, and to use fewer steps or one literal less if that helps.",
     WEIGHTS,
     YesNo(),
     needs={"refit": True},
 )
 MAX_CLAUSES = Option(
-    "Maximum number of clauses in the model: of the clauses of all steps, those that together predict best.",
+    "Maximum number of clauses in the model. If there are more, those that predict best together are kept.",
     WEIGHTS,
     Whole(1, 1_000_000, words=(None,)),
     needs={"refit": True},
 )
 POPULATIONS = Option(
-    "Data from which a prediction takes the total number of groundings of each clause: the data it is made "
-    "on (database), or those the model was learned from (training).",
+    "Source of the total number of groundings of each clause in a prediction: the data to predict on "
+    "(database) or the training data (training).",
     WEIGHTS,
     OneOf(("database", "training")),
 )
@@ -149,7 +149,7 @@ NEG_POS_RATIO = Option(
     SAMPLE,
     Number(above=0.0, words=(None,)),
 )
-REDRAW = Option("Draw other negatives in each step.", SAMPLE, YesNo())
+REDRAW = Option("Draw a new sample of negatives in each step.", SAMPLE, YesNo())
 SEED = Option("Seed for the draw of negatives and of examples to hold out.", SAMPLE, Whole(0, 2**63 - 1))
 
 

@@ -1,7 +1,7 @@
 """How an option is declared, and what a learner's class of options does with the declarations.
 
-Everything that says what an option is follows from its declaration: the check of its value, the flag on the
-command line, the parameter of the classifier and the documents.
+An option is described only in its declaration. The check of its value, the flag on the command line, the
+parameter of the classifier and the documents are made from it.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ class Option:
     """the heading under which the command line lists it"""
     bound: Bound
     flag: str = ""
-    """how it is typed, if not by its name with hyphens"""
+    """its flag on the command line, if not its name with hyphens"""
     needs: Mapping[str, object] = field(default_factory=dict)
-    """values of other options without which it does nothing"""
+    """values of other options that it needs to have an effect"""
 
     def default(self, value: object, bound: Bound | None = None, note: str = "", **presets: object) -> Any:
         """A field of a learner's class of options: its default value, and its value in each other preset.
 
-        ``bound`` is for a learner that allows less, ``note`` for what is special about the learner.
+        ``bound`` is for a learner that allows fewer values, ``note`` for what it does differently.
         """
         declaration = {"option": self, "bound": bound or self.bound, "note": note, "presets": presets}
         return field(default=value, metadata=declaration)
@@ -51,7 +51,7 @@ class Declared(NamedTuple):
 
     @property
     def flag(self) -> str:
-        """How the option is typed."""
+        """The option's flag on the command line."""
         return self.option.flag or f"--{self.name.replace('_', '-')}"
 
 

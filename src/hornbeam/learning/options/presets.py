@@ -26,7 +26,8 @@ PRESETS: Mapping[str, FitOptions] = MappingProxyType({name: _preset(name) for na
 def fit_options(preset: str = DEFAULT, **explicit: object) -> FitOptions:
     """The options of a preset, with explicit values in place of the preset's.
 
-    A value of the preset that does nothing without other options is kept. An explicit one is refused.
+    An option may need other options to have an effect. If they are off, a value from the preset is kept,
+    but an explicit value is refused.
 
     >>> fit_options("paper", n_steps=3).beam_width
     1

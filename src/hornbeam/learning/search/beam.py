@@ -1,8 +1,8 @@
 """Beam search for the clause that fits the gradients best.
 
-Ranking is exact. Gains are compared as floats first; gains within 1e-9 of the limit of the beam are
-compared as rational numbers. Only equal gains are a tie, which the shorter clause wins, then the clause
-whose text comes first.
+Ranking is exact. Gains are compared as floats first; gains within 1e-9 of the last gain that
+enters the beam are compared as rational numbers. Only exactly equal gains are a tie: then the shorter
+clause wins, then the clause whose text comes first.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from hornbeam.learning.search.ridge import ClauseSums, clause_sums
 from hornbeam.logic.clauses import Clause, atoms_of, literal_variables
 
 NEAR = 1e-9
-"""Gains nearer than this, relative, are compared exactly; their floats are far more accurate."""
+"""Gains with a smaller relative difference are compared exactly; float errors are far smaller still."""
 
 Refine = Callable[[Clause], Sequence[Clause]]
 
 
 class SearchSpace(NamedTuple):
-    """The clauses of a search: the one without a body, and the function that makes clauses longer."""
+    """The clauses of a search: the empty clause, and the function that extends a clause."""
 
     empty: Clause
     refine: Refine
@@ -43,7 +43,7 @@ class SearchLimits(NamedTuple):
     stop: str
     """``best`` takes the best clause of any length, ``full`` always extends to the greatest length"""
     length_penalty: float = 0.0
-    """share by which a clause with one more atom must gain more"""
+    """share of its gain that a clause loses for each additional atom"""
 
 
 class Fitting(Protocol):
@@ -72,7 +72,7 @@ class Scored(NamedTuple):
 
 @dataclass(slots=True)
 class SearchResult:
-    """The best clause of a search, if any, and how many candidates it looked at."""
+    """The best clause of a search, if any, and the number of candidates examined."""
 
     best: Scored | None = None
     leaders: list[Scored] = field(default_factory=list)
@@ -93,9 +93,9 @@ def search(
 ) -> SearchResult:
     """Find the best clause for the session's gradients; ``pause`` is called before each length.
 
-    ``barred`` clauses, and other clauses with the same sums, may be extended but are not chosen. Give
-    ``links_from``, the sum of the true counts of the empty clause, to extend links as well as the clauses
-    that gain most.
+    ``barred`` clauses, and other clauses with the same sums, may be extended but are not chosen. If
+    ``links_from``, the sum of the true counts of the empty clause, is given, links are extended as well as
+    the clauses that gain most.
     """
     result = SearchResult()
     barred_keys = set(_keys(session.sums(list(barred)))) if barred else set()
@@ -178,7 +178,7 @@ class _Level(NamedTuple):
         return [clause for *_, clause in sorted(links)[:width]]
 
     def beats(self, challenger: Scored, best: Scored, kept: Fraction = Fraction(1)) -> bool:
-        """Whether a clause ranks before the best so far; each atom more multiplies its gain by ``kept``."""
+        """Whether a clause ranks before the best so far; each extra atom multiplies its gain by ``kept``."""
         share = kept ** (length_of(challenger.clause) - length_of(best.clause))
         penalised = challenger.gain * float(share)
         if abs(penalised - best.gain) > NEAR * best.gain:
@@ -191,7 +191,7 @@ class _Level(NamedTuple):
         return _shorter_first(challenger.clause) < _shorter_first(best.clause)
 
     def first(self, width: int) -> list[int]:
-        """Positions of the first ``width`` clauses in rank, in any order."""
+        """Positions of the ``width`` best clauses, in any order."""
         return first_in_rank(
             self.gains,
             width,
@@ -217,7 +217,7 @@ Key = tuple[int, int, int]
 
 
 def _keys(sums: Sums) -> Iterable[Key]:
-    """Sums of the counts, alone and with the gradients; clauses with equal keys almost always count alike."""
+    """Sums of the counts, alone and with the gradients; equal keys almost always mean equal counts."""
     return zip(sums.true, sums.true_squared, sums.true_gradient, strict=True)
 
 

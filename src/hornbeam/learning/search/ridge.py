@@ -128,7 +128,7 @@ def _floats(numbers: npt.NDArray[np.object_]) -> Floats:
 
 
 class _Solution(NamedTuple):
-    """Whole numbers with alpha = q*D*alpha_part/determinant and beta likewise, for l2 = p/q."""
+    """For l2 = p/q: alpha = q*D*alpha_part/determinant, and beta likewise; all are whole numbers."""
 
     alpha_part: int
     beta_part: int
@@ -177,7 +177,7 @@ def weights(sums: ClauseSums, response: Response, l2: float) -> tuple[float, flo
 
 
 class Ridge(NamedTuple):
-    """The ridge fit of clauses to given gradients: how the search ranks them, and their weights."""
+    """The ridge fit of clauses to given gradients: gains for the search, and weights."""
 
     response: Response
     l2: float
@@ -234,7 +234,7 @@ def _solved(rows: list[list[Fraction]], right: list[Fraction]) -> list[Fraction]
 class LineFit(NamedTuple):
     """The fit of a line to one feature: the ridge penalty is on the slope, the intercept is free.
 
-    Features are integers, ``unit`` of them to one; l2 is on the scale of the feature. With
+    Features are integers in units of 1/``unit``; l2 applies to the feature without that scaling. With
     ``A = n*Std - St*Sd`` and ``B = n*Stt - St^2`` the slope is ``A / (B + n*l2*unit^2)``, and the
     penalised error falls from ``Sdd`` by the gain ``Sd^2/n + A^2 / (n*(B + n*l2*unit^2))``.
     """

@@ -4,10 +4,10 @@ The gain of a split is the decrease of the squared error when each side gets its
 
     gain = S1^2/n1 + S0^2/n0 - S^2/n = (n*S1 - n1*S)^2 / (n*n1*n0),
 
-where S and n are the sum and the number of gradients: of the examples for which the test holds (1), of
-those for which it fails (0), and of all. Gradients are whole multiples of 2**-30, so sums are exact. Gains
-that are nearly equal are compared as rational numbers. On a tie the shorter test wins, then the test whose
-text comes first.
+where S and n are the sum and the number of gradients: for the examples for which the test holds (1), for
+those for which it fails (0), and for all of them (no index). Gradients are whole multiples of 2**-30, so
+sums are exact. Gains that are nearly equal are compared as rational numbers. On a tie the shorter test
+wins, then the test whose text comes first.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ class Growth(NamedTuple):
         return _finished(top, gradients)
 
     def split(self, body: Body, gradients: Integers, rows: Rows) -> Split | None:
-        """The best test for the examples at a place; None if no test gains."""
+        """The best test for the examples at a place of the tree; None if no test gains."""
         here = gradients[rows]
         scale = _Scale(len(rows), int(here.sum()), self.options.min_examples)
         exact_sums = int(np.abs(here).sum()) < EXACT_FLOAT

@@ -38,7 +38,7 @@ from hornbeam.model.files import Common, ModelKind, register_kind
 
 LEARNER = "rdn-boost"
 DEEPEST = 100
-"""Most tests from the root to a leaf in a file; no learner grows trees that deep."""
+"""Maximum depth of a tree in a file; no learner grows trees that deep."""
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ LETTER, LINE, PAD = 7.3, 16.0, 9.0
 BESIDE, BELOW, MARGIN = 18.0, 46.0, 24.0
 """Room between boxes, between levels, and around the whole picture."""
 LONGEST = 60
-"""Letters of a line that are shown; the whole text is the hint of the box."""
+"""Maximum number of letters shown in a line; the tooltip of the box has the whole text."""
 
 
 def tree_picture(heading: str, trees: Sequence[Tree]) -> Figure:
@@ -38,7 +38,7 @@ class _Drawing:
     lines: tuple[str, ...]
     kind: str
     branches: tuple[_Drawing, ...]
-    """what yes leads to, and what no leads to; none below a leaf"""
+    """the drawings below yes and below no; a leaf has none"""
     box_width: float
     width: float
     height: float
@@ -54,7 +54,7 @@ class _Drawing:
         for branch, answer in zip(self.branches, ("yes", "no"), strict=False):
             end, under = start + branch.width / 2, bottom + BELOW
             yield path_of([(middle, bottom), (end, under)], "branch")
-            # Beside the line, on its outer side.
+            # The label is beside the line, on its outer side.
             shift, anchor = (6, "start") if end > middle else (-6, "end")
             yield label((middle + end) / 2 + shift, (bottom + under) / 2, answer, anchor=anchor)
             yield from branch.shapes(start, under)

@@ -44,13 +44,13 @@ class TreeStep:
     """A tree that a step of boosting added, and the effort of growing it."""
 
     number: int
-    """counts from 1"""
+    """number of the step, from 1"""
     head: Atom
     tree: Tree
     error_before: float
     """sum of the squared gradients of the step's examples"""
     error_after: float
-    """the same after the tree"""
+    """sum of the squared residuals after the tree"""
     log_loss: float
     """mean over the step's examples, after the step"""
     counted: int
@@ -205,7 +205,7 @@ def _values(problem: TreeProblem, tree: Tree) -> Floats:
 
 
 def _resumed(problem: TreeProblem, saved: Checkpoint[TreeStep], schema: Schema) -> TreeState:
-    """The state of a checkpoint; the values of its trees are added in the same order again."""
+    """Restore the state of a checkpoint by adding the values of its trees in the same order."""
     steps, skipped, ended, _ = saved.load(schema)
     state = init(problem)._replace(steps=steps, skipped=skipped, ended=ended)
     if ended is not None:

@@ -1,8 +1,8 @@
 """The tests that a node of a tree may have, and the examples for which they hold.
 
-A test grows by an addition that shares variables with it, or by an addition that could be a test alone.
-The latter needs no counting: the longer test holds where both hold. Most candidates are of this kind, so
-their literals are made only on request.
+A test is extended by an addition that shares variables with it (*linked*), or by an addition that could be
+a test alone (*apart*). The latter needs no counting: the longer test holds where both hold. Most
+candidates are of this kind, so their literals are made only on request.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Rows = npt.NDArray[np.intp]
 
 
 class Candidate(NamedTuple):
-    """A test of a node, with the parts of the path and the test together."""
+    """A test of a node, and the independent parts of the conjunction of path and test."""
 
     test: Body
     parts: tuple[Component[Literal], ...]
@@ -38,7 +38,7 @@ class Candidate(NamedTuple):
 
 
 class Grammar:
-    """How tests grow: additions and canonical forms, cached because every step needs them again."""
+    """How tests are extended: additions and canonical forms, cached because every step needs them."""
 
     def __init__(self, language: Language) -> None:
         self.language = language
@@ -50,7 +50,7 @@ class Grammar:
         return Candidate((), known(cut(body, self.language.head.args)), frozenset())
 
     def linked(self, body: Body, start: Candidate) -> Sequence[Candidate]:
-        """Tests longer by an addition that shares variables with the test; the empty test takes all."""
+        """The test with each addition that shares variables with it; the empty test takes all additions."""
         place = (body, start.test)
         candidates = self._linked.get(place)
         if candidates is None:
@@ -68,14 +68,14 @@ class Grammar:
                 yield self._with(start, addition)
 
     def apart(self, body: Body, start: Candidate, alone: Candidate) -> Candidate:
-        """A test longer by an addition that could be a test alone."""
+        """The test extended by another test that shares no new variables with it."""
         first = self._first_new(body)
         taken = len({v for v in _variables(start.test) if v >= first})
         names = {v: v + taken for v in _variables(alone.test) if v >= first}
         return self._with(start, tuple(rename(literal, names) for literal in alone.test))
 
     def may_stand_apart(self, body: Body, start: Candidate, alone: Candidate) -> bool:
-        """Whether adding a test alone to another gives more than a repeated literal."""
+        """Whether ``apart`` would add more than a literal that the test already has."""
         return alone.test[0] not in start.test or max(_variables(alone.test), default=-1) >= self._first_new(
             body
         )
@@ -93,7 +93,7 @@ def _variables(body: Body) -> set[int]:
 
 
 def _compares(addition: Body) -> bool:
-    """Whether an addition is a comparison; which ones are possible depends on those of the body."""
+    """Whether an addition has a comparison; the comparisons in the body limit which ones are possible."""
     return isinstance(addition[0], Comparison)
 
 
@@ -134,7 +134,7 @@ class Level(NamedTuple):
         return self.only([at for at, test in enumerate(self.tests) if not _compares(test.candidate.test)])
 
     def distinct(self) -> Level:
-        """The tests without equivalent ones; of those the one whose text comes first."""
+        """One test of each group of equivalent tests: the one whose text comes first."""
         positions: dict[frozenset[Clause], int] = {}
         for at, test in enumerate(self.tests):
             first = positions.setdefault(test.candidate.asked, at)

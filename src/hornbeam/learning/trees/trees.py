@@ -23,7 +23,7 @@ Holds = Callable[[Clause], Truth]
 
 
 class Leaf(NamedTuple):
-    """The value of the examples that end here, and the number of training examples that did."""
+    """A value for the examples that reach this leaf, and the number of training examples that did."""
 
     value: float
     examples: int

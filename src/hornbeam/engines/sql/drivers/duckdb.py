@@ -158,7 +158,7 @@ class DuckDBEngine(SqlEngine):
     def __init__(
         self, database: Database, memory: int = DEFAULT_MEMORY, scratch: str | Path | None = None
     ) -> None:
-        """``scratch`` is a folder for data that exceed the memory (default: the system's temporary folder)."""
+        """``scratch`` is a folder for data that exceed the memory (default: the temporary folder)."""
         super().__init__(database, memory)
         self._scratch = None if scratch is None else Path(scratch)
 

@@ -105,7 +105,7 @@ def test_a_checkpoint_is_taken_up_by_the_same_command(world, tmp_path, run):
     assert first.out == second.out
     other = run("fit", world, "--steps", 2, "--l2", 3, "--checkpoint", tmp_path / "c")
     assert other.status == 2
-    assert "this checkpoint belongs to a fit with other options" in other.err
+    assert "this checkpoint belongs to a fit with different options" in other.err
 
 
 def test_a_time_limit_keeps_the_steps_and_says_so(world, tmp_path, run):

@@ -116,7 +116,7 @@ def test_a_checkpoint_is_taken_up(learner, world, tmp_path, run):
     assert run(*words)[1] == run(*words)[1]
     status, _, err = run("fit", world, "--checkpoint", tmp_path / "c")
     assert status == 2
-    assert "this checkpoint belongs to a fit with other options" in err
+    assert "this checkpoint belongs to a fit with different options" in err
 
 
 def test_every_option_of_a_learner_is_in_its_model(world, tmp_path, run):

@@ -107,7 +107,7 @@ class Checkpoint(Generic[Done]):
         different = [name for name, value in self.fingerprint.items() if hashes.get(name) != value]
         if different:
             raise DataError(
-                f"this checkpoint belongs to a fit with other {' and '.join(different)}; "
+                f"this checkpoint belongs to a fit with different {' and '.join(different)}; "
                 "name another folder, or remove it to start again.",
                 Place(str(self.folder)),
             )

@@ -138,7 +138,7 @@ class History:
             reason = self.ended + CHOOSING * self.choosing
             messages.append(f"the fit was stopped early ({reason}); the model has {plural(done, 'step')}.")
         elif not self.steps:
-            messages.append(f"{self.ended}: the model is its prior alone.")
+            messages.append(f"{self.ended}: the model predicts its prior for every example.")
         if self.skipped:
             messages.append(
                 f"skipped {plural(len(self.skipped), 'candidate clause')} that could not be counted; "

@@ -61,7 +61,7 @@ class ClassModel:
         raise OptionError(f'no model of class "{name}". {did_you_mean(name, known, "Classes with a model")}')
 
     def most_probable(self, engine: Engine, keys: Codes) -> list[str]:
-        """For each example, the most probable of the classes with a model; of two classes, the second."""
+        """For each example, the most probable class that has a model; with two classes, always the second."""
         if len(self.models) == 1:
             return [self.classes[1]] * len(keys)
         return [self.classes[place] for place in self.probabilities(engine, keys).argmax(axis=1)]

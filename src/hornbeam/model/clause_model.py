@@ -31,9 +31,9 @@ from hornbeam.model.features import COUNT, SHARE, bound_of, feature_values, shar
 
 Floats = npt.NDArray[np.float64]
 SHOWN = 5
-"""Constants of a clause whose weights a line of text shows."""
+"""Maximum number of constants that the text of a clause shows."""
 AT_A_TIME = 256
-"""Constants counted together, where a clause has a weight for each of many constants."""
+"""Number of constants counted together, for a clause that has a weight for each constant."""
 Table = (
     tuple[str | Sequence[str], Sequence[str]]
     | tuple[str | Sequence[str], Sequence[str], str | None]
@@ -101,11 +101,11 @@ class WeightedClause:
         return f"[{variable_name(self.each)}: {shown}{more}]{feature} : {self.clause}"
 
     def strongest(self, number: int) -> list[tuple[str, float]]:
-        """The constants with the largest absolute weights, and these weights, the largest first."""
+        """The constants with the largest absolute weights, and their weights, in descending order."""
         return sorted(self.constants, key=lambda entry: (-abs(entry[1]), entry[0]))[:number]
 
     def by_constant(self) -> list[WeightedClause]:
-        """The same as clauses with one weight vector: a clause for each constant, or this one alone."""
+        """Equivalent clauses with one weight vector each: one for each constant, or only this clause."""
         if self.each is None:
             return [self]
         return [
@@ -195,7 +195,7 @@ class Model:
         return [self._counts_of(weighted, engine, keys) for weighted in self.clauses]
 
     def _counts_of(self, weighted: WeightedClause, engine: Engine, keys: Codes) -> Counts:
-        """Guarded counts of one clause; without false counts if only those are too large to count."""
+        """Guarded counts of one clause; without false counts if only the guard is too large to count."""
         try:
             (counts,) = self._counts([weighted], True, engine, keys)
         except LimitError:
@@ -281,7 +281,7 @@ class Model:
                 bound_of(single.feature),
             )
             for weighted in self.compact().clauses
-            # The weights of constants are one join if the body allows it, else one clause for each constant.
+            # Weights of constants need one join if the body allows it, else one clause for each constant.
             for single in (
                 [weighted] if weighted.constants and is_join(weighted.clause) else weighted.by_constant()
             )
@@ -294,13 +294,13 @@ class Model:
         )
 
     def compact(self) -> Model:
-        """The same model with each body once: the weights of repeated bodies are added.
+        """An equivalent model in which each body appears once: weights of repeated bodies are added.
 
         A clause keeps the position of its first occurrence. Predictions stay the same to 1e-12.
         """
         groups: dict[WeightedClause, list[WeightedClause]] = {}
         for weighted in self.clauses:
-            # Where a literal or variable stands matters to a guard, and to weights of constants.
+            # Guards and weights of constants depend on the order of literals and variables.
             order_matters = weighted.each is not None or self.guarded
             clause = weighted.clause if order_matters else canonical(weighted.clause)
             unweighted = replace(weighted, clause=clause, weights=(0.0, 0.0, 0.0))
@@ -329,7 +329,7 @@ def counts_by_constant(
 
 
 def _constants_contribution(weighted: WeightedClause, engine: Engine, keys: Codes) -> Floats:
-    """What the weights of constants add together, for each example."""
+    """The sum that the weights of constants add to the log-odds of each example."""
     result = np.zeros(len(keys))
     for single, true in counts_by_constant(weighted, engine, keys):
         result += single.weights[1] * feature_values(true.astype(np.float64), single.feature)

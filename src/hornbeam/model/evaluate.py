@@ -17,7 +17,7 @@ from hornbeam.data.ranking import Floats, Ranking, ranking
 from hornbeam.errors import DataError, did_you_mean
 
 DRAWS = 200
-"""Samples of negatives over which ``auc_pr_2to1`` is the mean."""
+"""Number of samples of negatives that ``auc_pr_2to1`` is averaged over."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +149,7 @@ def evaluate_classes(
 
 
 def _at_two_to_one(ranked: Ranking, draws: int, seed: int) -> float:
-    """Mean average precision over draws of two negatives per positive; with all if there are fewer."""
+    """Mean average precision over draws of two negatives per positive, or of all if there are fewer."""
     wanted = 2 * ranked.n_pos
     if ranked.n_neg <= wanted:
         return ranked.average_precision()
@@ -164,7 +164,7 @@ def _at_two_to_one(ranked: Ranking, draws: int, seed: int) -> float:
 
 
 def _log_loss(label: npt.NDArray[np.generic], probability: Floats) -> float:
-    # A wrong prediction with probability 0 or 1 would cost infinity; it costs as much as one at 2**-52.
+    # A wrong prediction with probability 0 or 1 would have infinite loss; use the loss at 2**-52.
     least = np.finfo(np.float64).eps
     right = np.clip(np.where(label == 1, probability, 1.0 - probability), least, 1.0 - least)
     return float(-np.log(right).mean())

@@ -1,6 +1,6 @@
 """Why a model predicts what it does for one example: what each clause adds, and its true groundings.
 
-``explain`` is a generic function: a module that defines another kind of model registers its own reasons.
+``explain`` is a generic function: a module that defines another kind of model registers its own version.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from hornbeam.model.files import LearnedModel
 from hornbeam.model.groundings import groundings
 
 SHOWN = 5
-"""True groundings that a reason gives, at most."""
+"""Maximum number of true groundings that a reason lists."""
 _PATIENCE = 500
-"""Choices that a search for groundings may make; only a body with a cycle needs that many."""
+"""Maximum number of choices in a search for groundings; only a body with a cycle can need more."""
 
 
 class Reason(Protocol):
@@ -50,7 +50,7 @@ class ClauseReason:
     weights: tuple[float, float, float]
     true: int
     false: int | None
-    """None if it is too large to count and no weight multiplies it"""
+    """None if it is too large to count; allowed only if no weight multiplies it"""
     contribution: float
     variables: tuple[str, ...]
     """names of the free variables, as in the clause's text"""
@@ -82,12 +82,12 @@ class ClauseReason:
         number = f"{self.true:,}" if self.true else "no"
         text = f"{body} is true for {number} value{'s' * (self.true > 1)} of {', '.join(self.variables)}"
         if self.feature == SHARE:
-            return f"{text} of {self.true + (self.false or 0):,} without the last condition"
+            return f"{text}, out of {self.true + (self.false or 0):,} without the last condition"
         if bound_of(self.feature) is not None:
             text += f" ({self.feature})"
         if self.each is not None:
             added = ", ".join(f"{name} {weight:+.3g}" for name, weight in self.constants)
-            return f"{text}; of {self.each}: {added}" if added else text
+            return f"{text}; the values of {self.each} that add most: {added}" if added else text
         if not self.groundings:
             return text
         single = len(self.variables) == 1
@@ -160,7 +160,7 @@ def explain(
     """The reasons for the prediction of one example.
 
     ``key`` holds the codes of the example in the engine's database, and ``name`` its names. Clauses with the
-    same body are one reason. A reason gives at most ``shown`` true groundings.
+    same body are one reason. A reason lists at most ``shown`` true groundings.
     """
     raise ModelError(f"models of the learner {model.learner} cannot be explained.")
 

@@ -23,7 +23,7 @@ SHARE = "share"
 FEATURES = (COUNT, LOG, "at least N", SHARE)
 """How features are written; N is a whole number from 1."""
 MOST_BOUNDS = 8
-"""Bounds that are tried for a clause, at most."""
+"""Maximum number of bounds that are tried for a clause."""
 
 _AT_LEAST = re.compile(r"at least ([1-9][0-9]{0,18})")
 
@@ -97,7 +97,7 @@ def offered(counts: Column, most: int = MOST_BOUNDS) -> tuple[str, ...]:
     values = np.unique(counts)[1:]
     several = len(values) > 1
     if len(values) > most:
-        # Quantiles by whole positions in the sorted counts: rounding cannot move them.
+        # Quantiles are whole positions in the sorted counts, so they do not depend on rounding.
         ranks = (np.arange(1, most + 1) * len(counts)) // (most + 1)
         values = np.intersect1d(np.sort(counts)[ranks], values)
     bounds = tuple(at_least(int(value)) for value in values)

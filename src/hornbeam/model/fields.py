@@ -9,7 +9,7 @@ from hornbeam.errors import ModelError, Place
 
 
 class Fields:
-    """One JSON object. Reading a field that is missing or has another type is a ``ModelError``."""
+    """One JSON object. Reading a field that is missing or has the wrong type raises ``ModelError``."""
 
     def __init__(self, values: Mapping[str, object], place: Place, owner: str = "") -> None:
         self._values = values
@@ -33,10 +33,10 @@ class Fields:
         return value
 
     def whole(self, name: str) -> int:
-        """A whole number, not negative."""
+        """A whole number of at least 0."""
         value = self._value(name)
         if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-            raise self.wrong(name, "a whole number, not negative", value)
+            raise self.wrong(name, "a whole number of at least 0", value)
         return value
 
     def number(self, name: str) -> float:
@@ -65,7 +65,7 @@ class Fields:
         return tuple((text, self._number(name, value)) for text, value in self.mapping(name).items())
 
     def objects(self, name: str, each: str) -> Iterator[Fields]:
-        """A list of JSON objects; messages call one of them ``each`` and its number."""
+        """A list of JSON objects; messages name an object by the word ``each`` and its number."""
         for number, value in enumerate(self._list(name), start=1):
             if not isinstance(value, dict):
                 raise self.wrong(name, "a list of JSON objects", value)

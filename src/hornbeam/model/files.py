@@ -2,8 +2,8 @@
 
 A file holds the format version, target, schema, numeric types, learner, the settings that change
 the result, and the fields of the learner's kind of model: for ``rlr`` the prior and the weighted
-clauses with their totals on the training data. It never holds times, paths, or how the model was
-computed.
+clauses with their totals on the training data. It never holds times or paths, or how the model
+was computed.
 
 Each learner has a kind of model, registered by the module that defines it. ``HOMES`` names these
 modules, so that reading a file imports no more than the file needs.
@@ -32,7 +32,7 @@ from hornbeam.model.fields import Fields
 
 FORMAT_VERSION = 1
 MOST_BYTES = 1 << 28
-"""Size limit of a model file: stops the reading of a device, which never ends."""
+"""Size limit of a model file, so that reading ends even if the file is an endless device."""
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
@@ -98,7 +98,7 @@ _kinds: dict[str, ModelKind] = {}
 
 
 def register_kind(learner: str, kind: ModelKind) -> None:
-    """Let the models of a learner be written and read, under the name of the learner."""
+    """Register how models of a learner are written and read."""
     _kinds[learner] = kind
 
 
@@ -127,7 +127,7 @@ def model_text(model: LearnedModel) -> str:
 
 
 def parse_model(text: str, source: str = "model") -> LearnedModel:
-    """The model that ``model_text`` wrote; any other text is a ``ModelError``."""
+    """Read a model from the text that ``model_text`` wrote; any other text raises ``ModelError``."""
     place = Place(source)
     fields = Fields(_document(text, source), place)
     if not fields.has("format_version"):
@@ -150,7 +150,7 @@ def parse_model(text: str, source: str = "model") -> LearnedModel:
 
 
 def save_model(model: LearnedModel, path: str | Path) -> None:
-    """Write the model to a file, whole or not at all."""
+    """Write the model to a file atomically."""
     if hasattr(model, "fit"):
         kind = type(model).__name__
         raise OptionError(f"save_model takes a model, not a {kind}: pass its model_ attribute after fit.")
@@ -158,7 +158,7 @@ def save_model(model: LearnedModel, path: str | Path) -> None:
 
 
 def load_model(path: str | Path) -> LearnedModel:
-    """Read a model file; a damaged or too new file, or an unknown learner, is a ``ModelError``."""
+    """Read a model file; raises ``ModelError`` if it is damaged, too new, or of an unknown learner."""
     try:
         with Path(path).open("rb") as file:
             data = file.read(MOST_BYTES + 1)
@@ -200,12 +200,12 @@ def _document(text: str, source: str) -> dict[str, object]:
     if not isinstance(document, dict):
         raise ModelError("this is not a Hornbeam model: not a JSON object.", Place(source))
     if _SURROGATE.search(text) and not _is_text(json.dumps(document, ensure_ascii=False)):
-        raise ModelError("the model file is damaged: it holds half of a character.", Place(source))
+        raise ModelError("the model file is damaged: it contains half of a surrogate pair.", Place(source))
     return document
 
 
 def _is_text(text: str) -> bool:
-    """Whether it can be written as UTF-8: half of a surrogate pair, which JSON can hold, cannot."""
+    """Whether a value can be written as UTF-8; JSON allows half of a surrogate pair, UTF-8 does not."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -284,7 +284,7 @@ def _read_clause(common: Common, fields: Fields) -> WeightedClause:
     if feature == SHARE and not _can_share(common, clause, fields):
         needs = (
             f'another feature, because a share needs false_counts "{GUARDED}" in the settings and '
-            "a body of two or more literals, the last of them without a variable of its own"
+            "a body of two or more literals, where the last literal introduces no variable"
         )
         raise fields.wrong("feature", needs, feature)
     each: int | None = None

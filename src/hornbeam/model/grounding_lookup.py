@@ -1,9 +1,9 @@
 """True groundings of clauses for many examples of one database, found by following indexed facts.
 
-``groundings`` passes over the facts for each example and never runs into a dead end, which is right for
-one example. For thousands of them, this module sorts the facts once by each argument and follows them
-from the example outwards. It may run into dead ends, so a search stops after a number of steps; the
-groundings it has found by then are true all the same.
+``groundings`` passes over all facts for each example and never runs into a dead end, which suits a single
+example. For thousands of examples, this module sorts the facts once by each argument and follows them
+from the example outwards. It may run into dead ends, so a search stops after a number of steps and
+returns the groundings found by then.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class GroundingLookup:
         """steps of all searches so far"""
 
     def can_search(self, clause: Clause) -> bool:
-        """Whether facts lead to every free variable; they do not if only negated literals use it."""
+        """Whether facts lead to every free variable: each must occur in a literal that is not negated."""
         atoms = [literal for literal in clause.body if isinstance(literal, Atom)]
         reached = {variable for atom in atoms for variable in literal_variables(atom)}
         return reached.issuperset(clause.free_variables())

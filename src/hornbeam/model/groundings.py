@@ -1,9 +1,9 @@
 """Which assignments of the free variables make a body true for one example.
 
-Engines count without enumerating; this module enumerates, for people who ask why. Each literal becomes
-a small table of the rows that agree with the example. Rows whose value no other literal allows are
-dropped, again after every choice. A body without a cycle therefore never runs into a dead end, and the
-first groundings come after a few passes over the facts, however large the count is.
+Engines count without enumerating; this module enumerates, to explain predictions. Each literal becomes
+a small table of the rows that agree with the example. Rows with a value that another literal excludes are
+dropped, at the start and after every choice. A body without a cycle therefore never runs into a dead end,
+and the first groundings come after a few passes over the facts, however large the count is.
 
 ``grounding_lookup`` finds the groundings of many examples faster, but not always all of them.
 """
@@ -37,7 +37,7 @@ class _GroundingTable:
         return _GroundingTable(self.variables, tuple(column[rows] for column in self.columns), self.negated)
 
     def bind(self, variable: int, value: int) -> _GroundingTable:
-        """The table once the variable has the value."""
+        """The table after the variable gets the value."""
         if variable not in self.variables:
             return self
         at = self.variables.index(variable)
@@ -70,7 +70,7 @@ def groundings(
     """Codes of the clause's free variables, one tuple per true grounding, at most ``limit``.
 
     ``key`` holds the codes of the head's arguments (-1: unknown to the database) and, if examples have
-    cut-offs, the code of its cut-off: facts after it do not exist. The order depends on the codes only.
+    cut-offs, the code of the cut-off: later facts are ignored. The order depends on the codes only.
     Without a limit there are as many groundings as the true count. After ``patience`` choices the search
     ends with what it has found; only a body with a cycle may lead into dead ends.
 
@@ -177,7 +177,7 @@ def _atom_table(
 def _search(
     tables: Sequence[_GroundingTable], allowed: Allowed, values: dict[int, int], choices: Iterator[int]
 ) -> Iterator[dict[int, int]]:
-    """Every way to give the other variables values, until there are no more ``choices``."""
+    """All assignments of the remaining variables, until ``choices`` is exhausted."""
     reduced = _reduce(tables, allowed)
     if reduced is None:
         return
@@ -196,7 +196,7 @@ def _search(
 
 
 def _next_variable(tables: Sequence[_GroundingTable], allowed: Allowed) -> int:
-    """A variable of the smallest table: the one with the fewest choices comes first."""
+    """The variable with the fewest possible values, by its codes and the rows of its tables."""
     sizes = {variable: len(codes) for variable, codes in allowed.items()}
     for table in tables:
         if not table.negated:
@@ -222,8 +222,8 @@ def _reduce(
             allowed[variable] = codes
         elif len(table) or not table.negated:
             open_tables.append(table)
-    # One pass takes what a table excludes to its neighbours. Without a cycle, as many passes as tables are
-    # enough; with one, a pass may strip a single layer of a long path, and would take too long to finish.
+    # In one pass, the values that a table excludes reach its neighbours. Without a cycle, one pass per table
+    # is enough. With a cycle, a pass may remove very few rows, so the number of passes is limited as well.
     for _ in open_tables:
         if not _reduce_once(open_tables, allowed):
             break
@@ -233,7 +233,7 @@ def _reduce(
 
 
 def _reduce_once(tables: list[_GroundingTable], allowed: dict[int, npt.NDArray[np.bool_]]) -> bool:
-    """Drop rows with values that are not allowed, then values without a row; whether a value was dropped."""
+    """Drop rows with values that are not allowed, then values without a row; return whether a value was."""
     changed = False
     for at, table in enumerate(tables):
         if table.negated:

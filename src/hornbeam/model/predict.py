@@ -2,7 +2,7 @@
 
 The data are read under the model's schema. A predicate that the model uses and the data lack counts as
 empty, with a notice. It is an error if the data have none of the model's predicates, or if a predicate
-has other arguments in the data than in the model.
+has different arguments in the data and in the model.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from hornbeam.model.clause_model import Floats
 from hornbeam.model.files import LearnedModel
 
 UNKNOWN_KEYS = ("warn", "error")
-"""What to do with keys that are not in the data: treat them as having no facts, with a notice, or refuse."""
+"""How to treat keys that are not in the data: as having no facts, with a notice, or as an error."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +69,7 @@ def data_for(model: LearnedModel, database: Database) -> tuple[Database, tuple[N
 
 
 def _check_arguments(model: LearnedModel, database: Database) -> None:
-    """Refuse tables whose links are in another order than in the model: links would be swapped."""
+    """Refuse tables whose links are in a different order than in the model: they would be swapped."""
     given, known = _arguments(database.origin), _arguments(model.settings)
     pairs = [(f'table "{table}" links', given[table], known[table]) for table in given.keys() & known.keys()]
     if "tables" in database.origin:
@@ -88,7 +88,7 @@ def _check_arguments(model: LearnedModel, database: Database) -> None:
 
 
 def _arguments(settings: Mapping[str, object]) -> dict[str, list[str]]:
-    """The links of tables in the order of arguments, where it is stated."""
+    """The links of tables in the order of arguments, for tables whose settings give the order."""
     tables = settings.get("tables")
     orders = {}
     # A model file may come from anywhere, so the settings may hold anything.

@@ -182,7 +182,7 @@ def test_an_explanation_tells_what_the_share_is_of(small: Database) -> None:
     by_feature = {reason.feature: reason for reason in found.reasons}  # type: ignore[attr-defined]
     assert by_feature["count"].false == 1
     assert by_feature[SHARE].because(("ann",)) == (
-        "friends(ann,B), smokes(B) is true for 2 values of B of 3 without the last condition"
+        "friends(ann,B), smokes(B) is true for 2 values of B, out of 3 without the last condition"
     )
     assert model(CLAUSES[1])._repr_html_().count("the share with smokes(B) of the persons B") == 1
 

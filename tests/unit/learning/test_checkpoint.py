@@ -113,7 +113,7 @@ def test_a_checkpoint_of_another_fit_is_refused(
     with pytest.raises(DataError) as error:
         learn(tmp_path, database, options)
     assert str(error.value) == (
-        f"{tmp_path}: this checkpoint belongs to a fit with other {what}; "
+        f"{tmp_path}: this checkpoint belongs to a fit with different {what}; "
         "name another folder, or remove it to start again."
     )
 

@@ -164,7 +164,7 @@ def test_a_checkpoint_goes_on_to_the_same_bytes(learner, number, tmp_path):
 
 def test_a_checkpoint_of_another_learner_is_refused(tmp_path):
     fitted("mln-boost", control={"checkpoint": tmp_path})
-    with pytest.raises(DataError, match="this checkpoint belongs to a fit with other options"):
+    with pytest.raises(DataError, match="this checkpoint belongs to a fit with different options"):
         fitted("rdn-boost", control={"checkpoint": tmp_path})
 
 

@@ -174,7 +174,7 @@ def test_an_explanation_names_the_strongest_constants(world: Database) -> None:
     (reason,) = (each for each in found.reasons if getattr(each, "each", None) == "B")
     weights = dict(model.clauses[0].constants)
     assert all(np.log(2) * weights[name] == pytest.approx(value) for name, value in reason.constants)
-    assert "rated(p000,B) is true for 6 values of B; of B: f" in str(found)
+    assert "rated(p000,B) is true for 6 values of B; the values of B that add most: f" in str(found)
     total = found.prior + sum(each.contribution for each in found.reasons)
     assert total == pytest.approx(found.log_odds, abs=1e-12)
     assert found.log_odds == pytest.approx(

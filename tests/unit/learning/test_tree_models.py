@@ -170,8 +170,8 @@ SMOKING, FRIENDLY = {"clause": "risk(A) :- smokes(A)."}, {"clause": "risk(A) :- 
 @pytest.mark.parametrize(
     ("nodes", "sentence"),
     [
-        ([], '"nodes" of tree 1 must be a whole tree, down to its last leaf, found'),
-        ([SMOKING, LEAF], '"nodes" of tree 1 must be a whole tree, down to its last leaf, found'),
+        ([], '"nodes" of tree 1 must be a complete tree, found'),
+        ([SMOKING, LEAF], '"nodes" of tree 1 must be a complete tree, found'),
         ([LEAF, LEAF], '"nodes" of tree 1 must be one tree, found'),
         ([SMOKING, FRIENDLY, LEAF, LEAF, LEAF], "adds a test to the one above, found"),
         ([{"clause": "risk(A) :- true."}, LEAF, LEAF], "adds a test to the one above, found"),
@@ -179,7 +179,7 @@ SMOKING, FRIENDLY = {"clause": "risk(A) :- smokes(A)."}, {"clause": "risk(A) :- 
         ([{"clause": "risk(A) :- smoks(A)."}, LEAF, LEAF], 'no predicate "smoks"'),
         ([{"clause": "risk(A) :- "}, LEAF, LEAF], "a clause of the model's schema"),
         ([{"value": "x", "examples": 1}], '"value" of node 1 must be a finite number'),
-        ([{"value": 1.0, "examples": -1}], '"examples" of node 1 must be a whole number, not negative'),
+        ([{"value": 1.0, "examples": -1}], '"examples" of node 1 must be a whole number of at least 0'),
         ([{"value": 1.0, "examples": 1, "more": 2}], 'unknown field "more" of node 1; remove it.'),
         ([{"examples": 1}], 'field "clause" of node 1 is missing; the file is damaged.'),
     ],

@@ -104,7 +104,7 @@ def clause(**changes):
         ("{}", "m.json: this is not a Hornbeam model: it has no format_version."),
         (damaged(format_version=FORMAT_VERSION + 1), "m.json: the model has format version 2,"
          " but this Hornbeam reads up to 1: install a newer Hornbeam."),
-        (damaged(format_version="1"), "\"format_version\" must be a whole number, not negative, found '1'."),
+        (damaged(format_version="1"), "\"format_version\" must be a whole number of at least 0, found '1'."),
         (damaged(learner="oracle"), 'm.json: unknown learner "oracle"; known learners are: '),
         (damaged(target=...), 'm.json: field "target" is missing; the file is damaged.'),
         (damaged(target="smokes"), "\"target\" must be a predicate of the schema, found 'smokes'."),

@@ -149,7 +149,7 @@ class _ScoringQuery:
             if self._times is None:
                 raise OptionError(
                     "the model was learned from facts without times, so its examples have no cut-off; "
-                    "leave out the time of the examples."
+                    "leave out the time column of the examples."
                 )
         self._width = self._arity + (self._times is not None)
         predicates = model.schema.predicates

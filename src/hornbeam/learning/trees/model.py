@@ -162,7 +162,7 @@ def _read_below(
     """The subtree below a path."""
     fields = next(nodes, None)
     if fields is None:
-        raise owner.wrong("nodes", "a whole tree, down to its last leaf", "an end before it")
+        raise owner.wrong("nodes", "a complete tree", "a tree with missing leaves")
     if fields.has("value"):
         leaf = Leaf(fields.number("value"), fields.whole("examples"))
         fields.close()

@@ -142,8 +142,8 @@ def failure(error: psycopg.Error, broken: bool) -> str:
         )
     if isinstance(error, reasons.UndefinedTable | reasons.UndefinedColumn):
         return (
-            f"PostgreSQL no longer has a table or column that is counted: {reason}; it was changed "
-            "meanwhile, run again."
+            f"PostgreSQL no longer has a table or column that the facts are in: {reason}; the database was "
+            "changed in the meantime, so run again."
         )
     if isinstance(error, reasons.DiskFull | reasons.OutOfMemory):
         return (

@@ -157,8 +157,8 @@ def test_a_share_of_no_guard_is_refused(false_counts, changes):
         parse_model(text, "m.json")
     assert str(caught.value) == (
         'm.json: "feature" of clause 1 must be another feature, because a share needs false_counts '
-        '"guarded" in the settings and a body of two or more literals, the last of them without a variable '
-        "of its own, found 'share'."
+        '"guarded" in the settings and a body of two or more literals, where the last literal '
+        "introduces no variable, found 'share'."
     )
 
 

@@ -291,7 +291,7 @@ def _first_of_each_length(leaders: list[Scored], width: int) -> list[Scored]:
     by_length: dict[int, list[Scored]] = {}
     for each in sorted(leaders, key=lambda each: (-each.gain, str(each.clause))):
         by_length.setdefault(length_of(each.clause), []).append(each)
-    return [each for alike in by_length.values() for each in alike[:width]]
+    return [each for clauses in by_length.values() for each in clauses[:width]]
 
 
 def jointly(problem: BoostProblem, state: BoostState, added: WeightedClause) -> BoostState:

@@ -255,8 +255,8 @@ def first_in_rank(
     for position in near:
         by_key.setdefault(key(position), []).append(position)
     by_gain: dict[Fraction | None, list[int]] = {}
-    for alike, members in by_key.items():
-        gain = exact_gain(alike) if len(by_key) > 1 else None
+    for group_key, members in by_key.items():
+        gain = exact_gain(group_key) if len(by_key) > 1 else None
         by_gain.setdefault(gain, []).extend(members)
     chosen: list[int] = []
     for _, members in sorted(by_gain.items(), key=lambda item: item[0] or 0, reverse=True):

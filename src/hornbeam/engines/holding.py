@@ -32,7 +32,7 @@ class CanonicalParts:
         self._known: dict[Body, Clause] = {}
 
     def new(self, parts: Iterable[Component[Literal]]) -> frozenset[Clause]:
-        """The clauses of the parts marked as new; an extended body holds if all of them do."""
+        """The clauses of a body's new parts; if its other parts hold, the body holds if all of these do."""
         return frozenset([self.clause(part.literals) for part in parts if part.new])
 
     def clause(self, literals: Body) -> Clause:

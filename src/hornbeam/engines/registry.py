@@ -59,7 +59,7 @@ Did you mean "naive"?
 
 
 def _engine_in_place(name: str, tables: FactsInPlace) -> str:
-    """The engine of facts that stay in tables; an error if another one than it or the default is named."""
+    """The engine that has the tables; it is an error to name an engine other than this or the default."""
     if name not in (DEFAULT_ENGINE, tables.engine):
         raise OptionError(
             f'engine "{name}" cannot count these facts, because they stay in tables of {tables.engine}; use '

@@ -11,7 +11,7 @@ from typing import NamedTuple, Protocol, TypeVar
 from hornbeam.learning.history import INTERRUPTED, TIME_LIMIT, Record
 
 Pause = Callable[[], None]
-"""Called wherever a fit may be stopped."""
+"""Called at each point where a fit may be stopped."""
 ShouldStop = Callable[[], str | None]
 """Called before each length of each search; returns the reason to stop now, or ``None``."""
 

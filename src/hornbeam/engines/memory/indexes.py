@@ -43,7 +43,7 @@ class AtomFacts:
 
 @dataclass(slots=True, eq=False)
 class Links:
-    """From each value of one variable to values of another; ``times`` is the number of ways (None: 1)."""
+    """Links from values of one variable to values of another; ``times`` is the number of ways (None: 1)."""
 
     starts: Codes
     ends: Codes

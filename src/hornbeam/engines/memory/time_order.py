@@ -60,7 +60,7 @@ class TimeOrder:
             rows: Integers = np.arange(matching.rows)
             ranks: Integers = np.zeros(matching.rows, dtype=np.int64)
             if matching.since is not None:
-                # The rank of the first cut-off that admits the row; rows that none admits are left out.
+                # The rank of the first cut-off that admits the row; rows that no cut-off admits are left out.
                 ranks = np.searchsorted(self.distinct, matching.since, "left")
                 rows = np.flatnonzero(ranks < len(self.distinct))
                 ranks = ranks[rows]

@@ -22,7 +22,7 @@ TIGHTER_FROM = 8
 
 
 class RefusedError(Exception):
-    """A count may exceed int64, or a join the budget: the clause is skipped."""
+    """A count may exceed int64, or a join may exceed the budget, so the clause is skipped."""
 
     def __init__(self, reason: str, estimate: int, budget: int) -> None:
         super().__init__(reason)

@@ -111,7 +111,7 @@ class DuckDBConnection(Connection):
         shutil.rmtree(self._spill, ignore_errors=True)
 
     def _group_by_arrays(self, columns: int) -> None:
-        """Set up to how many bits of keys DuckDB groups in arrays: arrays of these columns must fit."""
+        """Set the key size up to which DuckDB groups in arrays, so that these arrays fit the memory."""
         bits = min(max((self._room // columns).bit_length() - 1, LEAST_BITS), MOST_BITS)
         if bits != self._bits:
             self._execute(f"SET perfect_ht_threshold = {bits}")

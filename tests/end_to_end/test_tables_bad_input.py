@@ -281,7 +281,7 @@ def test_a_database_without_a_table(hornbeam, tmp_path):
     for name in ("a.duckdb", "a.sqlite"):
         assert (
             refused(hornbeam, "inspect", name)
-            == f"there is no table in {name}; give a source that holds a table to be used."
+            == f"there is no table in {name}; name a source with at least one table to use."
         )
 
 

@@ -66,7 +66,7 @@ class Coder:
         if isinstance(names, Coded):
             codes = self._of_names(names.names, type_name)
             if np.array_equal(codes, np.arange(len(codes))) and names.codes.dtype == np.int32:
-                # The codes stay the same, and a copy of ten million rows takes forty million bytes.
+                # The codes stay the same. A copy of ten million rows would take 40 MB.
                 return names.codes
             return codes[names.codes]
         if isinstance(names, list | Numbered):
@@ -107,7 +107,7 @@ def merged_examples(
     populations: Sequence[Population],
     cutoffs: Floats | None = None,
 ) -> tuple[Examples, list[Notice]]:
-    """Positives, then negatives, each in the given order; duplicates are merged, and notices tell which."""
+    """Positives, then negatives, each in the given order; duplicates are merged, with notices about them."""
     label = np.asarray(labels, dtype=np.int8)
     order = np.argsort(-label, kind="stable")
     label = label[order]

@@ -71,17 +71,18 @@ class Coder:
             return codes[names.codes]
         if isinstance(names, list | Numbered):
             return self._of_names(names, type_name)
-        return self._given(names, type_name)
+        return self._assigned(names, type_name)
 
     def _of_names(self, names: Sequence[str], type_name: str) -> Codes:
         """``encode`` for a list of names, which is coded once even if several columns share it."""
         key = type_name, id(names)
         if key not in self._done:
             # The list is kept alive, so that no other list gets the same id.
-            self._done[key] = names, self._given(names, type_name)
+            self._done[key] = names, self._assigned(names, type_name)
         return self._done[key][1]
 
-    def _given(self, names: Iterable[str], type_name: str) -> Codes:
+    def _assigned(self, names: Iterable[str], type_name: str) -> Codes:
+        """``encode`` without the cache of lists."""
         codes = self._codes.setdefault(type_name, {})
         if isinstance(names, Numbered) and not codes and type_name not in self._numbered:
             # Ten million such names need no dictionary until another name is added.

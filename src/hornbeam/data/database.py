@@ -211,8 +211,8 @@ class Database:
     def _no_examples(self) -> str:
         if "target" in self.origin:
             return (
-                f'the target "{self.origin["target"]}" is new, so the tables have no examples of it; give '
-                "them by examples (--examples FILE): keys and a label."
+                f'the target "{self.origin["target"]}" is new, so the tables have no examples of it; pass '
+                "examples (--examples FILE) with keys and a label."
             )
         if "tables" in self.origin:
             return "name a target: a column of a table (table.column or table.column=value) or a link table."

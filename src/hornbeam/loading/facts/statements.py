@@ -268,7 +268,7 @@ def _value_end(text: str, position: int) -> int:
             quoted = _QUOTE.match(text, position)
             after = 0 if quoted is None else quoted.end()
         if not after:
-            # If no bracket closes this one, none closes a later one of its kind either.
+            # If this bracket or quote is never closed, later ones of the same kind are not closed either.
             unclosed.add(mark)
             after = position + 1
         position = after

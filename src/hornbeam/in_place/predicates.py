@@ -159,7 +159,7 @@ def _check_roles(plan: Plan) -> None:
             )
         if role in (Role.KEY, Role.LINK, Role.CATEGORY) and _kind(plan, name) == REAL:
             raise SchemaError(
-                f'column "{name}" of table "{plan.name}" is a {role.value} of numbers with decimals, whose '
+                f'column "{name}" of table "{plan.name}" is a {role.value} that holds decimal numbers, whose '
                 f"text differs between systems: change it to text or whole numbers in the database, {_ELSE}."
             )
 

@@ -1,4 +1,4 @@
-"""``hb.load``: facts or tables, wherever they are, as a database."""
+"""Load facts or tables into memory. ``hb.load``, which also opens tables in place, is ``in_place.load``."""
 
 from __future__ import annotations
 

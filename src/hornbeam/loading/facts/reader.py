@@ -204,7 +204,7 @@ class _NameColumn:
         self.names.extend(self._new_words())
 
     def add_name(self, name: str) -> None:
-        # No word of a text begins with a parenthesis, so a name has a code of its own.
+        # No word of a text begins with a parenthesis, so a name never gets the code of a word.
         code = self.codes["(" + name]
         if code == len(self.names):
             self.names.append(name)

@@ -1,4 +1,4 @@
-"""Reads the tables of a source, whatever its kind, and the schema that is stated for them."""
+"""Reads the tables of a source of any kind, and the schema that the user states for them."""
 
 from __future__ import annotations
 

@@ -1,12 +1,12 @@
-"""Every exception of Hornbeam.
+"""The exceptions and warnings of Hornbeam.
 
 HornbeamError
-├── InputError            the user's input is wrong; has the place, if it is known
+├── InputError            the user's input is wrong; ``place`` is its source and line, if known
 │   ├── ParseError        text that cannot be read (facts, modes, clauses, models)
 │   ├── SchemaError       names, arities, types or modes that do not fit each other
 │   │   └── TargetError   a target that the tables do not have
 │   ├── DataError         files, folders, examples or keys that cannot be used
-│   ├── OptionError       an option outside what it allows
+│   ├── OptionError       an option whose value is not allowed
 │   └── ModelError        a model file that is damaged, too new, or for other data
 ├── EngineError           a database or cluster that failed: gone, full, or without permission
 └── LimitError            a result that is refused: too large for int64 or for the memory budget
@@ -67,10 +67,11 @@ class DataError(InputError, ValueError):
 
 
 class OptionError(InputError, ValueError):
-    """An option with a value outside what it allows.
+    """An option whose value is not allowed.
 
-    If the error is about the value of one option of a learner, ``option`` is its name, ``value`` the value,
-    and ``bound`` what it allows; or ``needs`` are values of other options without which it does nothing.
+    If one option of a learner is wrong, ``option`` is its name, ``value`` the given value and ``bound`` the
+    allowed values. If the option has no effect without other options, ``needs`` maps the names of these
+    options to the values that they need.
     """
 
     def __init__(
@@ -116,7 +117,7 @@ class HornbeamWarning(UserWarning):
 
 
 def did_you_mean(name: str, known: Iterable[str], kind: str) -> str:
-    """A hint with the list of known names and, if there is a similar one, the most similar name.
+    """A hint that lists the known names and suggests the most similar one, if there is one.
 
     >>> did_you_mean("frends", ["friends", "smokes"], "Predicates")
     'Predicates are: friends, smokes. Did you mean "friends"?'

@@ -16,11 +16,11 @@ from typing import BinaryIO
 from hornbeam.errors import DataError, Place
 
 TEMPORARY = ".hornbeam-tmp"
-"""The ending of a file that is being written; a file left by a killed run may be removed."""
+"""The suffix of files that are being written. A killed run may leave such a file; it can be deleted."""
 
 
 def write_file(path: str | Path, content: str | bytes | Iterable[str]) -> None:
-    """Write a file atomically: a new file in the same folder, synced, renamed over the old one.
+    """Write a file atomically: write a new file in the same folder, sync it, rename it over the old one.
 
     Text is written as UTF-8, with line ends as given; an iterable of texts is written piece by piece. A path
     that is not a plain file (a pipe, ``/dev/stdout``) is written directly. A failure leaves the old file
@@ -55,7 +55,7 @@ def resolved(path: Path) -> Path:
 def _replace(place: Path, content: str | bytes | Iterable[str]) -> None:
     temporary = place.with_name(f".{place.name}.{os.urandom(4).hex()}{TEMPORARY}")
     try:
-        # Not with tempfile: only the owner may read its files.
+        # Not tempfile: only their owner could read the files that it creates.
         with temporary.open("xb") as file:
             _write(file, content)
             file.flush()
@@ -101,9 +101,10 @@ def remove_leftovers(folder: Path, name: str) -> None:
 
 @contextlib.contextmanager
 def locked(path: Path, busy: str) -> Iterator[None]:
-    """Hold a lock that one process can hold at a time; if another holds it, the error begins with ``busy``.
+    """Hold a lock file that only one process can hold at a time.
 
-    The lock ends with its process, however that ends. The lock file stays; it is empty and means nothing.
+    If another process holds it, raise a ``DataError`` whose message starts with ``busy``. The lock is
+    released when the block or the process ends, even by a crash. The empty lock file stays.
     """
     with path.open("ab") as file:
         try:

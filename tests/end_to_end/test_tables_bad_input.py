@@ -281,7 +281,7 @@ def test_a_database_without_a_table(hornbeam, tmp_path):
     for name in ("a.duckdb", "a.sqlite"):
         assert (
             refused(hornbeam, "inspect", name)
-            == f"there is no table in {name}; give a source that holds a table to be used."
+            == f"there is no table in {name}; name a source with at least one table to use."
         )
 
 
@@ -330,8 +330,8 @@ def test_a_database_without_a_table(hornbeam, tmp_path):
         ("churned(user)", 'no table "user". Tables are: movies, ratings, users. Did you mean "users"?'),
         (
             "churned(users)",
-            'the target "churned(users)" is new, so the tables have no examples of it; give them by examples '
-            "(--examples FILE): keys and a label.",
+            'the target "churned(users)" is new, so the tables have no examples of it; pass examples '
+            "(--examples FILE) with keys and a label.",
         ),
         (None, "name a target: a column of a table (table.column or table.column=value) or a link table."),
     ],

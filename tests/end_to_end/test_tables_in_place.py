@@ -334,7 +334,7 @@ REFUSALS = {
     "decimals": (
         {"a.csv": "id,y\n1.5,0\n2.5,1\n", "users.csv": "id,y\n1,0\n2,1\n"},
         '[a]\nkey = "id"\n',
-        'column "id" of table "a" is a key of numbers with decimals',
+        'column "id" of table "a" is a key that holds decimal numbers',
     ),
     "words": (
         {"users.csv": "id,y,z\n1,0,yes\n2,1,no\n"},

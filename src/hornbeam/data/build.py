@@ -14,11 +14,11 @@ from hornbeam.logic.modes import Mode
 from hornbeam.logic.schema import Schema
 
 FactNames = Mapping[str, Sequence[Sequence[str] | Coded]]
-"""For each predicate a column of names per argument."""
+"""For each predicate, one column of names per argument."""
 ExampleNames = Mapping[str, tuple[NameRows | Sequence[Coded], Sequence[int]]]
-"""For each target the keys of its examples, as rows of names or as coded columns, and their labels."""
+"""For each target, the keys of its examples, as rows of names or as coded columns, and their labels."""
 Times = Mapping[str, Sequence[float] | Floats]
-"""For some predicates a time for each row of their facts, or for each of their examples."""
+"""A time for each fact of a predicate, or for each example of a target. Not all of them need times."""
 
 
 def build(
@@ -34,11 +34,10 @@ def build(
 ) -> Database:
     """A database from names: columns of facts by predicate, and examples with labels by target.
 
-    Duplicate examples count once, and an example with both labels is positive; a notice tells the user
-    in either case. ``ranges`` are constants of types that need not occur in facts. ``times`` are the
-    times of some predicates' facts, ``cutoffs`` those of some targets' examples: the same key with
-    another cut-off is another example. Values of numeric types are read from the names of their
-    constants.
+    Duplicate examples count once, and an example with both labels is positive; a notice tells the user in
+    either case. ``ranges`` lists constants by type; they need not occur in facts. ``times`` has the times of
+    facts by predicate, and ``cutoffs`` the cut-off times of examples by target: the same key with another
+    cut-off is another example. Values of numeric types are read from the names of their constants.
 
     >>> db = build(Schema({"smokes": ("person",)}), (), {"smokes": [["ann", "bob", "ann"]]})
     >>> len(db.relation("smokes")), len(db.population("person"))
@@ -85,7 +84,7 @@ def _types(schema: Schema, predicate: str, arity: int) -> tuple[str, ...]:
 
 
 def _example_codes(coder: Coder, schema: Schema, examples: ExampleNames) -> _ExampleCodes:
-    """The keys of examples as columns of codes, and their labels; names that are new get codes."""
+    """The keys of examples as columns of codes, and their labels; new names get new codes."""
     coded = {}
     for target, (keys, labels) in examples.items():
         types = schema.types_of(target)

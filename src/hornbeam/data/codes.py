@@ -66,22 +66,23 @@ class Coder:
         if isinstance(names, Coded):
             codes = self._of_names(names.names, type_name)
             if np.array_equal(codes, np.arange(len(codes))) and names.codes.dtype == np.int32:
-                # The codes stay the same, and a copy of ten million rows takes forty million bytes.
+                # The codes stay the same. A copy of ten million rows would take 40 MB.
                 return names.codes
             return codes[names.codes]
         if isinstance(names, list | Numbered):
             return self._of_names(names, type_name)
-        return self._given(names, type_name)
+        return self._assigned(names, type_name)
 
     def _of_names(self, names: Sequence[str], type_name: str) -> Codes:
         """``encode`` for a list of names, which is coded once even if several columns share it."""
         key = type_name, id(names)
         if key not in self._done:
             # The list is kept alive, so that no other list gets the same id.
-            self._done[key] = names, self._given(names, type_name)
+            self._done[key] = names, self._assigned(names, type_name)
         return self._done[key][1]
 
-    def _given(self, names: Iterable[str], type_name: str) -> Codes:
+    def _assigned(self, names: Iterable[str], type_name: str) -> Codes:
+        """``encode`` without the cache of lists."""
         codes = self._codes.setdefault(type_name, {})
         if isinstance(names, Numbered) and not codes and type_name not in self._numbered:
             # Ten million such names need no dictionary until another name is added.
@@ -107,7 +108,7 @@ def merged_examples(
     populations: Sequence[Population],
     cutoffs: Floats | None = None,
 ) -> tuple[Examples, list[Notice]]:
-    """Positives, then negatives, each in the given order; duplicates are merged, and notices tell which."""
+    """Positives, then negatives, each in the given order; duplicates are merged, with notices about them."""
     label = np.asarray(labels, dtype=np.int8)
     order = np.argsort(-label, kind="stable")
     label = label[order]

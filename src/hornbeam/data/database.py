@@ -118,7 +118,7 @@ class Database:
 
     @cached_property
     def facts(self) -> FactsInMemory | FactsInPlace:
-        """What answers questions about the facts."""
+        """The store that answers questions about the facts."""
         if self.tables is not None:
             return self.tables
         return FactsInMemory(self.schema, self.populations, self.relations, self.numbers, self.times)
@@ -188,9 +188,9 @@ class Database:
     # --- targets and examples --------------------------------------------------------------------
 
     def target_named(self, name: str | None) -> str:
-        """The target of that name, in any case; without one, the only target that has examples.
+        """The target with this name, ignoring case; if ``name`` is None, the only target that has examples.
 
-        The target of tables may also be named as it was when they were loaded: ``users.gender=F``.
+        A target from tables may also be given as it was named when they were loaded: ``users.gender=F``.
         """
         if name is not None and name != self.origin.get("target"):
             target = name.lower()
@@ -211,15 +211,15 @@ class Database:
     def _no_examples(self) -> str:
         if "target" in self.origin:
             return (
-                f'the target "{self.origin["target"]}" is new, so the tables have no examples of it; give '
-                "them by examples (--examples FILE): keys and a label."
+                f'the target "{self.origin["target"]}" is new, so the tables have no examples of it; pass '
+                "examples (--examples FILE) with keys and a label."
             )
         if "tables" in self.origin:
             return "name a target: a column of a table (table.column or table.column=value) or a link table."
         return "the data have no examples; name a target that has some."
 
     def examples_of(self, target: str) -> Examples:
-        """The examples of a target. A target without examples is an error that names the targets."""
+        """The examples of a target; if it has none, the error lists the targets that have some."""
         if target == self.origin.get("target"):
             target = self.target_named(target)
         try:
@@ -291,7 +291,7 @@ class Database:
         return self.facts.cutoff_codes(cutoffs)
 
     def cutoffs_of(self, target: str, keys: Codes) -> Floats | None:
-        """The cut-off of each row of keys, or an earlier time that leaves the same facts.
+        """The cut-off of each row of keys, or an earlier time at which the same facts exist.
 
         None if the keys have no cut-offs.
         """

@@ -32,12 +32,12 @@ class FactIndex:
             order = np.argsort(column, kind="stable")
             self._sorted[predicate, position] = order, column[order]
         order, codes = self._sorted[predicate, position]
-        # In the column's own type: for another, NumPy would copy the column at each call.
+        # The bounds have the type of the column: otherwise NumPy would copy the column at each call.
         first, last = np.searchsorted(codes, np.array([code, code + 1], dtype=np.int32))
         return order[first:last]
 
     def until(self, predicate: str, rows: Rows, cutoff: float | None) -> Rows:
-        """Those of the rows that are facts at a cut-off; all of them where there is no cut-off."""
+        """The rows whose facts exist at a cut-off; all rows if there is no cut-off."""
         if cutoff is None or predicate not in self._database.times:
             return rows
         return rows[self._database.times[predicate][rows] <= cutoff]

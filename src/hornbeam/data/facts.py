@@ -55,7 +55,7 @@ class FactStore(Protocol):
         ...
 
     def cutoffs_of(self, codes: Codes) -> Floats:
-        """The cut-off times that codes stand for, or earlier times that leave the same facts."""
+        """The cut-off times that codes stand for, or earlier times at which the same facts exist."""
         ...
 
 
@@ -74,7 +74,7 @@ class FactsInPlace(FactStore, Protocol):
 
     @property
     def source(self) -> Any:
-        """What the engine reads the facts through; only engines know its type."""
+        """The object through which the engine reads the facts; only engines know its type."""
         ...
 
     def fingerprint(self) -> object:
@@ -145,11 +145,11 @@ class FactsInMemory:
         return moments_of(self.times)
 
     def cutoff_codes(self, cutoffs: Floats) -> Codes:
-        """How many of the distinct times of facts are not after each cut-off."""
+        """For each cut-off, the number of distinct times of facts that are not after it."""
         return np.searchsorted(self.moments, cutoffs, "right").astype(np.int32)
 
     def cutoffs_of(self, codes: Codes) -> Floats:
-        """The last time of a fact that exists for each cut-off; minus infinity if there is none."""
+        """For each code, the latest time of a fact up to the cut-off; minus infinity if there is none."""
         return np.concatenate(([-np.inf], self.moments))[codes]
 
     def _population(self, predicate: str, position: int) -> Population:
@@ -157,7 +157,7 @@ class FactsInMemory:
 
 
 def with_cutoff_codes(examples: Examples, facts: FactStore) -> Examples:
-    """Examples whose keys have a last column for their cut-offs, if there are cut-offs and times."""
+    """The examples with cut-offs as a last column of keys, if they have cut-offs and facts have times."""
     if examples.cutoffs is None or not facts.timed():
         return examples
     codes = facts.cutoff_codes(examples.cutoffs)

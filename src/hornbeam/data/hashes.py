@@ -1,4 +1,4 @@
-"""Hashes of names and rows, with which data are sampled and recognised whatever their order."""
+"""Hashes of names and rows, for samples and fingerprints that do not depend on the order of the data."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _ROWS = 1 << 16
 
 
 def mixed(values: Hashes, shifts: tuple[int, ...] = (32, 32, 32)) -> Hashes:
-    """A one-to-one function of 64 bits that keeps nothing of the order of its arguments."""
+    """Scramble 64-bit values by a one-to-one function; the order of the results looks random."""
     for shift in shifts[:-1]:
         values = values ^ (values >> np.uint64(shift))
         values = values * _FACTOR
@@ -23,7 +23,7 @@ def mixed(values: Hashes, shifts: tuple[int, ...] = (32, 32, 32)) -> Hashes:
 
 
 def name_hashes(names: Sequence[str]) -> Hashes:
-    """Two independent hashes of each name, in two rows; the last column is for a key without a code."""
+    """Two independent hashes of each name, in two rows; the last column has the hashes of an unknown key."""
     digests = [_digest(name) for name in names]
     digests.append(_digest("unknown key", person=b"unknown"))
     return np.frombuffer(b"".join(digests), dtype="<u8").astype(np.uint64).reshape(-1, 2).T

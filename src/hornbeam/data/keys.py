@@ -84,10 +84,10 @@ def key_rows(X: Any) -> Names:
 
 
 def _is_frame(X: Any) -> bool:
-    """Whether this is a data frame, found out without an import."""
+    """Whether this is a data frame; the test imports no library of data frames."""
     if isinstance(X, np.ndarray | list | tuple) or type(X).__module__.startswith("scipy."):
         return False
-    # The type is asked, not the frame: a lazy frame warns that it must work to name its columns.
+    # Look at the type, not at the frame: a lazy frame warns if it is asked for its columns.
     return any(hasattr(type(X), name) for name in ("__narwhals_dataframe__", "columns", "column_names"))
 
 
@@ -119,7 +119,7 @@ def _array_columns(X: Any) -> tuple[int, list[Iterable[object]]]:
         except (TypeError, ValueError):
             ragged = True
         if ragged:
-            raise DataError("X must be rows of keys of one length, one column per argument.")
+            raise DataError("X must be rows of equal length, with one column per argument.")
     if array.dtype.kind == "c":
         raise DataError("Complex data not supported: a key is text or a number.")
     if array.ndim != 2:

@@ -64,14 +64,14 @@ def quantiles(values: Floats, number: int, kind: str) -> tuple[Value, ...]:
 def weighted_quantiles(
     distinct: Floats, counts: npt.NDArray[np.intp], number: int, kind: str
 ) -> tuple[Value, ...]:
-    """``quantiles`` of distinct values in rising order, with how often each occurs."""
+    """``quantiles`` of values that are given as distinct values in rising order, and the count of each."""
     if len(distinct) <= number + 1:
         return tuple(value_of(each, kind) for each in distinct[1:].tolist())
     upto = np.cumsum(counts)
     total, done = int(upto[-1]), 0
     thresholds: list[Value] = []
     for groups in range(number + 1, 1, -1):
-        # The remaining values in equal groups: a frequent value fills one, and the others share what remains.
+        # Divide the remaining rows equally among the remaining groups; a frequent value fills a group alone.
         wanted = done - (done - total) // groups
         place = min(int(np.searchsorted(upto, wanted)), len(distinct) - 2)
         if int(upto[place]) <= done:

@@ -120,7 +120,7 @@ class Relation:
 
     @classmethod
     def of(cls, columns: Sequence[npt.NDArray[Any]], sizes: Sequence[int]) -> Relation:
-        """Rows in any order, with duplicates, whose column i has codes below ``sizes[i]``."""
+        """A relation from rows in any order, which may repeat; column i has codes below ``sizes[i]``."""
         if len(columns[0]) == 0:
             return cls(tuple(np.empty(0, dtype=np.int32) for _ in columns))
         return cls(sorted_distinct(columns, sizes))
@@ -143,13 +143,14 @@ class Examples:
     target: str
     keys: Codes
     """one row per example, one column of codes per head argument; if examples have cut-offs and facts have
-    times, one more column with the cut-offs, so that they go wherever keys go (``Database.cutoff_codes``)"""
+    times, one more column with the codes of the cut-offs (``Database.cutoff_codes``)"""
     labels: npt.NDArray[np.int8]
     """0 and 1, or positions in ``classes``; ``UNLABELLED`` where the label is not known"""
     classes: tuple[str, ...] = ()
     """the values that labels stand for, if the target has classes instead of true and false"""
     cutoffs: Floats | None = None
-    """for each example, as given, the latest time of its facts; infinity: all facts; None: no cut-offs"""
+    """the cut-off of each example, as given: facts after it do not exist for the example. Infinity means that
+    all facts exist. None if examples have no cut-offs"""
 
     def __len__(self) -> int:
         return len(self.labels)

@@ -46,7 +46,7 @@ def fold(columns: Sequence[Integers], sizes: Sequence[int]) -> tuple[RowNumbers,
 
 
 def probe(columns: Sequence[Integers], folds: Folds) -> RowNumbers:
-    """The numbers of other rows; -1 for rows that cannot be among those that were folded."""
+    """The numbers of other rows; -1 for rows that cannot be equal to a folded row."""
     numbers = columns[0].astype(np.int64)
     missing = np.zeros(len(numbers), dtype=bool)
     for column, (size, ranked) in zip(columns[1:], folds, strict=True):
@@ -110,7 +110,7 @@ def sorted_distinct(columns: Sequence[Integers], sizes: Sequence[int]) -> tuple[
 
 
 def distinct_rows(columns: Sequence[Integers], length: int) -> tuple[Integers, Integers]:
-    """The position of each distinct row, in sorted order of rows, and for each row which of them it is.
+    """The first position of each distinct row, in sorted order, and for each row which distinct row it is.
 
     Codes may be negative. All ``length`` rows are equal if there are no columns.
 
@@ -134,9 +134,9 @@ def row_numbers(columns: Sequence[Integers], length: int) -> RowNumbers:
 def count_rows(
     columns: Sequence[Integers], sizes: Sequence[int], times: Integers | None = None
 ) -> tuple[Integers, Integers]:
-    """Positions of one of each distinct row, in sorted order of rows, and how often each occurs.
+    """The first position of each distinct row, in sorted order of rows, and how often it occurs.
 
-    ``times`` is how often each given row counts, if not once.
+    ``times`` is the number of times that each given row counts; None counts each row once.
     """
     order, starts = grouped(fold(columns, sizes)[0])
     if times is None:

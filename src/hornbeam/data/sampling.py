@@ -1,4 +1,4 @@
-"""Samples, orders and parts of examples that depend on their names, not on their order in files."""
+"""Samples, orders and held-out parts of examples, by names and not by the order in files."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def part_numbers(
 ) -> list[npt.NDArray[np.int64]]:
     """For each argument of the target, which of ``number`` parts the constant of each example is in.
 
-    The part of a constant depends on its name alone, so that it is the same wherever the data are.
+    The part of a constant depends on its name alone, so that it is the same in memory and in a database.
     """
     columns = []
     for names, places in key_names(database, target, keys):

@@ -25,7 +25,7 @@ def _kernels() -> Any:
     """The extension module, imported alone or, where that fails, through ``scipy.sparse``."""
     scipy = find_spec("scipy")
     folders = (scipy and scipy.submodule_search_locations) or ()
-    # Under our own name: scipy.sparse may later import a copy for itself.
+    # The module gets a name in this package: scipy.sparse may later import its own copy.
     name = f"{__package__}._sparsetools"
     spec = PathFinder.find_spec(name, [str(Path(folder, "sparse")) for folder in folders])
     if spec is not None and spec.loader is not None:
@@ -47,7 +47,8 @@ _kernel = _kernels()
 class Matrix:
     """A sparse matrix by rows, with columns in rising order within each row.
 
-    ``starts`` has where each row begins, ``ends`` the column of each entry; both are 32-bit.
+    ``starts`` has the position of the first entry of each row, ``ends`` the column of each entry; both are
+    32-bit.
     """
 
     starts: Numbers
@@ -90,7 +91,7 @@ class Matrix:
         return Matrix(starts, ends, entries, (len(rows), self.shape[1]))
 
     def distinct(self) -> tuple[Matrix, Numbers]:
-        """The distinct rows, and which of them each row is."""
+        """The distinct rows, and for each row the index of its distinct row."""
         # A row's hash is the sum, modulo 2**64, of hashes of its entries and their columns.
         hashes = mixed(self.entries.view(np.uint64) ^ mixed(self.ends.astype(np.uint64) + np.uint64(1)))
         sums = np.append(np.uint64(0), np.cumsum(hashes))[self.starts]
@@ -138,7 +139,7 @@ class Matrix:
 
 
 def by_row(rows: Numbers, columns: Numbers, entries: Numbers, shape: tuple[int, int]) -> Matrix:
-    """A matrix from entries with their rows and columns, in rising order of columns and none twice."""
+    """A matrix from entries with their rows and columns, sorted by column and without repetitions."""
     starts = np.empty(shape[0] + 1, dtype=np.int32)
     ends = np.empty(len(columns), dtype=np.int32)
     ordered = np.empty(len(columns), dtype=entries.dtype)

@@ -1,8 +1,8 @@
 """A database seen under another schema: that of a model learned from other data.
 
-Nothing is inferred again: predicates, arities and types are those of the given schema; facts,
-examples and constants are those of the database. Columns are shared, not copied, if the types of the
-database say the same as those of the schema.
+Nothing is inferred again: predicates, arities and types are those of the given schema; facts, examples and
+constants are those of the database. Columns are shared, not copied, if the types of the database and of the
+schema have the same constants.
 """
 
 from __future__ import annotations
@@ -19,11 +19,14 @@ from hornbeam.errors import SchemaError
 from hornbeam.logic.schema import Schema
 
 _Recoding = Mapping[tuple[str, str], Codes | None]
-"""For a type of the schema and one of the database: the new code of each old one, None for the same."""
+"""For a type of the schema and a type of the database: the new code of each old code, or None if all codes
+stay the same."""
 
 
 def under(database: Database, schema: Schema) -> Database:
-    """The database under a schema: predicates that it lacks are empty, others are left out.
+    """The database under a schema.
+
+    A predicate that only the schema has is empty; a predicate that only the database has is left out.
 
     The population of a type holds the constants that the database has at arguments of that type (facts
     and examples), and those that it declares for a type of that name. Modes are for learning: a
@@ -76,7 +79,7 @@ def _check(database: Database, schema: Schema) -> None:
 
 @dataclass(frozen=True, eq=False)
 class _Recoder:
-    """The facts and examples of a database in the codes of another schema."""
+    """Translates the facts and examples of a database to the codes of another schema."""
 
     database: Database
     schema: Schema

@@ -1,1 +1,1 @@
-"""Drawing: escaped markup, shapes, axes and figures. Nothing in the data can break out of it."""
+"""Drawing: escaped markup, shapes, axes and figures. All text from the data is escaped."""

@@ -81,7 +81,8 @@ class Figure:
 def _style_without_variables() -> str:
     """The style sheet with each colour in place of its variable.
 
-    Programs other than browsers know no variables, and the ``:root`` of a notebook is not ours to style.
+    Programs other than browsers do not support CSS variables, and a figure must not restyle the ``:root`` of
+    a notebook.
     """
     root, _, rules = figure_style().partition("}")
     colours = dict(re.findall(r"--([\w-]+): *([^;]+);", root))

@@ -12,7 +12,7 @@ MINUS = "−"
 
 
 class Markup(str):
-    """Text that is markup, and so is not escaped again."""
+    """Text that is already markup and is not escaped again."""
 
     __slots__ = ()
 

@@ -1,4 +1,4 @@
-"""HTML for a notebook, where no style sheet of ours is at hand: every element carries its own style."""
+"""HTML for notebooks, which do not load Hornbeam's style sheet: every element has its own style."""
 
 from __future__ import annotations
 

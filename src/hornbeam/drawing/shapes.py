@@ -56,12 +56,12 @@ def path_of(points: Iterable[tuple[float, float]], class_: str) -> Markup:
 
 
 def moved(x: float, y: float, *shapes: Child) -> Markup:
-    """Shapes that are drawn so far to the right and so far down."""
+    """Shapes moved by ``x`` to the right and by ``y`` down."""
     return element("g", *shapes, transform=f"translate({x:g} {y:g})")
 
 
 def shortened(text: str, most: int) -> str:
-    """Text of at most ``most`` letters; the last one is an ellipsis where the text was cut.
+    """Text of at most ``most`` characters; text that is cut ends in an ellipsis.
 
     >>> shortened("publication", 6), shortened("ta", 6)
     ('publi…', 'ta')

@@ -92,7 +92,7 @@ class ColumnInPlace(Column):
         return self.n_values - self.lost(key)[0] if self._compares_with(key) else 0
 
     def _compares_with(self, key: Column) -> TypeGuard[ColumnInPlace]:
-        """Whether the other column is in a database too; a column that only a model knows is not."""
+        """Whether the other column is in a database too; a column that only the model has is not."""
         return isinstance(key, ColumnInPlace) and self.domain is key.domain
 
     def only(self, key: Column) -> Column:

@@ -45,7 +45,7 @@ class PopulationInPlace(Population):
 
     size: int = 0
     present: Callable[[Sequence[str]], set[str]] = field(default=lambda names: set())
-    """gives those of some names that are constants of the type"""
+    """returns those of the given names that are constants of the type"""
 
     def __len__(self) -> int:
         return self.size
@@ -141,11 +141,11 @@ def _merged(
     labels = np.asarray(examples.labels, dtype=np.int8)
     if not examples.classes:
         return merged_examples(target, codes, labels, populations, examples.cutoffs)
-    # Merging knows positive and negative examples only, so the classes are put in afterwards.
+    # Merging handles only positive and negative examples, so the classes are set afterwards.
     negative = np.zeros(len(labels), dtype=np.int8)
     merged, notices = merged_examples(target, codes, negative, populations, examples.cutoffs)
     if len(merged) != len(labels):
-        raise DataError("an example is given twice; for a target with classes each may stand once only.")
+        raise DataError("an example is given twice; for a target with classes, list each example once.")
     return replace(merged, labels=labels, classes=examples.classes), notices
 
 

@@ -21,7 +21,7 @@ from hornbeam.logic.clauses import Clause, Value
 from hornbeam.logic.schema import DATE, number_of
 
 MOST_FETCHED = 100_000
-"""Distinct values of a column that are fetched to find quantiles; those of more values need queries."""
+"""The most distinct values of a column that are fetched to find quantiles; for more, queries find them."""
 
 
 class TableFacts:
@@ -30,7 +30,7 @@ class TableFacts:
     def __init__(
         self, source: TableSource, memory: int = DEFAULT_MEMORY, closes_connection: bool = False
     ) -> None:
-        """``memory`` is that of the connection. With ``closes_connection``, ``close`` closes it too."""
+        """``memory`` is the memory of the connection. With ``closes_connection``, ``close`` closes it too."""
         self.memory = memory
         self._source = source
         self._closes_connection = closes_connection

@@ -22,7 +22,7 @@ from hornbeam.in_place.source import TableSource, as_text
 from hornbeam.logic.clauses import Atom, Clause, Comparison, Not
 
 MOST_SORTED = 10_000
-"""Groundings that a query sorts at most, so that a clause with billions of groundings ends soon too."""
+"""The most groundings that a query sorts, so that a clause with billions of groundings takes little time."""
 
 
 def named_groundings(
@@ -30,9 +30,9 @@ def named_groundings(
 ) -> tuple[tuple[str, ...], ...]:
     """Names of the free variables' values for at most ``limit`` true groundings, sorted by value.
 
-    ``key`` has the codes of the example's key, -1 for an unknown one, and perhaps that of a cut-off. If
-    there are more than ``MOST_SORTED`` true groundings, the database system decides which are returned.
-    Constants that only examples name are in no table, and so in no grounding of a negated literal.
+    ``key`` has the codes of the example's key, -1 for an unknown one, and the code of the cut-off if there is
+    one. If there are more than ``MOST_SORTED`` true groundings, the database system decides which are
+    returned. Constants that only examples name are in no table, and so in no grounding of a negated literal.
     """
     if not limit or not clause.free_variables():
         return ()

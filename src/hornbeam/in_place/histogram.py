@@ -59,5 +59,5 @@ class Histogram:
 
 
 def plain_value(value: Any) -> Value:
-    """A value of a numeric column as clauses have it: a float, or a date without a time zone."""
+    """A value of a numeric column in the form that clauses use: a float, or a date without a time zone."""
     return float(value) + 0.0 if isinstance(value, int | float) else value

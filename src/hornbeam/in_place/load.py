@@ -40,25 +40,26 @@ def load(
     ``catalog:NAME`` for a schema of Spark's catalogue. Facts are in a flat folder, or in BoostSRL layout,
     where ``split`` names the part to load.
 
-    With tables, ``target`` is what is to be learned: a column (``users.premium``), a value of a column
-    (``users.gender=F``), a link table, or a new predicate (``churned(users)``) whose examples you give.
-    Keys, links and roles come from ``schema`` (a file or a dict in the shape of schema.toml), from the
-    catalogue of the database, or are inferred. ``negatives`` are the unlinked pairs of a link table: "all",
-    or how many to draw for each link, with ``seed``. ``dangling`` tells what to do with links to keys that
-    do not exist: error, drop or keep. ``examples`` is a CSV or Parquet file or a data frame of keys, with
-    the optional columns ``label`` and ``cutoff``. ``origin`` is ``model.settings`` of a model learned from
-    tables: then nothing is inferred.
+    With tables, ``target`` is what to learn: a column (``users.premium``), a value of a column
+    (``users.gender=F``), a link table, or a new predicate (``churned(users)``) whose examples you give. Keys,
+    links and roles come from ``schema`` (a file or a dict in the shape of schema.toml), from the catalogue of
+    the database, or are inferred. If the target is a link table, ``negatives`` says which unlinked pairs are
+    negative examples: "all", or a number of them per link, sampled with ``seed``. ``dangling`` says what to
+    do with links to keys that do not exist: error, drop or keep. ``examples`` is a CSV or Parquet file or a
+    data frame of keys, with the optional columns ``label`` and ``cutoff``. ``origin`` is the ``settings`` of
+    a model learned from tables: the tables are then read as they were for that model, and nothing is
+    inferred.
 
-    With ``engine`` duckdb, postgres or spark, tables stay where they are: only the examples are read, and
-    the engine counts in the tables. A classifier with such a database uses its engine. DuckDB opens
-    folders of tables and DuckDB files, PostgreSQL a server, Spark folders of Parquet files and its
-    catalogue; other sources are loaded into memory. ``memory`` bounds the engine, in bytes. ``scratch``
-    is a folder for what DuckDB cannot keep in memory, or a schema for temporary tables of PostgreSQL.
-    ``master`` is the master of Spark. Closing the database, or the end of the program, removes temporary
-    tables and closes the connection.
+    With ``engine`` duckdb, postgres or spark, tables stay where they are: only the examples are read, and the
+    engine counts in the tables. A classifier with such a database uses its engine. DuckDB opens folders of
+    tables and DuckDB files, PostgreSQL a server, Spark folders of Parquet files and its catalogue; other
+    sources are loaded into memory. ``memory`` limits the memory of the engine, in bytes. ``scratch`` is a
+    folder for what DuckDB cannot keep in memory, or a schema for temporary tables of PostgreSQL. ``master``
+    is the master of Spark. Closing the database, or the end of the program, removes temporary tables and
+    closes the connection.
 
-    The ``notices`` of the database tell what was accepted but may surprise. Data that cannot be used
-    raise an ``InputError``.
+    The ``notices`` of the database list what was accepted but may surprise. Data that cannot be used raise an
+    ``InputError``.
     """
     options: dict[str, Any] = {"target": target, "schema": schema, "examples": examples}
     options |= {"negatives": negatives, "dangling": dangling, "seed": seed, "origin": origin}

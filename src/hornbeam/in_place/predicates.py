@@ -1,7 +1,7 @@
 """Tables in place as logic: the table of each predicate's facts, and the examples.
 
-Keys, links and roles are found as for tables that are loaded. What cannot be done without the values of
-the columns is an error.
+Keys, links and roles are found as for tables that are loaded. Anything that needs the values of columns other
+than those of the examples is an error.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ from hornbeam.loading.tables.targets import GivenExamples, Target
 from hornbeam.loading.tables.to_logic import FactColumns, MappedPredicate
 
 _ELSE = 'or load the tables into memory (engine "memory")'
-"""The way out that every message names last."""
+"""The alternative that every message ends with."""
 
 
 @dataclass(frozen=True, eq=False)
 class TablesInPlace:
-    """What a database is made of whose facts stay in their tables."""
+    """The parts of a database whose facts stay in their tables."""
 
     logic: Logic
     tables: Mapping[str, SqlTable]
@@ -99,14 +99,14 @@ def _key_tables(relational: Relational) -> dict[str, list[SqlTable]]:
 
 
 def _table_name(plan: Plan, column: str) -> tuple[str, ...]:
-    """The name that a table has in its database, known to each of its columns there."""
+    """The name of a table in its database, taken from one of its columns there."""
     in_place = plan.table.columns[column]
     assert isinstance(in_place, ColumnInPlace)
     return in_place.queries.name
 
 
 def _has_columns(plan: Plan, *names: str | None) -> bool:
-    """Whether the database has these columns; columns that only a model knows give no facts."""
+    """Whether the database has these columns; columns that only the model has give no facts."""
     columns = [plan.table.columns[name] for name in names if name is not None]
     return all(isinstance(column, ColumnInPlace) for column in columns)
 
@@ -159,7 +159,7 @@ def _check_roles(plan: Plan) -> None:
             )
         if role in (Role.KEY, Role.LINK, Role.CATEGORY) and _kind(plan, name) == REAL:
             raise SchemaError(
-                f'column "{name}" of table "{plan.name}" is a {role.value} of numbers with decimals, whose '
+                f'column "{name}" of table "{plan.name}" is a {role.value} that holds decimal numbers, whose '
                 f"text differs between systems: change it to text or whole numbers in the database, {_ELSE}."
             )
 

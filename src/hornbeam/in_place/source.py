@@ -126,7 +126,7 @@ class TableSource:
             texts = [self.cutoff_text(cutoff) for cutoff in self._cutoffs]
         else:
             texts = self.names[type_name]
-        # The code of an unknown constant is -1, which is the last place.
+        # The code of an unknown constant is -1, so it selects the last entry.
         return np.array([*texts, None], dtype=object)[codes]
 
     def bound(self, keys: str, types: Sequence[str]) -> exp.Select | None:
@@ -194,7 +194,7 @@ class TableSource:
         return not_in_tables
 
     def present(self, type_name: str, names: Sequence[str]) -> set[str]:
-        """Those of some names that are constants of a type in the tables."""
+        """Those of the given names that are constants of a type in the tables."""
         if not names:
             return set()
         table = self.connection.new_name()

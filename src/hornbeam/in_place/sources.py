@@ -22,7 +22,7 @@ IN_PLACE: Mapping[str, tuple[SourceKind, ...]] = {
 def stays_in_place(engine: str, source: object, has_schema: bool = False) -> bool:
     """Whether an engine counts in the tables of a source, so that they need not be loaded.
 
-    With ``has_schema``, a schema from elsewhere makes any folder one of tables.
+    With ``has_schema``, a schema was given, so that any folder is a folder of tables.
 
     >>> stays_in_place("postgres", "dbname=shop"), stays_in_place("duckdb", "dbname=shop")
     (True, False)

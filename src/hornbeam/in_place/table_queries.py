@@ -26,7 +26,7 @@ _SHOWN = 3
 
 
 class ColumnCounts(NamedTuple):
-    """What a query counts of a column."""
+    """The counts of one column, found by a query."""
 
     n_values: int
     """the number of distinct values"""
@@ -93,7 +93,7 @@ class TableQueries:
         return [value for (value,) in self._run(values.order_by("v").limit(_SHOWN))]
 
     def lost(self, name: str, other: TableQueries, key: str) -> tuple[int, int, list[object]]:
-        """The values that are no keys of another table: their number, that of their rows, the first."""
+        """The values that are not keys of another table: their number, their rows, the first few."""
         keys = exp.select(exp.alias_(other._value(key), "k")).distinct().from_(other._item())
         lost = exp.select(own_column("v", "c"), own_column("n", "c")).from_(self._grouped(name, "c"))
         same = exp.EQ(this=own_column("v", "c"), expression=own_column("k", "o"))

@@ -1,4 +1,4 @@
-"""``hb.load``: facts or tables, wherever they are, as a database."""
+"""Load facts or tables into memory. ``hb.load``, which also opens tables in place, is ``in_place.load``."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def load(
     raise an ``InputError``.
     """
     if kind_of_source(source, schema is not None).holds_tables:
-        # Imported here: facts need none of it.
+        # Imported here, because loading facts does not need it.
         from hornbeam.loading.tables.database import TableOptions, load_tables
 
         if split is not None:

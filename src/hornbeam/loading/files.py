@@ -20,13 +20,13 @@ _REASONS = {
 
 
 def reason(error: OSError | ValueError) -> str:
-    """Why a file or folder cannot be read; a ValueError is a name that no file can have."""
+    """Why a file or folder cannot be read; a ValueError means that no file can have this name."""
     number = error.errno if isinstance(error, OSError) else None
     return _REASONS.get(number or 0, str(error))
 
 
 def is_file(path: Path) -> bool:
-    """Like ``Path.is_file``, but False where that raises: for names too long, or in a closed folder."""
+    """Like ``Path.is_file``, but False where that raises: for a name too long or a folder not readable."""
     return stat.S_ISREG(_mode(path))
 
 
@@ -43,7 +43,7 @@ def _mode(path: Path) -> int:
 
 
 def entries(folder: Path) -> list[Path]:
-    """What a folder holds, sorted; empty where it cannot be listed."""
+    """The paths in a folder, sorted; empty if it cannot be listed."""
     try:
         return sorted(folder.iterdir())
     except (OSError, ValueError):

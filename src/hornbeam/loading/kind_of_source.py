@@ -69,7 +69,7 @@ _FILES = (
 
 
 def kind_of_source(source: object, has_schema: bool = False) -> SourceKind:
-    """The kind of a source. With ``has_schema``, a schema from elsewhere makes any folder one of tables.
+    """The kind of a source. With ``has_schema``, a schema was given, so that any folder is one of tables.
 
     >>> kind_of_source("postgresql://localhost/shop").value
     'a PostgreSQL server'

@@ -1,8 +1,8 @@
 """Canonical bodies composed from the canonical forms of their components.
 
-A search meets about ten times as many bodies as components, because most additions to a body leave all
-of its components but one as they are. So each component is made once, and the canonical form of a
-body is composed from them.
+A search visits about ten times as many bodies as components, because adding a literal usually changes one
+component and leaves the others as they are. Each component is therefore made once, and the canonical form of
+a body is composed from them.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from hornbeam.logic.clauses import Atom, Clause, Comparison, Literal, Not, atom_
 from hornbeam.logic.components import cut
 
 MOST_VARIABLES = 26
-"""Variables A to Z. Up to these, the names of variables sort like their numbers."""
+"""The variables A to Z. Up to this number, the names of variables sort in the order of their numbers."""
 
 _numbers = count()
 
@@ -25,7 +25,7 @@ _numbers = count()
 class CanonicalComponent:
     """A component in canonical form: its free variables are numbered after the head's.
 
-    Two components may be equal in everything but their numbers; the same number means the same component.
+    ``number`` identifies a component. Components with different numbers may have equal literals.
     """
 
     literals: tuple[Literal, ...]
@@ -34,14 +34,14 @@ class CanonicalComponent:
     free: int
     """the number of its free variables"""
     fresh: tuple[int, ...]
-    """the number of free variables that its literals use, up to and including each literal"""
+    """for each literal, the number of free variables in it and the literals before it"""
     plain: bool
     """whether all its literals are atoms"""
     number: int
 
 
 def _canonical_component(literals: Sequence[Literal], arity: int) -> CanonicalComponent:
-    """The component that linked literals make under a head with ``arity`` variables."""
+    """The canonical component of linked literals, under a head with ``arity`` variables."""
     body = canonical_body(literals, arity)
     used: set[int] = set()
     fresh: list[int] = []
@@ -54,7 +54,7 @@ def _canonical_component(literals: Sequence[Literal], arity: int) -> CanonicalCo
 
 
 def components_of(clause: Clause) -> tuple[CanonicalComponent, ...]:
-    """The components of a clause's body, stored with the clause.
+    """The components of a clause's body, cached in the clause.
 
     >>> clause = Clause(Atom("t", (0,)), (Atom("p", (0, 3)), Atom("r", (0,)), Atom("q", (3,))))
     >>> [each.literals for each in components_of(clause)]
@@ -72,7 +72,8 @@ def components_of(clause: Clause) -> tuple[CanonicalComponent, ...]:
 
 
 _NextLiteral = tuple[str, Literal, tuple[int, ...], int]
-"""A component's next literal: its text, the literal, the component's variables by then, how many are new."""
+"""A component's next literal: its text, the literal, the names of the component's variables up to and
+including it, and the number of variables that are new in it."""
 
 _Composed = tuple[tuple[str, ...], tuple[Literal, ...], list[tuple[int, ...]]]
 """Texts and literals of a body in order, and the names of the free variables of each component."""
@@ -192,10 +193,9 @@ class Bodies:
     ) -> _Composed:
         """The remaining literals of each component in the order with the smallest text.
 
-        ``done`` is the number of literals of each component that come before, ``names`` the names of the
-        free variables that these use. Each component keeps its own order. That order is the smallest for
-        some names of the free variables and therefore for all: whatever they are called, a variable that
-        comes later has the larger name.
+        ``done`` has the number of literals of each component that are already placed, ``names`` the names of
+        the free variables in them. Each component keeps its own order. That order is the smallest for every
+        naming of the free variables, because a variable that comes later always has the larger name.
         """
         texts: list[str] = []
         literals: list[Literal] = []
@@ -207,7 +207,7 @@ class Bodies:
         while nexts:
             text, ties = _first_in_order(nexts)
             if len(ties) > 1:
-                # Of the same component twice, neither begun, either may come first.
+                # Copies of one component in the same state are interchangeable: only one of them is tried.
                 kinds = {(components[at].number, done[at], names[at]): at for at in ties}
                 if len(kinds) > 1:
                     tails = []

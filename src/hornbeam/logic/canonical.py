@@ -12,10 +12,10 @@ from hornbeam.logic.text import format_constant, format_name, variable_name
 def canonical(clause: Clause) -> Clause:
     """The clause whose text is smallest over all orders of the body and names of free variables.
 
-    Comparisons count after the atoms: among the orders with the smallest text of the atoms, the one with
-    the smallest comparisons is chosen. Each comparison is then moved behind the first literal of its
-    variable. Bodies that are equal up to order and names have the same canonical form. A literal that
-    is repeated is kept once: repetition does not change a conjunction.
+    Atoms are compared first: among the orders whose atoms have the smallest text, the one with the smallest
+    comparisons is chosen. Each comparison is then moved behind the first literal that contains its variable.
+    Bodies that are equal up to order and names have the same canonical form. A repeated literal is kept once:
+    repetition does not change a conjunction.
     """
     return Clause(clause.head, canonical_body(clause.body, len(clause.head.args)))
 
@@ -56,7 +56,7 @@ def canonical_body(body: Sequence[Literal], bound: int) -> tuple[Literal, ...]:
 
 
 def _comparisons_moved_up(literals: tuple[Literal, ...]) -> tuple[Literal, ...]:
-    """The comparisons, which come last, moved behind the first literal of their variable."""
+    """The literals, with each comparison moved from the end to behind the first literal of its variable."""
     waiting = [literal for literal in literals if isinstance(literal, Comparison)]
     ordered: list[Literal] = []
     for literal in literals[: -len(waiting)]:
@@ -74,7 +74,7 @@ _Tie = tuple[Literal, Literal, dict[int, int]]
 def _smallest(
     rest: tuple[Literal, ...], names: dict[int, int]
 ) -> tuple[tuple[str, ...], tuple[Literal, ...]]:
-    """Texts and literals of the smallest order of ``rest`` when ``names`` are already given."""
+    """The texts and literals of ``rest`` in the order with the smallest text, given the ``names`` so far."""
     texts: list[str] = []
     literals: list[Literal] = []
     while rest:

@@ -73,7 +73,7 @@ class _HeadAndBody(NamedTuple):
 class Clause(_HeadAndBody):
     """A head whose arguments are distinct variables, and a body: a conjunction of literals.
 
-    Other modules may store what they derive from a clause in its ``vars``; that is not part of its value.
+    Other modules may cache derived values in ``vars(clause)``; these are not part of its value.
     """
 
     def __getstate__(self) -> None:

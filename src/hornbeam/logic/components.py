@@ -24,7 +24,7 @@ class Component(NamedTuple, Generic[L]):
 
 
 def cut(body: Iterable[L], bound: Container[object]) -> tuple[Component[L], ...]:
-    """The components of a body in which the ``bound`` variables link nothing.
+    """The components of a body; ``bound`` variables do not link literals.
 
     >>> from hornbeam.logic.parse import parse_clause
     >>> clause = parse_clause("risk(A) :- friends(A,B), age(A,C), smokes(B).")
@@ -40,16 +40,16 @@ def cut(body: Iterable[L], bound: Container[object]) -> tuple[Component[L], ...]
 def extended(
     components: tuple[Component[L], ...], addition: tuple[L, ...], bound: Container[object]
 ) -> tuple[Component[L], ...]:
-    """The components of a body to which literals are added, all of them to one component.
+    """The components of a body after literals that belong to one component are added to it.
 
-    The components that the addition links become one, and come last.
+    Components that the addition links are merged, and the merged component comes last.
     """
     free = frozenset([v for literal in addition for v in literal_variables(literal) if v not in bound])
     linked = [component for component in components if not free.isdisjoint(component.free)]
     if not linked:
         return (*components, Component(addition, free))
     apart = [component for component in components if free.isdisjoint(component.free)]
-    # Joins follow the order of literals, and which joins fit into memory follows from it.
+    # Literals are joined in this order, and the order decides which joins fit into memory.
     literals = addition
     for component in linked:
         literals = component.literals + literals
@@ -58,7 +58,7 @@ def extended(
 
 
 def known(components: Iterable[Component[L]]) -> tuple[Component[L], ...]:
-    """The components marked as known; those that literals are added to later are new again."""
+    """The components marked as known. Adding literals to a component makes it new again."""
     return tuple([component._replace(new=False) for component in components])
 
 

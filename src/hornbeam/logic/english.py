@@ -1,7 +1,7 @@
 """Clauses for people: what a clause says, as an English sentence.
 
-A sentence is a list of pieces, which are strings and the numbers of variables. Whoever shows it can set
-the variables in another style, or replace them with the names of an example.
+A sentence is a list of pieces: strings, and variables as numbers. The caller can show variables in another
+style, or replace them with the names of an example.
 """
 
 from __future__ import annotations
@@ -58,11 +58,11 @@ def sentence(
 ) -> Pieces:
     """How the body of a clause affects the probability of its head.
 
-    ``rises`` is the effect of more true groundings: True raises the probability, False lowers it, None if
-    the effect is mixed or zero. The other arguments say what the feature of the clause is: ``single``, that
-    there is never more than one grounding; ``at_least``, whether there are at least that many; ``each``,
-    the variable whose constants have a weight each; ``share``, the share of the guard's groundings for which
-    the last literal holds.
+    ``rises`` is the effect of more true groundings: True raises the probability, False lowers it, None if the
+    effect is mixed or zero. The other arguments describe the feature that a model computes from the clause.
+    ``single``: there is never more than one grounding. ``at_least``: the feature is whether there are at
+    least this many groundings. ``each``: each constant of this variable has its own weight. ``share``: the
+    feature is the share of the guard's groundings for which the last literal holds.
 
     >>> from hornbeam.logic.parse import parse_clause
     >>> schema = Schema({"cancer": ("person",), "friends": ("person", "person"), "smokes": ("person",)})

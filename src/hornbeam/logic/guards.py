@@ -43,7 +43,7 @@ def new_variables(clause: Clause) -> tuple[int, ...]:
 
 @lru_cache(maxsize=65536)
 def guarded_orders(clause: Clause) -> tuple[Clause, ...]:
-    """The clause in each order that has a guard, with every literal of the guard linked to the head.
+    """The clause with each literal in turn as the last one, if the other literals are linked to the head.
 
     >>> from hornbeam.logic.parse import parse_clause
     >>> [str(each) for each in guarded_orders(parse_clause("knows(A,B) :- paper(C,A), paper(C,B)."))]
@@ -63,7 +63,10 @@ def guarded_orders(clause: Clause) -> tuple[Clause, ...]:
 
 @lru_cache(maxsize=65536)
 def share_orders(clause: Clause) -> tuple[Clause, ...]:
-    """The guarded orders without a new variable in the last literal, which holds for a share of the guard."""
+    """The guarded orders whose last literal has no new variable.
+
+    The last literal then holds for a share of the guard's groundings.
+    """
     return tuple(order for order in guarded_orders(clause) if not new_variables(order))
 
 

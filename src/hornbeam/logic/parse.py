@@ -18,7 +18,7 @@ from hornbeam.logic.modes import Argument, Kind, Mode
 from hornbeam.logic.schema import Schema, read_value
 
 WORD = r"""(?: [^\s(),:'"%{}=!`.] | (?<!\))\.(?!//)(?=[^\s).,%"']) )++"""
-"""A word, as a verbose regular expression: a full stop is part of it only where more of the word follows."""
+"""A word, as a verbose regular expression: a full stop is part of it only if more of the word follows."""
 _BEGINNING = r"""
     (?P<space>   \s+ | %[^\n]* | //[^\n]* )
   | (?P<quoted>  '(?:[^'\\\n]|\\.)*+' | "(?:[^"\\\n]|\\.)*+" )
@@ -45,7 +45,7 @@ _CLAUSE_TOKEN = re.compile(
     re.VERBOSE,
 )
 MOST_ARGUMENTS = 1000
-"""Limit for a predicate: the number of modes inferred from facts grows with the square of its arguments."""
+"""The most arguments of a predicate: the number of inferred modes grows with the square of this number."""
 _ESCAPES = {"n": "\n", "r": "\r", "t": "\t"}
 
 
@@ -152,7 +152,7 @@ class Parser:
             self.take(",", '"," or ")" (a name with a space or a special character needs quotes)')
 
     def check_number(self, arguments: int, opening: Token) -> None:
-        """Refuse more arguments than any predicate has."""
+        """Refuse more than ``MOST_ARGUMENTS`` arguments."""
         if arguments > MOST_ARGUMENTS:
             raise ParseError(
                 f"more than {MOST_ARGUMENTS:,} arguments; split the predicate into several.",
@@ -164,7 +164,10 @@ class Parser:
         return "\n" in self.text.text[token.offset : self.token.offset]
 
     def end(self, instead: str = "") -> None:
-        """An optional full stop, then nothing; ``instead`` is what the error offers in place of the stop."""
+        """Expect the end of the text after an optional full stop.
+
+        The error names ``instead`` as the other text that could follow.
+        """
         if self.token.kind == "stop":
             self.next()
             instead = ""
@@ -197,7 +200,7 @@ def parse_mode(text: str, source: str = "mode", line: int = 1) -> Mode:
 
 
 def read_mode(parser: Parser) -> tuple[Mode, list[Token]]:
-    """A mode, and the tokens of the ``!k`` in it, which are ignored."""
+    """A mode, and the tokens of its ``!k`` suffixes, which are ignored."""
     predicate = parser.name("a predicate name")
     if predicate == "mode" and parser.at(":"):
         parser.next()
@@ -297,7 +300,7 @@ class _ClauseReader:
         return self._atom(token)
 
     def _comparison(self, variable: Token, negated: bool) -> Comparison:
-        """The rest of ``X >= 35`` after the variable; the negation of one operator is the other."""
+        """A comparison such as ``X >= 35`` whose variable was just read; negation swaps the two operators."""
         operator = self.parser.token
         if operator.value not in (AT_LEAST, BELOW):
             raise self.parser.fail(f'"{AT_LEAST}" or "{BELOW}"')
@@ -324,7 +327,7 @@ class _ClauseReader:
                 raise SchemaError(problem, self.parser.text.place(token.offset))
 
     def _atom(self, token: Token) -> Atom:
-        """The rest of an atom after its name."""
+        """An atom whose name was just read."""
         predicate = token.value.lower()
         arguments = self.parser.arguments()
         atom = Atom(predicate, tuple(map(self._term, arguments)))

@@ -1,7 +1,7 @@
 """Refinement: everything that the modes allow to be added to a body.
 
 An addition is a literal, or an atom together with a comparison of its new variable of a numeric type:
-``age(A,B), B >= 35`` is one addition, because to have an age alone is seldom informative. A second
+``age(A,B), B >= 35`` is one addition, because having an age is seldom informative by itself. A second
 comparison, which makes an interval, is another addition.
 """
 
@@ -140,7 +140,7 @@ def _consecutive(args: tuple[int | str, ...], first_new: int) -> tuple[int | str
 
 
 def memoised(language: Language) -> Callable[[Clause], tuple[Clause, ...]]:
-    """``refinements`` for one language, with stored results: a search refines the same clauses in each step.
+    """``refinements`` for one language, with cached results: a search refines the same clauses in each step.
 
     Bodies are composed from components, which takes less time and gives the same result.
     """

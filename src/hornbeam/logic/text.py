@@ -9,7 +9,7 @@ import re
 from datetime import datetime
 from functools import lru_cache
 
-# A full stop at the end of a word would end the clause, so it is bare only where more of the word follows.
+# A full stop at the end of a word would end the clause, so a bare word may have one only inside it.
 _BARE_CONSTANT = re.compile(r"[a-z0-9](?:[A-Za-z0-9_+-]|\.(?=[A-Za-z0-9_+-]))*")
 _BARE_NAME = re.compile(r"[a-z][a-z0-9_]*")
 _RESERVED = frozenset(["not", "true"])

@@ -85,7 +85,7 @@ def test_no_rows_are_no_rows():
             "X has 1 dimensions, but must have two: one row per example and one column per argument.",
         ),
         (np.zeros((2, 2, 2)), "X has 3 dimensions, but must have two"),
-        ([["ann"], ["bob", "cat"]], "X must be rows of keys of one length, one column per argument."),
+        ([["ann"], ["bob", "cat"]], "X must be rows of equal length, with one column per argument."),
         (sparse.csr_matrix([[1]]), "X is a sparse matrix, but keys must be a dense array"),
         (sparse.csr_array([[1]]), "X is a sparse matrix, but keys must be a dense array"),
         (
@@ -101,7 +101,7 @@ def test_no_rows_are_no_rows():
             "a key is None: None, NaN and infinity cannot be keys; give each example a key.",
         ),
         (np.array([[1j]]), "Complex data not supported: a key is text or a number."),
-        (5, "X must be rows of keys of one length, one column per argument."),
+        (5, "X must be rows of equal length, with one column per argument."),
     ],
 )
 def test_what_is_not_rows_of_keys_is_one_sentence(X, sentence):

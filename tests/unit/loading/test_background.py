@@ -107,7 +107,7 @@ mod: likes(+person).
     assert said(database, tmp_path) == [
         "background.txt:1:1: setParam not used (settings are options of fit): "
         "treeDepth (line 1), loadAllLibraries (line 2).",
-        "background.txt:3:1: importLibrary not used (there are no libraries): listsInLogic (line 3).",
+        "background.txt:3:1: importLibrary not used (libraries are not supported): listsInLogic (line 3).",
         "background.txt:4:1: queryPred not used (the target is an option of fit): cancer/1 (line 4).",
         f"background.txt:5:1: usePrologVariables not used ({variables}): true (line 5).",
         f"background.txt:6:1: useStdLogicVariables not used ({variables}): true (line 6).",

@@ -18,7 +18,7 @@ _USED_WORDS = ("mode", "range", "import")
 _UNUSED = {
     "setparam": "settings are options of fit",
     "setparameter": "settings are options of fit",
-    "importlibrary": "there are no libraries",
+    "importlibrary": "libraries are not supported",
     "querypred": "the target is an option of fit",
     "useprologvariables": "in facts every word is a constant, in upper or lower case",
     "usestdlogicvariables": "in facts every word is a constant, in upper or lower case",
@@ -30,7 +30,7 @@ _UNUSED = {
     "settings after a mode": "only the predicate and its arguments are understood",
 }
 MOST_SHOWN = 12
-"""names that a notice lists at most"""
+"""the most names that a notice lists"""
 _Where = tuple[Contents, Statement]
 _RULES = "rules are not applied; write what they derive as facts"
 
@@ -57,7 +57,7 @@ def background_of(sources: Iterable[SourceFile]) -> Background:
             where = (source.contents, statement)
             if isinstance(statement, ModeStatement):
                 mode = statement.mode
-                # Finding a line takes a pass over the text: once for each mode, however often it stands.
+                # Finding a line takes a pass over the text, so it is done once for each distinct mode.
                 if mode not in modes:
                     place = source.contents.place(statement)
                     _check_agreement(leading.setdefault(mode.predicate, mode), mode, modes, place)

@@ -199,7 +199,7 @@ def _first_example(sources: Iterable[SourceFile], signature: Signature) -> Place
 def _populations(
     types: Mapping[str, tuple[str, ...]], facts: Mapping[str, Columns], atoms: _Atoms, background: Background
 ) -> dict[str, frozenset[str]]:
-    """The constants of each type, as far as modes and ranges show them."""
+    """The constants of each type in ranges, facts and examples; ``types`` has the types of each predicate."""
     populations: dict[str, set[str]] = {type_name: set() for own in types.values() for type_name in own}
     for type_name, names in background.ranges.items():
         populations.setdefault(type_name, set()).update(names)

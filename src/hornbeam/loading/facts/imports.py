@@ -84,7 +84,7 @@ def _imported(path: Path, name: str) -> Path:
     beside = path.parent / name
     behind = _real(path).parent / name
     chosen = behind if behind.exists() and not beside.exists() else beside
-    # Messages are shorter without "train/..", unless links make that another file.
+    # Leave out "train/.." to shorten messages, unless a link makes that another file.
     plain = Path(os.path.normpath(chosen))
     return plain if _real(plain) == _real(chosen) else chosen
 

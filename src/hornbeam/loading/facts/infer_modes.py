@@ -108,7 +108,7 @@ def _types(columns: Mapping[_Position, frozenset[str]]) -> tuple[dict[_Position,
                     parents[other] = one
                     yield owner, position, name
 
-    # Words come first: a join by numbers is then one that only numbers justify.
+    # Join by words first: a later join by numbers is then justified by numbers alone.
     numbers = {position: sorted(filter(is_number, names)) for position, names in columns.items()}
     words = {position: names.difference(numbers[position]) for position, names in columns.items()}
     deque(join(words), maxlen=0)

@@ -1,8 +1,8 @@
 """Reads plain facts, one per line, by array operations: the fast reader for long files.
 
-A plain line is ``name(word,word).`` in ASCII, with nothing before or after it and at most spaces after
-a comma; the full stop may be missing if another plain line follows. At any other line this reader
-stops, and another one takes over.
+A plain line is ``name(word,word).`` in ASCII, with nothing before or after it and at most spaces after a
+comma; the full stop may be missing if another plain line follows. This reader stops at any other line, and
+another reader continues.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _WINDOW = 8
 _LONGEST = 32 * _WINDOW
 _FACTOR = np.uint64(0x9E3779B97F4A7C15)
 _MASKS = np.array([(1 << 8 * size) - 1 for size in range(_WINDOW + 1)], dtype=np.uint64)
-"""for each number of bytes up to eight, a mask that keeps as many"""
+"""for each number of bytes up to eight, a mask that keeps that many bytes"""
 
 
 class NotPlainError(Exception):
@@ -82,7 +82,7 @@ def _plain_lines(
     end = int(np.flatnonzero(kinds[:end] == _LINE)[-1]) + 1
     closes = np.flatnonzero(kinds[:end] == _CLOSE)
     if len(closes) and between[closes[-1]] == 0:
-        # The last fact has no full stop: it is left over, because the next line decides whether it is a fact.
+        # The last fact has no full stop. Leave it out, because the next line decides whether it is a fact.
         end = int(np.flatnonzero(kinds[: closes[-1]] == _LINE)[-1]) + 1
     return separators[:end], kinds[:end]
 

@@ -54,7 +54,7 @@ def read_contents(path: Path, text: str, bare_modes: bool) -> Contents:
     try:
         return _fast(path, named, bare_modes)
     except _DoubtfulWordError as doubt:
-        # Almost always an error: read near the word first, which reports it, and else the whole file.
+        # Almost always an error: reading the text near the word reports it. Otherwise, read the whole file.
         for _ in statements(named, bare_modes, doubt.start, doubt.end):
             pass
         return read_carefully(path, text, bare_modes)
@@ -95,7 +95,7 @@ _PLAIN_WORD = re.compile(rf"(?! // | <- | \[ | _\Z ) {WORD}", re.VERBOSE)
 _SMALLEST_CHUNK, _LARGEST_CHUNK = 1 << 12, 1 << 17
 _SMALLEST_BLOCK, _LARGEST_BLOCK = 1 << 14, 1 << 24
 _SHORT = 1 << 11
-"""for shorter texts, arrays are not worth their cost"""
+"""for shorter texts, setting up arrays costs more than it saves"""
 
 
 class _DoubtfulWordError(Exception):
@@ -204,7 +204,7 @@ class _NameColumn:
         self.names.extend(self._new_words())
 
     def add_name(self, name: str) -> None:
-        # No word of a text begins with a parenthesis, so a name has a code of its own.
+        # No word of a text begins with a parenthesis, so a name never gets the code of a word.
         code = self.codes["(" + name]
         if code == len(self.names):
             self.names.append(name)
@@ -285,7 +285,7 @@ def _by_predicate(facts: list[tuple[str, str, str]]) -> dict[str, list[str]]:
         except KeyError:
             groups[predicate] = [arguments]
     if len(set(map(str.lower, groups))) < len(groups):
-        # One predicate is spelled in two ways: together, its facts keep their order.
+        # Some predicate is spelled in two cases. In lower case, its facts are one group and keep their order.
         return _by_predicate([(predicate.lower(), arguments, rest) for predicate, arguments, rest in facts])
     return groups
 

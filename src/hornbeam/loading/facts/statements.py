@@ -28,7 +28,7 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class ModeStatement:
-    """A mode, and its additions that are not used."""
+    """A mode, and the kinds of unused settings that it has."""
 
     mode: Mode
     offset: int
@@ -250,7 +250,7 @@ def _end(parser: Parser, offset: int) -> int:
 def _value_end(text: str, position: int) -> int:
     """Where the value of a directive ends: at a full stop or a line end that is not inside brackets.
 
-    A regular expression would search for the end of each of a million open brackets.
+    This is a loop because a regular expression would search to the end of the text for every open bracket.
     """
     unclosed = set()
     while position < len(text):
@@ -268,7 +268,7 @@ def _value_end(text: str, position: int) -> int:
             quoted = _QUOTE.match(text, position)
             after = 0 if quoted is None else quoted.end()
         if not after:
-            # A bracket that is not closed from here on is not closed further on either.
+            # If this bracket or quote is never closed, later ones of the same kind are not closed either.
             unclosed.add(mark)
             after = position + 1
         position = after

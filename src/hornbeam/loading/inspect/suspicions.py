@@ -19,7 +19,7 @@ from hornbeam.loading.tables.targets import GivenExamples
 from hornbeam.loading.tables.to_logic import FactColumns
 
 LEAK = 0.99
-"""A column that alone ranks the examples this well, by AUC-ROC, is hardly known before the label."""
+"""A column that alone reaches this AUC-ROC probably became known only together with the label."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +53,10 @@ def odd_columns(plan: Plan) -> Iterator[Suspicion]:
 def leaks(
     relational: Relational, table: str, label: str | None, given: GivenExamples, facts: FactColumns
 ) -> Iterator[Suspicion]:
-    """What alone predicts the label: columns of the target's table or of a table with one row per thing, and
-    numbers of linked rows.
+    """Columns that predict the label on their own.
+
+    These are columns of the target's table, columns of a table with one row per thing, and links whose number
+    of rows predicts the label.
     """
     known = given.labels != UNLABELLED
     for wanted in range(len(given.classes)) if given.classes else (1,):

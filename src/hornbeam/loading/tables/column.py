@@ -36,7 +36,7 @@ class Domain(Enum):
 
 
 class ColumnQuestions(Protocol):
-    """What inferring keys, links and roles asks of a column, whether its values were read or not.
+    """The questions about a column that must be answered to infer keys, links and roles.
 
     ``Column`` answers from values in memory; a column that stays in its database asks the database.
     """
@@ -63,7 +63,7 @@ class ColumnQuestions(Protocol):
 
     @property
     def is_zero_one(self) -> bool:
-        """Whether the values are whole numbers, and no other than 0 and 1."""
+        """Whether the values are whole numbers, all of them 0 or 1."""
 
     @property
     def stays(self) -> bool:
@@ -71,7 +71,7 @@ class ColumnQuestions(Protocol):
 
     @property
     def extent(self) -> tuple[int, int]:
-        """The least and the greatest value, of whole numbers."""
+        """The least and the greatest value, if the values are whole numbers."""
 
     def __len__(self) -> int: ...
     def repeated(self) -> tuple[int, list[str]]:

@@ -249,7 +249,7 @@ def _check_cutoffs(table: Table, planned: Sequence[Plan]) -> None:
 def _unknown_keys(
     types: Sequence[str], given: GivenExamples, known: Sequence[tuple[str, Sequence[str]]]
 ) -> list[Notice]:
-    """Notices about examples whose keys no table has; ``known`` lists types with names of theirs."""
+    """Notices about examples whose keys no table has; ``known`` has pairs of a type and names of its keys."""
     unknown = []
     for type_name, column in zip(types, given.keys, strict=True):
         unknown.append(set(column.names))

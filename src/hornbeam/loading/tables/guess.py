@@ -1,7 +1,7 @@
 """Keys, links and roles of tables that no schema describes, guessed from values and names.
 
-Values alone are not enough: ages, too, are among the numbers of users. A link needs a name that fits,
-or values that hardly fit by chance. Every guess is reported, and a ``schema.toml`` overrides it.
+Values alone are not enough: ages, for example, also occur among user ids. A link needs a name that fits, or
+values that are unlikely to fit by chance. Every guess is reported, and a ``schema.toml`` overrides it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _BIRTHS = re.compile(r"born|birth|dob\b")
 _MOSTLY = 0.5
 """a column named like a key was meant as one if more than this share of its rows have distinct values"""
 _FEW = 20
-"""this many distinct numbers are hardly keys of another table by chance, if they cover most of them"""
+"""if at least this many distinct numbers cover most keys of another table, it is unlikely to be by chance"""
 
 
 def guess_key(table: Table, tables: Sequence[str] = ()) -> str | None:
@@ -115,7 +115,7 @@ def _candidates(
 
 
 def _is_sparse(key: ColumnQuestions) -> bool:
-    """Whether a key has gaps: any rank or counter falls among keys counted from 1."""
+    """Whether a key has gaps. Any rank or counter would fit a key that counts from 1 without gaps."""
     least, most = key.extent
     return most - least >= 2 * key.n_values
 
@@ -192,7 +192,7 @@ def is_constant(column: ColumnQuestions, size: int) -> bool:
 
 
 def is_nearly_unique(column: ColumnQuestions, size: int) -> bool:
-    """Whether there are too many values for constants and few rows share one, as in a title or a note."""
+    """Whether there are too many values to be constants and few rows share a value, as in titles or notes."""
     return column.n_values > MOST_CONSTANTS and 2 * column.n_values > size - column.n_missing
 
 

@@ -16,7 +16,7 @@ from hornbeam.errors import DataError
 from hornbeam.loading.tables.column import MISSING, Column, Domain
 
 _LARGEST_WHOLE = 2.0**53
-"""up to here every whole number is a float of its own"""
+"""up to this number, distinct whole numbers are distinct floats"""
 
 
 def number_column(
@@ -58,7 +58,7 @@ def boolean_column(
 
 
 def moment_column(name: str, values: npt.NDArray[Any]) -> Column:
-    """A column of dates or moments (``datetime64``). NaT is missing; dates are moments all at midnight.
+    """A column of dates or moments (``datetime64``). NaT is missing. If all are at midnight, they are dates.
 
     >>> moment_column("day", np.array(["2024-02-01T00:00", "NaT"], dtype="datetime64[ns]")).texts
     ['2024-02-01']

@@ -71,7 +71,7 @@ class TextForm:
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """What is stated about one table; None or empty where nothing is."""
+    """What is stated about one table; None or empty where nothing is stated."""
 
     file: str | None = None
     form: TextForm = field(default_factory=TextForm)
@@ -140,7 +140,7 @@ def with_files_of(stated: Statements, files: Statements) -> dict[str, Statement]
     """The statements about tables, with the settings of their files taken from other statements."""
     merged = dict(files)
     for table, statement in stated.items():
-        # The file is never taken from ``stated``: a model must not lead to a file outside the data.
+        # The file is never taken from ``stated``: a model must not name a file outside the data.
         of_file = files.get(table, Statement())
         merged[table] = replace(statement, file=of_file.file, form=of_file.form, dates=of_file.dates)
     return merged

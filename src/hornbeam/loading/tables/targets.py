@@ -231,7 +231,7 @@ def _labels(target: Target, column: Column, role: Role, lenient: bool) -> tuple[
         )
     if column.n_values > MOST_CLASSES:
         raise DataError(
-            f"{where}, more than the {MOST_CLASSES} classes that are learned at once; "
+            f"{where}, more than the limit of {MOST_CLASSES} classes; "
             f'name one value, such as "{target.text}={column.texts[0]}".'
         )
     if column.n_values < 2 and not lenient:

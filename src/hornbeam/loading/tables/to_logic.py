@@ -10,7 +10,7 @@
   one column gives only the latter.
 - Rows that have no key and repeat each other are things; their keys are row numbers.
 - A missing value gives no fact. The predicate of a column has the name of the column, in lower case;
-  where another table has such a column or such a name, it is ``table_column``.
+  if another table has that name, or a column of that name, it is ``table_column``.
 
 Every predicate knows its table and columns, so that facts can be traced back to rows.
 """
@@ -121,7 +121,7 @@ def _predicates(plan: Plan, types: Mapping[str, str], names: _Names) -> Iterator
 
 
 class _Names:
-    """Gives every predicate and every type of values a name of its own."""
+    """Gives every predicate and every type of values a unique name."""
 
     def __init__(self, plans: Iterable[Plan]) -> None:
         plans = list(plans)

@@ -44,7 +44,7 @@ def inferred(column: Column) -> Column:
 
 
 def nearly_numbers(column: Column) -> Notice | None:
-    """The notice about a column of text that would be one of numbers but for a few values."""
+    """The notice about a column of text in which all but a few values are numbers."""
     if column.domain is not Domain.TEXT:
         return None
     sizes = np.bincount(column.codes[column.codes != MISSING], minlength=column.n_values)

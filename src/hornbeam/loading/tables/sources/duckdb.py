@@ -137,7 +137,7 @@ def _constraints(
 
 
 def check_size(name: str, rows: int, columns: int) -> None:
-    """Refuse a table that the memory of this machine cannot hold: Parquet may pack it into a small file.
+    """Refuse a table that does not fit into the memory of this machine, however small its Parquet file is.
 
     >>> check_size("visits", 1000, 3)
     """

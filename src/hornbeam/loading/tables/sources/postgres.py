@@ -1,7 +1,7 @@
 """The tables of a PostgreSQL database, with the keys that its catalogue states.
 
-One read-only transaction reads all tables, so that they belong to one moment. COPY, the fastest way to
-export a table, sends it as text; the text is read like a delimited file, with the types of the catalogue.
+One read-only transaction reads all tables, so that they are all from the same moment. COPY, the fastest way
+to export a table, sends it as text; the text is read like a delimited file, with the types of the catalogue.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def postgres_catalogue(conninfo: str) -> dict[str, Catalogued]:
 
 @contextmanager
 def _connected(conninfo: str) -> Iterator[psycopg.Connection[tuple[object, ...]]]:
-    """A read-only transaction that sees one moment of the data."""
+    """A read-only transaction that sees one snapshot of the data."""
     try:
         import psycopg
     except ModuleNotFoundError as error:
@@ -134,8 +134,8 @@ def _table(
         if kind not in _DOMAINS and column not in unused
     )
     source = quoted_path(table.path)
-    # A server promises no order of rows: sorted by the key, it is the same each time. The key is that of
-    # the table t: its bare name would mean the fetched text, which sorts differently.
+    # A server does not guarantee an order of rows; sorting by the key makes it the same each time. The key is
+    # qualified by the table t: a bare name would mean the fetched text, which sorts differently.
     order = f" ORDER BY {', '.join(f't.{quoted(column)}' for column in table.key)}" if table.key else ""
     if not domains:
         with server.cursor() as cursor:

@@ -1,4 +1,4 @@
-"""Reads the tables of a source, whatever its kind, and the schema that is stated for them."""
+"""Reads the tables of a source of any kind, and the schema that the user states for them."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def read_tables(source: Source, stated: Statements) -> list[Table]:
     tables = [table for table in _tables(source, stated) if table.name not in left_out]
     if not tables:
         raise DataError(
-            f"there is no table in {_shown(source)}; give a source that holds a table to be used."
+            f"there is no table in {_shown(source)}; name a source with at least one table to use."
         )
     return sorted(tables, key=lambda table: table.name)
 

@@ -45,7 +45,7 @@ N_THRESHOLDS = Option(
     flag="--thresholds",
 )
 FEATURE = Option(
-    "What a weight is multiplied with: the count, log for ln(1 + count), or best to choose for each clause "
+    "Number that a weight multiplies: the count, log for ln(1 + count), or best to choose for each clause "
     "between log and a bound on the count.",
     CLAUSES,
     OneOf(("count", "log", BEST)),
@@ -100,7 +100,7 @@ MAX_LEAVES = Option(
 )
 MIN_EXAMPLES = Option("Minimum number of training examples in a leaf.", SEARCH, Whole(1, 10**9))
 MAX_ROUNDS = Option(
-    "Number of rounds in which a bottom clause is built: how many links it reaches from the example.",
+    "Number of rounds in which a bottom clause is built; each round follows links one step further.",
     SEARCH,
     Whole(1, 10),
 )
@@ -124,20 +124,20 @@ PRIOR = Option(
 )
 REFIT = Option("Fit the weights of all clauses again, jointly, after each step.", WEIGHTS, YesNo())
 VALIDATE = Option(
-    "Hold out training examples to choose l2, and fewer steps or one literal less where that helps.",
+    "Hold out training examples to choose l2, and to use fewer steps or one literal less if that helps.",
     WEIGHTS,
     YesNo(),
     needs={"refit": True},
 )
 MAX_CLAUSES = Option(
-    "Maximum number of clauses in the model: of the clauses of all steps, those that together predict best.",
+    "Maximum number of clauses in the model. If the steps find more, those that fit best together are kept.",
     WEIGHTS,
     Whole(1, 1_000_000, words=(None,)),
     needs={"refit": True},
 )
 POPULATIONS = Option(
-    "Data from which a prediction takes the total number of groundings of each clause: the data it is made "
-    "on (database), or those the model was learned from (training).",
+    "Data that give the total number of groundings of each clause in a prediction: the data to predict on "
+    "(database), or the training data (training).",
     WEIGHTS,
     OneOf(("database", "training")),
 )
@@ -145,11 +145,11 @@ POPULATIONS = Option(
 # --- training examples ---------------------------------------------------------------------------
 
 NEG_POS_RATIO = Option(
-    "Number of training negatives per positive; they are drawn at random.",
+    "Number of negatives to draw at random for each positive in training.",
     SAMPLE,
     Number(above=0.0, words=(None,)),
 )
-REDRAW = Option("Draw other negatives in each step.", SAMPLE, YesNo())
+REDRAW = Option("Draw new negatives in each step.", SAMPLE, YesNo())
 SEED = Option("Seed for the draw of negatives and of examples to hold out.", SAMPLE, Whole(0, 2**63 - 1))
 
 

@@ -39,7 +39,10 @@ Target = Annotated[
 Learner = Annotated[
     str,
     typer.Option(
-        "--learner", metavar="LEARNER", help=f"Learner: {', '.join(OPTIONS)}; see above.", rich_help_panel=LEARNING
+        "--learner",
+        metavar="LEARNER",
+        help=f"Learner: {', '.join(OPTIONS)}; see above.",
+        rich_help_panel=LEARNING,
     ),
 ]
 Preset = Annotated[

@@ -79,7 +79,7 @@ def _inspect_tables(place: str, source: Source, target: str | None, form: str | 
 
 @verb
 def modes(*, source: LinkedSource, target: TableTarget = None) -> None:
-    """Print the modes of the data: those given with the data, else inferred ones.
+    """Print the modes of the data, stated or inferred.
 
     \b
     Example: hornbeam modes data/movielens_paper

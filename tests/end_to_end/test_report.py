@@ -113,7 +113,7 @@ def test_examples_without_labels_have_a_report_without_scores(town, tmp_path, ru
     keys = tmp_path / "keys.csv"
     keys.write_text("arg1\nann\ndan\n", encoding="utf-8")
     assert run("report", town, "--model", model, "--examples", keys, "--out", page)[0] == 0
-    assert "not of both labels" in page.read_text(encoding="utf-8")
+    assert "do not have both labels" in page.read_text(encoding="utf-8")
     assert page_data(page)["label"] == [-1, -1]
 
 

@@ -1,7 +1,7 @@
-"""All verbs together, and the handling of errors: one sentence, and a traceback only with --debug.
+"""The app with all verbs. Errors are printed as one sentence, with a traceback only if --debug is given.
 
-Exit status: 0 done, 2 a user's error, 130 interrupted (finished work is kept), 1 the reader of the output
-has left.
+Exit status: 0 for success, 1 if the reader of the output closed the pipe, 2 for a user's error, 130 if
+interrupted (finished work is kept).
 """
 
 from __future__ import annotations
@@ -53,14 +53,14 @@ def hornbeam(
     ] = False,
     debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
 ) -> None:
-    """Learn readable clauses over the counts of their groundings, predict with them, and explain predictions.
+    """Learn readable rules (clauses) from relational data, predict with them, and explain predictions.
 
-    Results go to stdout, everything else to stderr. `hornbeam demo` needs no data.
+    Results go to stdout, messages to stderr. To try it without data of your own, run `hornbeam demo`.
     """
 
 
 def app_of(verbs: Iterable[str] = VERBS) -> typer.Typer:
-    """The command line with some verbs: to build the flags of all of them takes time."""
+    """The command line with the given verbs. Building the flags of all verbs takes noticeable time."""
     app = typer.Typer(
         name="hornbeam",
         callback=hornbeam,
@@ -100,7 +100,7 @@ def main(arguments: list[str] | None = None) -> None:
         status = INTERRUPTED
         _print_error("interrupted.")
     except BrokenPipeError:
-        # The reader of the output has left. Python would report the error again when it closes stdout.
+        # The reader closed the pipe. Without this, Python would report the error again when it closes stdout.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         status = BROKEN_PIPE
     sys.exit(status if isinstance(status, int) else 0)

@@ -1,4 +1,4 @@
-"""From a function to a command: groups of flags, and help under headings."""
+"""Turns functions into commands: parameters may be groups of flags, and help has headings."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from typing import Any, get_type_hints
 from typer.core import TyperCommand
 
 USER_ERROR, INTERRUPTED, BROKEN_PIPE = 2, 130, 1
-"""Exit statuses; 0 means that the command is done."""
+"""Exit statuses; 0 means success."""
 _ARGUMENTS, _OTHERS = "Arguments", "Options"
 """Headings of arguments, and of options that are in no group."""
 
 
 def verb(function: Callable[..., None]) -> Callable[..., None]:
-    """A function as typer wants it: a parameter that is a group of flags becomes one for each flag."""
+    """A function in the form that typer expects: each group of flags becomes one parameter per flag."""
     types = get_type_hints(function, include_extras=True)
     groups: dict[str, Any] = {name: type_ for name, type_ in types.items() if is_dataclass(type_)}
     parameters = []

@@ -1,6 +1,7 @@
 """The data that a command names: a path, a connection, or a data set by name.
 
-A path always wins. The name of a data set stands for its first fold, ``uwcse/fold3`` for another one.
+A path that exists takes precedence over a name. ``uwcse`` is the first fold of a data set, and
+``uwcse/fold3`` the third.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ _NAME = re.compile(r"(?P<name>[^/]+)(?:/fold(?P<fold>[0-9]+))?", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class MadeFold:
-    """A fold of a data set that is no folder of facts: it is generated, or made from tables."""
+    """A fold that is not a folder of facts: it is generated, or converted from tables."""
 
     data: DataSet
     number: int
@@ -36,7 +37,7 @@ class MadeFold:
         return f"{self.data.name}/fold{self.number}"
 
     def load(self, split: str, options: dict[str, Any]) -> Database:
-        """One part of the fold."""
+        """The training or the test data of the fold."""
         from hornbeam.datasets.folds import fold_of
 
         if split not in (TRAIN, TEST):
@@ -52,7 +53,7 @@ class MadeFold:
 
 
 def located(data: str) -> str | MadeFold:
-    """The path or connection of the data that a command names, or a fold that must be made."""
+    """The path or connection of the data that a command names, or a fold to generate or convert."""
     from hornbeam.datasets import data_sets
     from hornbeam.datasets.places import find
 
@@ -100,9 +101,9 @@ def _fold(known: DataSet, number: int, folder: Path | None) -> str | MadeFold:
 def load_data(
     source: Source, counting: Counting | None = None, usual_split: str = TRAIN, **options: Any
 ) -> Database:
-    """The data of a source: in place if the verb and the engine can do that, else loaded.
+    """The data of a source: used in place if the verb and the engine allow it, else loaded.
 
-    ``usual_split`` is the split to read if none is named; ``options`` are further ones of ``load``.
+    ``usual_split`` is the split to read if none is named; ``options`` are passed to ``load``.
     """
     from hornbeam.engines.registry import engine_module
 
@@ -122,7 +123,7 @@ def load_data(
 
 @contextmanager
 def _hint_at_data_sets(data: str) -> Iterator[None]:
-    """Name the data set that was perhaps meant, if there are no data of that name."""
+    """If there are no data of this name, add the most similar data set to the error."""
     from hornbeam.datasets import data_sets
 
     try:
@@ -135,7 +136,7 @@ def _hint_at_data_sets(data: str) -> Iterator[None]:
 
 
 def data_name(data: str) -> str:
-    """What a report calls the data: the end of their path. A connection is not shown: it may hold a password.
+    """The name of the data in a report: the end of the path. A connection is hidden: it may hold a password.
 
     >>> data_name("postgresql://me:secret@here/shop")
     'a database'
@@ -147,7 +148,7 @@ def data_name(data: str) -> str:
 
 
 def split_name(source: Source, usual: str) -> str:
-    """The split that was read: the one that is named, or the usual one if the data have splits."""
+    """The split that was read: the one given, else the usual one; empty if the data have no splits."""
     if source.split is not None:
         return source.split
     place = located(source.data)

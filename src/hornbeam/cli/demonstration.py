@@ -17,7 +17,7 @@ TARGET = "advisedby"
 
 
 def story(page: Path) -> Iterator[str]:
-    """The demonstration in parts, each as soon as it is ready; the report is written to ``page``."""
+    """Yields the text of the demonstration part by part, and writes the report to ``page``."""
     training, testing = university(seed=0), university(seed=1)
     examples = training.examples_of(TARGET)
     positives = int(examples.labels.sum())

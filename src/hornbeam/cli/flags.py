@@ -1,6 +1,6 @@
 """Arguments and flags that several verbs share, alone and in groups.
 
-A verb takes a group as one parameter; ``hornbeam.cli.command`` makes a flag of each field.
+A verb takes a group as one parameter; ``hornbeam.cli.command`` turns each field into a flag.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Split = Annotated[
     typer.Option(
         "--split",
         metavar="SPLIT",
-        help="Split of a folder of facts. Default: test for the use of a model, else train.",
+        help="Split to read from a folder of facts. Default: test if the command reads a model, else train.",
         rich_help_panel=DATA,
     ),
 ]
@@ -76,7 +76,8 @@ Dangling = Annotated[
     typer.Option(
         "--dangling",
         metavar="error|drop|keep",
-        help="For tables: what to do about links to keys that do not exist.",
+        help="For tables: if a link names a key that does not exist, stop with an error, drop the link, or "
+        "keep it and add the key.",
         rich_help_panel=DATA,
     ),
 ]
@@ -143,7 +144,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class LinkedSource(Source):
-    """The data to read, with their links checked."""
+    """The data to read, and what to do about links to missing keys."""
 
     dangling: Dangling = "error"
 
@@ -175,7 +176,7 @@ class Counting:
 
 @dataclass(frozen=True, slots=True)
 class CountingInPlace(Counting):
-    """The same, for verbs that can use tables where they are."""
+    """The engine and its budget, for verbs that can count tables in place."""
 
     scratch: Scratch = None
     master: Master = None

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from hornbeam.learning.options.option import Declared
 
 ALL = "all"
-"""How None is typed."""
+"""The word for None on the command line."""
 
 
 def _by_name() -> dict[str, dict[str, Declared]]:
@@ -29,11 +29,11 @@ def _by_name() -> dict[str, dict[str, Declared]]:
 
 
 DECLARED = _by_name()
-"""The options by name, and for each the declarations of the learners that have it."""
+"""For each option, its declaration by each learner that has it."""
 
 
 def flag_of(name: str) -> str:
-    """How an option is typed.
+    """The flag of an option.
 
     >>> flag_of("n_steps"), flag_of("max_literals")
     ('--steps', '--max-literals')
@@ -56,7 +56,7 @@ def _annotation(name: str) -> Any:
 
 
 def _typed(bound: object) -> tuple[Any, str | None]:
-    """The type that typer reads for a bound, and what help shows for a value."""
+    """The type that typer parses for a bound, and the placeholder that help shows for the value."""
     match bound:
         case YesNo():
             return bool, None
@@ -117,7 +117,7 @@ def explicit_options(flags: Any) -> dict[str, object]:
 
 
 def _read(name: str, value: object) -> object:
-    """A value that typer left as text because its bound allows numbers and words."""
+    """The value of an option; typer leaves it as text if the option takes numbers and words."""
     bound = next(iter(DECLARED[name].values())).option.bound
     if isinstance(bound, OneOf) or not isinstance(value, str):
         return value

@@ -25,7 +25,7 @@ class Opened(NamedTuple):
 
 
 class OpenedExamples(NamedTuple):
-    """The same with the examples of the model's target."""
+    """A model, an engine on the data, and the examples of the model's target."""
 
     learned: LearnedModel
     engine: Engine
@@ -45,7 +45,7 @@ def open_model(model: Path, source: LinkedSource, counting: Counting, *, negativ
     budget = counting.budget
     origin = learned.settings if "tables" in learned.settings else None
     more = {} if negatives or origin is None or _holds_facts(source) else {"negatives": "none"}
-    # The settings of a model of tables name its target as it was typed; for facts it is the predicate.
+    # A model of tables has its target in its settings, as the user typed it. For facts, it is a predicate.
     target = None if origin else learned.target
     try:
         database = load_data(source, counting, TEST, target=target, origin=origin, **more)
@@ -55,7 +55,7 @@ def open_model(model: Path, source: LinkedSource, counting: Counting, *, negativ
         raise SchemaError(
             f'the model predicts "{target}", which these tables do not have; name the data that it is for.'
         ) from None
-    # That modes were inferred does not matter here: the model has its own types and modes.
+    # Inferred modes do not matter here: the model has its own types and modes.
     say(notice for notice in database.notices if notice != MODES_INFERRED)
     seen, notices = data_for(learned, database)
     say(notices)
@@ -65,7 +65,7 @@ def open_model(model: Path, source: LinkedSource, counting: Counting, *, negativ
 def open_examples(model: Path, source: LinkedSource, counting: Counting) -> OpenedExamples:
     """Read a model and load the data with the examples of its target."""
     learned, engine, database = open_model(model, source, counting)
-    # Asked of the data as they were loaded: if there are none, the error names the targets they do have.
+    # If the loaded data have no examples of the target, this error names the targets that they have.
     database.examples_of(learned.target)
     return OpenedExamples(learned, engine, engine.database.examples_of(learned.target))
 

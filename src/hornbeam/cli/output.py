@@ -1,4 +1,4 @@
-"""Results: CSV and JSON, to stdout or to a file. A file is written whole or not at all."""
+"""Results: CSV and JSON, to stdout or to a file. A file is written completely or not at all."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def csv_text(header: Sequence[str], rows: Iterable[Sequence[object]]) -> Iterato
 def write_result(text: Iterable[str], out: Path | None, exact: bool = False) -> None:
     """Write to the file, or to stdout if no file is named.
 
-    Control characters are escaped, except in ``exact`` text that another program reads.
+    Control characters are escaped, unless the text is ``exact`` because another program reads it.
     """
     if out is not None:
         write_file(out, text)
@@ -47,7 +47,7 @@ def write_result(text: Iterable[str], out: Path | None, exact: bool = False) -> 
 
 
 def key_columns(database: Database, examples: Examples) -> tuple[list[str], list[list[object]]]:
-    """The columns of a table that name its examples, with their header: arguments, and cut-offs if any."""
+    """The header and the columns that identify examples: their arguments, and cut-offs if they have any."""
     names = database.names_of(examples.target, examples.keys)
     header = [f"arg{number + 1}" for number in range(names.shape[1])]
     columns: list[list[object]] = [*names.T.tolist()]
@@ -58,7 +58,7 @@ def key_columns(database: Database, examples: Examples) -> tuple[list[str], list
 
 
 def one_form(forms: Mapping[str, bool]) -> str | None:
-    """The flag of the form of output that is wanted, if any; more than one is refused."""
+    """The flag that chooses the form of the output, if one is given; more than one is an error."""
     wanted = [flag for flag, given in forms.items() if given]
     if len(wanted) > 1:
         raise OptionError(f"{' and '.join(wanted)} are refused together: name one form.")
@@ -71,13 +71,13 @@ def json_text(value: object) -> str:
 
 
 def check_writable(path: Path | None) -> None:
-    """Refuse a file that cannot be written, before the work and not after it."""
+    """Refuse a file that cannot be written, before any work is done."""
     if path is None:
         return
     try:
         folder = resolved(path).parent
     except OSError:
-        folder = path  # a circle of links
+        folder = path  # a cycle of symbolic links
     if not path.is_dir() and folder.is_dir() and os.access(folder, os.W_OK):
         return
     if path.exists() and not path.is_file() and not path.is_dir():

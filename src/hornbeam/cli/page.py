@@ -43,7 +43,7 @@ def write_page(
 
 
 class Clock:
-    """Seconds by phase."""
+    """Measures the seconds that each phase takes."""
 
     def __init__(self) -> None:
         self._laps: list[tuple[str, float]] = []

@@ -21,7 +21,7 @@ def printable(text: str) -> str:
 
 
 def printable_json(text: str) -> str:
-    r"""The same for JSON, with escapes that a JSON reader turns back into the same text.
+    r"""Like ``printable``, for JSON: a JSON reader turns the escapes back into the same text.
 
     >>> print(printable_json('"a\x9b"'))
     "a\u009b"

@@ -1,4 +1,4 @@
-"""Models and explanations as tables, if stdout is a terminal. To a file or pipe, plain text is written."""
+"""Prints models and explanations as tables on a terminal. Files and pipes get plain text instead."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def print_model(model: Model | AggregateModel) -> None:
 
 
 def print_explanation(explanation: Explanation) -> None:
-    """Print what each clause, tree or feature adds, the strongest first, as a bar and a number, and why."""
+    """Print what each clause, tree or feature adds and why, the strongest first, with bars."""
     from rich.text import Text
 
     from hornbeam.errors import plural
@@ -106,7 +106,7 @@ def _bar(share: float) -> Text:
 
 
 def _logic(text: str) -> Text:
-    """The text of a clause, as it can be typed again, with its variables coloured."""
+    """The text of a clause, which can be pasted into a command, with its variables coloured."""
     from rich.text import Text
 
     coloured = Text(printable(text))

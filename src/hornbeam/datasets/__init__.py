@@ -1,4 +1,4 @@
-"""Public data sets by name: found on this machine, else downloaded and checked; loaded fold by fold."""
+"""Public data sets by name. They are looked up on this machine, else downloaded, and loaded fold by fold."""
 
 from hornbeam.datasets.archive import get as _get
 from hornbeam.datasets.catalogue import DataSet, data_set, data_sets

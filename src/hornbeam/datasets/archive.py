@@ -1,4 +1,4 @@
-"""Getting a data set: its files from an archive, checked, in a folder that appears complete or not at all."""
+"""Downloads a data set and checks its files; the folder appears when it is complete, or not at all."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def get(data: DataSet, on_progress: OnProgress | None = None, *, pause: float = 
         try:
             _unpack(data, archive, cache / data.folder)
         finally:
-            # A complete archive with wrong content would be used again the next time.
+            # Delete the archive: otherwise the next call would use the same wrong content.
             archive.unlink(missing_ok=True)
     return cache / data.folder
 

@@ -19,7 +19,7 @@ from hornbeam.errors import DataError
 from hornbeam.version import __version__
 
 OnProgress = Callable[[int, int | None], None]
-"""Called with the number of bytes so far and of all bytes; None if the server does not tell the latter."""
+"""Called with the number of bytes so far and of all bytes; None if the server does not send the total."""
 
 _PIECE = 1 << 16
 _CUT = (OSError, http.client.HTTPException)
@@ -100,14 +100,14 @@ def _fetch(url: str, state: _State, on_progress: OnProgress | None, timeout: flo
     start, version = state.size(), state.version(url)
     if start and version:
         request.add_header("Range", f"bytes={start}-")
-        # If the server has another version by now, it sends all of it.
+        # If the server has a newer version, it sends the whole file.
         request.add_header("If-Range", version)
     with urllib.request.urlopen(request, timeout=timeout) as answer:
         if answer.status != http.HTTPStatus.PARTIAL_CONTENT:
             start = 0
             state.forget()
             tag = answer.headers.get("ETag", "")
-            # A weak ETag may name content with other bytes, so a download cannot be resumed by it.
+            # A weak ETag does not promise the same bytes, so it cannot be used to resume a download.
             version = tag if tag and not tag.startswith("W/") else answer.headers.get("Last-Modified")
             if version:
                 state.note.write_text(json.dumps({"url": url, "version": version}), encoding="utf-8")

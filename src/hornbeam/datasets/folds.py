@@ -84,7 +84,7 @@ def _splits(folder: Path) -> Fold:
 
 
 def _movielens(tables: Path) -> Database:
-    """MovieLens as a database; the facts are written to files, so that they are read as all facts are."""
+    """MovieLens as a database; the facts go through files, so that they are read like all other facts."""
     with TemporaryDirectory() as folder:
         for name, text in as_facts(tables)._asdict().items():
             Path(folder, f"{name}.txt").write_text(text, encoding="utf-8")

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from hornbeam.errors import DataError, Place
 
 _AGE_GROUPS = (18, 25, 35, 45, 50, 56)
-"""The first year of each group after the youngest."""
+"""The lowest age of each group after the youngest."""
 _FIRST_GENRE = 5
 """The first column of ``u.item`` that is a genre."""
 

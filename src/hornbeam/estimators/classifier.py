@@ -1,4 +1,4 @@
-"""What the classifiers of all learners share: keys and labels in, probabilities out.
+"""The base class of all classifiers: keys and labels in, probabilities out.
 
 X holds keys, not features: one row per example, one column per argument of the target. The facts about
 the keys are in the database, a parameter that is shared and never copied.
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 class RelationalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """What the classifiers of all learners share.
+    """The base class of the classifiers of all learners.
 
     Labels are 0 and 1, or classes. For classes, a model is learned for each class against the others.
 
@@ -57,7 +57,7 @@ class RelationalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
     time_limit: float | None
 
     def __getattr__(self, name: str) -> Any:
-        """The value of an option that was not given: that of the preset, or the learner's default."""
+        """The value of an option that was not given: the preset's value, or the learner's default."""
         options = type(self).options_class
         if name not in options.names():
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
@@ -80,7 +80,7 @@ class RelationalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         return f"{type(self).__name__}({', '.join(shown)})"[:N_CHAR_MAX]
 
     def _options(self) -> Options:
-        """The options of the learner: those that were given, and the preset's or the learner's."""
+        """The options of the learner: given values, else those of the preset or of the learner."""
         given = {name: value for name, value in vars(self).items() if name in self.options_class.names()}
         return options_for(self.options_class.learner, vars(self).get("preset"), **given)
 
@@ -125,7 +125,7 @@ class RelationalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
     def predict_proba(self, X: Any, database: Database | None = None) -> npt.NDArray[np.float64]:
         """Probabilities of the labels in the order of ``classes_``, one row per key in the order given.
 
-        Keys are looked up in ``database``, or in the estimator's own if it is left out.
+        Keys are looked up in ``database``; by default, in the estimator's own database.
         """
         check_is_fitted(self)
         predicted = predict(
@@ -142,13 +142,13 @@ class RelationalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         return np.column_stack([1.0 - predicted.probabilities, predicted.probabilities])
 
     def predict(self, X: Any, database: Database | None = None) -> npt.NDArray[Any]:
-        """The label with the highest probability; of several equal ones, the first."""
+        """The label with the highest probability; if several are equal, the first of them."""
         best = self.predict_proba(X, database).argmax(axis=1)
         labels: npt.NDArray[Any] = self.classes_[best]
         return labels
 
     def explain(self, X: Any, database: Database | None = None, shown: int = SHOWN) -> list[Explanation]:
-        """Why each prediction is what it is: what each clause adds, with up to ``shown`` true groundings.
+        """Explain each prediction: what each clause adds, with up to ``shown`` true groundings.
 
         For classes, the model of the most probable class is explained.
         """
@@ -170,9 +170,9 @@ class RelationalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
     def report(
         self, X: Any, y: Any = None, database: Database | None = None, of_class: str | None = None
     ) -> Report:
-        """A page about the model and its predictions: a notebook shows it, and its ``save`` writes it.
+        """An HTML page about the model and its predictions. Notebooks display it; ``save`` writes it.
 
-        With labels, the page shows how good the predictions are. For classes, it shows the model of one.
+        With labels, the page shows how good the predictions are. For classes, it shows one class.
         """
         from hornbeam.report import About, report
         from hornbeam.report.numbers.classes import class_view

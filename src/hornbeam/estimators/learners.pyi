@@ -48,7 +48,7 @@ class RLRClassifier(RelationalClassifier):
         positives among the training examples. With refit, a fitted intercept takes its place. Must
         be a finite number or 'base-rate'. Preset paper: 0.0.
     neg_pos_ratio : float | None, default=50.0
-        Number of training negatives per positive; they are drawn at random. Must be a finite number
+        Number of negatives to draw at random for each positive in training. Must be a finite number
         above 0 or None; None keeps all. Preset paper: None.
     seed : int, default=0
         Seed for the draw of negatives and of examples to hold out. Must be a whole number from 0 to
@@ -56,9 +56,9 @@ class RLRClassifier(RelationalClassifier):
     negation : bool, default=False
         Allow negated literals.
     populations : str, default='training'
-        Source of the total number of groundings of each clause in a prediction: the data to predict
-        on (database) or the training data (training). Must be 'database' or 'training'. Preset
-        paper: 'database'.
+        Data that give the total number of groundings of each clause in a prediction: the data to
+        predict on (database), or the training data (training). Must be 'database' or 'training'.
+        Preset paper: 'database'.
     n_thresholds : int, default=16
         Maximum number of thresholds that are tried for each numeric argument; 0 allows no
         comparisons. Must be a whole number from 0 to 10000.
@@ -66,9 +66,9 @@ class RLRClassifier(RelationalClassifier):
         How false groundings are counted: over all combinations of constants (population), or only
         where the body without its last literal holds (guarded). Must be 'population' or 'guarded'.
     feature : str, default='best'
-        Feature that a weight multiplies: count for the count itself, log for ln(1 + count), or best
-        to choose between log and a bound on the count for each clause. Must be 'count' or 'log' or
-        'best'. Preset paper: 'count'.
+        Number that a weight multiplies: the count, log for ln(1 + count), or best to choose for
+        each clause between log and a bound on the count. Must be 'count' or 'log' or 'best'. Preset
+        paper: 'count'.
     refit : bool, default=True
         Fit the weights of all clauses again, jointly, after each step. Preset paper: False.
     length_penalty : float, default=0.2
@@ -83,7 +83,7 @@ class RLRClassifier(RelationalClassifier):
         Hold out training examples to choose l2, and to use fewer steps or one literal less if that
         helps. Needs refit=True. Preset paper: False.
     max_clauses : int | None, default=None
-        Maximum number of clauses in the model. If there are more, those that predict best together
+        Maximum number of clauses in the model. If the steps find more, those that fit best together
         are kept. Needs refit=True. Must be a whole number from 1 to 1000000 or None; None keeps
         all.
     unknown : str, default='warn'
@@ -183,7 +183,7 @@ class MLNBoostClassifier(RelationalClassifier):
         positives among the training examples. With refit, a fitted intercept takes its place. Must
         be a finite number or 'base-rate'.
     neg_pos_ratio : float | None, default=2.0
-        Number of training negatives per positive; they are drawn at random. Must be a finite number
+        Number of negatives to draw at random for each positive in training. Must be a finite number
         above 0 or None; None keeps all.
     seed : int, default=0
         Seed for the draw of negatives and of examples to hold out. Must be a whole number from 0 to
@@ -272,10 +272,10 @@ class RDNBoostClassifier(RelationalClassifier):
         positives among the training examples. With refit, a fitted intercept takes its place. Must
         be a finite number or 'base-rate'.
     neg_pos_ratio : float | None, default=2.0
-        Number of training negatives per positive; they are drawn at random. Must be a finite number
+        Number of negatives to draw at random for each positive in training. Must be a finite number
         above 0 or None; None keeps all.
     redraw : bool, default=True
-        Draw a new sample of negatives in each step.
+        Draw new negatives in each step.
     seed : int, default=0
         Seed for the draw of negatives and of examples to hold out. Must be a whole number from 0 to
         9223372036854775807.
@@ -349,8 +349,8 @@ class IlpRLRClassifier(RelationalClassifier):
         comparison that is added together with an atom is not counted. Must be a whole number from 1
         to 20.
     max_rounds : int, default=2
-        Number of rounds that build a bottom clause: how many links away from the example it
-        reaches. Must be a whole number from 1 to 10.
+        Number of rounds in which a bottom clause is built; each round follows links one step
+        further. Must be a whole number from 1 to 10.
     max_recall : int, default=10
         Maximum number of facts that a mode adds to a bottom clause for each binding of its inputs.
         Must be a whole number from 1 to 1000000.
@@ -360,7 +360,7 @@ class IlpRLRClassifier(RelationalClassifier):
     l2 : float, default=1.0
         Strength of the ridge penalty on the weights. Must be a finite number above 0.
     neg_pos_ratio : float | None, default=2.0
-        Number of training negatives per positive; they are drawn at random. Only the search for
+        Number of negatives to draw at random for each positive in training. Only the search for
         clauses uses the sample; the weights are fitted to all examples. Must be a finite number
         above 0 or None; None keeps all.
     seed : int, default=0
@@ -370,8 +370,8 @@ class IlpRLRClassifier(RelationalClassifier):
         Maximum number of thresholds that are tried for each numeric argument; 0 allows no
         comparisons. Must be a whole number from 0 to 10000.
     populations : str, default='training'
-        Source of the total number of groundings of each clause in a prediction: the data to predict
-        on (database) or the training data (training). Must be 'database' or 'training'.
+        Data that give the total number of groundings of each clause in a prediction: the data to
+        predict on (database), or the training data (training). Must be 'database' or 'training'.
     unknown : str, default='warn'
         What to do about keys that are not in the database: 'warn' counts them as having no facts,
         'error' refuses them.
@@ -431,13 +431,13 @@ class AggLRClassifier(RelationalClassifier):
         comparison that is added together with an atom is not counted. Must be a whole number from 1
         to 4.
     feature : str, default='log'
-        Feature that a weight multiplies: count for the count itself, log for ln(1 + count), or best
-        to choose between log and a bound on the count for each clause. Must be 'count' or 'log'.
+        Number that a weight multiplies: the count, log for ln(1 + count), or best to choose for
+        each clause between log and a bound on the count. Must be 'count' or 'log'.
     l2 : float, default=1.0
         Strength of the ridge penalty on the weights. The penalty is on the weights of standardised
         columns. Must be a finite number above 0.
     neg_pos_ratio : float | None, default=None
-        Number of training negatives per positive; they are drawn at random. Must be a finite number
+        Number of negatives to draw at random for each positive in training. Must be a finite number
         above 0 or None; None keeps all.
     seed : int, default=0
         Seed for the draw of negatives and of examples to hold out. Must be a whole number from 0 to

@@ -1,4 +1,4 @@
-"""The parameters of a classifier: those that all have, and the options that its learner declares.
+"""The parameters of a classifier: the common ones, and the options that its learner declares.
 
 ``takes_options_of`` gives a class its ``__init__``, with real defaults and types in the signature, and the
 list of parameters in its docstring.
@@ -76,7 +76,7 @@ def parameters_of(options: type[Options]) -> list[Described]:
 
 
 def takes_options_of(options: type[Options]) -> Callable[[Classifier], Classifier]:
-    """A decorator of a classifier: its parameters are those of all classifiers and these options."""
+    """A class decorator that gives a classifier the common parameters and these options."""
     described = parameters_of(options)
 
     def decorate(classifier: Classifier) -> Classifier:
@@ -97,7 +97,7 @@ def _initialiser(described: list[Described], options: type[Options]) -> Callable
     def initialise(self: Any, *args: Any, **kwargs: Any) -> None:
         given = signature.bind(self, *args, **kwargs).arguments
         del given["self"]
-        # An option that is not given is not stored: it follows the preset, which may still be set.
+        # An option that is not given is not stored: it follows the preset, which may still change.
         vars(self).update(always | given)
 
     initialise.__name__ = "__init__"

@@ -39,7 +39,7 @@ _WITHOUT_EFFECT = ("cli/", "drawing/", "report/", "study/report/")
 def measure(task: Task, run: Run) -> dict[str, Any]:
     """The row of a run: its settings, scores and times, and the code, versions and machine.
 
-    Times are those of learning, counting included, but not of loading data. If the fit raises one of our
+    Times include learning and counting, but not loading the data. If the fit raises one of our
     errors, the row has the ``error`` instead of scores.
     """
     started = {
@@ -129,7 +129,7 @@ def without(database: Database, predicate: str) -> Database:
 
 @cache
 def _warm(learner: str) -> None:
-    """Learn something small, so that late imports do not count as time of the first run."""
+    """Learn something small, so that late imports are not part of the time of the first run."""
     world = smokers(n_persons=30, seed=1)
     examples = world.examples_of("cancer")
     options = options_for(learner, None, max_literals=1)

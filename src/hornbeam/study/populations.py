@@ -5,7 +5,7 @@ members it has. There are three truths: a group is more likely true than false i
 it (``AT_LEAST_5``), if at least half of all members are (``AT_LEAST_HALF``), or if fewer than 5 are not
 (``ALL_BUT_5``). Each truth is one weight vector over true and false counts. In one world the two counts add
 up to the population, so weights of three patterns fit it equally well. In a larger population the three
-predict differently: this part of the study measures how.
+predict differently; this part of the study measures how much.
 """
 
 from __future__ import annotations
@@ -169,7 +169,7 @@ def _weights(model: Model) -> tuple[float, float, float] | None:
 def logistic_line(x: Floats, labels: npt.NDArray[np.int8]) -> tuple[float, float]:
     """The intercept and slope that make the labels most likely, without a penalty.
 
-    The x of the two labels must overlap: there is no best line otherwise.
+    The x values of the two labels must overlap, else there is no best line.
     """
     line = fit_weights(x.reshape(1, -1), labels, 0.0)
     return line.intercept, line.weights[0]
@@ -190,7 +190,7 @@ def kept_study(path: Path, population: int, code: str, again: bool = False) -> l
 
 
 def read_study(path: Path) -> list[Judged]:
-    """The rows in the file, whatever code and population they are from; none if it is of another study."""
+    """The rows in the file, from any code and population; empty if the file belongs to another study."""
     lines = _lines(path)
     plan = _plan()
     if not lines or {name: lines[0].get(name) for name in plan} != plan:

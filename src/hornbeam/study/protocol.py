@@ -29,7 +29,7 @@ class Task:
     l2: float
     """the paper's lambda, which it chose on the test sets"""
     most_negatives: float
-    """the most negatives per positive in any training data; a learner that keeps more draws no sample"""
+    """the most negatives per positive in any training data; a learner with a higher limit uses all"""
     n_folds: int
     without: str = ""
     """a predicate whose facts are not used"""

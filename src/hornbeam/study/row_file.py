@@ -85,7 +85,7 @@ def _names(task: str, fold: int, seed: int, method: str) -> tuple[object, ...]:
 def same_settings(run: Run, settings: Mapping[str, Any]) -> bool:
     """Whether a row's settings are those of the run.
 
-    An option that is newer than the row has, for the row, the value of the published algorithm.
+    If an option was added after the row was written, the row counts as having the published value.
     """
     if settings == run.settings:
         return True

@@ -33,7 +33,7 @@ def rows_of(pairs: Sequence[tuple[Task, Run]], jobs: int) -> Iterator[dict[str, 
     with _one_thread_each():
         pool = ProcessPoolExecutor(jobs, mp_context=context, initializer=_begin)
         try:
-            # Few at a time, so that no run starts after the caller has stopped waiting.
+            # Runs are submitted a few at a time, so that none starts after the caller has stopped waiting.
             waiting = iter(pairs)
             running: set[Future[dict[str, Any]]] = set()
             while True:

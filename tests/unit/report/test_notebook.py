@@ -87,7 +87,7 @@ def test_an_estimator_reports_with_and_without_labels(classifier, world, tmp_pat
     text = (tmp_path / "r.html").read_text(encoding="utf-8")
     assert "AUC-PR 2:1" in text
     assert "Learning curve" in text
-    assert "not of both labels" in classifier.report(X[:3]).html
+    assert "do not have both labels" in classifier.report(X[:3]).html
     assert re.search(r"<iframe srcdoc=", classifier.report(X[:3])._repr_html_())
 
 

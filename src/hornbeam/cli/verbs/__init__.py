@@ -1,1 +1,1 @@
-"""The verbs of the command line, each in the module of its name or of its kind."""
+"""The verbs of the command line; ``hornbeam.cli.app.VERBS`` gives the module of each."""

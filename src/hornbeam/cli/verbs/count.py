@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from hornbeam.logic.clauses import Clause
 
 _MANY = 1000
-"""Among more names than this, no similar one is looked for."""
+"""If there are more names than this, no similar name is suggested."""
 
 
 @verb
@@ -45,9 +45,9 @@ def count(
 ) -> None:
     """Count a clause for every example of its head.
 
-    The result is CSV with the columns arg1..argk,true,false: positives, then negatives, each in the
-    order of the data. If examples have cut-offs, there is a column for them. For tables, the head may be
-    the name of a table: then the clause is counted for each key of that table.
+    The result is CSV with the columns arg1..argk,true,false. Positives come first, then negatives, each in
+    the order of the data. If examples have cut-offs, there is a column for them. For tables, the head may
+    be the name of a table; the clause is then counted for each key of that table.
 
     \b
     Example: hornbeam count data/toy_cancer "cancer(A) :- friends(A,B), smokes(B)."
@@ -82,7 +82,7 @@ def count(
 
 
 def _unknown_constants(clause: Clause, database: Database) -> Iterator[str]:
-    """Notes about constants that the data do not have: other data may have them, so they are no errors."""
+    """Notes about constants that the data do not have. Other data may have them, so this is not an error."""
     from hornbeam.errors import did_you_mean
     from hornbeam.logic.clauses import atoms_of
 

@@ -1,4 +1,4 @@
-"""The verb ``demo``: a first look that needs no data."""
+"""The verb ``demo``: a first look on generated data."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def demo(
         Path, typer.Option("--report", metavar="FILE", help="Write the report to this file.")
     ] = Path("report.html"),
 ) -> None:
-    """Learn from generated data, score and explain; needs no data.
+    """Learn, score and explain on generated data; needs no files.
 
     \b
     Example: hornbeam demo

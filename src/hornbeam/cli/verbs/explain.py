@@ -37,7 +37,7 @@ def explain(
     shown: Annotated[
         int,
         typer.Option(
-            "--shown", min=0, metavar="NUMBER", help="Maximum number of true groundings per clause."
+            "--shown", min=0, metavar="NUMBER", help="Maximum number of true groundings to show per clause."
         ),
     ] = 5,
     json: Json = False,
@@ -45,8 +45,8 @@ def explain(
 ) -> None:
     """Explain the probability of one example.
 
-    Lists what each clause, tree or feature of the model adds, the strongest first, and why. For clauses and
-    trees it shows some of the groundings that make them true.
+    Lists what each clause, tree or feature of the model adds to the log-odds and why, the strongest first.
+    For clauses and trees, it shows some of the groundings that make them true.
 
     \b
     Example: hornbeam explain data/uwcse/fold1 --model m.json --example "advisedby(person1,person2)"

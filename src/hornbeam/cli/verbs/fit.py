@@ -39,7 +39,10 @@ Target = Annotated[
 Learner = Annotated[
     str,
     typer.Option(
-        "--learner", metavar="LEARNER", help=f"{', '.join(OPTIONS)}; see above.", rich_help_panel=LEARNING
+        "--learner",
+        metavar="LEARNER",
+        help=f"Learner: {', '.join(OPTIONS)}; see above.",
+        rich_help_panel=LEARNING,
     ),
 ]
 Preset = Annotated[
@@ -47,7 +50,7 @@ Preset = Annotated[
     typer.Option(
         "--preset",
         metavar="|".join(PRESETS),
-        help="For rlr: values of all options that are not given. paper is the published algorithm.  "
+        help="For rlr: set of defaults for the options below. paper is the published algorithm.  "
         "[default: default]",
         rich_help_panel=LEARNING,
     ),
@@ -81,7 +84,7 @@ class Output:
         typer.Option(
             "--report",
             metavar="FILE",
-            help="Write a page that explains the model to this file (HTML).",
+            help="Write a report about the model to this file (HTML).",
             rich_help_panel=OUTPUT,
         ),
     ] = None
@@ -141,7 +144,7 @@ def fit(
     """Learn a model from facts and examples, or from tables.
 
     Ctrl-C ends the fit and keeps the steps done so far. The engines duckdb, postgres and spark count tables
-    where they are; all other data are loaded first.
+    in place; all other data are loaded first.
 
     LEARNERS
 
@@ -250,7 +253,7 @@ def _write_report(
 
 
 def _learners() -> str:
-    """The learners and what they are, as lines that help does not wrap."""
+    """A line about each learner; help does not wrap these lines."""
     width = max(map(len, OPTIONS))
     first, *others = (f"{name:<{width}}  {options.summary}" for name, options in OPTIONS.items())
     lines = ["\b", f"Learners: {first}", *(f"          {line}" for line in others)]

@@ -1,4 +1,4 @@
-"""The verbs ``inspect`` and ``modes``: what the data are."""
+"""The verbs ``inspect`` and ``modes``: descriptions of the data."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ def inspect(
         ),
     ] = False,
 ) -> None:
-    """Print what the data are: tables, keys, links and roles.
+    """Describe the data: tables, keys, links and roles of columns.
 
-    With --target, columns that determine the label on their own are also listed. For facts: predicates,
-    populations and examples.
+    With --target, it also lists columns that determine the label on their own. For facts, it prints
+    predicates, populations and examples.
 
     \b
     Example: hornbeam inspect data/movielens --target users.gender=F
@@ -79,7 +79,7 @@ def _inspect_tables(place: str, source: Source, target: str | None, form: str | 
 
 @verb
 def modes(*, source: LinkedSource, target: TableTarget = None) -> None:
-    """Print the modes of the data, or modes inferred from them.
+    """Print the modes of the data, stated or inferred.
 
     \b
     Example: hornbeam modes data/movielens_paper

@@ -28,9 +28,9 @@ def predict(
 ) -> None:
     """Print the probability of every example.
 
-    The result is CSV with the columns arg1..argk,label,probability: positives, then negatives, then
-    examples without a label, each in the order of the data. A target with classes has a column of
-    probabilities for each class. If examples have cut-offs, there is a column for them.
+    The result is CSV with the columns arg1..argk,label,probability. Positives come first, then negatives,
+    then examples without a label, each in the order of the data. For a target with classes, there is a
+    column of probabilities for each class. If examples have cut-offs, there is a column for them.
 
     \b
     Example: hornbeam predict data/uwcse/fold1 --model m.json --out p.csv
@@ -64,8 +64,9 @@ def evaluate(
     """Score a model on all examples that have a label.
 
     auc_pr is the average precision over all negatives. auc_pr_2to1 is its mean over draws of two negatives
-    per positive, only for comparison with published numbers. For a target with classes: accuracy, the mean
-    auc_roc of each class against the others, log_loss, brier, and the number of examples of each class.
+    per positive, only for comparison with published numbers. For a target with classes, the scores are
+    accuracy, the mean auc_roc of each class against the others, log_loss and brier, with the number of
+    examples of each class.
 
     \b
     Example: hornbeam evaluate data/uwcse/fold1 --model m.json --json
@@ -79,7 +80,7 @@ def evaluate(
     context.call_on_close(engine.database.close)
     examples = all_examples.labelled()
     if not len(examples):
-        raise DataError(f'no example of "{learned.target}" has a label, so there is nothing to compare with.')
+        raise DataError(f'no example of "{learned.target}" has a label, so the model cannot be scored.')
     probabilities = learned.probabilities(engine, examples.keys)
     scores: Scores | ClassScores
     if isinstance(learned, ClassModel):

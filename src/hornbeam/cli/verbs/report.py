@@ -1,4 +1,4 @@
-"""The verb ``report``: a page about a model and its predictions."""
+"""The verb ``report``: write an HTML page about a model and its predictions."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def report(
     history: Annotated[
         Path | None,
         typer.Option(
-            "--history", metavar="FILE", help="A file that fit --history wrote, to show it as well."
+            "--history", metavar="FILE", help="Also show the steps in this file, which fit --history wrote."
         ),
     ] = None,
     of_class: Annotated[
@@ -47,10 +47,10 @@ def report(
     ] = 5000,
     counting: Counting,
 ) -> None:
-    """Write a page about a model and its predictions (HTML).
+    """Write an HTML page about a model and its predictions.
 
-    The page is one file that works without a network. It shows scores, each clause as a sentence and what it
-    adds, curves, the schema, and a table of examples, each with its explanation.
+    The page is one file that works offline. It shows scores, each clause as a sentence with what it adds,
+    curves, the schema, and a table of examples, each with its explanation.
 
     \b
     Example: hornbeam report data/uwcse/fold1 --model m.json --out report.html
@@ -70,7 +70,7 @@ def report(
 
 
 def _history(path: Path) -> dict[str, Any]:
-    """The history that ``fit --history`` wrote: of one fit, or of a fit for each class."""
+    """Read the history that ``fit --history`` wrote: one history, or one for each class."""
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:

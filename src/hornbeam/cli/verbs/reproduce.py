@@ -19,7 +19,7 @@ def reproduce(
         Path, typer.Option("--out", metavar="DIR", help="Folder for the results, the report and its figures.")
     ],
     quick: Annotated[
-        bool, typer.Option("--quick", help="Run on two small generated worlds; needs no data.")
+        bool, typer.Option("--quick", help="Run on two small generated worlds; needs no files.")
     ] = False,
     jobs: Annotated[int, typer.Option("--jobs", metavar="NUMBER", help="Number of processes.")] = 2,
     only: Annotated[
@@ -30,10 +30,10 @@ def reproduce(
         list[str] | None, typer.Option("--data", metavar="TASK", help="Run only this task; may be repeated.")
     ] = None,
     again: Annotated[
-        bool, typer.Option("--again", help="Run everything, also what has a result already.")
+        bool, typer.Option("--again", help="Run everything again, even runs that have a result.")
     ] = False,
     report_only: Annotated[
-        bool, typer.Option("--report-only", help="Write the report of the results so far, without a run.")
+        bool, typer.Option("--report-only", help="Only write the report of the results so far.")
     ] = False,
 ) -> None:
     """Run the published study again and write a report.
@@ -41,7 +41,7 @@ def reproduce(
     Runs boosted RLR in three settings, AGG-LR, ILP-RLR, MLN-Boost and RDN-Boost on the paper's five data
     sets, fold by fold. Each result is added to DIR/runs.jsonl when it is finished; after an interruption the
     same command continues. Then DIR/REPORT.md and DIR/figures are written. Data are read from HORNBEAM_DATA
-    or the user's cache, or else downloaded (see hornbeam datasets).
+    or the user's cache; missing data are downloaded (see hornbeam datasets).
 
     \b
     Example: hornbeam reproduce --out results
@@ -57,7 +57,7 @@ def reproduce(
     else:
         limits: dict[str, Any] = {"methods": only or (), "tasks": data or (), "again": again}
         try:
-            # One bar after the other: older versions of rich cannot draw two at once.
+            # One progress bar after the other: older versions of rich cannot draw two at once.
             with download_progress() as on_download:
                 fetch_data(study, out, **limits, on_download=on_download)
             with run_progress() as on_row:

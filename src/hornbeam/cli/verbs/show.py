@@ -64,7 +64,7 @@ def show(
 
 
 def _method(learned: LearnedModel, name: str, flag: str) -> Callable[[], Any]:
-    """A method that only some kinds of models have."""
+    """The method that makes a form of output; it is an error if this kind of model does not have it."""
     method: Callable[[], Any] | None = getattr(learned, name, None)
     if method is None:
         raise OptionError(f"{flag} is refused: a model of learner {learned.learner} has no such form.")

@@ -1,4 +1,4 @@
-"""The verb ``sql``: a model as a query."""
+"""The verb ``sql``: print a model as a SQL query."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def sql(
         typer.Option(
             "--key",
             metavar="COLUMN",
-            help="Column of that table for an argument of the target; once for each argument. Default: arg1, "
-            "arg2, ...",
+            help="Column of that table that holds an argument of the target; repeat it for each argument. "
+            "Default: arg1, arg2, ...",
         ),
     ] = None,
     cutoff: Annotated[
@@ -49,12 +49,12 @@ def sql(
 ) -> None:
     """Print a model as one SQL query that scores a table of examples.
 
-    The query returns for each example its keys, the true and false counts of every clause (or the sum of
-    the weights, if constants have weights), the score and the probability.
+    For each example, the query returns its keys, the true and false counts of every clause (or the sum of
+    the weights, if the clause has a weight for each constant), the score and the probability.
 
     Each predicate is read from a table of its name with the columns arg1, arg2, ..., unless --tables names
-    another: {"friends": {"table": "social.friends", "columns": ["who", "whom"]}}. There, "true" may name a
-    column that is true for rows that are facts, and "time" the column with the time of a fact.
+    another: {"friends": {"table": "social.friends", "columns": ["who", "whom"]}}. An entry may also have
+    "true", a column that is true in the rows that are facts, and "time", the column with their times.
 
     \b
     Example: hornbeam sql --model m.json --dialect postgres --examples people --key id

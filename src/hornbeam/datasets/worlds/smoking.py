@@ -104,7 +104,7 @@ def _friendships(
     """
     size = len(smokes)
     wanted = (1.0 - rng.random(size)) ** (-1.0 / (exponent - 1.0))
-    # Capped: a person with more friends than this would be paired with the same hubs again and again.
+    # Capped, because a person with more friends would be paired with the same hubs repeatedly.
     np.minimum(wanted, wanted.mean() * max(np.sqrt(size / max(mean_friends, 1.0)), 1.0), out=wanted)
     wanted *= mean_friends / 2 / wanted.mean()
     asks = np.floor(wanted + rng.random(size)).astype(np.int64)

@@ -45,8 +45,8 @@ N_THRESHOLDS = Option(
     flag="--thresholds",
 )
 FEATURE = Option(
-    "Feature that a weight multiplies: count for the count itself, log for ln(1 + count), or best to choose "
-    "between log and a bound on the count for each clause.",
+    "Number that a weight multiplies: the count, log for ln(1 + count), or best to choose for each clause "
+    "between log and a bound on the count.",
     CLAUSES,
     OneOf(("count", "log", BEST)),
 )
@@ -100,7 +100,7 @@ MAX_LEAVES = Option(
 )
 MIN_EXAMPLES = Option("Minimum number of training examples in a leaf.", SEARCH, Whole(1, 10**9))
 MAX_ROUNDS = Option(
-    "Number of rounds that build a bottom clause: how many links away from the example it reaches.",
+    "Number of rounds in which a bottom clause is built; each round follows links one step further.",
     SEARCH,
     Whole(1, 10),
 )
@@ -130,14 +130,14 @@ VALIDATE = Option(
     needs={"refit": True},
 )
 MAX_CLAUSES = Option(
-    "Maximum number of clauses in the model. If there are more, those that predict best together are kept.",
+    "Maximum number of clauses in the model. If the steps find more, those that fit best together are kept.",
     WEIGHTS,
     Whole(1, 1_000_000, words=(None,)),
     needs={"refit": True},
 )
 POPULATIONS = Option(
-    "Source of the total number of groundings of each clause in a prediction: the data to predict on "
-    "(database) or the training data (training).",
+    "Data that give the total number of groundings of each clause in a prediction: the data to predict on "
+    "(database), or the training data (training).",
     WEIGHTS,
     OneOf(("database", "training")),
 )
@@ -145,11 +145,11 @@ POPULATIONS = Option(
 # --- training examples ---------------------------------------------------------------------------
 
 NEG_POS_RATIO = Option(
-    "Number of training negatives per positive; they are drawn at random.",
+    "Number of negatives to draw at random for each positive in training.",
     SAMPLE,
     Number(above=0.0, words=(None,)),
 )
-REDRAW = Option("Draw a new sample of negatives in each step.", SAMPLE, YesNo())
+REDRAW = Option("Draw new negatives in each step.", SAMPLE, YesNo())
 SEED = Option("Seed for the draw of negatives and of examples to hold out.", SAMPLE, Whole(0, 2**63 - 1))
 
 

@@ -20,13 +20,13 @@ from hornbeam.report.numbers.parts import ModelPart, weights_text
 from hornbeam.report.plots.spread import label_spreads, spread_bar
 
 MOST_PARTS = 40
-"""Parts in the plot of contributions by label, at most: the strongest."""
+"""Maximum number of parts in the plot of contributions by label; the strongest are shown."""
 _BAR = 300
 """Width of the drawing of a range."""
 _UNFOLDED = 20
 """Parts that the list shows at once; weaker parts are folded away."""
 _MOST_CONSTANTS = 15
-"""Constants in the table of constants of a part, for each sign."""
+"""Maximum number of constants with positive weights, and with negative ones, in the table of a part."""
 _SHORT_TREE = 12
 """Trees with fewer lines than this are shown unfolded."""
 

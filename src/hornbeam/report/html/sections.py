@@ -75,7 +75,7 @@ def _threshold() -> Markup:
 
 
 def learning(about: About) -> Markup | None:
-    """The steps of the fit, the candidates looked at, and the time."""
+    """The steps of the fit, the candidates it examined, and the time it took."""
     if not about.history and not about.phases:
         return None
     history = about.history or {}
@@ -164,7 +164,7 @@ def examples(measurements: Measurements) -> Markup:
 
 
 def _example_filters() -> Markup:
-    """Which examples the table shows: by name, by label, and only wrong ones."""
+    """Filters for the table of examples: by name, by label, and only wrong predictions."""
     name = element(
         "input",
         type="search",
@@ -214,7 +214,7 @@ def _example_table() -> Markup:
 
 
 def _explanation_frame() -> Markup:
-    """Where the script shows the explanation of the chosen example."""
+    """The element in which the script shows the explanation of the chosen example."""
     return element(
         "div",
         element("p", "No example is chosen.", class_="quiet"),

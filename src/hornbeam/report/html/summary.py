@@ -59,7 +59,7 @@ def _verdict(measurements: Measurements) -> str:
     """How well the model ranks the examples, in a sentence."""
     scores = measurements.scores
     if scores is None:
-        return f"Not scored: the {len(measurements.examples):,} examples are not of both labels."
+        return f"Not scored: the {len(measurements.examples):,} examples do not have both labels."
     return (
         f"It ranks a positive example above a negative one in {100 * scores.auc_roc:.1f} % of all pairs. "
         f"{scores.n_pos:,} of {scores.n_pos + scores.n_neg:,} examples are positive."

@@ -1,4 +1,4 @@
-"""The report of a model of several classes shows one class against all others."""
+"""One class against all others: the view that a report shows of a model of several classes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class ClassView(NamedTuple):
 
 
 def class_view(model: ClassModel, engine: Engine, examples: Examples, name: str | None = None) -> ClassView:
-    """The model of a class, with the examples of that class as positives; by default the most frequent."""
+    """The model of a class, with its examples as positives. The default is the most frequent class."""
     labels = examples.labels
     if name is None:
         members = [own for own, _ in model.members()]

@@ -11,7 +11,7 @@ from hornbeam.engines.contract import Engine
 from hornbeam.model.clause_model import WeightedClause, counts_by_constant
 
 MOST_CONSTANTS = 5
-"""Constants given for an example, at most: those with the largest absolute contribution."""
+"""Maximum number of constants per example; those with the largest absolute contribution are given."""
 
 
 class ConstantContribution(NamedTuple):
@@ -36,7 +36,7 @@ def strongest_constants(
     row, place, value = np.concatenate(rows), np.concatenate(numbers), np.concatenate(values)
     order = np.lexsort((place, -np.abs(value), row))
     row, place, value = row[order], place[order], value[order]
-    # Entries of the same row are next to each other, the strongest first: the rank of each within its row.
+    # Entries are sorted by row, the strongest first, so this is the rank of each entry within its row.
     rank = np.arange(len(row)) - np.searchsorted(row, row)
     strongest: dict[int, list[ConstantContribution]] = {}
     for at in np.flatnonzero((rank < most) & (value != 0.0)).tolist():

@@ -14,13 +14,13 @@ Integers = npt.NDArray[np.int64]
 Labels = npt.NDArray[Any]
 
 POINTS = 300
-"""Points of a drawn curve, at most: more would not be visible."""
+"""Maximum number of points of a drawn curve; more would not be visible."""
 BINS = 10
 THRESHOLDS = tuple(round(0.05 * number, 2) for number in range(1, 20))
 
 
 def thinned(x: Floats, y: Floats, points: int = POINTS) -> tuple[Floats, Floats]:
-    """Points evenly spaced along a curve, with both ends: fewer points that look the same."""
+    """Evenly spaced points of a curve, including both ends, so that fewer points look the same."""
     if len(x) <= points:
         return x, y
     along = np.concatenate([[0.0], np.cumsum(np.abs(np.diff(x)) + np.abs(np.diff(y)))])
@@ -43,8 +43,8 @@ class Bin(NamedTuple):
 def calibration(labels: Labels, probabilities: Floats, bins: int = BINS) -> list[Bin]:
     """Bins in order of probability, each with about the same variance of the number of positives.
 
-    Bins have equal sums of p(1 - p), not equal numbers of examples: if positives are rare, most of such
-    bins would show nothing. Examples with equal probabilities are in the same bin.
+    Bins have equal sums of p(1 - p). With equal numbers of examples instead, most bins would hold no
+    positives if positives are rare. Examples with equal probabilities are in the same bin.
 
     >>> bins = calibration(np.array([0, 0, 0, 1]), np.array([.25, .25, .25, .75]), 2)
     >>> [(each.mean, each.share, each.examples) for each in bins]

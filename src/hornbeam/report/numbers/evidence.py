@@ -14,15 +14,15 @@ from hornbeam.model.groundings import groundings
 from hornbeam.report.numbers.measurements import Measurements
 
 PER_EXAMPLE = 8
-"""Clauses of an example whose groundings are searched: the strongest of those with a true grounding."""
+"""Number of clauses per example to find groundings for: the strongest that have a true grounding."""
 PER_CLAUSE = 4
-"""Groundings given for each of these clauses."""
+"""Number of groundings to find for each of these clauses."""
 STEPS = 300
-"""Facts that one search may follow."""
+"""Maximum number of facts that one search may follow."""
 MOST_STEPS = 200_000
-"""Facts that all searches together may follow. Steps, not seconds: equal models give equal pages."""
+"""Maximum for all searches together. It is not a time limit, so equal models give equal pages."""
 PASSES = 300_000_000
-"""Values that all passes over the facts together may look at, where following facts found nothing."""
+"""Maximum number of values to scan in all passes over the facts, after following facts found nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ class _Search:
 
 
 def _wanted(measurements: Measurements) -> Iterator[tuple[int, int]]:
-    """Pairs of a row and a part whose groundings are wanted: positives first, then by probability."""
+    """Pairs of a row and a part to find groundings for: positives first, then by probability."""
     shown = measurements.shown
     true = np.column_stack([counts.true > 0 for counts in shown.counts])
     # Where constants have weights of their own, the page shows the constants instead of groundings.

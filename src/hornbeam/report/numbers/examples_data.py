@@ -20,7 +20,7 @@ from hornbeam.report.numbers.evidence import Evidence, find_evidence
 from hornbeam.report.numbers.measurements import Measurements
 
 MOST_EXPLAINED = 200
-"""Examples whose reasons are given in words, where the parts of the model are not clauses."""
+"""Maximum number of examples with reasons in words, for models whose parts are not clauses."""
 
 
 def examples_data(measurements: Measurements, engine: Engine, names: Names | None = None) -> dict[str, Any]:
@@ -87,7 +87,7 @@ def packed(column: npt.NDArray[Any]) -> dict[str, Any]:
 
 
 def evidence_data(measurements: Measurements, database: Database, evidence: Evidence) -> dict[str, Any]:
-    """Groundings as positions in lists of names, a list per type: names are long, and repeat."""
+    """Groundings as positions in a list of names per type, because names are long and occur often."""
     places: dict[str, dict[int, int]] = {}
     parts: dict[str, Any] = {}
     for number, by_row in evidence.by_part.items():
@@ -133,7 +133,7 @@ def _constants_data(measurements: Measurements, engine: Engine) -> dict[str, Any
 
 
 def _reasons(measurements: Measurements, engine: Engine, names: Names) -> dict[str, list[str]]:
-    """The reasons for some examples in words, the strongest first; the examples farthest from the prior."""
+    """Reasons in words, the strongest first, for the examples whose scores are farthest from the prior."""
     shown, model = measurements.shown, measurements.model
     found: dict[str, list[str]] = {}
     if engine.database.is_in_place:

@@ -17,7 +17,7 @@ from hornbeam.model.evaluate import Scores, evaluate
 from hornbeam.report.numbers.parts import AdditiveModel, ModelPart, parts_of
 
 SHOWN = 5_000
-"""Examples in the table of a report, at most."""
+"""Maximum number of examples in the table of a report."""
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 
@@ -77,7 +77,7 @@ class Measurements:
     log_odds: Floats
     probabilities: Floats
     scores: Scores | None
-    """None if there are not examples of both labels"""
+    """None unless there are examples of both labels"""
     summaries: tuple[PartSummary, ...]
     shown: ShownExamples
 
@@ -125,7 +125,7 @@ def measure(model: AdditiveModel, engine: Engine, examples: Examples, shown: int
 
 
 def _parts(model: AdditiveModel, counts: Sequence[Counts]) -> tuple[ModelPart, ...]:
-    """The parts; the sentence of a clause with at most one grounding does not speak of how many."""
+    """The parts. If a clause has at most one grounding, its sentence does not mention how many it has."""
     parts = parts_of(model)
     for place, (part, counted) in enumerate(zip(parts, counts, strict=False)):
         if part.clause is None or part.each is not None or part.bound is not None:
@@ -139,9 +139,9 @@ def _parts(model: AdditiveModel, counts: Sequence[Counts]) -> tuple[ModelPart, .
 def choose_examples(labels: npt.NDArray[np.int8], probabilities: Floats, most: int) -> tuple[Codes, str]:
     """The positions of the examples that a table shows, in their order, and a sentence on the selection.
 
-    If there are at most ``most`` examples, all are shown and the sentence is empty. Else positives get up to
-    half of the rows. Of the other rows, one half shows the most probable of the other examples. Positives
-    and the second half are spread evenly in order of probability.
+    If there are at most ``most`` examples, all are shown and the sentence is empty. Otherwise,
+    positives get up to half of the rows, spread evenly in order of probability. Half of the remaining rows
+    show the other examples with the highest probability; the last rows are spread evenly over the others.
     """
     size = len(labels)
     if size <= most:

@@ -24,7 +24,7 @@ from hornbeam.model.features import COUNT, LOG, SHARE, bound_of
 from hornbeam.model.files import LearnedModel
 
 CONSTANTS = 3
-"""Constants that a line of text names, where constants have weights of their own."""
+"""Maximum number of constants in a line of text, for clauses with a weight for each constant."""
 
 
 class AdditiveModel(LearnedModel, Protocol):
@@ -68,7 +68,7 @@ class ModelPart:
 
 @runtime_checkable
 class ReportedModel(AdditiveModel, Protocol):
-    """An additive model that describes its own parts: how rooms above this one add kinds of models."""
+    """An additive model that describes its own parts. Rooms above this one use it to add kinds of models."""
 
     def report_parts(self) -> list[ModelPart]: ...
 

@@ -114,7 +114,7 @@ def precision_recall_plot(
 def calibration_plot(labels: npt.ArrayLike, probabilities: npt.ArrayLike) -> Figure:
     """The share of positives among examples of similar probability."""
     label_of, probability = np.asarray(labels), np.asarray(probabilities, dtype=np.float64)
-    # Few examples make few groups: the share of positives among a dozen means little.
+    # With few examples there are few groups, because a share of positives among a dozen means little.
     bins = calibration(label_of, probability, max(3, min(BINS, len(label_of) // 25)))
     frame = Frame.of((0.0, 1.0), (0.0, 1.0))
     drawn: list[Child] = [

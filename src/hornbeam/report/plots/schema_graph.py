@@ -19,9 +19,9 @@ _WIDTH, _SIDE, _MIDDLE = 900, 250, 200
 """Width of the drawing, of the columns of relations, and of the column of types."""
 _TYPES_LEFT = (_WIDTH - _MIDDLE) / 2
 _MOST = 40
-"""Relations in a column, at most."""
+"""Maximum number of relations in a column."""
 _LETTER = 8.2
-"""Width of a letter, rather too much than too little."""
+"""Width of a letter, estimated generously."""
 
 
 class _Columns(NamedTuple):
@@ -45,7 +45,7 @@ def schema_graph(database: Database, target: str, used: Sequence[str]) -> Figure
     height = _TOP + _ROW * max(map(len, columns)) + 4
     caption = (
         f"The model uses {len(read)} of {len(read) + len(unread)} relations. "
-        "Numbers are those of facts and of constants."
+        "The numbers count facts and constants."
     )
     if len(unread) > _MOST:
         caption += f" {len(unread) - _MOST} more unused relations are not drawn."
@@ -103,7 +103,7 @@ def _heights(names: Sequence[str], height: int) -> Iterator[tuple[str, float]]:
 def _arranged(used: list[str], unused: list[str], predicates: Mapping[str, Sequence[str]]) -> _Columns:
     """Columns in an order that makes few links cross.
 
-    A few times over, each column is sorted by the mean place of what its boxes are linked to.
+    Each column is sorted a few times by the mean position of the boxes that its boxes are linked to.
     """
     types = list(dict.fromkeys(name for relation in (*used, *unused) for name in predicates[relation]))
     for _ in range(4):

@@ -102,7 +102,7 @@ def fit(
     target, keys, labels = examples.target, examples.keys, examples.labels
     check_labels(examples)
     kept = sampled(database, target, keys, labels, options.neg_pos_ratio, options.seed)
-    # By text: sums of floats, and so the weights' last digits, depend on the order of rows.
+    # Sorted by text, because sums of floats, and so the last digits of weights, depend on the order of rows.
     texts = atom_texts(database, target, keys[kept])
     order = kept[sorted(range(len(kept)), key=texts.__getitem__)]
     nothing = AggregateState(prior_of(labels[kept], BASE_RATE))
@@ -226,7 +226,7 @@ def _logistic_regression(rows: Floats, labels: Labels, l2: float) -> tuple[float
     from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
     learner = LogisticRegression(C=1.0 / l2, max_iter=MOST_ITERATIONS, tol=1e-6)
-    # One thread: with more, the order of sums and so their last digits would depend on their number.
+    # One thread, because the order of sums, and so their last digits, depends on the number of threads.
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         learner.fit(rows, labels)

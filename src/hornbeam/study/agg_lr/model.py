@@ -99,7 +99,7 @@ class AggregateModel:
 
     def report_parts(self) -> list[ModelPart]:
         """The aggregates as a report shows them."""
-        # Imported late: predicting needs nothing of reports.
+        # Imported late, because predicting does not need reports.
         from hornbeam.study.agg_lr.parts import aggregate_parts
 
         return aggregate_parts(head_atom(self.target, self.schema.arity(self.target)), self.features)

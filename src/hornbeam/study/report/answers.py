@@ -13,7 +13,7 @@ from hornbeam.study.results import Results
 from hornbeam.study.statistics import PairedTest
 
 LEVEL = 0.0005
-"""Smaller differences count as none: the tables show three digits."""
+"""Smaller differences count as zero, because the tables show three digits."""
 STEADY = 0.05
 """A score that changes by no more than this over all lambdas does not depend on lambda."""
 

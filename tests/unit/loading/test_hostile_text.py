@@ -22,12 +22,12 @@ from hornbeam.errors import HornbeamError
 from hornbeam.loading.facts.background import background_of
 from hornbeam.loading.facts.reader import read_contents
 from hornbeam.loading.files import read_text
-from hornbeam.loading.facts.imports import FileRole, Source
+from hornbeam.loading.facts.imports import FileRole, SourceFile
 path = Path(sys.argv[1])
 try:
     for bare_modes in (False, True):
         contents = read_contents(path, read_text(path), bare_modes)
-        background_of([Source(FileRole.BACKGROUND, contents)])
+        background_of([SourceFile(FileRole.BACKGROUND, contents)])
         print(sum(len(columns[0].codes) for columns in contents.facts.values()), len(contents.others))
 except HornbeamError as error:
     print(str(error).removeprefix(str(path)))

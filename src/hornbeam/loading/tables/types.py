@@ -28,7 +28,7 @@ _FEW, _MANY = 0.1, 0.5
 def inferred(column: Column) -> Column:
     """A column of text as numbers, dates, moments or booleans where every value reads as one.
 
-    >>> from hornbeam.loading.tables.column import text_column
+    >>> from hornbeam.loading.tables.new_columns import text_column
     >>> inferred(text_column("born", ["2001-02-03", None])).domain
     <Domain.DATE: 'date'>
     >>> inferred(text_column("zip", ["01234", "5678"])).domain

@@ -26,25 +26,9 @@ def load(
     seed: int = 0,
     origin: Mapping[str, object] | None = None,
 ) -> Database:
-    """Load facts, modes and examples from a folder of facts or from tables.
+    """Load facts and examples into memory, from a folder of facts or from tables.
 
-    Facts are in BoostSRL layout (with a ``split``) or in a flat folder. Tables are a dict of data frames
-    (pandas, polars, Arrow), a folder of CSV or Parquet files, a DuckDB or SQLite file, or the connection
-    string of a PostgreSQL database. Their keys and links come from a ``schema`` (a file, or a dict in the
-    shape of schema.toml), from the catalogue of the database, or are inferred.
-
-    With tables, ``target`` names what to learn: ``users.premium``, ``users.gender=F``,
-    ``users.occupation``, a link table, or ``churned(users)`` for labels of your own. If the target is a
-    link table, ``negatives`` says which unlinked pairs are negative examples: "all", or a number of them
-    per link, sampled with ``seed``. ``dangling`` says what to do with links to keys that do not exist:
-    "error", "drop" the link, or "keep" it and add the key.
-
-    ``examples`` (a CSV or Parquet file, or a data frame) has a column per argument of the target, and
-    may have the columns ``label`` and ``cutoff``. ``origin`` is the ``settings`` of a model learned from
-    tables: the tables are then read as they were for that model, and nothing is inferred.
-
-    The ``notices`` of the database list what was accepted but may surprise. Data that cannot be used
-    raise an ``InputError``.
+    ``hb.load`` documents the parameters. Data that cannot be used raise an ``InputError``.
     """
     if kind_of_source(source, schema is not None).holds_tables:
         # Imported here, because loading facts does not need it.

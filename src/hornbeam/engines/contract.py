@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hornbeam.data.database import Codes, Database
+from hornbeam.engines.tally import Tally, TallyRequest
 from hornbeam.logic.clauses import Clause, atoms_of
 
 DEFAULT_MEMORY = 2_000_000_000
@@ -68,7 +69,7 @@ class Counts:
 class Skipped:
     """A clause that was not counted, and the reason."""
 
-    clause: Clause
+    clause: Clause | TallyRequest
     reason: str
     estimate: int
     budget: int
@@ -116,6 +117,13 @@ class Engine(ABC):
         count may exceed int64, or whose cost exceeds the memory budget, is ``Skipped``. This depends
         only on clause, data, keys and budget.
         """
+
+    def tally(self, requests: Sequence[TallyRequest], keys: Codes) -> list[Tally | Skipped]:
+        """The groundings of bodies, grouped by example and by the values of some variables (see ``tally``).
+
+        Keys are as in ``count``. ``docs/effects.md`` defines when a step is true.
+        """
+        raise NotImplementedError
 
     def total(self, clause: Clause) -> int:
         """Product of the populations of the free variables; 1 if there are none."""

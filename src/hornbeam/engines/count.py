@@ -23,18 +23,19 @@ LEAST_KEYS = 64
 def count_all(engine: Engine, clauses: Sequence[Clause], keys: Codes) -> list[Counts]:
     """The counts of every clause; raises ``LimitError`` if one cannot be counted within the budget."""
     return [
-        counts if isinstance(counts, Counts) else _in_halves(engine, counts, keys)
-        for counts in engine.count(clauses, keys)
+        counts if isinstance(counts, Counts) else _in_halves(engine, (clause, counts), keys)
+        for clause, counts in zip(clauses, engine.count(clauses, keys), strict=True)
     ]
 
 
-def _in_halves(engine: Engine, skipped: Skipped, keys: Codes) -> Counts:
+def _in_halves(engine: Engine, refused: tuple[Clause, Skipped], keys: Codes) -> Counts:
+    clause, skipped = refused
     if len(keys) <= LEAST_KEYS:
         raise LimitError(
             f"{skipped.clause} cannot be counted: {skipped.reason} "
             f"(estimate {skipped.estimate:,}, limit {skipped.budget:,})."
         )
     middle = len(keys) // 2
-    halves = [count_all(engine, [skipped.clause], half)[0] for half in (keys[:middle], keys[middle:])]
+    halves = [count_all(engine, [clause], half)[0] for half in (keys[:middle], keys[middle:])]
     # The common type of two integer types may be a float, so both halves become int64.
     return Counts(np.concatenate([half.true.astype(np.int64) for half in halves]), halves[0].total)

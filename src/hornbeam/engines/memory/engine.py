@@ -34,7 +34,9 @@ from hornbeam.engines.memory.indexes import FactIndexes
 from hornbeam.engines.memory.join import BYTES_PER_BINDING, BindingTable, Join, row_sums
 from hornbeam.engines.memory.messages import Messages
 from hornbeam.engines.memory.plan import CoreFactor, CountTerm, Factor, MessageFactor, Planner, messages_of
+from hornbeam.engines.memory.tally import Tallies
 from hornbeam.engines.memory.vectors import RefusedError, Vector, float_bound, too_large
+from hornbeam.engines.tally import Tally, TallyRequest
 from hornbeam.logic.bodies import CanonicalComponent, components_of
 from hornbeam.logic.clauses import Clause, Comparison
 
@@ -94,6 +96,7 @@ class MemoryEngine(Engine):
         self._joins = Cache(memory // 4)
         self._examples: ExampleRows | None = None
         self._totals: dict[CanonicalComponent, int] = {}
+        self._tallies = Tallies(database, self._facts, memory)
 
     def session(self, keys: Codes, logarithm: bool = False) -> Session:
         return CountCache(self, keys, logarithm=logarithm)
@@ -104,6 +107,9 @@ class MemoryEngine(Engine):
         examples = self._example_rows(keys, clauses[0].head.predicate)
         plans = self._plans(clauses, examples)
         return [self._count(clause, terms, examples) for clause, terms in zip(clauses, plans, strict=True)]
+
+    def tally(self, requests: Sequence[TallyRequest], keys: Codes) -> list[Tally | Skipped]:
+        return self._tallies.tally(requests, keys)
 
     def signatures(self, clauses: Sequence[Clause], keys: Codes) -> Sequence[Hashable]:
         if not clauses:

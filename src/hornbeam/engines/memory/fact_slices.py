@@ -1,0 +1,138 @@
+"""Facts of an atom in order of the values of its bound variables, and then of time.
+
+The facts that exist for given values before a cut-off are then one slice of the order, and so are the last
+ones and those within some time of the cut-off.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from hornbeam.data.database import Codes
+from hornbeam.data.numbers import Floats
+from hornbeam.data.rows import Folds, Integers, RowNumbers, fold, probe
+from hornbeam.engines.memory.indexes import FactIndexes
+from hornbeam.logic.clauses import Atom
+
+DENSE_KEYS = 1 << 22
+"""A slice is found through an array over all possible values if there are at most this many."""
+
+
+class Limits(NamedTuple):
+    """Which of the facts before a cut-off are taken; ``None`` sets no limit."""
+
+    last: int | None = None
+    within: float | None = None
+    """in the unit of times"""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FactSlices:
+    """The facts of an atom, sorted by the values of its bound variables and by time."""
+
+    columns: tuple[Codes, ...]
+    """the columns of the variables that are not bound"""
+    sizes: tuple[int, ...]
+    """the sizes of the types of these variables"""
+    times: Floats | None
+    moments: Floats
+    folds: Folds | None
+    """how the bound values are folded into one number; None if no variable is bound"""
+    bound_sizes: tuple[int, ...]
+    keys: RowNumbers | None
+    """the distinct numbers of bound values, sorted; None if ``starts`` has an element for every number"""
+    starts: Integers
+    order: RowNumbers | None
+    """place of the key times the number of moments, plus the rank of the time: sorted"""
+
+    @property
+    def nbytes(self) -> int:
+        arrays = (*self.columns, self.times, self.keys, self.starts, self.order)
+        return sum(array.nbytes for array in arrays if array is not None)
+
+    def find(
+        self, values: Sequence[Integers], cutoffs: Floats | None, length: int, limits: Limits
+    ) -> tuple[Integers, Integers]:
+        """The start and the end of the slice for each of ``length`` rows of bound values and cut-offs."""
+        place, first, end = self._places(values, length)
+        if self.order is None or self.times is None or (cutoffs is None and limits == Limits()):
+            return first, end
+        step = len(self.moments) + 1
+        if cutoffs is not None:
+            end = self._search(place * step + np.searchsorted(self.moments, cutoffs), first, end)
+            if limits.within is not None:
+                edge = np.searchsorted(self.moments, cutoffs - limits.within)
+                first = self._search(place * step + edge, first, end)
+        if limits.last is not None:
+            many = end - first > limits.last
+            rows = np.flatnonzero(many)
+            ties = np.searchsorted(self.moments, self.times[end[rows] - limits.last])
+            first = first.copy()
+            first[rows] = self._search(place[rows] * step + ties, first[rows], end[rows])
+        return first, end
+
+    def _search(self, wanted: RowNumbers, first: Integers, end: Integers) -> Integers:
+        assert self.order is not None
+        found = np.searchsorted(self.order, wanted)
+        return np.clip(found, first, np.maximum(end, first))
+
+    def _places(self, values: Sequence[Integers], length: int) -> tuple[Integers, Integers, Integers]:
+        if self.folds is None:
+            place = np.zeros(length, dtype=np.int64)
+        else:
+            wild = [
+                np.where(column < 0, size, column)
+                for column, size in zip(values, self.bound_sizes, strict=True)
+            ]
+            place = probe(wild, self.folds)
+            if self.keys is not None:
+                found = np.minimum(np.searchsorted(self.keys, place), max(len(self.keys) - 1, 0))
+                known = self.keys[found] == place if len(self.keys) else np.zeros(length, dtype=bool)
+                place = np.where(known, found, len(self.starts) - 2)
+        return place, self.starts[place].astype(np.int64), self.starts[place + 1].astype(np.int64)
+
+
+def slices_of(facts: FactIndexes, atom: Atom, bound: Sequence[int]) -> FactSlices:
+    """The slices of an atom's facts by the values of some of its variables."""
+    matching, order = facts.of_atom(atom)
+    others = [place for place, variable in enumerate(order) if variable not in bound]
+    by = [order.index(variable) for variable in bound]
+    times = matching.since
+    moments = np.empty(0) if times is None else np.unique(times)
+    ranks = None if times is None else np.searchsorted(moments, times)
+    sizes = [matching.sizes[place] + 1 for place in by]
+    folds = None
+    numbers = np.zeros(matching.rows, dtype=np.int64)
+    if by:
+        numbers, folds = fold([matching.columns[place] for place in by], sizes)
+    sorting = np.argsort(numbers, kind="stable") if ranks is None else np.lexsort((ranks, numbers))
+    numbers = numbers[sorting]
+    keys = None
+    span = 1
+    for size in sizes:
+        span *= size
+    place: Integers = numbers
+    if span > max(DENSE_KEYS, 4 * matching.rows) or (
+        folds and any(ranked is not None for _, ranked in folds)
+    ):
+        keys, place = np.unique(numbers, return_inverse=True)
+        place = place.ravel()
+        span = len(keys) + 1
+    starts = np.zeros(span + 1, dtype=np.int64)
+    np.cumsum(np.bincount(place, minlength=span), out=starts[1:])
+    in_order = None if ranks is None else place.astype(np.int64) * (len(moments) + 1) + ranks[sorting]
+    return FactSlices(
+        tuple(matching.columns[place][sorting] for place in others),
+        tuple(matching.sizes[place] for place in others),
+        None if times is None else times[sorting],
+        moments,
+        folds,
+        tuple(matching.sizes[place] for place in by),
+        keys,
+        starts,
+        in_order,
+    )

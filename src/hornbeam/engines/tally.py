@@ -1,0 +1,52 @@
+"""Tallies: the groundings of a body, grouped by example and by the values of some variables.
+
+Engines answer one question about a body with a tally, and every feature is computed from tallies by the same
+code (``feature_values``), so all engines give the same values.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from hornbeam.data.numbers import Floats
+from hornbeam.logic.clauses import Atom
+from hornbeam.logic.effects import Body, body_text
+
+Rows = npt.NDArray[np.int64]
+
+
+class TallyRequest(NamedTuple):
+    """A body, the variables whose values are asked for, and whether times are asked for.
+
+    ``times`` asks for the time of the fact that makes the last step with times true: minus infinity for a
+    fact without a time.
+    """
+
+    head: Atom
+    body: Body
+    variables: tuple[int, ...] = ()
+    times: bool = False
+
+    def __str__(self) -> str:
+        return body_text(self.head, self.body)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tally:
+    """The groundings of a body for some examples, in groups; rows are distinct, and sorted by ``row``.
+
+    Examples without groundings have no row.
+    """
+
+    row: Rows
+    """position of the example"""
+    columns: tuple[npt.NDArray[Any], ...]
+    """one column for each variable asked for: values (float64) if its type is numeric or if it is a number of
+    facts, else codes (int32)"""
+    number: Rows
+    """number of groundings in the group"""
+    times: Floats | None = None

@@ -1,0 +1,189 @@
+"""Effects: a body, one feature of its groundings, and a curve; ``str`` of each gives its text.
+
+A *body* is a sequence of steps that lead from the head's variables along links. Besides the literals of a
+clause, a step may be a link limited in time (``Recent``) or a number of facts (``NumberOf``). A *feature*
+is a number that the groundings of the body give for an example: their count, the mean of a variable, and so
+on. A *curve* is a step function from the feature to a change in the score. ``docs/effects.md`` defines them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from hornbeam.logic.clauses import (
+    Atom,
+    Clause,
+    Comparison,
+    Literal,
+    Not,
+    Value,
+    atom_of,
+    rename,
+    rename_atom,
+)
+from hornbeam.logic.text import format_threshold, variable_name
+
+COUNT = "count"
+SHARE = "share"
+VALUE = "value"
+SUM = "sum"
+MEAN = "mean"
+MINIMUM = "min"
+MAXIMUM = "max"
+SPREAD = "spread"
+FIRST = "first"
+LAST = "last"
+DISTINCT = "distinct"
+SINCE_FIRST = "since first"
+SINCE_LAST = "since last"
+SINCE = "since"
+MONTH = "month"
+OF_NUMBERS = (VALUE, SUM, MEAN, MINIMUM, MAXIMUM, SPREAD, FIRST, LAST)
+"""Features of the values of a numeric variable."""
+OF_VARIABLES = (*OF_NUMBERS, DISTINCT, SINCE)
+"""Features that name a variable; ``since`` names a date."""
+OF_TIMES = (SINCE_FIRST, SINCE_LAST)
+"""Features of the times of the last step that has times."""
+KINDS = (COUNT, SHARE, *OF_VARIABLES, *OF_TIMES, MONTH)
+"""Every kind of feature."""
+
+
+class Recent(NamedTuple):
+    """A link limited in time: ``last 5 race(B,A)``, ``within 365 race(B,A)``.
+
+    Of the facts that match the atom for given values of the variables before it, ``last`` takes those with
+    fewer than that many later ones, and ``within`` those at most that long before the example's cut-off: in
+    days if times are dates, else in the unit of times.
+    """
+
+    atom: Atom
+    last: int | None = None
+    within: float | None = None
+
+    def __str__(self) -> str:
+        within = "" if self.within is None else f"within {format_threshold(self.within)} "
+        return f"{within}{'' if self.last is None else f'last {self.last} '}{self.atom}"
+
+
+class NumberOf(NamedTuple):
+    """A variable that is the number of facts which match an atom: ``V = number of bond(B,C)``.
+
+    The atom's variables that no earlier step has are its own: they occur nowhere else.
+    """
+
+    variable: int
+    atom: Atom
+
+    def __str__(self) -> str:
+        return f"{variable_name(self.variable)} = number of {self.atom}"
+
+
+Step = Literal | Recent | NumberOf
+Body = tuple[Step, ...]
+
+
+class Feature(NamedTuple):
+    """A number that the groundings of a body give for an example: ``count``, ``mean V``."""
+
+    kind: str
+    variable: int | None = None
+
+    def __str__(self) -> str:
+        return self.kind if self.variable is None else f"{self.kind} {variable_name(self.variable)}"
+
+
+class Curve(NamedTuple):
+    """A step function: ``levels[i]`` below ``cuts[i]``, the last level from the last cut on.
+
+    >>> print(Curve((3.0, 7.0), (-0.11, 0.0, 0.42), -0.2))
+    [missing: -0.2; < 3: -0.11; < 7: 0; else: 0.42]
+    """
+
+    cuts: tuple[Value, ...]
+    levels: tuple[float, ...]
+    missing: float = 0.0
+
+    def __str__(self) -> str:
+        parts = [f"missing: {self.missing:.6g}"] if self.missing else []
+        parts += [
+            f"< {format_threshold(cut)}: {level:.6g}"
+            for cut, level in zip(self.cuts, self.levels, strict=False)
+        ]
+        return f"[{'; '.join([*parts, f'else: {self.levels[-1]:.6g}'])}]"
+
+
+class Effect(NamedTuple):
+    """A body with one feature and its curve.
+
+    >>> curve = Curve((3.0,), (-0.5, 0.5))
+    >>> print(Effect(Atom("bad", (0,)), (Atom("age", (0, 1)),), Feature(VALUE, 1), curve))
+    value B [< 3: -0.5; else: 0.5] : bad(A) :- age(A,B).
+    """
+
+    head: Atom
+    body: Body
+    feature: Feature
+    curve: Curve
+
+    def __str__(self) -> str:
+        return f"{self.feature} {self.curve} : {body_text(self.head, self.body)}"
+
+
+def body_text(head: Atom, body: Body) -> str:
+    """A head and a body as text, in the form of a clause."""
+    return f"{head} :- {', '.join(map(str, body)) or 'true'}."
+
+
+def atom_in(step: Step) -> Atom | None:
+    """The atom of a step; a comparison has none."""
+    if isinstance(step, Comparison):
+        return None
+    return step.atom if isinstance(step, Recent | NumberOf) else atom_of(step)
+
+
+def is_clause(body: Body) -> bool:
+    """Whether a body has only the literals of a clause."""
+    return not any(isinstance(step, Recent | NumberOf) for step in body)
+
+
+def clause_of(head: Atom, body: Body) -> Clause:
+    """The clause with this body, which must have only the literals of a clause."""
+    assert is_clause(body)
+    return Clause(head, tuple(step for step in body if not isinstance(step, Recent | NumberOf)))
+
+
+def step_variables(step: Step) -> tuple[int, ...]:
+    """The distinct variables of a step in order of first use; a number comes before its atom's variables."""
+    if isinstance(step, Comparison):
+        return (step.variable,)
+    atom = atom_in(step)
+    assert atom is not None
+    first = (step.variable,) if isinstance(step, NumberOf) else ()
+    return tuple(dict.fromkeys([*first, *(term for term in atom.args if isinstance(term, int))]))
+
+
+def new_variables_of(step: Step, known: set[int]) -> tuple[int, ...]:
+    """The variables that a step binds for later steps: not the atom's own variables of a number."""
+    if isinstance(step, NumberOf):
+        return (step.variable,)
+    if isinstance(step, Comparison | Not):
+        return ()
+    return tuple(variable for variable in step_variables(step) if variable not in known)
+
+
+def rename_step(step: Step, names: dict[int, int]) -> Step:
+    """The step with each variable replaced; variables not in ``names`` stay."""
+    if isinstance(step, Recent):
+        return step._replace(atom=rename_atom(step.atom, names))
+    if isinstance(step, NumberOf):
+        return NumberOf(names.get(step.variable, step.variable), rename_atom(step.atom, names))
+    return rename(step, names)
+
+
+def predicates_in(body: Body) -> Iterator[str]:
+    """The predicate of each atom of a body, in order, with repetitions."""
+    for step in body:
+        atom = atom_in(step)
+        if atom is not None:
+            yield atom.predicate

@@ -17,6 +17,8 @@ from hornbeam.logic.clauses import Atom
 from hornbeam.logic.effects import Body, body_text
 
 Rows = npt.NDArray[np.int64]
+DAY = 86_400_000_000.0
+"""Microseconds in a day."""
 
 
 class TallyRequest(NamedTuple):

@@ -63,9 +63,12 @@ class FactSlices:
             return first, end
         step = len(self.moments) + 1
         if cutoffs is not None:
-            end = self._search(place * step + np.searchsorted(self.moments, cutoffs), first, end)
+            # An infinite cut-off admits every fact, and nothing is too long before it.
+            endless = cutoffs == np.inf
+            before = np.where(endless, len(self.moments), np.searchsorted(self.moments, cutoffs))
+            end = self._search(place * step + before, first, end)
             if limits.within is not None:
-                edge = np.searchsorted(self.moments, cutoffs - limits.within)
+                edge = np.where(endless, 0, np.searchsorted(self.moments, cutoffs - limits.within))
                 first = self._search(place * step + edge, first, end)
         if limits.last is not None:
             many = end - first > limits.last

@@ -8,31 +8,40 @@ and cut-off, and joined to the examples.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from hornbeam.data.database import Codes, Database
+from hornbeam.data.database import UNKNOWN, Codes, Database
 from hornbeam.data.numbers import Floats
 from hornbeam.data.rows import Integers, distinct_rows, row_numbers, run_starts
 from hornbeam.engines.cache import Cache
-from hornbeam.engines.contract import Skipped
+from hornbeam.engines.contract import INT64_MAX, Skipped
 from hornbeam.engines.memory.fact_slices import FactSlices, Limits, slices_of
 from hornbeam.engines.memory.indexes import FactIndexes
-from hornbeam.engines.tally import Tally, TallyRequest
+from hornbeam.engines.tally import DAY, Tally, TallyRequest
 from hornbeam.logic.clauses import AT_LEAST, Atom, Comparison, Not
 from hornbeam.logic.effect_types import NUMBER_OF_FACTS, variable_types
-from hornbeam.logic.effects import Body, NumberOf, Recent, Step, atom_in, new_variables_of, step_variables
+from hornbeam.logic.effects import (
+    Body,
+    NumberOf,
+    Recent,
+    Step,
+    atom_in,
+    new_variables_of,
+    predicates_in,
+    step_variables,
+)
 from hornbeam.logic.schema import number_of
 
 SPLIT_ROWS = 300_000
 """Tables larger than this are avoided by tallying the rest of a body for distinct things."""
+SPLIT_GROWTH = 2
+"""... and only where the next link makes the table more than this many times larger."""
 BYTES_PER_CELL = 8
-DAY = 86_400_000_000.0
-"""Microseconds in a day."""
 
 
 class TooLargeError(Exception):
@@ -94,16 +103,19 @@ class Tallies:
         self._serials = count()
         self._keys: Codes | None = None
         self._sets: dict[tuple[int, ...], tuple[KeySet, Integers]] = {}
+        self._alike: dict[str, Integers | None] = {}
 
     def tally(self, requests: Sequence[TallyRequest], keys: Codes) -> list[Tally | Skipped]:
         """The tally of each request, for rows of keys."""
         if self._keys is None or keys is not self._keys:
             self._keys, self._sets = keys, {}
+            self._tables = Cache(self._tables.budget)
         return [self._answer(request, keys) for request in requests]
 
     def _answer(self, request: TallyRequest, keys: Codes) -> Tally | Skipped:
         arity = len(request.head.args)
-        used = sorted({v for step in request.body for v in step_variables(step) if v < arity})
+        in_body = (variable for step in request.body for variable in step_variables(step))
+        used = sorted({variable for variable in (*in_body, *request.variables) if variable < arity})
         keyset, which = self._keyset(request, keys, tuple(used))
         types = variable_types(self.database.schema, request.head, request.body)
         asked = Asked(request.variables, request.times, types)
@@ -115,7 +127,8 @@ class Tallies:
 
     def _keyset(self, request: TallyRequest, keys: Codes, used: tuple[int, ...]) -> tuple[KeySet, Integers]:
         """The distinct values of the head variables that a body uses, and which of them each example has."""
-        known = self._sets.get(used)
+        arity = len(request.head.args)
+        known = self._sets.get((arity, *used))
         if known is None:
             cutoffs = self.database.cutoffs_of(request.head.predicate, keys)
             columns = [keys[:, variable] for variable in used]
@@ -127,7 +140,7 @@ class Tallies:
                 None if cutoffs is None else cutoffs[first],
                 len(first),
             )
-            known = self._sets[used] = keyset, which
+            known = self._sets[arity, *used] = keyset, which
         return known
 
     # --- tables ----------------------------------------------------------------------------------
@@ -147,9 +160,9 @@ class Tallies:
                 if found is not None and isinstance(step, Atom | Recent):
                     first, end, slices = found
                     rows = int((end - first).sum())
-                    if rows > SPLIT_ROWS and followed and rows > 2 * len(table.row):
+                    if rows > SPLIT_ROWS and followed and rows > SPLIT_GROWTH * len(table.row):
                         x = _single_source(body[place:], asked.variables, known)
-                        if x is not None:
+                        if x is not None and (table.times is None or self._has_times(body[place:])):
                             return self._split(keyset, (table, x), body, place, asked)
                     self._check(rows, len(table.columns) + 3)
                     table = self._expand(table, step, known, (first, end, slices), asked.times)
@@ -159,7 +172,32 @@ class Tallies:
             if isinstance(step, Atom | Recent) and new_variables_of(step, known):
                 followed += 1
             known |= set(new_variables_of(step, known))
+        for variable in asked.variables:
+            alike = self._same_value(asked.types[variable])
+            if alike is not None:
+                table = replace(table, columns={**table.columns, variable: alike[table.columns[variable]]})
         return _grouped(table, asked.variables, asked.times)
+
+    def _has_times(self, body: Body) -> bool:
+        """Whether a step of a body that has facts of its own has times."""
+        return any(
+            isinstance(step, Atom | Recent) and predicate in self.database.times
+            for step in body
+            for predicate in predicates_in((step,))
+        )
+
+    def _same_value(self, type_name: str) -> Integers | None:
+        """For each code of a numeric type the first code with the same value; None if values differ."""
+        if type_name not in self.database.schema.numeric:
+            return None
+        if type_name not in self._alike:
+            _, first, which = np.unique(
+                self.database.numbers[type_name], return_index=True, return_inverse=True
+            )
+            # One more element at the end, so that the code -1 selects it.
+            codes = np.append(first[which.ravel()], UNKNOWN).astype(np.int32)
+            self._alike[type_name] = codes if len(first) < len(which) else None
+        return self._alike[type_name]
 
     def _split(
         self, keyset: KeySet, source: tuple[Table, int], body: Body, place: int, asked: Asked
@@ -187,10 +225,11 @@ class Tallies:
         first, end = starts[lead.columns[x]], starts[lead.columns[x] + 1]
         self._check(int((end - first).sum()), len(asked.variables) + 3)
         rows, facts = _ranges(first, end)
-        numbers = None
-        for number in (None if lead.number is None else lead.number[rows], _at(groups.number, facts)):
-            if number is not None:
-                numbers = number if numbers is None else numbers * number
+        assert lead.number is not None and groups.number is not None
+        largest = int(lead.number.max(initial=0)) * int(groups.number.max(initial=0)) * len(rows)
+        if largest > INT64_MAX:
+            raise TooLargeError(largest)
+        numbers = lead.number[rows] * groups.number[facts]
         columns = {variable: groups.columns[variable][facts] for variable in asked.variables}
         joined = Table(lead.row[rows], columns, _at(groups.times, facts), numbers)
         return _grouped(joined, asked.variables, asked.times)

@@ -12,7 +12,7 @@ from hornbeam.engines.contract import Engine
 from hornbeam.engines.tally import Tally, TallyRequest
 from hornbeam.logic.clauses import Atom, Comparison, Not, Term, head_atom
 from hornbeam.logic.effect_types import NUMBER_OF_FACTS
-from hornbeam.logic.effects import Body, NumberOf, Recent, Step, new_variables_of
+from hornbeam.logic.effects import Body, Equals, NumberOf, Recent, Step, new_variables_of
 from strategies import (
     STRANGER,
     TARGET,
@@ -62,6 +62,11 @@ def steps(draw: st.DrawFn, database: Database, types: dict[int, str], fresh: int
         return Comparison(draw(st.sampled_from(numbers)), draw(st.sampled_from((">=", "<"))), value)
     if numeric and draw(st.sampled_from((False, False, False, False, True))):
         return draw(comparisons_of(numeric, types, schema))
+    named = [variable for variable, name in types.items() if name != NUMBER_OF_FACTS]
+    if named and draw(st.sampled_from((*[False] * 9, True))):
+        variable = draw(st.sampled_from(named))
+        names = database.population(types[variable]).names[:2]
+        return Equals(variable, draw(st.sampled_from((*names, STRANGER))))
     kind = draw(st.sampled_from(("atom", "last", "atom", "within", "atom", "both", "number", "not")))
     number = fresh
     if kind == "number":

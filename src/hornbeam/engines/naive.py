@@ -16,7 +16,7 @@ from hornbeam.engines.count_cache import CountCache
 from hornbeam.engines.tally import DAY, Tally, TallyRequest
 from hornbeam.logic.clauses import AT_LEAST, Atom, Clause, Comparison, Literal, Not
 from hornbeam.logic.effect_types import NUMBER_OF_FACTS, variable_types
-from hornbeam.logic.effects import NumberOf, Recent, Step, atom_in, new_variables_of
+from hornbeam.logic.effects import Equals, NumberOf, Recent, Step, atom_in, new_variables_of
 from hornbeam.logic.schema import number_of
 
 
@@ -155,6 +155,11 @@ class NaiveEngine(Engine):
             value = self._value(binding[step.variable], types[step.variable])
             threshold = number_of(step.value)
             if value >= threshold if step.operator == AT_LEAST else value < threshold:
+                yield grounding
+            return
+        if isinstance(step, Equals):
+            code = self._code(step.constant, types[step.variable])
+            if binding[step.variable] == code != UNKNOWN:
                 yield grounding
             return
         atom = atom_in(step)

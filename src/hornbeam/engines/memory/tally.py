@@ -20,13 +20,14 @@ from hornbeam.data.numbers import Floats
 from hornbeam.data.rows import Integers, distinct_rows, row_numbers, run_starts
 from hornbeam.engines.cache import Cache
 from hornbeam.engines.contract import INT64_MAX, Skipped
-from hornbeam.engines.memory.fact_slices import FactSlices, Limits, slices_of
+from hornbeam.engines.memory.fact_slices import FactLimits, FactSlices, slices_of
 from hornbeam.engines.memory.indexes import FactIndexes
 from hornbeam.engines.tally import DAY, Tally, TallyRequest
 from hornbeam.logic.clauses import AT_LEAST, Atom, Comparison, Not
 from hornbeam.logic.effect_types import NUMBER_OF_FACTS, variable_types
 from hornbeam.logic.effects import (
     Body,
+    Equals,
     NumberOf,
     Recent,
     Step,
@@ -53,7 +54,7 @@ class TooLargeError(Exception):
 
 
 @dataclass(slots=True, eq=False)
-class Table:
+class GroundingTable:
     """Groundings of some steps: the key of each, and the values of variables."""
 
     row: Integers
@@ -86,7 +87,7 @@ class KeySet:
     columns: dict[int, Integers]
     cutoffs: Floats | None
     size: int
-    parts: dict[tuple[object, ...], tuple[KeySet, Table]] = field(default_factory=dict)
+    parts: dict[tuple[object, ...], tuple[KeySet, GroundingTable]] = field(default_factory=dict)
     """the keys of parts that were split off, and the table that leads to them"""
 
 
@@ -145,9 +146,9 @@ class Tallies:
 
     # --- tables ----------------------------------------------------------------------------------
 
-    def _groups(self, keyset: KeySet, body: Body, asked: Asked) -> Table:
+    def _groups(self, keyset: KeySet, body: Body, asked: Asked) -> GroundingTable:
         """The groundings of a body in groups of equal key, wanted values and (if asked for) time."""
-        table = Table(np.arange(keyset.size), dict(keyset.columns))
+        table = GroundingTable(np.arange(keyset.size), dict(keyset.columns))
         known = set(keyset.columns)
         followed = 0
         for place, step in enumerate(body):
@@ -200,14 +201,14 @@ class Tallies:
         return self._alike[type_name]
 
     def _split(
-        self, keyset: KeySet, source: tuple[Table, int], body: Body, place: int, asked: Asked
-    ) -> Table:
+        self, keyset: KeySet, source: tuple[GroundingTable, int], body: Body, place: int, asked: Asked
+    ) -> GroundingTable:
         """Tally the rest of a body for the distinct things reached, and join that to the keys."""
         table, x = source
         key = (body[:place], x)
         known = keyset.parts.get(key)
         if known is None:
-            lead = _grouped(Table(table.row, {x: table.columns[x]}, None, table.number), (x,), False)
+            lead = _grouped(GroundingTable(table.row, {x: table.columns[x]}, None, table.number), (x,), False)
             things = lead.columns[x]
             cutoffs = None if keyset.cutoffs is None else keyset.cutoffs[lead.row]
             ranks = [] if cutoffs is None else [np.unique(cutoffs, return_inverse=True)[1].ravel()]
@@ -218,7 +219,7 @@ class Tallies:
                 None if cutoffs is None else cutoffs[first],
                 len(first),
             )
-            known = keyset.parts[key] = part, Table(lead.row, {x: which}, None, lead.number)
+            known = keyset.parts[key] = part, GroundingTable(lead.row, {x: which}, None, lead.number)
         part, lead = known
         groups = self._groups(part, body[place:], asked)
         starts = np.searchsorted(groups.row, np.arange(part.size + 1))
@@ -231,11 +232,11 @@ class Tallies:
             raise TooLargeError(largest)
         numbers = lead.number[rows] * groups.number[facts]
         columns = {variable: groups.columns[variable][facts] for variable in asked.variables}
-        joined = Table(lead.row[rows], columns, _at(groups.times, facts), numbers)
+        joined = GroundingTable(lead.row[rows], columns, _at(groups.times, facts), numbers)
         return _grouped(joined, asked.variables, asked.times)
 
     def _find(
-        self, table: Table, step: Step, known: set[int], cutoffs: Floats | None
+        self, table: GroundingTable, step: Step, known: set[int], cutoffs: Floats | None
     ) -> tuple[Integers, Integers, FactSlices] | None:
         """The slice of facts of a step's atom for each row; None for a comparison."""
         atom = atom_in(step)
@@ -243,10 +244,10 @@ class Tallies:
             return None
         bound = [term for term in dict.fromkeys(atom.args) if isinstance(term, int) and term in known]
         slices = self._slices_of(atom, bound)
-        limits = Limits()
+        limits = FactLimits()
         if isinstance(step, Recent):
             unit = DAY if self.days else 1.0
-            limits = Limits(step.last, None if step.within is None else step.within * unit)
+            limits = FactLimits(step.last, None if step.within is None else step.within * unit)
         at = None if cutoffs is None else cutoffs[table.row]
         values = [table.columns[variable] for variable in bound]
         return *slices.find(values, at, len(table.row), limits), slices
@@ -268,12 +269,12 @@ class Tallies:
 
     def _expand(
         self,
-        table: Table,
+        table: GroundingTable,
         step: Step,
         known: set[int],
         found: tuple[Integers, Integers, FactSlices],
         times: bool,
-    ) -> Table:
+    ) -> GroundingTable:
         first, end, slices = found
         rows, facts = _ranges(first, end)
         new = new_variables_of(step, known)
@@ -282,30 +283,37 @@ class Tallies:
         kept = None
         if times:
             kept = slices.times[facts] if slices.times is not None else _at(table.times, rows)
-        return Table(table.row[rows], columns, kept, _at(table.number, rows))
+        return GroundingTable(table.row[rows], columns, kept, _at(table.number, rows))
 
     def _filter(
-        self, table: Table, step: Step, known: set[int], given: tuple[Floats | None, Mapping[int, str]]
-    ) -> Table:
+        self,
+        table: GroundingTable,
+        step: Step,
+        known: set[int],
+        given: tuple[Floats | None, Mapping[int, str]],
+    ) -> GroundingTable:
         """Apply a step that adds no rows: a comparison, a negated atom, or a number of facts."""
         cutoffs, types = given
         if isinstance(step, NumberOf):
             found = self._find(table, step, known, cutoffs)
             assert found is not None
-            return Table(
+            return GroundingTable(
                 table.row, {**table.columns, step.variable: found[1] - found[0]}, table.times, table.number
             )
         if isinstance(step, Comparison):
             values = self._values(types[step.variable], table.columns[step.variable])
             threshold = number_of(step.value)
             keep = values >= threshold if step.operator == AT_LEAST else values < threshold
+        elif isinstance(step, Equals):
+            code = self.database.population(types[step.variable]).code(step.constant)
+            keep = (table.columns[step.variable] == code) & (code != UNKNOWN)
         else:
             assert isinstance(step, Not)
             found = self._find(table, step, known, cutoffs)
             assert found is not None
             keep = found[1] == found[0]
         columns = {variable: column[keep] for variable, column in table.columns.items()}
-        return Table(table.row[keep], columns, _at(table.times, keep), _at(table.number, keep))
+        return GroundingTable(table.row[keep], columns, _at(table.times, keep), _at(table.number, keep))
 
     def _check(self, rows: int, columns: int) -> None:
         if rows * columns > self.most_rows * 8:
@@ -313,7 +321,7 @@ class Tallies:
 
     # --- answers ---------------------------------------------------------------------------------
 
-    def _spread(self, table: Table, asked: Asked, which: Integers) -> Tally:
+    def _spread(self, table: GroundingTable, asked: Asked, which: Integers) -> Tally:
         """The tally of the examples, from the groups of their distinct keys."""
         size = int(which.max(initial=-1)) + 1
         starts = np.searchsorted(table.row, np.arange(size + 1))
@@ -342,7 +350,7 @@ def _single_source(rest: Body, wanted: tuple[int, ...], known: set[int]) -> int 
     return needed.pop() if len(needed) == 1 else None
 
 
-def _grouped(table: Table, wanted: tuple[int, ...], times: bool) -> Table:
+def _grouped(table: GroundingTable, wanted: tuple[int, ...], times: bool) -> GroundingTable:
     """The table with one row for each distinct key and wanted values, sorted."""
     columns: list[Integers] = [table.row, *(table.columns[variable] for variable in wanted)]
     moments = None
@@ -358,7 +366,7 @@ def _grouped(table: Table, wanted: tuple[int, ...], times: bool) -> Table:
         number: Integers = np.diff(starts, append=len(order))
     else:
         number = np.add.reduceat(table.number[order], starts) if len(starts) else table.number[:0]
-    return Table(
+    return GroundingTable(
         table.row[first],
         {variable: table.columns[variable][first] for variable in wanted},
         None if moments is None else moments[columns[-1][first]],

@@ -10,19 +10,17 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from hornbeam.data.database import Codes
 from hornbeam.data.numbers import Floats
 from hornbeam.data.rows import run_starts
 from hornbeam.engines.contract import Engine, Skipped
 from hornbeam.engines.sums_of_numbers import sums_by_row
-from hornbeam.engines.tally import Tally, TallyRequest
+from hornbeam.engines.tally import DAY, Tally, TallyRequest
 from hornbeam.logic import effects as kinds
 from hornbeam.logic.clauses import Atom
 from hornbeam.logic.effects import Body, Feature
-
-DAY = 86_400_000_000.0
-"""Microseconds in a day."""
 
 
 class FeatureRequest(NamedTuple):
@@ -114,15 +112,26 @@ def value_of_tally(tally: Tally, kind: str, size: int) -> Floats:
         return result
     counts = counts_of(tally, size)[there]
     if kind == kinds.SPREAD:
-        least = np.minimum.reduceat(values, starts)
-        above = values - np.repeat(least, np.diff(starts, append=len(row)))
-        first = sums_by_row(row, above, number, size)[there]
-        second = sums_by_row(row, above * above, number, size)[there]
-        result[there] = np.sqrt(np.maximum(second - first * first / counts, 0.0) / counts)
+        result[there] = _spread(tally, starts, counts)
         return result
     sums = sums_by_row(row, values, number, size)[there]
     result[there] = sums if kind == kinds.SUM else sums / counts
     return result
+
+
+def _spread(tally: Tally, starts: npt.NDArray[np.intp], counts: Floats) -> Floats:
+    """The standard deviation of the values of each example, whose rows start at ``starts``."""
+    lengths = np.diff(starts, append=len(tally.row))
+    values = tally.columns[0]
+    # Scaled to below 1 by a power of two, so that no square is too large or too small for a float.
+    scale = np.frexp(np.maximum.reduceat(np.abs(values), starts))[1]
+    values = np.ldexp(values, -np.repeat(scale, lengths))
+    above = values - np.repeat(np.minimum.reduceat(values, starts), lengths)
+    place = np.repeat(np.arange(len(starts)), lengths)
+    first = sums_by_row(place, above, tally.number, len(starts))
+    second = sums_by_row(place, above * above, tally.number, len(starts))
+    spread: Floats = np.ldexp(np.sqrt(np.maximum(second - first * first / counts, 0.0) / counts), scale)
+    return spread
 
 
 def since(tally: Tally, kind: str, cutoffs: Floats, dated: bool) -> Floats:

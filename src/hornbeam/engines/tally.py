@@ -13,10 +13,13 @@ import numpy as np
 import numpy.typing as npt
 
 from hornbeam.data.numbers import Floats
+from hornbeam.data.rows import Integers, grouped, row_numbers
 from hornbeam.logic.clauses import Atom
 from hornbeam.logic.effects import Body, body_text
 
 Rows = npt.NDArray[np.int64]
+DAY = 86_400_000_000.0
+"""Microseconds in a day."""
 
 
 class TallyRequest(NamedTuple):
@@ -50,3 +53,30 @@ class Tally:
     number: Rows
     """number of groundings in the group"""
     times: Floats | None = None
+
+
+def spread(tally: Tally, of_example: Integers) -> Tally:
+    """The tally of examples from a tally of their distinct keys, of which each example has one.
+
+    The rows of the given tally may be in any order and repeat groups.
+    """
+    ranked = [np.unique(values, return_inverse=True)[1].ravel() for values in _values_of(tally)]
+    order, starts = grouped(row_numbers([tally.row, *ranked], len(tally.row)))
+    first = order[starts]
+    number = np.add.reduceat(tally.number[order], starts) if len(starts) else tally.number[:0]
+    row = tally.row[first]
+    edges = np.searchsorted(row, np.arange(int(of_example.max(initial=-1)) + 2))
+    begin, lengths = edges[of_example], edges[of_example + 1] - edges[of_example]
+    examples = np.repeat(np.arange(len(of_example)), lengths)
+    places = np.arange(len(examples)) + np.repeat(begin - (np.cumsum(lengths) - lengths), lengths)
+    taken = first[places]
+    return Tally(
+        examples,
+        tuple(column[taken] for column in tally.columns),
+        number[places],
+        None if tally.times is None else tally.times[taken],
+    )
+
+
+def _values_of(tally: Tally) -> list[npt.NDArray[Any]]:
+    return [*tally.columns, *([] if tally.times is None else [tally.times])]

@@ -9,12 +9,14 @@ rows of tables that repeat rows) are temporary.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
 import numpy as np
 from sqlglot import exp
 
 from hornbeam.data.database import Codes
+from hornbeam.data.numbers import Floats
 from hornbeam.engines.sql.connection import Connection, Values
 from hornbeam.engines.sql.expressions import (
     CUTOFF,
@@ -37,7 +39,7 @@ from hornbeam.engines.sql.expressions import (
 from hornbeam.engines.sql.sizes import ColumnSizes
 from hornbeam.errors import SchemaError
 from hornbeam.logic.clauses import Value
-from hornbeam.logic.schema import DATE, NUMBER, Schema, read_value, value_of
+from hornbeam.logic.schema import DATE, NUMBER, Schema, number_of, read_value, value_of
 
 
 class TableSource:
@@ -103,6 +105,47 @@ class TableSource:
 
     def exists(self, since: exp.Expr, cutoff: exp.Expr) -> exp.Expr:
         return exists_at(since, cutoff, self.time_kind)
+
+    # --- tallies ---------------------------------------------------------------------------------
+
+    def moments(self, times: Floats) -> Values:
+        """Times as the texts that queries cast; facts are in whole microseconds if times are dates."""
+        return np.array([*(self._moment_text(time) for time in times.tolist()), None], dtype=object)[:-1]
+
+    def _moment_text(self, time: float) -> str:
+        if self.time_kind == DATE and np.isfinite(time):
+            time = float(np.ceil(time))
+            first, last = (number_of(moment) for moment in (datetime.min, datetime.max))
+            time = -np.inf if time < first else np.inf if time > last else time
+        return self.cutoff_text(time)
+
+    def is_before(self, since: exp.Expr, moment: exp.Expr) -> exp.Expr:
+        known = exp.LT(this=self.tallied_time(since), expression=moment)
+        return exp.Paren(this=exp.Or(this=known, expression=self._is(moment, EVERYTHING)))
+
+    def is_from(self, since: exp.Expr, moment: exp.Expr) -> exp.Expr:
+        known = exp.GTE(this=self.tallied_time(since), expression=moment)
+        return exp.Paren(this=exp.Or(this=known, expression=self._is(moment, NOTHING)))
+
+    def _is(self, moment: exp.Expr, edge: Mapping[str, str]) -> exp.Expr:
+        return exp.EQ(this=moment.copy(), expression=cutoff_value(edge[self.time_kind], self.time_kind))
+
+    def tallied(self, value: exp.Expr, type_name: str) -> exp.Expr:
+        kind = self.schema.numeric.get(type_name)
+        return as_text(value) if kind is None else numeric(value, kind == DATE)
+
+    def tallied_time(self, since: exp.Expr) -> exp.Expr:
+        return numeric(since, self.time_kind == DATE)
+
+    def decoded(self, type_name: str, values: Values) -> Values:
+        if type_name not in self.schema.numeric:
+            return np.array([*map(str, values.tolist()), None], dtype=object)[:-1]
+        return np.array([number_of(value) + 0.0 for value in values.tolist()], dtype=np.float64)
+
+    def decoded_times(self, values: Values) -> Floats:
+        # A fact without a time comes after all others.
+        times = [np.inf if value is None else number_of(value) + 0.0 for value in values.tolist()]
+        return np.array(times, dtype=np.float64)
 
     # --- the keys of examples --------------------------------------------------------------------
 

@@ -22,7 +22,7 @@ DENSE_KEYS = 1 << 22
 """A slice is found through an array over all possible values if there are at most this many."""
 
 
-class Limits(NamedTuple):
+class FactLimits(NamedTuple):
     """Which of the facts before a cut-off are taken; ``None`` sets no limit."""
 
     last: int | None = None
@@ -55,17 +55,20 @@ class FactSlices:
         return sum(array.nbytes for array in arrays if array is not None)
 
     def find(
-        self, values: Sequence[Integers], cutoffs: Floats | None, length: int, limits: Limits
+        self, values: Sequence[Integers], cutoffs: Floats | None, length: int, limits: FactLimits
     ) -> tuple[Integers, Integers]:
         """The start and the end of the slice for each of ``length`` rows of bound values and cut-offs."""
         place, first, end = self._places(values, length)
-        if self.order is None or self.times is None or (cutoffs is None and limits == Limits()):
+        if self.order is None or self.times is None or (cutoffs is None and limits == FactLimits()):
             return first, end
         step = len(self.moments) + 1
         if cutoffs is not None:
-            end = self._search(place * step + np.searchsorted(self.moments, cutoffs), first, end)
+            # An infinite cut-off admits every fact, and nothing is too long before it.
+            endless = cutoffs == np.inf
+            before = np.where(endless, len(self.moments), np.searchsorted(self.moments, cutoffs))
+            end = self._search(place * step + before, first, end)
             if limits.within is not None:
-                edge = np.searchsorted(self.moments, cutoffs - limits.within)
+                edge = np.where(endless, 0, np.searchsorted(self.moments, cutoffs - limits.within))
                 first = self._search(place * step + edge, first, end)
         if limits.last is not None:
             many = end - first > limits.last

@@ -8,7 +8,7 @@ and cut-off, and joined to the examples.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any, NamedTuple
 
@@ -17,12 +17,14 @@ import numpy.typing as npt
 
 from hornbeam.data.database import UNKNOWN, Codes, Database
 from hornbeam.data.numbers import Floats
-from hornbeam.data.rows import Integers, distinct_rows, row_numbers, run_starts
+from hornbeam.data.rows import Integers, distinct_rows
+from hornbeam.data.sparse import summed
 from hornbeam.engines.cache import Cache
-from hornbeam.engines.contract import Skipped
-from hornbeam.engines.memory.fact_slices import FactSlices, Limits, slices_of
+from hornbeam.engines.contract import INT64_MAX, Skipped
+from hornbeam.engines.memory.fact_slices import FactLimits, FactSlices, slices_of
+from hornbeam.engines.memory.grounding_tables import GroundingTable, as_matrix, from_matrix, grouped
 from hornbeam.engines.memory.indexes import FactIndexes
-from hornbeam.engines.tally import Tally, TallyRequest
+from hornbeam.engines.tally import DAY, Tally, TallyRequest
 from hornbeam.logic.clauses import AT_LEAST, Atom, Comparison, Not
 from hornbeam.logic.effect_types import NUMBER_OF_FACTS, variable_types
 from hornbeam.logic.effects import (
@@ -33,15 +35,16 @@ from hornbeam.logic.effects import (
     Step,
     atom_in,
     new_variables_of,
+    predicates_in,
     step_variables,
 )
 from hornbeam.logic.schema import number_of
 
 SPLIT_ROWS = 300_000
 """Tables larger than this are avoided by tallying the rest of a body for distinct things."""
+SPLIT_GROWTH = 2
+"""... and only where the next link makes the table more than this many times larger."""
 BYTES_PER_CELL = 8
-DAY = 86_400_000_000.0
-"""Microseconds in a day."""
 
 
 class TooLargeError(Exception):
@@ -50,23 +53,6 @@ class TooLargeError(Exception):
     def __init__(self, rows: int) -> None:
         super().__init__(rows)
         self.rows = rows
-
-
-@dataclass(slots=True, eq=False)
-class Table:
-    """Groundings of some steps: the key of each, and the values of variables."""
-
-    row: Integers
-    columns: dict[int, npt.NDArray[Any]]
-    times: Floats | None = None
-    """the time of the fact of the last step that has times"""
-    number: Integers | None = None
-    """how many groundings a row stands for; None: one"""
-
-    @property
-    def nbytes(self) -> int:
-        arrays = (self.row, self.times, self.number, *self.columns.values())
-        return sum(array.nbytes for array in arrays if array is not None)
 
 
 class Asked(NamedTuple):
@@ -86,7 +72,7 @@ class KeySet:
     columns: dict[int, Integers]
     cutoffs: Floats | None
     size: int
-    parts: dict[tuple[object, ...], tuple[KeySet, Table]] = field(default_factory=dict)
+    parts: dict[tuple[object, ...], tuple[KeySet, GroundingTable]] = field(default_factory=dict)
     """the keys of parts that were split off, and the table that leads to them"""
 
 
@@ -103,16 +89,19 @@ class Tallies:
         self._serials = count()
         self._keys: Codes | None = None
         self._sets: dict[tuple[int, ...], tuple[KeySet, Integers]] = {}
+        self._alike: dict[str, Integers | None] = {}
 
     def tally(self, requests: Sequence[TallyRequest], keys: Codes) -> list[Tally | Skipped]:
         """The tally of each request, for rows of keys."""
         if self._keys is None or keys is not self._keys:
             self._keys, self._sets = keys, {}
+            self._tables = Cache(self._tables.budget)
         return [self._answer(request, keys) for request in requests]
 
     def _answer(self, request: TallyRequest, keys: Codes) -> Tally | Skipped:
         arity = len(request.head.args)
-        used = sorted({v for step in request.body for v in step_variables(step) if v < arity})
+        in_body = (variable for step in request.body for variable in step_variables(step))
+        used = sorted({variable for variable in (*in_body, *request.variables) if variable < arity})
         keyset, which = self._keyset(request, keys, tuple(used))
         types = variable_types(self.database.schema, request.head, request.body)
         asked = Asked(request.variables, request.times, types)
@@ -124,7 +113,8 @@ class Tallies:
 
     def _keyset(self, request: TallyRequest, keys: Codes, used: tuple[int, ...]) -> tuple[KeySet, Integers]:
         """The distinct values of the head variables that a body uses, and which of them each example has."""
-        known = self._sets.get(used)
+        arity = len(request.head.args)
+        known = self._sets.get((arity, *used))
         if known is None:
             cutoffs = self.database.cutoffs_of(request.head.predicate, keys)
             columns = [keys[:, variable] for variable in used]
@@ -136,14 +126,14 @@ class Tallies:
                 None if cutoffs is None else cutoffs[first],
                 len(first),
             )
-            known = self._sets[used] = keyset, which
+            known = self._sets[arity, *used] = keyset, which
         return known
 
     # --- tables ----------------------------------------------------------------------------------
 
-    def _groups(self, keyset: KeySet, body: Body, asked: Asked) -> Table:
+    def _groups(self, keyset: KeySet, body: Body, asked: Asked) -> GroundingTable:
         """The groundings of a body in groups of equal key, wanted values and (if asked for) time."""
-        table = Table(np.arange(keyset.size), dict(keyset.columns))
+        table = GroundingTable(np.arange(keyset.size), dict(keyset.columns))
         known = set(keyset.columns)
         followed = 0
         for place, step in enumerate(body):
@@ -156,9 +146,9 @@ class Tallies:
                 if found is not None and isinstance(step, Atom | Recent):
                     first, end, slices = found
                     rows = int((end - first).sum())
-                    if rows > SPLIT_ROWS and followed and rows > 2 * len(table.row):
+                    if rows > SPLIT_ROWS and followed and rows > SPLIT_GROWTH * len(table.row):
                         x = _single_source(body[place:], asked.variables, known)
-                        if x is not None:
+                        if x is not None and (table.times is None or self._has_times(body[place:])):
                             return self._split(keyset, (table, x), body, place, asked)
                     self._check(rows, len(table.columns) + 3)
                     table = self._expand(table, step, known, (first, end, slices), asked.times)
@@ -168,17 +158,44 @@ class Tallies:
             if isinstance(step, Atom | Recent) and new_variables_of(step, known):
                 followed += 1
             known |= set(new_variables_of(step, known))
-        return _grouped(table, asked.variables, asked.times)
+        for variable in asked.variables:
+            alike = self._same_value(asked.types[variable])
+            if alike is not None:
+                table = replace(table, columns={**table.columns, variable: alike[table.columns[variable]]})
+        return grouped(table, asked.variables, asked.times, keyset.size)
+
+    def _has_times(self, body: Body) -> bool:
+        """Whether a step of a body that has facts of its own has times."""
+        return any(
+            isinstance(step, Atom | Recent) and predicate in self.database.times
+            for step in body
+            for predicate in predicates_in((step,))
+        )
+
+    def _same_value(self, type_name: str) -> Integers | None:
+        """For each code of a numeric type the first code with the same value; None if values differ."""
+        if type_name not in self.database.schema.numeric:
+            return None
+        if type_name not in self._alike:
+            _, first, which = np.unique(
+                self.database.numbers[type_name], return_index=True, return_inverse=True
+            )
+            # One more element at the end, so that the code -1 selects it.
+            codes = np.append(first[which.ravel()], UNKNOWN).astype(np.int32)
+            self._alike[type_name] = codes if len(first) < len(which) else None
+        return self._alike[type_name]
 
     def _split(
-        self, keyset: KeySet, source: tuple[Table, int], body: Body, place: int, asked: Asked
-    ) -> Table:
+        self, keyset: KeySet, source: tuple[GroundingTable, int], body: Body, place: int, asked: Asked
+    ) -> GroundingTable:
         """Tally the rest of a body for the distinct things reached, and join that to the keys."""
         table, x = source
         key = (body[:place], x)
         known = keyset.parts.get(key)
         if known is None:
-            lead = _grouped(Table(table.row, {x: table.columns[x]}, None, table.number), (x,), False)
+            lead = grouped(
+                GroundingTable(table.row, {x: table.columns[x]}, None, table.number), (x,), False, keyset.size
+            )
             things = lead.columns[x]
             cutoffs = None if keyset.cutoffs is None else keyset.cutoffs[lead.row]
             ranks = [] if cutoffs is None else [np.unique(cutoffs, return_inverse=True)[1].ravel()]
@@ -189,23 +206,24 @@ class Tallies:
                 None if cutoffs is None else cutoffs[first],
                 len(first),
             )
-            known = keyset.parts[key] = part, Table(lead.row, {x: which}, None, lead.number)
+            known = keyset.parts[key] = part, GroundingTable(lead.row, {x: which}, None, lead.number)
         part, lead = known
         groups = self._groups(part, body[place:], asked)
-        starts = np.searchsorted(groups.row, np.arange(part.size + 1))
-        first, end = starts[lead.columns[x]], starts[lead.columns[x] + 1]
-        self._check(int((end - first).sum()), len(asked.variables) + 3)
-        rows, facts = _ranges(first, end)
-        numbers = None
-        for number in (None if lead.number is None else lead.number[rows], _at(groups.number, facts)):
-            if number is not None:
-                numbers = number if numbers is None else numbers * number
-        columns = {variable: groups.columns[variable][facts] for variable in asked.variables}
-        joined = Table(lead.row[rows], columns, _at(groups.times, facts), numbers)
-        return _grouped(joined, asked.variables, asked.times)
+        assert lead.number is not None and groups.number is not None
+        sizes = np.bincount(groups.row, minlength=part.size)[lead.columns[x]]
+        rows = int(sizes.sum())
+        self._check(rows, len(asked.variables) + 3)
+        largest = int(lead.number.max(initial=0)) * int(groups.number.max(initial=0)) * rows
+        if largest > INT64_MAX:
+            raise TooLargeError(largest)
+        if not rows:
+            return grouped(replace(groups, row=groups.row[:0]), asked.variables, asked.times, 0)
+        to_things = summed(lead.row, lead.columns[x], lead.number, (keyset.size, part.size))
+        to_values, (columns, moments) = as_matrix(groups, asked.variables, asked.times, part.size)
+        return from_matrix(to_things.product(to_values), asked.variables, columns, moments)
 
     def _find(
-        self, table: Table, step: Step, known: set[int], cutoffs: Floats | None
+        self, table: GroundingTable, step: Step, known: set[int], cutoffs: Floats | None
     ) -> tuple[Integers, Integers, FactSlices] | None:
         """The slice of facts of a step's atom for each row; None for a comparison."""
         atom = atom_in(step)
@@ -213,10 +231,10 @@ class Tallies:
             return None
         bound = [term for term in dict.fromkeys(atom.args) if isinstance(term, int) and term in known]
         slices = self._slices_of(atom, bound)
-        limits = Limits()
+        limits = FactLimits()
         if isinstance(step, Recent):
             unit = DAY if self.days else 1.0
-            limits = Limits(step.last, None if step.within is None else step.within * unit)
+            limits = FactLimits(step.last, None if step.within is None else step.within * unit)
         at = None if cutoffs is None else cutoffs[table.row]
         values = [table.columns[variable] for variable in bound]
         return *slices.find(values, at, len(table.row), limits), slices
@@ -238,12 +256,12 @@ class Tallies:
 
     def _expand(
         self,
-        table: Table,
+        table: GroundingTable,
         step: Step,
         known: set[int],
         found: tuple[Integers, Integers, FactSlices],
         times: bool,
-    ) -> Table:
+    ) -> GroundingTable:
         first, end, slices = found
         rows, facts = _ranges(first, end)
         new = new_variables_of(step, known)
@@ -252,17 +270,21 @@ class Tallies:
         kept = None
         if times:
             kept = slices.times[facts] if slices.times is not None else _at(table.times, rows)
-        return Table(table.row[rows], columns, kept, _at(table.number, rows))
+        return GroundingTable(table.row[rows], columns, kept, _at(table.number, rows))
 
     def _filter(
-        self, table: Table, step: Step, known: set[int], given: tuple[Floats | None, Mapping[int, str]]
-    ) -> Table:
+        self,
+        table: GroundingTable,
+        step: Step,
+        known: set[int],
+        given: tuple[Floats | None, Mapping[int, str]],
+    ) -> GroundingTable:
         """Apply a step that adds no rows: a comparison, a negated atom, or a number of facts."""
         cutoffs, types = given
         if isinstance(step, NumberOf):
             found = self._find(table, step, known, cutoffs)
             assert found is not None
-            return Table(
+            return GroundingTable(
                 table.row, {**table.columns, step.variable: found[1] - found[0]}, table.times, table.number
             )
         if isinstance(step, Comparison):
@@ -278,7 +300,7 @@ class Tallies:
             assert found is not None
             keep = found[1] == found[0]
         columns = {variable: column[keep] for variable, column in table.columns.items()}
-        return Table(table.row[keep], columns, _at(table.times, keep), _at(table.number, keep))
+        return GroundingTable(table.row[keep], columns, _at(table.times, keep), _at(table.number, keep))
 
     def _check(self, rows: int, columns: int) -> None:
         if rows * columns > self.most_rows * 8:
@@ -286,7 +308,7 @@ class Tallies:
 
     # --- answers ---------------------------------------------------------------------------------
 
-    def _spread(self, table: Table, asked: Asked, which: Integers) -> Tally:
+    def _spread(self, table: GroundingTable, asked: Asked, which: Integers) -> Tally:
         """The tally of the examples, from the groups of their distinct keys."""
         size = int(which.max(initial=-1)) + 1
         starts = np.searchsorted(table.row, np.arange(size + 1))
@@ -313,30 +335,6 @@ def _single_source(rest: Body, wanted: tuple[int, ...], known: set[int]) -> int 
     needed = {variable for step in rest for variable in step_variables(step) if variable in known}
     needed |= {variable for variable in wanted if variable in known}
     return needed.pop() if len(needed) == 1 else None
-
-
-def _grouped(table: Table, wanted: tuple[int, ...], times: bool) -> Table:
-    """The table with one row for each distinct key and wanted values, sorted."""
-    columns: list[Integers] = [table.row, *(table.columns[variable] for variable in wanted)]
-    moments = None
-    if times:
-        at = table.times if table.times is not None else np.full(len(table.row), -np.inf)
-        moments, ranks = np.unique(at, return_inverse=True)
-        columns.append(ranks.ravel())
-    numbers = row_numbers(columns, len(table.row))
-    order = np.argsort(numbers, kind="stable")
-    starts = run_starts(numbers[order])
-    first = order[starts]
-    if table.number is None:
-        number: Integers = np.diff(starts, append=len(order))
-    else:
-        number = np.add.reduceat(table.number[order], starts) if len(starts) else table.number[:0]
-    return Table(
-        table.row[first],
-        {variable: table.columns[variable][first] for variable in wanted},
-        None if moments is None else moments[columns[-1][first]],
-        number,
-    )
 
 
 def _ranges(first: Integers, end: Integers) -> tuple[Integers, Integers]:

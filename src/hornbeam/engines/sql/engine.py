@@ -14,6 +14,8 @@ from hornbeam.engines.sql.expressions import Dialect
 from hornbeam.engines.sql.loaded import LoadedSource
 from hornbeam.engines.sql.query_templates import QueryTemplates
 from hornbeam.engines.sql.session import MeasuredSource, SqlSession
+from hornbeam.engines.sql.tallies import SqlTallies, tally_all
+from hornbeam.engines.tally import Tally, TallyRequest
 from hornbeam.errors import OptionError
 from hornbeam.logic.clauses import Clause
 
@@ -51,6 +53,10 @@ class SqlEngine(Engine):
     def session(self, keys: Codes, logarithm: bool = False) -> Session:
         return self._session(keys, logarithm)
 
+    def tally(self, requests: Sequence[TallyRequest], keys: Codes) -> list[Tally | Skipped]:
+        connection, source = self._opened()
+        return tally_all(SqlTallies(self.database, connection, source, keys, self.memory), requests)
+
     def close(self) -> None:
         """Close the connection and drop the tables made through it; a later call opens a new one."""
         if self._finalizer is not None:
@@ -59,6 +65,11 @@ class SqlEngine(Engine):
         self._templates = QueryTemplates()
 
     def _session(self, keys: Codes, logarithm: bool = False) -> SqlSession:
+        connection, source = self._opened()
+        return SqlSession(connection, source, keys, self.total, self.memory, logarithm, self._templates)
+
+    def _opened(self) -> tuple[Connection, MeasuredSource]:
+        """The connection, opened if necessary, and the facts that it reads."""
         tables = self.database.tables
         if tables is not None:
             if tables.engine != self._dialect.name:
@@ -66,17 +77,14 @@ class SqlEngine(Engine):
                     f'the facts are in tables of {tables.engine}: use engine="{tables.engine}".'
                 )
             source: SourceInPlace = tables.source
-            return SqlSession(
-                source.connection, source, keys, self.total, self.memory, logarithm, self._templates
-            )
+            return source.connection, source
         if self._connection is not None and self._connection.inherited:
             self.close()
         if self._connection is None or self._source is None:
             self._connection = self._connect()
             self._finalizer = weakref.finalize(self, _close, self._connection)
             self._source = LoadedSource(self.database, self._connection)
-        loaded = self._source
-        return SqlSession(self._connection, loaded, keys, self.total, self.memory, logarithm, self._templates)
+        return self._connection, self._source
 
 
 def _close(connection: Connection) -> None:

@@ -8,6 +8,7 @@ import numpy as np
 from sqlglot import exp
 
 from hornbeam.data.database import UNKNOWN, Codes, Database
+from hornbeam.data.numbers import Floats
 from hornbeam.engines.sql.connection import Connection, Values
 from hornbeam.engines.sql.expressions import SqlRelation, integer
 from hornbeam.engines.sql.sizes import ColumnSizes
@@ -59,6 +60,32 @@ class LoadedSource:
 
     def exists(self, since: exp.Expr, cutoff: exp.Expr) -> exp.Expr:
         return exp.LT(this=since, expression=cutoff)
+
+    def moments(self, times: Floats) -> Values:
+        """The number of distinct times of facts before each of these times."""
+        moments = self._database.moments
+        before = np.searchsorted(moments, times, "left")
+        return np.where(times == np.inf, len(moments), before).astype(np.int32)
+
+    def is_before(self, since: exp.Expr, moment: exp.Expr) -> exp.Expr:
+        return exp.LT(this=since, expression=moment)
+
+    def is_from(self, since: exp.Expr, moment: exp.Expr) -> exp.Expr:
+        return exp.GTE(this=since, expression=moment)
+
+    def tallied(self, value: exp.Expr, type_name: str) -> exp.Expr:
+        return self._connection.dialect.cast(value)
+
+    def tallied_time(self, since: exp.Expr) -> exp.Expr:
+        return self._connection.dialect.cast(since)
+
+    def decoded(self, type_name: str, values: Values) -> Values:
+        if type_name not in self.schema.numeric:
+            return values.astype(np.int32)
+        return np.sort(self._database.numbers[type_name])[values]
+
+    def decoded_times(self, values: Values) -> Floats:
+        return self._database.moments[values]
 
     def equals(self, value: exp.Expr, type_name: str, name: str) -> exp.Expr:
         code = self._database.population(type_name).code(name)

@@ -18,7 +18,7 @@ from hornbeam.engines.contract import INT64_MAX, Column, Counts, Session, Skippe
 from hornbeam.engines.sql.connection import Connection, Values
 from hornbeam.engines.sql.count_tables import CountedClause, CountTables, largest_counts
 from hornbeam.engines.sql.examples import Head, SqlExamples
-from hornbeam.engines.sql.expressions import CUTOFF, SqlSource
+from hornbeam.engines.sql.expressions import CUTOFF
 from hornbeam.engines.sql.messages import (
     CELL,
     MOST_COLUMNS,
@@ -30,13 +30,14 @@ from hornbeam.engines.sql.plan import Formula, Guard, HeadBindings, SqlMessage
 from hornbeam.engines.sql.queries import HeadBindingTable, counts_query, largest_logarithm, logarithms_query
 from hornbeam.engines.sql.query_templates import CountsQuery, QueryTemplates
 from hornbeam.engines.sql.sizes import WIDE_MAX, Sizes, Statistics
+from hornbeam.engines.sql.tally_queries import TallySource
 from hornbeam.logic.clauses import Clause
 
 MOST_CLAUSES = 400
 """Maximum number of clauses that are planned and counted together."""
 
 
-class MeasuredSource(SqlSource, Statistics, Protocol):
+class MeasuredSource(TallySource, Statistics, Protocol):
     """Facts that an engine can count, and their statistics."""
 
 

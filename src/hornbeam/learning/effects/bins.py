@@ -1,7 +1,7 @@
 """Bins: the values of a feature as a few levels, one byte for each training example.
 
 Bin 0 is for missing values; bin i for values below the i-th cut and not below the cut before it. Cuts are at
-order statistics of the training values. A cut is the shortest decimal that separates the two values beside it,
+order statistics of the training values. A cut is the shortest decimal between the two values beside it,
 so that it is easy to read and no rounding of a quotient can move a value across it.
 """
 

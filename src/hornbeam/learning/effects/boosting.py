@@ -233,9 +233,7 @@ class _Boosting:
         self.bags.mean_losses.append(float(held.sum() / total) if total else float("nan"))
 
 
-def _cut_gains(
-    first: Floats, second: Floats, l2: float
-) -> tuple[Floats, tuple[Floats, Floats, Floats]]:
+def _cut_gains(first: Floats, second: Floats, l2: float) -> tuple[Floats, tuple[Floats, Floats, Floats]]:
     """The gain of a cut after each bin, and the levels below, above, and for missing values."""
     below_g, below_h = np.cumsum(first, axis=1), np.cumsum(second, axis=1)
     none_g, none_h = first[:, :1], second[:, :1]

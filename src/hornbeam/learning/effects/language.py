@@ -68,7 +68,7 @@ class Links:
 
     @cached_property
     def _uses(self) -> dict[str, int]:
-        """The number of arguments of each type that is not numeric, in predicates of two or more arguments."""
+        """The number of arguments of each type that is not numeric."""
         uses: dict[str, int] = {}
         for predicate in self.predicates:
             for type_name in self.types_of(predicate):

@@ -1,0 +1,226 @@
+"""The SQL query of a tally: one common table expression for each step of a body, and a grouped count.
+
+The first expression is the table of the examples' bindings. Each step reads the expression before it: an
+atom joins the facts, a negation keeps groundings without a matching fact, a number counts matching facts.
+The columns of a grounding are ``example``, ``v0 v1 ...`` for the variables, ``moment`` for its time, and
+what facts are compared with: ``upto`` for the cut-off, ``since0 since1 ...`` for links limited in time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
+
+import numpy.typing as npt
+from sqlglot import exp
+
+from hornbeam.data.numbers import Floats
+from hornbeam.engines.sql.expressions import (
+    Dialect,
+    SqlRelation,
+    SqlSource,
+    aliased,
+    conjunction,
+    integer,
+    join_to,
+    numeric,
+    own_alias,
+    own_column,
+    own_table,
+    real,
+)
+from hornbeam.engines.tally import TallyRequest
+from hornbeam.logic.clauses import AT_LEAST, Atom, Comparison, Not
+from hornbeam.logic.effect_types import NUMBER_OF_FACTS
+from hornbeam.logic.effects import Equals, NumberOf, Recent, Step, atom_in, new_variables_of
+from hornbeam.logic.schema import number_of
+
+
+class TallySource(SqlSource, Protocol):
+    """Facts whose groundings can be tallied: values and times in the form in which queries compare them."""
+
+    def moments(self, times: Floats) -> npt.NDArray[Any]:
+        """Values for times, as keys of type ``CUTOFF``; infinity is after all facts, its negative before."""
+
+    def is_before(self, since: exp.Expr, moment: exp.Expr) -> exp.Expr:
+        """The condition that the time of a fact is before a moment, or the moment is infinity."""
+
+    def is_from(self, since: exp.Expr, moment: exp.Expr) -> exp.Expr:
+        """The condition that the time of a fact is a moment or later."""
+
+    def tallied(self, value: exp.Expr, type_name: str) -> exp.Expr:
+        """The value of a column of this type in the form in which it is grouped and fetched."""
+
+    def tallied_time(self, since: exp.Expr) -> exp.Expr:
+        """The time of a fact in the form in which it is compared, grouped and fetched."""
+
+    def decoded(self, type_name: str, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Fetched values of a type: floats if it is numeric, else codes, or names if values are not coded."""
+
+    def decoded_times(self, values: npt.NDArray[Any]) -> Floats:
+        """Fetched times of facts."""
+
+
+class Bindings(NamedTuple):
+    """The table of the distinct keys of examples: ``example``, ``k0 k1 ...``."""
+
+    table: str
+    variables: tuple[int, ...]
+    """the head variables in the first columns"""
+    cutoff: bool
+    """whether the next column is the cut-off, and one more follows for each of ``within``"""
+    within: tuple[float, ...]
+
+
+class TallyQuery:
+    """Writes the query of one request."""
+
+    def __init__(
+        self, source: TallySource, request: TallyRequest, types: Mapping[int, str], bindings: Bindings
+    ) -> None:
+        self._source = source
+        self._request = request
+        self._types = types
+        self._bindings = bindings
+        self._known = [*bindings.variables]
+        self._has_moment = False
+        self._others = (
+            ["upto", *(f"since{n}" for n in range(len(bindings.within)))] if bindings.cutoff else []
+        )
+        self._expressions: list[exp.Select] = []
+
+    def fetched(self) -> tuple[int, ...]:
+        """The wanted variables that the query returns; the key of an example has the others."""
+        arity = len(self._request.head.args)
+        return tuple(variable for variable in self._request.variables if variable >= arity)
+
+    @property
+    def has_moment(self) -> bool:
+        """Whether the query, which must be written, returns times."""
+        return self._has_moment and self._request.times
+
+    def write(self, dialect: Dialect) -> exp.Select:
+        """The query: ``example``, the fetched variables, the time if there is one, and the number."""
+        keys = own_table(self._bindings.table, "s")
+        names = [*(f"v{variable}" for variable in self._known), *self._others]
+        select = exp.Select().from_(keys, copy=False).select(own_column("example", "s"), copy=False)
+        for number, name in enumerate(names):
+            select = select.select(own_alias(own_column(f"k{number}", "s"), name), copy=False)
+        self._expressions.append(select)
+        for step in self._request.body:
+            self._add(step)
+        types = self._types
+        groups: list[exp.Expr] = [dialect.cast(own_column("example", "s"))]
+        for variable in self.fetched():
+            column, type_name = own_column(f"v{variable}", "s"), types[variable]
+            counted = type_name == NUMBER_OF_FACTS
+            groups.append(column if counted else self._source.tallied(column, type_name))
+        if self.has_moment:
+            groups.append(self._source.tallied_time(own_column("moment", "s")))
+        named = [own_alias(group.copy(), f"g{number}") for number, group in enumerate(groups)]
+        count = own_alias(dialect.cast(exp.Count(this=exp.Star())), "n")
+        query = self._from_last().select(*named, count, copy=False).group_by(*groups, copy=False)
+        for number, expression in enumerate(self._expressions):
+            query = query.with_(
+                exp.TableAlias(this=exp.to_identifier(f"s{number}")), as_=expression, copy=False
+            )
+        return query
+
+    def _add(self, step: Step) -> None:
+        if isinstance(step, Comparison):
+            self._keep([self._compared(step)])
+            return
+        if isinstance(step, Equals):
+            column = own_column(f"v{step.variable}", "s")
+            self._keep([self._source.equals(column, self._types[step.variable], step.constant)])
+            return
+        atom = atom_in(step)
+        assert atom is not None
+        relation = self._source.relation(atom.predicate)
+        item = aliased(relation.item, "f")
+        on = self._matching(atom, relation)
+        if isinstance(step, Not):
+            facts = exp.Select().select(integer(1), copy=False).from_(item, copy=False)
+            if on:
+                facts = facts.where(conjunction(on), copy=False)
+            self._keep([exp.Not(this=exp.Exists(this=facts))])
+        elif isinstance(step, NumberOf):
+            columns = self._columns()
+            number = own_alias(exp.Count(this=relation.column(0, "f")), f"v{step.variable}")
+            select = self._from_last().select(*columns, number, copy=False)
+            select.append("joins", exp.Join(this=item, side="LEFT", on=conjunction(on)))
+            self._expressions.append(select.group_by(*(column.copy() for column in columns), copy=False))
+            self._known.append(step.variable)
+        else:
+            self._join(step, atom, relation, on)
+
+    def _join(self, step: Atom | Recent, atom: Atom, relation: SqlRelation, on: list[exp.Expr]) -> None:
+        """Join the facts of an atom to the groundings; of a recent atom only those that it takes."""
+        timed = relation.time is not None
+        last = step.last if isinstance(step, Recent) and timed else None
+        if isinstance(step, Recent) and timed and self._bindings.cutoff and step.within is not None:
+            earliest = own_column(f"since{self._bindings.within.index(step.within)}", "s")
+            on = [*on, self._source.is_from(relation.since("f"), earliest)]
+        place = None
+        if last is not None:
+            # Groundings differ in a variable, so a part of the window has the facts of one grounding.
+            latest = exp.Ordered(
+                this=self._source.tallied_time(relation.since("f")), desc=True, nulls_first=True
+            )
+            place = exp.Window(
+                this=exp.Anonymous(this="RANK"),
+                partition_by=[own_column("example", "s"), *(own_column(f"v{v}", "s") for v in self._known)],
+                order=exp.Order(expressions=[latest]),
+            )
+        select = self._from_last().select(*self._columns(moment=not timed), copy=False)
+        for variable in new_variables_of(step, set(self._known)):
+            column = relation.column(atom.args.index(variable), "f")
+            select = select.select(own_alias(column, f"v{variable}"), copy=False)
+            self._known.append(variable)
+        if timed:
+            self._has_moment = True
+            select = select.select(own_alias(relation.since("f"), "moment"), copy=False)
+        if place is not None:
+            select = select.select(own_alias(place, "place"), copy=False)
+        join_to(select, aliased(relation.item, "f"), "INNER", on)
+        self._expressions.append(select)
+        if last is not None:
+            self._keep([exp.LTE(this=own_column("place", "s"), expression=integer(last))])
+
+    def _matching(self, atom: Atom, relation: SqlRelation) -> list[exp.Expr]:
+        """The conditions that a fact matches an atom in a grounding and exists for the example."""
+        types = self._source.schema.types_of(atom.predicate)
+        conditions: list[exp.Expr] = []
+        for position, (term, type_name) in enumerate(zip(atom.args, types, strict=True)):
+            value = relation.column(position, "f")
+            first = atom.args.index(term)
+            if isinstance(term, str):
+                conditions.append(self._source.equals(value, type_name, term))
+            elif term in self._known:
+                conditions.append(exp.EQ(this=value, expression=own_column(f"v{term}", "s")))
+            elif first < position:
+                conditions.append(exp.EQ(this=value, expression=relation.column(first, "f")))
+        if relation.time is not None and self._bindings.cutoff:
+            conditions.append(self._source.is_before(relation.since("f"), own_column("upto", "s")))
+        return conditions
+
+    def _compared(self, step: Comparison) -> exp.Expr:
+        value, type_name = own_column(f"v{step.variable}", "s"), self._types[step.variable]
+        if type_name != NUMBER_OF_FACTS:
+            return self._source.compares(value, type_name, step.operator, step.value)
+        side = exp.GTE if step.operator == AT_LEAST else exp.LT
+        return side(this=numeric(value, date=False), expression=real(number_of(step.value)))
+
+    def _keep(self, conditions: Sequence[exp.Expr]) -> None:
+        """Keep the groundings that satisfy conditions."""
+        select = self._from_last().select(*self._columns(), copy=False)
+        self._expressions.append(select.where(*conditions, copy=False))
+
+    def _from_last(self) -> exp.Select:
+        return exp.Select().from_(own_table(f"s{len(self._expressions) - 1}", "s"), copy=False)
+
+    def _columns(self, moment: bool = True) -> list[exp.Expr]:
+        """The columns of the groundings so far."""
+        names = ["example", *(f"v{variable}" for variable in self._known), *self._others]
+        names += ["moment"] if moment and self._has_moment else []
+        return [own_column(name, "s") for name in names]

@@ -1,0 +1,229 @@
+"""Every feature has the value that its definition gives, for any groundings (``docs/effects.md``)."""
+
+from __future__ import annotations
+
+import calendar
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from fractions import Fraction
+from math import inf, isfinite, isnan, nan, sqrt
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from effect_bodies import TallyCase, groups, tally_cases
+from hornbeam.engines.contract import Engine
+from hornbeam.engines.feature_values import (
+    FeatureRequest,
+    feature_values,
+    months_of,
+    since,
+    value_of_tally,
+)
+from hornbeam.engines.memory.engine import MemoryEngine
+from hornbeam.engines.naive import NaiveEngine
+from hornbeam.engines.tally import DAY, Tally, TallyRequest
+from hornbeam.errors import DataError
+from hornbeam.logic import effects as kinds
+from hornbeam.logic.effect_types import NUMBER_OF_FACTS, variable_types
+from hornbeam.logic.effects import Feature
+from strategies import CASES, TARGET
+
+Grounding = tuple[float, float]
+"""The value of a variable, and a time."""
+LARGE = 1e300
+VALUES = st.one_of(
+    st.sampled_from((0.0, -0.0, 1.0, 2.0, 0.1, 5e-324, -5e-324, 1e-300, LARGE, -LARGE, 1e16, 1.0000000001)),
+    st.floats(-LARGE, LARGE),
+    st.integers(-(2**53), 2**53).map(float),
+)
+MOMENTS = st.sampled_from((1.0, 2.0, 3.0, 2.5, -inf, inf))
+GROUNDINGS = st.lists(st.lists(st.tuples(VALUES, MOMENTS), max_size=6), max_size=6)
+
+
+def tally_of(groundings: Sequence[Sequence[Grounding]]) -> Tally:
+    """The tally of the groundings of each example, by value and time."""
+    numbers: dict[tuple[int, float, float], int] = {}
+    for place, each in enumerate(groundings):
+        for value, time in each:
+            numbers[place, value + 0.0, time] = numbers.get((place, value + 0.0, time), 0) + 1
+    rows = sorted(numbers)
+    columns = np.array(rows, dtype=np.float64).reshape(-1, 3).T
+    number = np.array([numbers[row] for row in rows], dtype=np.int64)
+    return Tally(columns[0].astype(np.int64), (columns[1],), number, columns[2])
+
+
+def by_definition(kind: str, groundings: Sequence[Grounding]) -> float:
+    """A feature of the groundings of one example."""
+    values = [value for value, _ in groundings if not isnan(value)]
+    times = [time for value, time in groundings if not isnan(value)]
+    if kind == kinds.COUNT:
+        return len(groundings)
+    if kind == kinds.DISTINCT:
+        return len({"missing" if isnan(value) else value for value, _ in groundings})
+    if not values:
+        return nan
+    if kind in (kinds.FIRST, kinds.LAST):
+        edge = max(times) if kind == kinds.LAST else min(times)
+        values = [value for value, time in zip(values, times, strict=True) if time == edge]
+    if kind == kinds.MINIMUM:
+        return min(values)
+    if kind == kinds.MAXIMUM:
+        return max(values)
+    exact = [Fraction(value) for value in values]
+    if kind == kinds.SUM:
+        return float(sum(exact))
+    if kind == kinds.SPREAD:
+        mean = sum(exact) / len(exact)
+        return root(sum((value - mean) ** 2 for value in exact) / len(exact))
+    return float(sum(exact)) / len(exact)
+
+
+def root(square: Fraction) -> float:
+    """The square root of a fraction, which may be too large or too small for a float."""
+    power = 0
+    while square > 2**100:
+        square, power = square / 2**200, power + 100
+    while square and square < Fraction(1, 2**100):
+        square, power = square * 2**200, power - 100
+    return float(np.ldexp(sqrt(square), power))
+
+
+@pytest.mark.parametrize("kind", [*kinds.OF_NUMBERS, kinds.DISTINCT, kinds.COUNT])
+@given(groundings=GROUNDINGS)
+@settings(max_examples=max(CASES // 4, 1))
+def test_a_feature_of_values_is_its_definition(kind: str, groundings: list[list[Grounding]]) -> None:
+    tally = tally_of(groundings)
+    if kind in (kinds.DISTINCT, kinds.COUNT):
+        # Groups by value alone: times are asked for only where they matter.
+        tally = tally_of([[(value, 0.0) for value, _ in each] for each in groundings])
+    found = value_of_tally(tally, kind, len(groundings)).tolist()
+    expected = [by_definition(kind, each) for each in groundings]
+    if kind == kinds.SPREAD:
+        for one, other in zip(found, expected, strict=True):
+            assert one == pytest.approx(other, rel=1e-12, abs=0.0, nan_ok=True)
+    else:
+        assert same(found, expected)
+
+
+def same(found: Sequence[float], expected: Sequence[float]) -> bool:
+    return all(
+        one == other or (isnan(one) and isnan(other)) for one, other in zip(found, expected, strict=True)
+    )
+
+
+@pytest.mark.parametrize("kind", [kinds.SUM, kinds.MEAN])
+def test_a_sum_that_exceeds_the_largest_float_is_refused(kind: str) -> None:
+    with pytest.raises(DataError, match="exceeds the largest float"):
+        value_of_tally(tally_of([[(1e308, 0.0), (1.7e308, 0.0)]]), kind, 1)
+
+
+@pytest.mark.parametrize("values", [(1e308, -1e308), (5e-324, 1e-323), (1e308, 1e-308), (7.0, 7.0)])
+def test_the_spread_of_the_largest_and_smallest_floats(values: tuple[float, float]) -> None:
+    found = value_of_tally(tally_of([[(value, 0.0) for value in values]]), kinds.SPREAD, 1)
+    assert found[0] == pytest.approx(by_definition(kinds.SPREAD, [(value, 0.0) for value in values]))
+
+
+@pytest.mark.parametrize("kind", [kinds.SINCE, kinds.SINCE_FIRST, kinds.SINCE_LAST])
+@given(groundings=GROUNDINGS, data=st.data(), dated=st.booleans())
+def test_lengths_of_time_end_at_the_cut_off(
+    kind: str, groundings: list[list[Grounding]], data: st.DataObject, dated: bool
+) -> None:
+    cutoffs = [data.draw(st.sampled_from((4.0, 3.5, nan))) for _ in groundings]
+    found = since(tally_of(groundings), kind, np.array(cutoffs), dated).tolist()
+    assert same(
+        found,
+        [
+            length(kind, each, cutoff, DAY if dated else 1.0)
+            for each, cutoff in zip(groundings, cutoffs, strict=True)
+        ],
+    )
+
+
+def length(kind: str, groundings: Sequence[Grounding], cutoff: float, unit: float) -> float:
+    """The time from the groundings of one example to its cut-off."""
+    times = [value if kind == kinds.SINCE else time for value, time in groundings]
+    if not times:
+        return nan
+    edge = max(times) if kind == kinds.SINCE_LAST else min(times)
+    return (cutoff - edge) / unit if isfinite(edge) and isfinite(cutoff) else nan
+
+
+@given(st.lists(st.datetimes(datetime(1, 1, 1), datetime(9999, 12, 31))))
+def test_months_are_those_of_the_calendar(moments: list[datetime]) -> None:
+    whole = [(moment - datetime(1970, 1, 1)) // timedelta(seconds=1) for moment in moments]
+    found = months_of(np.array([*(each * 1e6 for each in whole), nan]))
+    assert found.tolist()[:-1] == [moment.month for moment in moments]
+    assert isnan(found[-1]) and all(calendar.month_name[int(month)] for month in found[:-1])
+
+
+@st.composite
+def feature_cases(draw: st.DrawFn) -> tuple[TallyCase, list[FeatureRequest]]:
+    """A case of tallies, and a feature for each of its bodies that fits the types of its variables."""
+    case = draw(tally_cases())
+    schema = case.database.schema
+    requests = []
+    for head, body, variables, _ in case.requests:
+        types = variable_types(schema, head, body)
+        numeric = [v for v in variables if types[v] == NUMBER_OF_FACTS or types[v] in schema.numeric]
+        features = [Feature(kind) for kind in (kinds.COUNT, kinds.MONTH, *kinds.OF_TIMES)]
+        features += [Feature(kinds.SHARE)] if body else []
+        features += [Feature(kinds.DISTINCT, variable) for variable in variables]
+        features += [Feature(kind, v) for v in numeric for kind in (*kinds.OF_NUMBERS, kinds.SINCE)]
+        requests.append(FeatureRequest(head, body, draw(st.sampled_from(features))))
+    return case, requests
+
+
+@pytest.mark.parametrize("engine", [NaiveEngine, MemoryEngine])
+@given(given_case=feature_cases())
+@settings(max_examples=max(CASES // 4, 1))
+def test_a_feature_is_that_of_the_groundings_of_its_body(
+    engine: type[Engine], given_case: tuple[TallyCase, list[FeatureRequest]]
+) -> None:
+    case, requests = given_case
+    database, keys = case.database, case.keys
+    found = feature_values(engine(database), requests, keys)
+    given_cutoffs = database.cutoffs_of(TARGET, keys)
+    cutoffs = [nan] * len(keys) if given_cutoffs is None else given_cutoffs.tolist()
+    cutoffs = [cutoff if isfinite(cutoff) else nan for cutoff in cutoffs]
+    unit = DAY if database.origin.get("times") == "date" else 1.0
+    for request, values in zip(requests, found, strict=True):
+        head, body, (kind, variable) = request
+        groundings = in_full(
+            database, TallyRequest(head, body, () if variable is None else (variable,), True), keys
+        )
+        if kind == kinds.SHARE:
+            outer = in_full(database, TallyRequest(head, body[:-1], (), True), keys)
+            expected = [
+                len(each) / len(guard) if guard else nan
+                for each, guard in zip(groundings, outer, strict=True)
+            ]
+        elif kind == kinds.MONTH:
+            epoch = datetime(1970, 1, 1)
+            expected = [
+                nan if isnan(each) else (epoch + timedelta(microseconds=each // 1)).month for each in cutoffs
+            ]
+        elif kind in (kinds.SINCE, *kinds.OF_TIMES):
+            expected = [
+                length(kind, each, cutoff, unit) for each, cutoff in zip(groundings, cutoffs, strict=True)
+            ]
+        else:
+            expected = [by_definition(kind, each) for each in groundings]
+        assert isinstance(values, np.ndarray)
+        if kind == kinds.SPREAD:
+            assert values.tolist() == pytest.approx(expected, nan_ok=True)
+        else:
+            assert same(values.tolist(), expected), request
+
+
+def in_full(database, request: TallyRequest, keys) -> list[list[Grounding]]:
+    """The groundings of each example one by one, by the reference engine."""
+    (tally,) = NaiveEngine(database).tally([request], keys)
+    assert isinstance(tally, Tally)
+    result: list[list[Grounding]] = [[] for _ in range(len(keys))]
+    for (place, *value, time), number in groups(tally).items():
+        given_value = value[0] if value else 0.0
+        result[place] += [(nan if given_value == "missing" else given_value, time)] * number
+    return result

@@ -8,7 +8,17 @@ from hornbeam.data.database import Database
 from hornbeam.logic import effects as kinds
 from hornbeam.logic.clauses import Atom, Comparison, Not, Term, head_atom
 from hornbeam.logic.effect_types import NUMBER_OF_FACTS, has_dates, kind_of_type, variable_types
-from hornbeam.logic.effects import Body, Curve, Effect, Feature, NumberOf, Recent, Step, new_variables_of
+from hornbeam.logic.effects import (
+    Body,
+    Curve,
+    Effect,
+    Feature,
+    NumberOf,
+    Recent,
+    Step,
+    new_variables_of,
+    step_variables,
+)
 from hornbeam.logic.schema import DATE, NUMBER, Schema, number_of
 from strategies import STRANGER, TARGET, THRESHOLDS
 
@@ -95,8 +105,10 @@ def features_of(draw: st.DrawFn, schema: Schema, head: Atom, body: Body) -> Feat
     """A feature that fits a body."""
     types = variable_types(schema, head, body)
     known = {term for term in head.args if isinstance(term, int)}
+    used = {variable for step in body for variable in step_variables(step)}
     for step in body:
         known |= set(new_variables_of(step, known))
+    known &= used
     offered = [Feature(kinds.COUNT), Feature(kinds.MONTH), *(Feature(kind) for kind in kinds.OF_TIMES)]
     offered += [Feature(kinds.SHARE)] if body else []
     for variable in sorted(known):

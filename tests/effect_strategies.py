@@ -12,6 +12,7 @@ from hornbeam.logic.effects import (
     Body,
     Curve,
     Effect,
+    Equals,
     Feature,
     NumberOf,
     Recent,
@@ -45,7 +46,14 @@ def step_bodies(draw: st.DrawFn, database: Database, most: int = 4) -> Body:
     known, body, used = set(types), [], len(types)
     for _ in range(draw(st.integers(0, most))):
         numeric = sorted(v for v in known if kind_of_type(schema, types[v]))
-        form = draw(st.sampled_from(("atom", "atom", "recent", "recent", "not", "number", "compare")))
+        forms = ("atom", "atom", "recent", "recent", "not", "number", "compare", "equals")
+        form = draw(st.sampled_from(forms))
+        if form == "equals":
+            variable = draw(st.sampled_from(sorted(known)))
+            names = database.population(types[variable]).names[:3]
+            if types[variable] != NUMBER_OF_FACTS:
+                body.append(Equals(variable, draw(st.sampled_from([*names, STRANGER]))))
+            continue
         if form == "compare":
             if numeric:
                 variable = draw(st.sampled_from(numeric))

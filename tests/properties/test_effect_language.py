@@ -9,7 +9,7 @@ from effect_strategies import curves, effects_of, finite
 from hornbeam.errors import HornbeamError
 from hornbeam.logic import effects as kinds
 from hornbeam.logic.clauses import Atom, Comparison, Not, head_atom
-from hornbeam.logic.effects import Effect, Feature, NumberOf, Recent, body_text, new_variables_of
+from hornbeam.logic.effects import Effect, Equals, Feature, NumberOf, Recent, body_text, new_variables_of
 from hornbeam.logic.english import curve_rows, curve_table, effect_sentence, feature_pieces, text_of
 from hornbeam.logic.parse import parse_clause
 from hornbeam.logic.parse_effect import parse_effect, parse_feature
@@ -33,11 +33,14 @@ def nasty_effects(draw: st.DrawFn) -> Effect:
     head = head_atom(draw(names), arity)
     known, used, body = set(range(arity)), arity, []
     for _ in range(draw(st.integers(0, 4))):
-        form = draw(st.sampled_from(("atom", "not", "recent", "number", "compare")))
+        form = draw(st.sampled_from(("atom", "not", "recent", "number", "compare", "equals")))
         if form == "compare":
             value = draw(st.one_of(finite.map(lambda number: number + 0.0), st.datetimes()))
             operator = draw(st.sampled_from((">=", "<")))
             body.append(Comparison(draw(st.sampled_from(sorted(known))), operator, value))
+            continue
+        if form == "equals":
+            body.append(Equals(draw(st.sampled_from(sorted(known))), draw(words)))
             continue
         number = used
         used += form == "number"

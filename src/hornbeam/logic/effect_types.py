@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hornbeam.errors import SchemaError
 from hornbeam.logic.clauses import Atom, Comparison
-from hornbeam.logic.effects import OF_NUMBERS, SINCE, SPREAD, SUM, Body, Feature, NumberOf, atom_in
+from hornbeam.logic.effects import OF_NUMBERS, SINCE, SPREAD, SUM, Body, Equals, Feature, NumberOf, atom_in
 from hornbeam.logic.schema import DATE, NUMBER, Schema
 from hornbeam.logic.text import variable_name
 
@@ -22,7 +22,7 @@ def variable_types(schema: Schema, head: Atom, body: Body) -> dict[int, str]:
         )
     )
     for step in body:
-        if isinstance(step, Comparison):
+        if isinstance(step, Comparison | Equals):
             if step.variable not in known:
                 raise SchemaError(
                     f"{step}: variable {variable_name(step.variable)} occurs in no step before it."

@@ -22,7 +22,7 @@ from hornbeam.logic.clauses import (
     rename,
     rename_atom,
 )
-from hornbeam.logic.text import format_threshold, variable_name
+from hornbeam.logic.text import format_constant, format_threshold, variable_name
 
 COUNT = "count"
 SHARE = "share"
@@ -79,7 +79,17 @@ class NumberOf(NamedTuple):
         return f"{variable_name(self.variable)} = number of {self.atom}"
 
 
-Step = Literal | Recent | NumberOf
+class Equals(NamedTuple):
+    """A variable that has a certain constant: ``B = drama``."""
+
+    variable: int
+    constant: str
+
+    def __str__(self) -> str:
+        return f"{variable_name(self.variable)} = {format_constant(self.constant)}"
+
+
+Step = Literal | Recent | NumberOf | Equals
 Body = tuple[Step, ...]
 
 
@@ -136,26 +146,26 @@ def body_text(head: Atom, body: Body) -> str:
 
 
 def atom_in(step: Step) -> Atom | None:
-    """The atom of a step; a comparison has none."""
-    if isinstance(step, Comparison):
+    """The atom of a step; a comparison and an equality have none."""
+    if isinstance(step, Comparison | Equals):
         return None
     return step.atom if isinstance(step, Recent | NumberOf) else atom_of(step)
 
 
 def is_clause(body: Body) -> bool:
     """Whether a body has only the literals of a clause."""
-    return not any(isinstance(step, Recent | NumberOf) for step in body)
+    return not any(isinstance(step, Recent | NumberOf | Equals) for step in body)
 
 
 def clause_of(head: Atom, body: Body) -> Clause:
     """The clause with this body, which must have only the literals of a clause."""
     assert is_clause(body)
-    return Clause(head, tuple(step for step in body if not isinstance(step, Recent | NumberOf)))
+    return Clause(head, tuple(step for step in body if not isinstance(step, Recent | NumberOf | Equals)))
 
 
 def step_variables(step: Step) -> tuple[int, ...]:
     """The distinct variables of a step in order of first use; a number comes before its atom's variables."""
-    if isinstance(step, Comparison):
+    if isinstance(step, Comparison | Equals):
         return (step.variable,)
     atom = atom_in(step)
     assert atom is not None
@@ -167,13 +177,15 @@ def new_variables_of(step: Step, known: set[int]) -> tuple[int, ...]:
     """The variables that a step binds for later steps: not the atom's own variables of a number."""
     if isinstance(step, NumberOf):
         return (step.variable,)
-    if isinstance(step, Comparison | Not):
+    if isinstance(step, Comparison | Equals | Not):
         return ()
     return tuple(variable for variable in step_variables(step) if variable not in known)
 
 
 def rename_step(step: Step, names: dict[int, int]) -> Step:
     """The step with each variable replaced; variables not in ``names`` stay."""
+    if isinstance(step, Equals):
+        return step._replace(variable=names.get(step.variable, step.variable))
     if isinstance(step, Recent):
         return step._replace(atom=rename_atom(step.atom, names))
     if isinstance(step, NumberOf):

@@ -19,6 +19,7 @@ from hornbeam.logic.effects import (
     Body,
     Curve,
     Effect,
+    Equals,
     Feature,
     NumberOf,
     Recent,
@@ -213,7 +214,7 @@ class _StepReader(ClauseReader):
                     "use another variable.",
                     self.parser.text.place(first.offset),
                 )
-        if isinstance(step, Comparison) and step.variable not in self.bound:
+        if isinstance(step, Comparison | Equals) and step.variable not in self.bound:
             raise ParseError(
                 f"variable {first.value} is compared but has no value yet; move the comparison after the "
                 "step that contains the variable.",
@@ -237,7 +238,7 @@ class _StepReader(ClauseReader):
             return self.literal()
         self.parser.next()
         if self.parser.at("="):
-            return self._number_of(first)
+            return self._equality(first)
         if self.parser.token.kind == "compare":
             return self.comparison(first, negated=False)
         return self.atom_named(first)
@@ -271,18 +272,30 @@ class _StepReader(ClauseReader):
         what = "a whole number of facts, at least 1," if name == "last" else "a length of time above 0"
         raise self.parser.fail(f'{what} after "{name}"')
 
+    def _equality(self, variable: Token) -> Equals | NumberOf:
+        """``V = number of bond(B,C)`` or ``V = drama``, whose variable was just read."""
+        self.parser.take("=")
+        token = self.parser.token
+        if token.kind not in ("word", "quoted") or is_variable(token):
+            raise self.parser.fail('a constant, or "number of" and an atom')
+        self.parser.next()
+        words = [each.value.lower() for each in (token, self.parser.token) if each.kind == "word"]
+        if words == ["number", "of"]:
+            self.parser.next()
+            return self._number_of(variable)
+        if self.parser.at("("):
+            raise self.parser.fail('a constant, or "number of" and an atom', token)
+        number = self.term(variable)
+        assert isinstance(number, int)
+        return Equals(number, token.value)
+
     def _number_of(self, variable: Token) -> NumberOf:
-        """``V = number of bond(B,C)``, whose variable was just read."""
+        """A number of facts whose atom comes next."""
         if variable.value in self.numbers and variable.value != "_":
             raise ParseError(
                 f"variable {variable.value} already has a value; use a new variable for a number of facts.",
                 self.parser.text.place(variable.offset),
             )
-        self.parser.take("=")
-        for word in ("number", "of"):
-            if self.parser.token.kind != "word" or self.parser.token.value.lower() != word:
-                raise self.parser.fail('"number of" and an atom')
-            self.parser.next()
         number = self.term(variable)
         assert isinstance(number, int)
         if self.schema is not None:

@@ -17,7 +17,7 @@ from hornbeam.engines.feature_values import FeatureRequest, feature_values
 from hornbeam.errors import EngineError, LimitError
 from hornbeam.logic.effects import Curve, Effect, in_order_of_use
 from hornbeam.logic.english import curve_rows
-from hornbeam.logic.schema import number_of
+from hornbeam.logic.schema import kind_of, number_of
 
 if TYPE_CHECKING:
     import pandas
@@ -127,10 +127,12 @@ def merged(effects: Sequence[FittedEffect]) -> tuple[FittedEffect, ...]:
 
 def _sum(members: Sequence[FittedEffect]) -> FittedEffect:
     curves = [member.effect.curve for member in members]
-    cuts = tuple(sorted({cut for curve in curves for cut in curve.cuts}, key=number_of))
-    # The level below each cut is the level just below it; the last one is that of the last cut itself.
-    points = np.array([np.nextafter(number_of(cut), -np.inf) for cut in cuts])
-    points = np.append(points, np.inf)
+    values = {cut for curve in curves for cut in curve.cuts}
+    if len({kind_of(cut) for cut in values}) > 1:
+        values = {number_of(cut) for cut in values}
+    cuts = tuple(sorted(values, key=number_of))
+    # A range begins with the cut below it, which has the level of the range.
+    points = np.array([-np.inf, *map(number_of, cuts)])
     columns = [levels_of(curve, points).tolist() for curve in curves]
     curve = Curve(
         cuts,

@@ -79,6 +79,14 @@ DIPS = "[< 15: 0; < 35: -1; else: 1]"
             "bad(A) is likelier the larger the mean rating of its movies with genre 'Sci-Fi'.",
         ),
         (
+            f"count {RISES} : bad(A) :- ratings(A,M), genre(M,G), G = drama.",
+            "bad(A) is likelier the larger the number of its movies with genre drama.",
+        ),
+        (
+            "share [< .5: 0; else: 1] : bad(A) :- friend(A,B), team_id(B,C), C = reds.",
+            "bad(A) is likelier if the share of teams of its friends that are reds is 0.5 or more.",
+        ),
+        (
             f"distinct G {RISES} : bad(A) :- ratings(A,M), genre(M,G).",
             "bad(A) is likelier the larger the number of different genres of its movies.",
         ),

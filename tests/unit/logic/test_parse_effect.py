@@ -4,7 +4,7 @@ import pytest
 
 from hornbeam.errors import ParseError, SchemaError
 from hornbeam.logic.clauses import Atom
-from hornbeam.logic.effects import Curve, Effect, Feature, NumberOf, Recent
+from hornbeam.logic.effects import Curve, Effect, Equals, Feature, NumberOf, Recent
 from hornbeam.logic.parse_effect import parse_effect, parse_feature
 from hornbeam.logic.schema import DATE, NUMBER, Schema
 
@@ -35,6 +35,12 @@ def test_a_number_of_facts_is_a_number() -> None:
     effect = parse_effect(text, SCHEMA)
     assert effect.body[0] == NumberOf(1, Atom("orders", (0, 2)))
     assert str(effect) == text
+
+
+def test_an_equality_names_a_constant() -> None:
+    text = "count [else: 1] : bad(A) :- orders(A,B), B = number, B = 'of', B = 'A B'."
+    assert parse_effect(text, SCHEMA).body[1:] == (Equals(1, "number"), Equals(1, "of"), Equals(1, "A B"))
+    assert str(parse_effect(text)) == text.replace("'of'", "of")
 
 
 def test_the_feature_may_come_apart_from_the_clause() -> None:
@@ -99,8 +105,13 @@ def test_the_feature_may_come_apart_from_the_clause() -> None:
         ),
         (
             "count [else: 1] : bad(A) :- V = amount(A,B).",
-            '1:33: expected "number of" and an atom, found "amount".',
+            '1:33: expected a constant, or "number of" and an atom, found "amount".',
         ),
+        (
+            "count [else: 1] : bad(A) :- orders(A,B), B = C.",
+            '1:46: expected a constant, or "number of" and an atom, found "C".',
+        ),
+        ("count [else: 1] : bad(A) :- B = drama.", "1:29: variable B is compared but has no value yet; "),
         (
             "count [else: 1] : bad(A) :- A = number of amount(A,B).",
             "1:29: variable A already has a value; use a new variable for a number of facts.",

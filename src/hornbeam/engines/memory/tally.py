@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from hornbeam.data.database import Codes, Database
+from hornbeam.data.database import UNKNOWN, Codes, Database
 from hornbeam.data.numbers import Floats
 from hornbeam.data.rows import Integers, distinct_rows, row_numbers, run_starts
 from hornbeam.engines.cache import Cache
@@ -25,7 +25,16 @@ from hornbeam.engines.memory.indexes import FactIndexes
 from hornbeam.engines.tally import Tally, TallyRequest
 from hornbeam.logic.clauses import AT_LEAST, Atom, Comparison, Not
 from hornbeam.logic.effect_types import NUMBER_OF_FACTS, variable_types
-from hornbeam.logic.effects import Body, NumberOf, Recent, Step, atom_in, new_variables_of, step_variables
+from hornbeam.logic.effects import (
+    Body,
+    Equals,
+    NumberOf,
+    Recent,
+    Step,
+    atom_in,
+    new_variables_of,
+    step_variables,
+)
 from hornbeam.logic.schema import number_of
 
 SPLIT_ROWS = 300_000
@@ -260,6 +269,9 @@ class Tallies:
             values = self._values(types[step.variable], table.columns[step.variable])
             threshold = number_of(step.value)
             keep = values >= threshold if step.operator == AT_LEAST else values < threshold
+        elif isinstance(step, Equals):
+            code = self.database.population(types[step.variable]).code(step.constant)
+            keep = (table.columns[step.variable] == code) & (code != UNKNOWN)
         else:
             assert isinstance(step, Not)
             found = self._find(table, step, known, cutoffs)

@@ -7,7 +7,17 @@ from dataclasses import dataclass, field
 from hornbeam.logic import effects as kinds
 from hornbeam.logic.clauses import AT_LEAST, Atom, Comparison, Not
 from hornbeam.logic.effect_types import kind_of_type, variable_types
-from hornbeam.logic.effects import Body, Curve, Effect, NumberOf, Recent, Step, atom_in, new_variables_of
+from hornbeam.logic.effects import (
+    Body,
+    Curve,
+    Effect,
+    Equals,
+    NumberOf,
+    Recent,
+    Step,
+    atom_in,
+    new_variables_of,
+)
 from hornbeam.logic.english.clauses import Pieces, joined, literal_pieces, noun_of, plural_of
 from hornbeam.logic.english.curves import DIPS, FALLS, FLAT, PEAKS, RISES, WHOLE, range_text, shape_of
 from hornbeam.logic.schema import Schema
@@ -180,6 +190,14 @@ class _BodyWords:
             if value is not None and value.is_value and self._is_plain(value.parent):
                 return value.parent, [f"with {value.words} {sign} {format_value(step.value)}"], False
             return step.variable, ["with ", *self._literal(step)], True
+        if isinstance(step, Equals):
+            value = self.described.get(step.variable)
+            constant = format_constant(step.constant)
+            if value is not None and value.is_value and self._is_plain(value.parent):
+                return value.parent, [f"with {value.words} {constant}"], False
+            if value is not None and not value.is_value:
+                return step.variable, [f"that are {constant}"], False
+            return step.variable, ["with ", *self._literal(step)], True
         atom = atom_in(step)
         assert atom is not None
         without = "without " if isinstance(step, Not) else "with "
@@ -281,6 +299,8 @@ def _step_pieces(step: Step) -> Pieces:
         return [str(step).removesuffix(str(step.atom)), *literal_pieces(step.atom)]
     if isinstance(step, NumberOf):
         return [step.variable, " = number of ", *literal_pieces(step.atom)]
+    if isinstance(step, Equals):
+        return [step.variable, f" = {format_constant(step.constant)}"]
     return literal_pieces(step)
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import glob
 import os
 import sys
 from collections.abc import Iterable, Iterator
@@ -94,7 +95,7 @@ def _sync_folder(folder: Path) -> None:
 
 def remove_leftovers(folder: Path, name: str) -> None:
     """Remove temporary files that killed runs left when they wrote ``name`` in a folder."""
-    for leftover in folder.glob(f".{name}.*{TEMPORARY}"):
+    for leftover in folder.glob(f".{glob.escape(name)}.*{TEMPORARY}"):
         with contextlib.suppress(OSError):
             leftover.unlink()
 

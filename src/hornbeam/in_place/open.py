@@ -133,7 +133,7 @@ def _file_as_table(
             raise OptionError(
                 f'Spark reads Parquet files in place, but "{path.name}" is not one: convert it to Parquet.'
             )
-        return ("parquet", str(path.absolute()))
+        return ("parquet", _one_file_for_spark(path.absolute()))
     if parquet:
         return (str(connection.view_parquet(path.absolute())),)
     form = statement.form
@@ -148,3 +148,17 @@ def _file_as_table(
         return (str(connection.view_text(file)),)
     except EngineError as error:
         raise explained(path, form, separator, len(names), error) from None
+
+
+def _one_file_for_spark(path: Path) -> str:
+    """The path of a file, if Spark does not take it for a pattern of many files.
+
+    >>> _one_file_for_spark(Path("/data/users.parquet"))
+    '/data/users.parquet'
+    """
+    if any(character in "*?[]{}\\" for character in str(path)):
+        raise OptionError(
+            f'Spark takes "{path}" for a pattern of many files: rename the file or its folder without any of '
+            '* ? [ ] { } \\, or use the engine "duckdb".'
+        )
+    return str(path)

@@ -20,8 +20,9 @@ from hornbeam.engines.contract import DEFAULT_MEMORY
 from hornbeam.engines.sql.connection import Connection, Values
 from hornbeam.engines.sql.drivers.duckdb_text import DelimitedFile, typed_query
 from hornbeam.engines.sql.engine import SqlEngine
-from hornbeam.engines.sql.expressions import DUCKDB, create_table, drop_table
+from hornbeam.engines.sql.expressions import DUCKDB, create_table, drop_table, own_column
 from hornbeam.errors import EngineError
+from hornbeam.quoting import database_file, one_file
 
 LEAST_MEMORY = 256_000_000
 """Minimum memory limit of DuckDB, even if the budget for partial results is smaller."""
@@ -60,12 +61,14 @@ class DuckDBConnection(Connection):
 
     def attach(self, file: Path, name: str) -> None:
         """Open a DuckDB file for reading under a name; its tables are then ``name.table``."""
-        path, alias = exp.Literal.string(str(file)), exp.to_identifier(name, quoted=True)
+        path, alias = exp.Literal.string(database_file(file)), exp.to_identifier(name, quoted=True)
         self._execute(f"ATTACH {self.dialect.text(path)} AS {self.dialect.text(alias)} (READ_ONLY)")
 
     def view_parquet(self, path: Path) -> str:
         """Create a view of a Parquet file; returns its name."""
-        read = exp.Anonymous(this="read_parquet", expressions=[exp.Literal.string(str(path))])
+        # Without the option a folder named "year=2024" would become a column.
+        plain = exp.EQ(this=own_column("hive_partitioning"), expression=exp.false())
+        read = exp.Anonymous(this="read_parquet", expressions=[exp.Literal.string(one_file(path)), plain])
         return self._view(exp.select("*").from_(exp.Table(this=read)))
 
     def view_text(self, file: DelimitedFile) -> str:

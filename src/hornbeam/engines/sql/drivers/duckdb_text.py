@@ -14,6 +14,7 @@ from sqlglot import exp
 
 from hornbeam.engines.sql.connection import Connection
 from hornbeam.engines.sql.expressions import DUCKDB, own_column
+from hornbeam.quoting import one_file
 
 MOST_IN_A_LINE = 16_777_216
 """Maximum number of bytes in a line, the same as for files that are loaded."""
@@ -80,13 +81,14 @@ def _raw(file: DelimitedFile) -> exp.Expr:
         "columns": exp.Struct(expressions=kinds),
         "delim": exp.Literal.string(file.separator),
         "header": exp.convert(file.header),
+        "hive_partitioning": exp.false(),
         "max_line_size": exp.convert(MOST_IN_A_LINE),
         "nullstr": _list(["", *file.missing]),
         "quote": exp.Literal.string('"'),
         "escape": exp.Literal.string('"'),
     }
     options = [exp.EQ(this=own_column(word), expression=value) for word, value in words.items()]
-    read = exp.Anonymous(this="read_csv", expressions=[exp.Literal.string(str(file.path)), *options])
+    read = exp.Anonymous(this="read_csv", expressions=[exp.Literal.string(one_file(file.path)), *options])
     return exp.alias_(exp.Table(this=read), "r", table=True)
 
 

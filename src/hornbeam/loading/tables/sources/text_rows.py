@@ -17,7 +17,7 @@ from hornbeam.loading.tables.column import Column, Domain
 from hornbeam.loading.tables.new_columns import moment_column, number_column
 from hornbeam.loading.tables.sources.duckdb import text_of
 from hornbeam.loading.tables.types import NUMBER, as_domain, inferred, nearly_numbers
-from hornbeam.quoting import quoted
+from hornbeam.quoting import one_file, quoted
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -48,9 +48,9 @@ def copy_rows(
     # The user's column names never become part of a query: columns are named by numbers.
     types = ", ".join(f"'c{number}': 'VARCHAR'" for number in range(width))
     duck.execute(
-        f"CREATE TABLE rows AS SELECT * FROM read_csv(?, auto_detect=false, delim=?, quote='\"', "
-        f"escape='\"', header=?, nullstr=?, columns={{{types}}}, max_line_size=16777216)",
-        [str(path), separator, header, ["", *missing]],
+        "CREATE TABLE rows AS SELECT * FROM read_csv(?, auto_detect=false, hive_partitioning=false, delim=?, "
+        f"quote='\"', escape='\"', header=?, nullstr=?, columns={{{types}}}, max_line_size=16777216)",
+        [one_file(path), separator, header, ["", *missing]],
     )
 
 

@@ -19,6 +19,7 @@ from hornbeam.in_place.facts import TableFacts
 from hornbeam.in_place.predicates import read_in_place
 from hornbeam.in_place.source import TableSource
 from hornbeam.in_place.table_queries import TableQueries
+from hornbeam.loading.connection_string import connection_string
 from hornbeam.loading.kind_of_source import (
     CATALOGUE,
     Source,
@@ -75,7 +76,7 @@ def _connect(
     module = engine_module(engine)
     connection: Connection
     if engine == "postgres":
-        connection = module.PostgresConnection(str(source), memory, scratch)
+        connection = module.PostgresConnection(connection_string(str(source)), memory, scratch)
     elif engine == "spark":
         connection = module.SparkConnection(master=master, memory=memory)
     else:

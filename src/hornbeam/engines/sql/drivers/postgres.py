@@ -35,6 +35,12 @@ class PostgresConnection(Connection):
         self._tables: set[str] = set()
         try:
             self._psycopg = psycopg.connect(server, autocommit=True)
+        except psycopg.ProgrammingError:
+            # The message of the driver may show the password.
+            raise EngineError(
+                "the connection string of PostgreSQL cannot be read; write it as "
+                "postgresql://USER:PASSWORD@HOST:PORT/DATABASE or as host=... dbname=... user=..."
+            ) from None
         except psycopg.Error as error:
             raise EngineError(_unreachable(error)) from error
         # Compiling a query with hundreds of sums takes longer than running it.

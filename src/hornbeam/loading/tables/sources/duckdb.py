@@ -57,7 +57,7 @@ def connection() -> Iterator[DuckDBPyConnection]:
 
     spill = Path(tempfile.gettempdir()) / f"hornbeam-{uuid.uuid4().hex}"
     # Reading a file must not download an extension without the user's knowledge.
-    config = {"autoinstall_known_extensions": "false", "temp_directory": str(spill)}
+    config: dict[str, Any] = {"autoinstall_known_extensions": "false", "temp_directory": str(spill)}
     try:
         with duckdb.connect(config=config) as duck:
             yield duck

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from hornbeam.errors import DataError, OptionError
+from hornbeam.loading.connection_string import connection_string, unreadable
 from hornbeam.loading.tables.column import Catalogued, Domain, ForeignKey, Table, of_table, unreadable_type
 from hornbeam.loading.tables.sources.duckdb import connection
 from hornbeam.loading.tables.sources.text_rows import columns_of_rows, copy_rows, number_of_rows
@@ -85,8 +86,9 @@ def _connected(conninfo: str) -> Iterator[psycopg.Connection[tuple[object, ...]]
             f"reading from PostgreSQL needs the package {error.name}, which is not installed: "
             'pip install "hornbeam[postgres]".'
         ) from None
+    parts = _parts(conninfo)
     try:
-        with psycopg.connect(conninfo, client_encoding="utf8") as server:
+        with psycopg.connect(connection_string(conninfo), client_encoding="utf8") as server:
             server.read_only = True
             server.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
             # The last setting makes the scan of a large table start at its first row, not in the middle.
@@ -100,7 +102,7 @@ def _connected(conninfo: str) -> Iterator[psycopg.Connection[tuple[object, ...]]
         if isinstance(error, psycopg.OperationalError) and error.sqlstate is None:
             hint = "; is the server running, and are host and port right?"
         raise DataError(
-            f"cannot read from PostgreSQL ({_shown(conninfo)}): {_short(error)}{hint or '.'}"
+            f"cannot read from PostgreSQL ({_shown(parts)}): {_short(error)}{hint or '.'}"
         ) from None
 
 
@@ -172,14 +174,19 @@ def _order(table: _CatalogueEntry, domains: Mapping[str, Domain]) -> str:
     return f" ORDER BY {', '.join(columns)}" if columns else ""
 
 
-def _shown(conninfo: str) -> str:
-    """The parts of a connection string that may be shown: not its password."""
+def _parts(conninfo: str) -> Mapping[str, object]:
+    """The parts of a connection string."""
     import psycopg
 
     try:
-        parts = psycopg.conninfo.conninfo_to_dict(conninfo)
+        return psycopg.conninfo.conninfo_to_dict(connection_string(conninfo))
     except psycopg.Error:
-        return "a connection string that cannot be read"
+        # The message of the driver may show the password.
+        raise unreadable() from None
+
+
+def _shown(parts: Mapping[str, object]) -> str:
+    """The parts of a connection that may be shown: not its password."""
     return " ".join(f"{name}={parts[name]}" for name in ("host", "port", "dbname", "user") if parts.get(name))
 
 

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any, cast
 
 from hornbeam.errors import DataError, OptionError, Place, SchemaError
+from hornbeam.loading.connection_string import is_connection
 from hornbeam.loading.kind_of_source import (
     SCHEMA_FILE,
     Source,
     SourceKind,
-    is_connection,
     kind_of_source,
     kind_of_table_file,
     table_files_in,

@@ -225,7 +225,7 @@ def _declared(table: Table, keys: Mapping[str, str], notices: list[Notice]) -> d
     links: dict[str, str] = {}
     for foreign in table.foreign_keys:
         if len(foreign.columns) > 1 or foreign.references != (keys.get(foreign.table),):
-            columns, references = ", ".join(foreign.columns), ", ".join(foreign.references)
+            columns, references = ", ".join(foreign.columns), ", ".join(foreign.references) or "no key"
             notices.append(
                 Notice(
                     f'table "{table.name}": the foreign key ({columns}) to "{foreign.table}" ({references}) '

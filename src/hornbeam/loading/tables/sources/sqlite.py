@@ -80,18 +80,32 @@ def _as_declared(column: Column, declared: str) -> tuple[Column, Notice | None]:
 
 
 def _foreign_keys(lite: sqlite3.Connection, name: str) -> tuple[ForeignKey, ...]:
+    """The foreign keys of a table. SQLite allows them to tables that do not exist or have no key."""
     rows = lite.execute(
         'SELECT id, "table", "from", "to" FROM pragma_foreign_key_list(?) ORDER BY id, seq', [name]
     ).fetchall()
-    keys: dict[int, tuple[str, list[str], list[str]]] = {}
+    keys: dict[int, tuple[str, list[str], list[str | None]]] = {}
     for number, table, column, reference in rows:
         _, columns, references = keys.setdefault(number, (table, [], []))
-        columns.append(column)
-        if reference is None:
-            # A foreign key that names no column refers to the primary key of the other table.
-            primary = lite.execute("SELECT name FROM pragma_table_info(?) WHERE pk > 0 ORDER BY pk", [table])
-            reference = [row[0] for row in primary][len(references)]
+        columns.append(_as_written(lite, name, column))
         references.append(reference)
-    return tuple(
-        ForeignKey(tuple(columns), table, tuple(references)) for table, columns, references in keys.values()
-    )
+    foreign_keys = []
+    for table, columns, references in keys.values():
+        named = [_as_written(lite, table, reference) for reference in references if reference is not None]
+        if not named:
+            # A foreign key that names no column refers to the primary key of the other table.
+            primary = "SELECT name FROM pragma_table_info(?) WHERE pk > 0 ORDER BY pk"
+            named = [row[0] for row in lite.execute(primary, [table])]
+        foreign_keys.append(ForeignKey(tuple(columns), _as_written(lite, table), tuple(named)))
+    return tuple(foreign_keys)
+
+
+def _as_written(lite: sqlite3.Connection, table: str, column: str | None = None) -> str:
+    """The name of a table or column as its definition has it: SQLite takes A and a for the same name."""
+    names = "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name = ? COLLATE NOCASE"
+    words = [table]
+    if column is not None:
+        names = "SELECT name FROM pragma_table_info(?) WHERE name = ? COLLATE NOCASE"
+        words.append(column)
+    name = lite.execute(names, words).fetchone()
+    return str(name[0]) if name else words[-1]

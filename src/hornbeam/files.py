@@ -17,7 +17,7 @@ from typing import BinaryIO
 from hornbeam.errors import DataError, Place
 
 TEMPORARY = ".hornbeam-tmp"
-"""The suffix of files that are being written. If a killed run leaves such a file, the next writer removes it."""
+"""The suffix of files that are being written. What a killed run leaves, the next writer removes."""
 
 
 def write_file(path: str | Path, content: str | bytes | Iterable[str]) -> None:

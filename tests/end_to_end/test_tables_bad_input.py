@@ -355,6 +355,13 @@ def test_targets_that_cannot_be_learned(hornbeam, tmp_path, target, message):
             "users.vip",
             'negatives are for a target that is a link; here every row of "users" is an example.',
         ),
+        (
+            "2",
+            "movies",
+            'negatives are for a target that is a link, but table "movies" is none, because its rows have '
+            'the key "movie_id"; name a column (movies.genre), or state key = false and links = { ... } in '
+            "schema.toml.",
+        ),
     ],
 )
 def test_negatives_that_make_no_sense(hornbeam, tmp_path, negatives, target, message):

@@ -70,6 +70,10 @@ class ColumnInPlace(Column):
         return self.kind == WHOLE
 
     @property
+    def is_zero_one(self) -> bool:
+        return self.is_whole and self.n_values > 0 and {self.counts.least, self.counts.greatest} <= {0, 1}
+
+    @property
     def stays(self) -> bool:
         return True
 

@@ -27,6 +27,7 @@ from hornbeam.loading.kind_of_source import (
     kind_of_table_file,
     table_name,
 )
+from hornbeam.loading.tables.cells import KINDS
 from hornbeam.loading.tables.column import Catalogued, Table
 from hornbeam.loading.tables.database import TableOptions
 from hornbeam.loading.tables.schema_file import Statement
@@ -145,6 +146,6 @@ def _file_as_table(
     names, separator = shape_of(path, form)
     file = DelimitedFile(path.absolute(), separator, names, not form.columns, form.missing)
     try:
-        return (str(connection.view_text(file)),)
+        return (str(connection.view_text(file, KINDS)),)
     except EngineError as error:
         raise explained(path, form, separator, len(names), error) from None

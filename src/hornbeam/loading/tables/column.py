@@ -22,6 +22,8 @@ from hornbeam.data.rows import fold, run_starts
 
 MISSING = -1
 """The code of a row that has no value in a column."""
+LARGEST_WHOLE = 2.0**53
+"""Below this number every whole number is a float; from it on, several whole numbers share a float."""
 _SHOWN = 3
 
 

@@ -13,10 +13,7 @@ import numpy.typing as npt
 from hornbeam.data.database import Codes, Notice
 from hornbeam.data.keys import key_text
 from hornbeam.errors import DataError
-from hornbeam.loading.tables.column import MISSING, Column, Domain
-
-_LARGEST_WHOLE = 2.0**53
-"""up to this number, distinct whole numbers are distinct floats"""
+from hornbeam.loading.tables.column import LARGEST_WHOLE, MISSING, Column, Domain
 
 
 def number_column(
@@ -40,7 +37,7 @@ def number_column(
             raise DataError(
                 f'column "{name}" holds infinity, which is not allowed; replace it or leave it empty.'
             )
-        if (np.abs(present) <= _LARGEST_WHOLE).all() and (present == np.floor(present)).all():
+        if (np.abs(present) < LARGEST_WHOLE).all() and (present == np.floor(present)).all():
             values = np.where(missing, 0.0, values).astype(np.int64)
     elif values.dtype == np.uint64:
         if len(values) and int(values.max()) >= 2**63:

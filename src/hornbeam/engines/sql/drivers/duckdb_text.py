@@ -1,34 +1,36 @@
 """Delimited text that DuckDB reads in place, with a type for each column that fits all its values.
 
-The types follow the rules of loading: 01234 is a code, not a number. DuckDB would guess the types from
-some rows; here one pass reads all rows, and later queries cast accordingly.
+The types follow the rule of loading, which the caller gives as SQL: 01234 is a code, not a number. DuckDB
+would guess the types from some rows; here one pass reads all rows, and later queries cast accordingly.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from sqlglot import exp
 
 from hornbeam.engines.sql.connection import Connection
 from hornbeam.engines.sql.expressions import DUCKDB, own_column
+from hornbeam.quoting import quoted
 
 MOST_IN_A_LINE = 16_777_216
 """Maximum number of bytes in a line, the same as for files that are loaded."""
-_WHOLE = "-?(0|[1-9][0-9]{0,17})"
-_REAL = "-?(0|[1-9][0-9]*)([.][0-9]+)?([eE][-+]?[0-9]+)?"
-_BOOLEAN = "(true|false|True|False|TRUE|FALSE)"
-_DAY = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
-_MOMENT = _DAY + "([T ][0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]{1,6})?)?)?"
-_KINDS = (
-    ("BIGINT", _WHOLE),
-    ("DOUBLE", _REAL),
-    ("BOOLEAN", _BOOLEAN),
-    ("DATE", _DAY),
-    ("TIMESTAMP", _MOMENT),
-)
+_FIRST_ROWS = 1000
+
+
+class TextKind(Protocol):
+    """A kind of cells in SQL, with {0} for the text of the cell."""
+
+    @property
+    def condition(self) -> str:
+        """Holds if the cell is of this kind; NULL for NULL."""
+
+    @property
+    def value(self) -> str:
+        """The value of a cell of this kind."""
 
 
 class DelimitedFile(NamedTuple):
@@ -42,31 +44,37 @@ class DelimitedFile(NamedTuple):
     """words that mean a missing value"""
 
 
-def typed_query(connection: Connection, file: DelimitedFile) -> exp.Select:
-    """The query that reads a file with a type for each column."""
-    raw, places = _raw(file), range(len(file.columns))
-    misfits = [_misfits(_text(place), pattern) for place in places for _, pattern in _KINDS]
-    known = [exp.Count(this=_text(place)) for place in places]
-    ((*numbers,),) = connection.rows(DUCKDB.text(exp.select(*misfits, *known).from_(raw.copy())))
-    query = exp.select().from_(raw)
-    for place, name in enumerate(file.columns):
-        of_kinds = numbers[place * len(_KINDS) : (place + 1) * len(_KINDS)]
-        kind = next((kind for (kind, _), wrong in zip(_KINDS, of_kinds, strict=True) if not wrong), "VARCHAR")
-        if not numbers[len(misfits) + place]:
-            kind = "VARCHAR"
-        query = query.select(exp.alias_(exp.cast(_text(place), kind), name, quoted=True))
-    return query
+def typed_query(connection: Connection, file: DelimitedFile, kinds: Sequence[TextKind]) -> str:
+    """The query that reads a file; each column has the first of the kinds that all of its cells have."""
+    raw = DUCKDB.text(_raw(file))
+    # Most columns of text fail on the first rows, which saves testing all of them.
+    first_rows = f"(SELECT * FROM {raw} LIMIT {_FIRST_ROWS}) AS r"
+    fitting = _fitting(connection, first_rows, [kinds] * len(file.columns), empty=True)
+    fitting = _fitting(connection, raw, fitting, empty=False)
+    values = [
+        f"{(fits[0].value if fits else '{0}').format(_text(place))} AS {quoted(name)}"
+        for place, (name, fits) in enumerate(zip(file.columns, fitting, strict=True))
+    ]
+    return f"SELECT {', '.join(values)} FROM {raw}"
 
 
-def _text(place: int) -> exp.Expr:
+def _fitting(
+    connection: Connection, rows: str, kinds: Sequence[Sequence[TextKind]], empty: bool
+) -> list[list[TextKind]]:
+    """Those of the kinds of each column that all its cells have; ``empty``: whether no cells have any kind."""
+    tests = [
+        f"coalesce(bool_and({kind.condition.format(_text(place))}), {empty})"
+        for place, of_column in enumerate(kinds)
+        for kind in of_column
+    ]
+    ((_, *answers),) = connection.rows(f"SELECT {', '.join(['count(*)', *tests])} FROM {rows}")
+    answer = iter(answers)
+    return [[kind for kind in of_column if next(answer)] for of_column in kinds]
+
+
+def _text(place: int) -> str:
     """A column of the file, as text."""
-    return own_column(f"c{place}", "r")
-
-
-def _misfits(value: exp.Expr, pattern: str) -> exp.Expr:
-    """The number of values of a column that a pattern does not match."""
-    fits = exp.Anonymous(this="regexp_full_match", expressions=[value, exp.Literal.string(pattern)])
-    return exp.CountIf(this=exp.Not(this=fits))
+    return f"r.c{place}"
 
 
 def _raw(file: DelimitedFile) -> exp.Expr:

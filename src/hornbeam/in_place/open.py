@@ -16,6 +16,7 @@ from hornbeam.errors import EngineError, OptionError
 from hornbeam.in_place.columns import table_in_place
 from hornbeam.in_place.database import database_in_place
 from hornbeam.in_place.facts import TableFacts
+from hornbeam.in_place.number_types import as_when_loaded
 from hornbeam.in_place.predicates import read_in_place
 from hornbeam.in_place.source import TableSource
 from hornbeam.in_place.table_queries import TableQueries
@@ -116,7 +117,11 @@ def _catalogue(
 
         catalogue = duckdb_catalogue(path)
         connection.attach(path, "data")
-        return {name: table._replace(path=("data", *table.path)) for name, table in catalogue.items()}
+        return {
+            name: table._replace(path=as_when_loaded(connection, ("data", *table.path)))
+            for name, table in catalogue.items()
+            if stated.get(name, Statement()).use
+        }
     files = {table_name(path): path} if kind.is_file else table_files(path, stated)
     return {
         name: Catalogued(_file_as_table(engine, connection, name, file, stated.get(name, Statement())))
@@ -136,7 +141,7 @@ def _file_as_table(
             )
         return ("parquet", str(path.absolute()))
     if parquet:
-        return (str(connection.view_parquet(path.absolute())),)
+        return as_when_loaded(connection, (str(connection.view_parquet(path.absolute())),))
     form = statement.form
     if form.encoding.lower().replace("-", "") not in ("utf8", "utf8sig"):
         raise OptionError(

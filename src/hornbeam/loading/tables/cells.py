@@ -127,10 +127,10 @@ _REAL_VALUE = f"(CAST({_NO_NAN} AS DOUBLE) + 0.0)"
 _AFTER_CLOCK = "regexp_replace({0}, '^[^T ]*[T ][0-9:.]*', '')"
 """the offset of a moment that has a clock: empty, Z, +02, +0230 or +02:30"""
 _MINUTES = (
-    "coalesce(TRY_CAST(substr({offset}, 2, 2) AS INTEGER) * 60 "
-    "+ coalesce(TRY_CAST(right(replace(substr({offset}, 4), ':', ''), 2) AS INTEGER), 0), 0) "
-    "* CASE WHEN {offset}[1] = '-' THEN -1 ELSE 1 END"
-).format(offset=_AFTER_CLOCK)
+    f"coalesce(TRY_CAST(substr({_AFTER_CLOCK}, 2, 2) AS INTEGER) * 60 "
+    f"+ coalesce(TRY_CAST(right(replace(substr({_AFTER_CLOCK}, 4), ':', ''), 2) AS INTEGER), 0), 0) "
+    f"* CASE WHEN {_AFTER_CLOCK}[1] = '-' THEN -1 ELSE 1 END"
+)
 _MOMENT_VALUE = (
     "CASE WHEN length({0}) <= 10 THEN TRY_CAST({0} AS TIMESTAMP) ELSE "
     "TRY_CAST(regexp_extract({0}, '^[^T ]*[T ][0-9:.]*') AS TIMESTAMP) - to_minutes(" + _MINUTES + ") END"
@@ -165,6 +165,33 @@ DAY = CellKind(Domain.DATE, _read_day, _IS_DAY, f"CAST({_MOMENT_VALUE} AS DATE)"
 MOMENT = CellKind(Domain.MOMENT, read_moment, _IS_MOMENT, _MOMENT_VALUE)
 KINDS = (WHOLE, WHOLE_REAL, REAL, BOOLEAN, DAY, MOMENT)
 """in the order in which they are tried"""
+
+
+# --- columns of numbers in DuckDB ------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class FloatKind:
+    """A kind of values of a column of floats, in SQL, with {0} for the value."""
+
+    condition: str
+    value: str
+
+
+def _float_kinds(real: str, exact_below: float) -> tuple[FloatKind, ...]:
+    """Whole numbers where all values are whole and exact, else floats; NaN is missing, infinity refused."""
+    known = f"nullif({real}, 'NaN'::DOUBLE)"
+    is_whole = f"(isnan({{0}}) OR (abs({real}) < {int(exact_below)} AND {real} = floor({real})))"
+    return (
+        FloatKind(is_whole, f"CAST({known} AS BIGINT)"),
+        FloatKind("NOT isinf({0})", known),
+    )
+
+
+_SINGLE = "CAST(CAST({0} AS VARCHAR) AS DOUBLE)"
+"""through its shortest text: the 32-bit float 0.1 becomes 0.1, not 0.10000000149011612"""
+FLOAT_KINDS = {"DOUBLE": _float_kinds("{0}", LARGEST_WHOLE), "FLOAT": _float_kinds(_SINGLE, 2.0**24)}
+"""how columns of floats that stay in DuckDB are read, as loading reads them"""
 
 
 def reads(reader: WordReader, word: str) -> bool:

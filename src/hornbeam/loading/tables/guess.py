@@ -71,6 +71,11 @@ def guess_links(table: Table, tables: Mapping[str, Table], keys: Mapping[str, st
     """The columns of a table that are links, each with the table it links to."""
     links = {}
     for column in table.columns.values():
+        if column.is_rounded:
+            # No exact keys. If the name says that they are meant as keys, the check of links refuses them.
+            for other, key in keys.items():
+                if _fit(column.name, other, key) >= 2 and tables[other].columns[key].is_whole:
+                    links[column.name] = other
         if not _may_be_key(column) or not column.n_values:
             continue
         best = max(_candidates(table, column, tables, keys), default=None)

@@ -180,8 +180,18 @@ def _check_key(table: Table, key: str) -> None:
             f"{'has' if column.n_missing == 1 else 'have'} no value; every row needs a key: fill it in, or "
             "state another key in schema.toml."
         )
+    if column.is_rounded:
+        raise _rounded(table.name, column)
     if not column.is_unique:
         raise DataError(f'table "{table.name}", key "{key}": {_repeated(column)}.')
+
+
+def _rounded(table: str, column: Column) -> DataError:
+    return DataError(
+        f'table "{table}", column "{column.name}" holds floating-point numbers too large to tell '
+        "neighbouring whole numbers apart, so they cannot name keys; store whole numbers or text (pandas makes floats of "
+        'whole numbers if one is missing: read the column with dtype "Int64").'
+    )
 
 
 def _repeated(column: Column) -> str:
@@ -256,6 +266,8 @@ def _checked_links(
     lost: dict[str, DanglingLinks] = {}
     for name, other in links.items():
         column, key = columns[name], tables[other].columns[keys[other]]
+        if column.is_rounded:
+            raise _rounded(table.name, column)
         number, rows, first = column.lost(key)
         if number:
             lost[name] = DanglingLinks(other, number, rows, tuple(first))

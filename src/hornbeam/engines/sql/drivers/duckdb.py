@@ -18,10 +18,17 @@ from sqlglot import exp
 from hornbeam.data.database import Database
 from hornbeam.engines.contract import DEFAULT_MEMORY
 from hornbeam.engines.sql.connection import Connection, Values
-from hornbeam.engines.sql.drivers.duckdb_text import DelimitedFile, TextKind, typed_query
+from hornbeam.engines.sql.drivers.duckdb_text import (
+    DelimitedFile,
+    TextKind,
+    TypedColumn,
+    typed_file,
+    typed_query,
+)
 from hornbeam.engines.sql.engine import SqlEngine
 from hornbeam.engines.sql.expressions import DUCKDB, create_table, drop_table
 from hornbeam.errors import EngineError
+from hornbeam.quoting import quoted_path
 
 LEAST_MEMORY = 256_000_000
 """Minimum memory limit of DuckDB, even if the budget for partial results is smaller."""
@@ -70,7 +77,11 @@ class DuckDBConnection(Connection):
 
     def view_text(self, file: DelimitedFile, kinds: Sequence[TextKind]) -> str:
         """Create a view of a file of delimited text, whose cells are of these kinds; returns its name."""
-        return self._view(typed_query(self, file, kinds))
+        return self._view(typed_file(self, file, kinds))
+
+    def view_typed(self, table: Sequence[str], columns: Sequence[TypedColumn]) -> str:
+        """Create a view of a table, in queries under the alias r, with typed columns; returns its name."""
+        return self._view(typed_query(self, f"{quoted_path(table)} AS r", columns))
 
     def _view(self, query: str) -> str:
         name = self.new_name()

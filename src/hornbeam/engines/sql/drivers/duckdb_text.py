@@ -44,37 +44,44 @@ class DelimitedFile(NamedTuple):
     """words that mean a missing value"""
 
 
-def typed_query(connection: Connection, file: DelimitedFile, kinds: Sequence[TextKind]) -> str:
+class TypedColumn(NamedTuple):
+    """A column to be typed: its name, the expression of its cells, and the kinds that they may be of."""
+
+    name: str
+    cell: str
+    kinds: Sequence[TextKind]
+
+
+def typed_file(connection: Connection, file: DelimitedFile, kinds: Sequence[TextKind]) -> str:
     """The query that reads a file; each column has the first of the kinds that all of its cells have."""
-    raw = DUCKDB.text(_raw(file))
+    columns = [TypedColumn(name, f"r.c{place}", kinds) for place, name in enumerate(file.columns)]
+    return typed_query(connection, DUCKDB.text(_raw(file)), columns)
+
+
+def typed_query(connection: Connection, rows: str, columns: Sequence[TypedColumn]) -> str:
+    """The query that reads rows, a table under the alias r, with columns of the first kind that fits."""
     # Most columns of text fail on the first rows, which saves testing all of them.
-    first_rows = f"(SELECT * FROM {raw} LIMIT {_FIRST_ROWS}) AS r"
-    fitting = _fitting(connection, first_rows, [kinds] * len(file.columns), empty=True)
-    fitting = _fitting(connection, raw, fitting, empty=False)
+    some = _fitting(connection, f"(SELECT * FROM {rows} LIMIT {_FIRST_ROWS}) AS r", columns, empty=True)
+    fitting = _fitting(connection, rows, some, empty=False)
     values = [
-        f"{(fits[0].value if fits else '{0}').format(_text(place))} AS {quoted(name)}"
-        for place, (name, fits) in enumerate(zip(file.columns, fitting, strict=True))
+        f"{(column.kinds[0].value if column.kinds else '{0}').format(column.cell)} AS {quoted(column.name)}"
+        for column in fitting
     ]
-    return f"SELECT {', '.join(values)} FROM {raw}"
+    return f"SELECT {', '.join(values)} FROM {rows}"
 
 
 def _fitting(
-    connection: Connection, rows: str, kinds: Sequence[Sequence[TextKind]], empty: bool
-) -> list[list[TextKind]]:
-    """Those of the kinds of each column that all its cells have; ``empty``: whether no cells have any kind."""
+    connection: Connection, rows: str, columns: Sequence[TypedColumn], empty: bool
+) -> list[TypedColumn]:
+    """The columns with the kinds that all their cells have; ``empty``: whether no cells have any kind."""
     tests = [
-        f"coalesce(bool_and({kind.condition.format(_text(place))}), {empty})"
-        for place, of_column in enumerate(kinds)
-        for kind in of_column
+        f"coalesce(bool_and({kind.condition.format(column.cell)}), {empty})"
+        for column in columns
+        for kind in column.kinds
     ]
     ((_, *answers),) = connection.rows(f"SELECT {', '.join(['count(*)', *tests])} FROM {rows}")
     answer = iter(answers)
-    return [[kind for kind in of_column if next(answer)] for of_column in kinds]
-
-
-def _text(place: int) -> str:
-    """A column of the file, as text."""
-    return f"r.c{place}"
+    return [column._replace(kinds=[kind for kind in column.kinds if next(answer)]) for column in columns]
 
 
 def _raw(file: DelimitedFile) -> exp.Expr:

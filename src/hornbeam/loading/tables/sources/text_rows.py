@@ -56,8 +56,12 @@ def columns_of_rows(
     names: Sequence[str],
     unused: Collection[str] = (),
     domains: Mapping[str, Domain] | None = None,
+    singles: Collection[str] = (),
 ) -> tuple[dict[str, Column], list[Notice]]:
-    """The columns of the table ``rows``, and notices about them; domains are inferred unless given."""
+    """The columns of the table ``rows``, and notices about them; domains are inferred unless given.
+
+    ``singles`` are columns of floats of 32 bits.
+    """
     used = [number for number, name in enumerate(names) if name not in unused]
 
     def candidates(domain: Domain, *taken: list[int]) -> list[int]:
@@ -72,7 +76,7 @@ def columns_of_rows(
     for number in used:
         name = names[number]
         if number in whole or number in real:
-            columns[name] = _numbers(duck, number, name, WHOLE if number in whole else REAL)
+            columns[name] = _numbers(duck, number, name, WHOLE if number in whole else REAL, name in singles)
         elif number in moments:
             columns[name] = _moments(duck, number, name)
         else:
@@ -83,10 +87,11 @@ def columns_of_rows(
     return columns, notices
 
 
-def _numbers(duck: DuckDBPyConnection, number: int, name: str, kind: CellKind) -> Column:
+def _numbers(duck: DuckDBPyConnection, number: int, name: str, kind: CellKind, single: bool) -> Column:
     query = f"SELECT {kind.value.format(quoted(f'c{number}'))} AS value FROM rows"
     array = duck.execute(query).fetchnumpy()["value"]
-    return number_column(name, np.ma.getdata(array), np.ma.getmaskarray(array))
+    values = np.ma.getdata(array)
+    return number_column(name, values.astype(np.float32) if single else values, np.ma.getmaskarray(array))
 
 
 def _moments(duck: DuckDBPyConnection, number: int, name: str) -> Column:

@@ -139,7 +139,7 @@ def _retyped(table: Table, statement: Statement) -> Table:
                 wanted[name] = Domain.MOMENT
             elif role is Role.CATEGORY and domain is not Domain.TEXT:
                 wanted[name] = domain
-    wanted |= dict.fromkeys(statement.dates, Domain.MOMENT)
+    wanted |= {name: Domain.MOMENT for name in statement.dates if not table.columns[name].stays}
     if not wanted:
         return table
     columns = dict(table.columns)
@@ -189,8 +189,8 @@ def _check_key(table: Table, key: str) -> None:
 def _rounded(table: str, column: Column) -> DataError:
     return DataError(
         f'table "{table}", column "{column.name}" holds floating-point numbers too large to tell '
-        "neighbouring whole numbers apart, so they cannot name keys; store whole numbers or text (pandas makes floats of "
-        'whole numbers if one is missing: read the column with dtype "Int64").'
+        "neighbouring whole numbers apart, so they cannot name keys; store whole numbers or text (pandas makes "
+        'floats of whole numbers if one is missing: read the column with dtype "Int64").'
     )
 
 

@@ -131,8 +131,8 @@ def _check(plan: Plan, statement: Statement, of_model: bool) -> None:
     for column in statement.dates:
         if _has_columns(plan, column):
             raise SchemaError(
-                f'column "{column}" of table "{plan.name}" has dates of the form {statement.dates[column]}, but '
-                f"in place dates are read as 2024-12-31 only: convert the column, {_ELSE}."
+                f'column "{column}" of table "{plan.name}" has dates of the form {statement.dates[column]}, '
+                f"but in place dates are read as 2024-12-31 only: convert the column, {_ELSE}."
             )
     if plan.form is Form.ROWS:
         why, remedy = _why_without_key(plan, statement)

@@ -189,8 +189,8 @@ def _check_key(table: Table, key: str) -> None:
 def _rounded(table: str, column: Column) -> DataError:
     return DataError(
         f'table "{table}", column "{column.name}" holds floating-point numbers too large to tell '
-        "neighbouring whole numbers apart, so they cannot name keys; store whole numbers or text (pandas makes "
-        'floats of whole numbers if one is missing: read the column with dtype "Int64").'
+        "neighbouring whole numbers apart, so they cannot name keys; store whole numbers or text (pandas "
+        'makes floats of whole numbers if one is missing: read the column with dtype "Int64").'
     )
 
 

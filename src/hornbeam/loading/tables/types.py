@@ -24,6 +24,11 @@ from hornbeam.loading.tables.new_columns import boolean_column, moment_column, n
 
 _SAMPLE = 1000
 """distinct values that are tested first"""
+_SHOWN = 3
+_NOTHING = frozenset(
+    ["?", "na", "n/a", "#n/a", "nan", "null", "none", "nil", "-", "--", ".", "missing", "unknown"]
+)
+"""words that often stand for a missing value"""
 _FEW, _MANY = 0.1, 0.5
 """Shares of rows that are not numbers: nearly numeric below _FEW; not worth a closer test from _MANY on."""
 
@@ -47,10 +52,19 @@ def inferred(column: Column) -> Column:
 
 
 def nearly_numbers(column: Column) -> Notice | None:
-    """The notice about a column of text in which all but a few values are numbers."""
+    """The notice about a column of text in which all but a few values, or words for nothing, are numbers.
+
+    >>> from hornbeam.loading.tables.new_columns import text_column
+    >>> print(nearly_numbers(text_column("age", ["31", "NA", "?", "27"])).message)
+    column "age" is read as text, because 2 values of 4 are not numbers ("?", "NA"); if they stand for \
+missing values, state missing = ["?", "NA"] in schema.toml.
+    """
     if column.domain is not Domain.TEXT:
         return None
     sizes = np.bincount(column.codes[column.codes != MISSING], minlength=column.n_values)
+    offered = _words_for_nothing(column, sizes)
+    if offered is not None:
+        return offered
     step = max(column.n_values // _SAMPLE, 1)
     sample = _not_numbers(column.values[::step])
     if sizes[::step][sample].sum() >= _MANY * sizes[::step].sum():
@@ -60,10 +74,30 @@ def nearly_numbers(column: Column) -> Notice | None:
     rows = int(sizes[others].sum())
     if not rows or rows >= _FEW * sizes.sum():
         return None
+    return _offer(column, Domain.NUMBER, rows, column.values[others].tolist())
+
+
+def _words_for_nothing(column: Column, sizes: npt.NDArray[np.int64]) -> Notice | None:
+    """The notice about a column in which all values are of one kind, except words such as NA."""
+    nothing = np.array([word.lower() in _NOTHING for word in column.values], dtype=bool)
+    rest = column.values[~nothing]
+    if not nothing.any() or not len(rest):
+        return None
+    for kind in KINDS:
+        if all(reads(kind.read, word) for word in rest):
+            return _offer(column, kind.domain, int(sizes[nothing].sum()), column.values[nothing].tolist())
+    return None
+
+
+def _offer(column: Column, domain: Domain, rows: int, words: list[str]) -> Notice:
+    """The notice that some words may stand for missing values, with the line for schema.toml."""
+    listed = ", ".join(f'"{word}"' for word in words[:_SHOWN]) + (", ..." if len(words) > _SHOWN else "")
+    one = rows == 1
     return Notice(
         f'column "{column.name}" is read as text, because {plural(rows, "value")} of {len(column):,} '
-        f'{"is" if rows == 1 else "are"} not a number (first: "{column.values[others][0]}"); if that stands '
-        'for a missing value, state missing = ["..."] in schema.toml.'
+        f"{'is not a' if one else 'are not'} {domain.value}{'' if one else 's'} ({listed}); if "
+        f"{'it stands for a missing value' if one else 'they stand for missing values'}, state "
+        f"missing = [{listed}] in schema.toml."
     )
 
 

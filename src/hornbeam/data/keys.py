@@ -141,7 +141,7 @@ def _exact_text(value: object) -> str:
     """The text of a key; a float that may stand for several whole numbers is an error."""
     if isinstance(value, float | np.floating):
         digits = np.finfo(value.dtype).nmant + 1 if isinstance(value, np.floating) else 53
-        if 2.0 ** min(digits, 53) <= abs(value) < np.inf:
+        if 2.0 ** min(digits, 53) <= abs(float(value)) < np.inf:
             raise DataError(
                 f"a key is {value!r}, a floating-point number too large to tell neighbouring whole numbers "
                 "apart; give whole numbers or text."

@@ -68,14 +68,14 @@ class ColumnInPlace(Column):
     @property
     def is_whole(self) -> bool:
         if self.kind == REAL and self.n_values and not self.counts.fractions:
-            return self.counts.least > -LARGEST_WHOLE and self.counts.greatest < LARGEST_WHOLE
+            return not self.is_rounded
         return self.kind == WHOLE
 
     @property
     def is_rounded(self) -> bool:
         if self.kind != REAL or not self.n_values:
             return False
-        return self.counts.least <= -LARGEST_WHOLE or self.counts.greatest >= LARGEST_WHOLE
+        return max(-float(self.counts.least), float(self.counts.greatest)) >= LARGEST_WHOLE
 
     @property
     def is_zero_one(self) -> bool:

@@ -94,10 +94,8 @@ def test_mixed_line_ends_are_refused_with_the_line(
     text = f"id,y{usual}1,0{usual}2,1{other}3,0{usual}"
     with pytest.raises(HornbeamError) as refused:
         hb.load(folder(tmp_path, users=text), target="users.y", engine=engine)
-    assert str(refused.value).endswith(
-        f"users.csv:3: this line ends with {other!r}, but the lines before it with {usual!r}; give all lines the "
-        "same end.".replace("'", "")
-    )
+    ends = f"this line ends with {other!r}, but the lines before it with {usual!r}; ".replace("'", "")
+    assert str(refused.value).endswith(f"users.csv:3: {ends}give all lines the same end.")
 
 
 @pytest.mark.parametrize("engine", [None, "duckdb"])
@@ -163,7 +161,7 @@ def test_tables_without_a_link_to_the_target_are_named(engine: str | None, tmp_p
     data = folder(tmp_path, users=USERS, rooms=rooms, beds=beds)
     said = notices(data, target="users.y", engine=engine)
     assert 'no link connects "beds", "rooms" with the target, so the model cannot use these tables' in said
-    assert "no link" not in notices(data, target="beds.room=r1") or '"users"' in notices(data, target="beds")
+    assert 'no link connects "users" with the target' in notices(data, target="rooms.size=4", engine=engine)
 
 
 def test_a_target_without_a_key_is_named_as_the_reason(tmp_path: Path) -> None:

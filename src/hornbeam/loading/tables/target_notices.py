@@ -66,8 +66,8 @@ def label_notices(target: Target, given: GivenExamples | None) -> list[Notice]:
             notices.append(
                 Notice(
                     f'"{target.text}" holds {pair[0]} and {pair[1]}, but also {words} in '
-                    f"{plural(rows, 'row')}, so it is learned as {len(texts)} classes; correct the values, or "
-                    f"state missing = [{words}] in schema.toml."
+                    f"{plural(rows, 'row')}, so it is learned as {len(texts)} classes; correct the values, "
+                    f"or state missing = [{words}] in schema.toml."
                 )
             )
     return notices

@@ -113,10 +113,11 @@ def _matches(pattern: str) -> str:
     return f"regexp_full_match({{0}}, '{escaped}')"
 
 
-_IS_WHOLE = f"({{0}} = '{_NAN}' OR ({_matches(_WHOLE)} AND TRY_CAST({{0}} AS BIGINT) IS NOT NULL))"
+# A whole number is written as DuckDB writes it; that is faster to test than a pattern.
+_IS_WHOLE = f"(coalesce(CAST(TRY_CAST({{0}} AS BIGINT) AS VARCHAR), '') = {{0}} OR {{0}} IN ('-0', '{_NAN}'))"
 _IS_REAL = (
-    f"({{0}} = '{_NAN}' OR ({_matches(_NUMBER)} AND coalesce(isfinite({_REAL_SQL}), false) "
-    f"AND (NOT {_matches(_WHOLE)} OR coalesce(abs({_REAL_SQL}) < {_LIMIT}, false))))"
+    f"({{0}} = '{_NAN}' OR ({_matches(_NUMBER)} AND coalesce(isfinite({_REAL_SQL}) AND "
+    f"(abs({_REAL_SQL}) < {_LIMIT} OR contains({{0}}, '.') OR contains(lower({{0}}), 'e')), false)))"
 )
 _IS_WHOLE_REAL = (
     f"({_IS_REAL} AND ({{0}} = '{_NAN}' OR coalesce(abs({_REAL_SQL}) < {_LIMIT} "
@@ -131,9 +132,10 @@ _MINUTES = (
     f"+ coalesce(TRY_CAST(right(replace(substr({_AFTER_CLOCK}, 4), ':', ''), 2) AS INTEGER), 0), 0) "
     f"* CASE WHEN {_AFTER_CLOCK}[1] = '-' THEN -1 ELSE 1 END"
 )
+_HAS_OFFSET = "(ends_with({0}, 'Z') OR contains(substr({0}, 11), '+') OR contains(substr({0}, 11), '-'))"
 _MOMENT_VALUE = (
-    "CASE WHEN length({0}) <= 10 THEN TRY_CAST({0} AS TIMESTAMP) ELSE "
-    "TRY_CAST(regexp_extract({0}, '^[^T ]*[T ][0-9:.]*') AS TIMESTAMP) - to_minutes(" + _MINUTES + ") END"
+    f"CASE WHEN NOT {_HAS_OFFSET} THEN TRY_CAST({{0}} AS TIMESTAMP) ELSE "
+    f"TRY_CAST(regexp_extract({{0}}, '^[^T ]*[T ][0-9:.]*') AS TIMESTAMP) - to_minutes({_MINUTES}) END"
 )
 _IS_MOMENT = (
     f"CASE WHEN {_matches(_MOMENT)} THEN coalesce({_MOMENT_VALUE} BETWEEN TIMESTAMP '0001-01-01' "

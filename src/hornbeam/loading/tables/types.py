@@ -79,11 +79,16 @@ missing values, state missing = ["?", "NA"] in schema.toml.
 
 def _words_for_nothing(column: Column, sizes: npt.NDArray[np.int64]) -> Notice | None:
     """The notice about a column in which all values are of one kind, except words such as NA."""
+    # A few values are enough for most columns of text: they are of no kind.
+    few = [word for word in column.values[:_SAMPLE] if word.lower() not in _NOTHING][:_SHOWN]
+    kinds = [kind for kind in KINDS if few and all(reads(kind.read, word) for word in few)]
+    if not kinds:
+        return None
     nothing = np.array([word.lower() in _NOTHING for word in column.values], dtype=bool)
     rest = column.values[~nothing]
-    if not nothing.any() or not len(rest):
+    if not nothing.any():
         return None
-    for kind in KINDS:
+    for kind in kinds:
         if all(reads(kind.read, word) for word in rest):
             return _offer(column, kind.domain, int(sizes[nothing].sum()), column.values[nothing].tolist())
     return None

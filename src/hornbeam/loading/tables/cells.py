@@ -114,7 +114,10 @@ def _matches(pattern: str) -> str:
 
 
 # A whole number is written as DuckDB writes it; that is faster to test than a pattern.
-_IS_WHOLE = f"(coalesce(CAST(TRY_CAST({{0}} AS BIGINT) AS VARCHAR), '') = {{0}} OR {{0}} IN ('-0', '{_NAN}'))"
+_IS_WHOLE = (
+    "CASE WHEN {0} IS NOT NULL THEN CAST(TRY_CAST({0} AS BIGINT) AS VARCHAR) IS NOT DISTINCT FROM {0} "
+    f"OR {{0}} IN ('-0', '{_NAN}') END"
+)
 _IS_REAL = (
     f"({{0}} = '{_NAN}' OR ({_matches(_NUMBER)} AND coalesce(isfinite({_REAL_SQL}) AND "
     f"(abs({_REAL_SQL}) < {_LIMIT} OR contains({{0}}, '.') OR contains(lower({{0}}), 'e')), false)))"

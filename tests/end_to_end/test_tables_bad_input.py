@@ -118,8 +118,8 @@ def test_a_column_of_mixed_types(hornbeam, tmp_path):
     assert status == 0
     assert "age      category  text" in out
     assert (
-        'note: table "users": column "age" is read as text, because 1 value of 30 is not a number (first: '
-        '"old"); if that stands for a missing value, state missing = ["..."] in schema.toml.' in said
+        'note: table "users": column "age" is read as text, because 1 value of 30 is not a number ("old"); '
+        'if it stands for a missing value, state missing = ["old"] in schema.toml.' in said
     )
     (tmp_path / "shop" / "schema.toml").write_text('[users]\nmissing = ["old"]\n')
     status, out, said = hornbeam("inspect", "shop")

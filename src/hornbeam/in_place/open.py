@@ -16,6 +16,7 @@ from hornbeam.errors import EngineError, OptionError
 from hornbeam.in_place.columns import table_in_place
 from hornbeam.in_place.database import database_in_place
 from hornbeam.in_place.facts import TableFacts
+from hornbeam.in_place.number_types import as_when_loaded
 from hornbeam.in_place.predicates import read_in_place
 from hornbeam.in_place.source import TableSource
 from hornbeam.in_place.table_queries import TableQueries
@@ -28,6 +29,7 @@ from hornbeam.loading.kind_of_source import (
     kind_of_table_file,
     table_name,
 )
+from hornbeam.loading.tables.cells import KINDS
 from hornbeam.loading.tables.column import Catalogued, Table
 from hornbeam.loading.tables.database import TableOptions
 from hornbeam.loading.tables.schema_file import Statement
@@ -116,7 +118,11 @@ def _catalogue(
 
         catalogue = duckdb_catalogue(path)
         connection.attach(path, "data")
-        return {name: table._replace(path=("data", *table.path)) for name, table in catalogue.items()}
+        return {
+            name: table._replace(path=as_when_loaded(connection, ("data", *table.path)))
+            for name, table in catalogue.items()
+            if stated.get(name, Statement()).use
+        }
     files = {table_name(path): path} if kind.is_file else table_files(path, stated)
     return {
         name: Catalogued(_file_as_table(engine, connection, name, file, stated.get(name, Statement())))
@@ -136,7 +142,7 @@ def _file_as_table(
             )
         return ("parquet", _one_file_for_spark(path.absolute()))
     if parquet:
-        return (str(connection.view_parquet(path.absolute())),)
+        return as_when_loaded(connection, (str(connection.view_parquet(path.absolute())),))
     form = statement.form
     if form.encoding.lower().replace("-", "") not in ("utf8", "utf8sig"):
         raise OptionError(
@@ -146,7 +152,7 @@ def _file_as_table(
     names, separator = shape_of(path, form)
     file = DelimitedFile(path.absolute(), separator, names, not form.columns, form.missing)
     try:
-        return (str(connection.view_text(file)),)
+        return (str(connection.view_text(file, KINDS)),)
     except EngineError as error:
         raise explained(path, form, separator, len(names), error) from None
 

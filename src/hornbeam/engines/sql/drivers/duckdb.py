@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import Any
@@ -18,11 +18,17 @@ from sqlglot import exp
 from hornbeam.data.database import Database
 from hornbeam.engines.contract import DEFAULT_MEMORY
 from hornbeam.engines.sql.connection import Connection, Values
-from hornbeam.engines.sql.drivers.duckdb_text import DelimitedFile, typed_query
+from hornbeam.engines.sql.drivers.duckdb_text import (
+    DelimitedFile,
+    TextKind,
+    TypedColumn,
+    typed_file,
+    typed_query,
+)
 from hornbeam.engines.sql.engine import SqlEngine
 from hornbeam.engines.sql.expressions import DUCKDB, create_table, drop_table, own_column
 from hornbeam.errors import EngineError
-from hornbeam.quoting import database_file, one_file
+from hornbeam.quoting import database_file, one_file, quoted_path
 
 LEAST_MEMORY = 256_000_000
 """Minimum memory limit of DuckDB, even if the budget for partial results is smaller."""
@@ -69,15 +75,19 @@ class DuckDBConnection(Connection):
         # Without the option a folder named "year=2024" would become a column.
         plain = exp.EQ(this=own_column("hive_partitioning"), expression=exp.false())
         read = exp.Anonymous(this="read_parquet", expressions=[exp.Literal.string(one_file(path)), plain])
-        return self._view(exp.select("*").from_(exp.Table(this=read)))
+        return self._view(self.dialect.text(exp.select("*").from_(exp.Table(this=read))))
 
-    def view_text(self, file: DelimitedFile) -> str:
-        """Create a view of a file of delimited text; returns its name."""
-        return self._view(typed_query(self, file))
+    def view_text(self, file: DelimitedFile, kinds: Sequence[TextKind]) -> str:
+        """Create a view of a file of delimited text, whose cells are of these kinds; returns its name."""
+        return self._view(typed_file(self, file, kinds))
 
-    def _view(self, query: exp.Select) -> str:
+    def view_typed(self, table: Sequence[str], columns: Sequence[TypedColumn]) -> str:
+        """Create a view of a table, in queries under the alias r, with typed columns; returns its name."""
+        return self._view(typed_query(self, f"{quoted_path(table)} AS r", columns))
+
+    def _view(self, query: str) -> str:
         name = self.new_name()
-        self._execute(self.dialect.text(exp.Create(this=exp.to_table(name), kind="VIEW", expression=query)))
+        self._execute(f"CREATE VIEW {name} AS {query}")
         return name
 
     def create(self, name: str, query: exp.Select) -> None:

@@ -155,7 +155,8 @@ def _table(
             for piece in rows:
                 file.write(piece)
         copy_rows(duck, path, ",", len(domains), header=False)
-        columns, _ = columns_of_rows(duck, list(domains), domains=domains)
+        singles = [column for column in domains if table.types[column] == "float4"]
+        columns, _ = columns_of_rows(duck, list(domains), domains=domains, singles=singles)
         size = number_of_rows(duck)
     return Table(name, columns, size, table.key, table.foreign_keys, notices)
 

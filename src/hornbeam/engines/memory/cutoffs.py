@@ -20,7 +20,7 @@ import numpy as np
 
 from hornbeam.data.numbers import Floats
 from hornbeam.data.rows import Integers, distinct_rows
-from hornbeam.engines.cache import Cache
+from hornbeam.engines.cache import CachePart
 from hornbeam.engines.contract import INT64_MAX
 from hornbeam.engines.memory.indexes import FactIndexes
 from hornbeam.engines.memory.messages import Messages
@@ -53,15 +53,16 @@ class _FollowedFacts:
 class CutoffFactors:
     """Computes the factors of examples that have cut-offs."""
 
-    def __init__(self, facts: FactIndexes, messages: Messages, cutoffs: Floats, memory: int) -> None:
+    def __init__(
+        self, facts: FactIndexes, messages: Messages, cutoffs: Floats, memory: int, cache: CachePart
+    ) -> None:
         self.facts = facts
         self.messages = messages
         self.memory = memory
         self.distinct, cuts = np.unique(cutoffs, return_inverse=True)
         self.cuts: Integers = cuts.ravel()
-        self.order = TimeOrder(facts, self.distinct)
-        self._timed: dict[Message, bool] = {}
-        self._cache = Cache(memory // 4)
+        self.order = TimeOrder(facts, self.distinct, cache)
+        self._cache = cache
 
     # --- what depends on time ----------------------------------------------------------------
 
@@ -81,10 +82,11 @@ class CutoffFactors:
                 yield message
 
     def _is_timed(self, message: Message) -> bool:
-        known = self._timed.get(message)
-        if known is None:
-            known = self._timed[message] = self._has_times(message.form) or self._any_timed(message.below)
-        return known
+        return self._cache.made(
+            ("timed", message),
+            lambda: self._has_times(message.form) or self._any_timed(message.below),
+            lambda timed: 0,
+        )
 
     def _any_timed(self, attached: Attachments) -> bool:
         return any(self._is_timed(message) for _, messages in attached for message in messages)
@@ -326,10 +328,10 @@ class CutoffFactors:
         if cached is None:
             try:
                 cached = make()
-                self._cache.put(key, cached, size(cached) + 300)
+                self._cache.put(key, cached, size(cached))
             except RefusedError as refused:
                 cached = refused
-                self._cache.put(key, cached, 300)
+                self._cache.put(key, cached, 0)
         if isinstance(cached, RefusedError):
             raise cached
         result: Result = cached

@@ -83,8 +83,8 @@ def peak():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 memory, users, films, chosen = map(int, sys.argv[1:])
-modes = ["t(+user).", "rated(+user,#film).", "rated(+user,-film).", "genre(+film,#genre).", "age(+user,#age)."]
-modes = tuple(map(parse_mode, modes))
+modes = "t(+user). rated(+user,#film). rated(+user,-film). genre(+film,#genre). age(+user,#age)."
+modes = tuple(map(parse_mode, modes.split()))
 numbers = np.random.default_rng(1)
 who = np.repeat(np.arange(users), 3).astype(np.int32)
 what = (films * numbers.random(3 * users) ** 2).astype(np.int32)
@@ -97,7 +97,8 @@ facts = {
 }
 liked = np.zeros(users, dtype=np.int64)
 liked[who[what < films // 30]] = 1
-database = build(schema_of(modes), modes, facts, {"t": ([[n] for n in names[:chosen]], liked[:chosen].tolist())})
+examples = [[name] for name in names[:chosen]], liked[:chosen].tolist()
+database = build(schema_of(modes), modes, facts, {"t": examples})
 engine_module("memory")
 options = options_for("rlr", "paper", n_steps=1, max_literals=2)
 loaded = peak()

@@ -29,11 +29,13 @@ from hornbeam.engines.contract import (
     narrowest,
 )
 from hornbeam.engines.count_cache import CountCache
+from hornbeam.engines.estimate import BYTES_PER_BINDING, ArgumentSizes, Estimates
 from hornbeam.engines.memory.cutoffs import CutoffFactors
 from hornbeam.engines.memory.indexes import FactIndexes
-from hornbeam.engines.memory.join import BYTES_PER_BINDING, BindingTable, Join, row_sums
+from hornbeam.engines.memory.join import BindingTable, Join, row_sums
 from hornbeam.engines.memory.messages import Messages
-from hornbeam.engines.memory.plan import (
+from hornbeam.engines.memory.vectors import RefusedError, Vector, float_bound, too_large
+from hornbeam.engines.plan import (
     BYTES_PER_PLAN,
     CoreFactor,
     CountTerm,
@@ -42,7 +44,6 @@ from hornbeam.engines.memory.plan import (
     Planner,
     messages_of,
 )
-from hornbeam.engines.memory.vectors import RefusedError, Vector, float_bound, too_large
 from hornbeam.logic.bodies import CanonicalComponent, components_of
 from hornbeam.logic.clauses import Clause, Comparison
 
@@ -92,6 +93,7 @@ class ExampleRows:
     """for a factor's id, the factor and its signature, which is None if the factor was refused"""
     joins: CachePart
     """joined cores, and the distinct bindings that they are joined on"""
+    estimates: Estimates
     cutoffs: CutoffFactors | None = None
 
 
@@ -106,6 +108,7 @@ class MemoryEngine(Engine):
         self._plans_made = self.cache.part()
         self._planner = Planner(database.schema)
         self._messages = Messages(self._facts, memory, self.cache.part())
+        self._sizes = ArgumentSizes(database)
         self._examples: ExampleRows | None = None
         self._totals: dict[CanonicalComponent, int] = {}
         self._largest_population = max(map(len, database.populations.values()), default=1) or 1
@@ -189,6 +192,8 @@ class MemoryEngine(Engine):
         return (times, *columns) if times else (0,)
 
     def _factor_signature(self, factor: Factor, examples: ExampleRows) -> FactorSignature | None:
+        if not examples.estimates.allows(factor):
+            return None
         try:
             value = self._factor(factor, examples)
         except RefusedError:
@@ -212,13 +217,17 @@ class MemoryEngine(Engine):
                 columns.append(np.where(keys[:, place] < 0, np.intp(size), keys[:, place]))
             part = self.cache.part
             vectors = part(limit=self.memory // FACTOR_SHARE)
-            known = self._examples = ExampleRows(keys, tuple(columns), vectors, part(), part())
+            estimates = Estimates(self._sizes, keys, len(types), self.database.times, self.memory)
+            known = self._examples = ExampleRows(keys, tuple(columns), vectors, part(), part(), estimates)
             cutoffs = self.database.cutoffs_of(target, keys)
             if cutoffs is not None and len(keys):
                 known.cutoffs = CutoffFactors(self._facts, self._messages, cutoffs, self.memory, part())
         return known
 
     def _count(self, clause: Clause, terms: Sequence[CountTerm], examples: ExampleRows) -> Counts | Skipped:
+        too_costly = examples.estimates.refused(clause, terms)
+        if too_costly is not None:
+            return too_costly
         try:
             true = self._signed_sum(clause, terms, examples)
         except RefusedError as refused:
@@ -335,7 +344,8 @@ class MemoryEngine(Engine):
         key = (factor.core, keep, heads)
         table = examples.joins.get(key)
         if table is None:
-            join = Join(self._facts, factor.core, (), keep, min(self.memory, TABLE_ROWS * BYTES_PER_BINDING))
+            most = min(self.memory // BYTES_PER_BINDING, TABLE_ROWS)
+            join = Join(self._facts, factor.core, (), keep, most * BYTES_PER_BINDING, most)
             try:
                 table = join.run(columns)
                 size = 8 * (len(table.columns) + 2) * len(table)

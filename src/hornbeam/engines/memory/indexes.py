@@ -31,7 +31,7 @@ DENSE_KEYS = 1 << 22
 """A lookup is an array over all possible keys if there are at most this many."""
 
 ORDER_BYTES, ORDER_SHARE = 8, 8
-"""The order of a column takes eight bytes per fact; it is made if it takes at most this share of the budget."""
+"""The order of a column takes 8 bytes per fact. It is made if it takes at most this share of the budget."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -318,7 +318,7 @@ class FactIndexes:
             first, last = np.searchsorted(columns[0], [code, code + 1])
             return [column[first:last] for column in columns]
         if ORDER_BYTES * len(columns[0]) > self._cache.budget // ORDER_SHARE:
-            # The order would be dropped and made again for each constant; one pass over the column is cheaper.
+            # The order would soon be dropped; one pass over the column is cheaper than making it again.
             found = np.flatnonzero(columns[place] == code)
             return [column[found] for column in columns]
 

@@ -14,7 +14,6 @@ from hornbeam.data.rows import Integers
 from hornbeam.engines.cache import CachePart
 from hornbeam.engines.memory.indexes import FactIndexes
 from hornbeam.engines.memory.join import Join, row_sums
-from hornbeam.engines.memory.plan import Attachments, Compared, Core, Message
 from hornbeam.engines.memory.vectors import (
     FEW,
     PACK_FROM,
@@ -27,6 +26,7 @@ from hornbeam.engines.memory.vectors import (
     push_few,
     push_many,
 )
+from hornbeam.engines.plan import Attachments, Compared, Core, Message
 from hornbeam.logic.clauses import AT_LEAST, Atom, Not
 
 _MANY_CUTS, _FACTS_EACH = 4, 4

@@ -15,8 +15,8 @@ import numpy as np
 
 from hornbeam.engines.contract import INT64_MAX
 from hornbeam.engines.memory.indexes import AtomFacts, FactIndexes, Links
-from hornbeam.engines.memory.plan import Core
 from hornbeam.engines.memory.vectors import Weight
+from hornbeam.engines.plan import Core
 from hornbeam.logic.clauses import Atom, literal_variables
 
 MOST_STEPS = 1 << 25

@@ -15,6 +15,8 @@ from typing import BinaryIO
 
 from hornbeam.errors import DataError, Place
 
+ATTEMPTS = 5
+"""How often a file is written again if another process removed it."""
 TEMPORARY = ".hornbeam-tmp"
 """The suffix of files that are being written. A killed run may leave such a file; it can be deleted."""
 
@@ -35,7 +37,15 @@ def write_file(path: str | Path, content: str | bytes | Iterable[str]) -> None:
             with place.open("wb") as file:
                 _write(file, content)
             return
-        _replace(place, content)
+        for attempt in range(ATTEMPTS):
+            try:
+                _replace(place, content)
+                return
+            except FileNotFoundError:
+                # Another process may have taken the new file for a leftover before it was locked.
+                again = place.parent.is_dir() and isinstance(content, str | bytes)
+                if not again or attempt == ATTEMPTS - 1:
+                    raise
     except OSError as error:
         reason = error.strerror or str(error)
         raise DataError(
@@ -57,12 +67,17 @@ def _replace(place: Path, content: str | bytes | Iterable[str]) -> None:
     try:
         # Not tempfile: only their owner could read the files that it creates.
         with temporary.open("xb") as file:
+            with contextlib.suppress(OSError):
+                _lock(file)  # so that no other process takes it for a leftover
             _write(file, content)
             file.flush()
             os.fsync(file.fileno())
-        if place.exists():
-            temporary.chmod(place.stat().st_mode & 0o7777)
-        temporary.replace(place)
+            if place.exists():
+                temporary.chmod(place.stat().st_mode & 0o7777)
+            if os.name == "posix":
+                temporary.replace(place)  # while it is locked; Windows renames closed files only
+        if os.name != "posix":
+            temporary.replace(place)
     except BaseException:
         with contextlib.suppress(OSError):
             temporary.unlink()
@@ -93,9 +108,13 @@ def _sync_folder(folder: Path) -> None:
 
 
 def remove_leftovers(folder: Path, name: str) -> None:
-    """Remove temporary files that killed runs left when they wrote ``name`` in a folder."""
+    """Remove temporary files that killed runs left when they wrote ``name`` in a folder.
+
+    A file that another process is writing is locked, and stays.
+    """
     for leftover in folder.glob(f".{name}.*{TEMPORARY}"):
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError), leftover.open("ab") as file:
+            _lock(file)
             leftover.unlink()
 
 

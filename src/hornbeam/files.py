@@ -83,11 +83,16 @@ def _new_temporary(place: Path) -> tuple[BinaryIO, Path]:
         file = temporary.open("xb")
         if os.name != "posix":
             return file, temporary
-        with contextlib.suppress(OSError):
+        taken = False
+        try:
             _lock(file)
-        if os.fstat(file.fileno()).st_nlink:
+        except BlockingIOError:
+            taken = True
+        except OSError:  # a file system without locks, where nobody removes leftovers
+            pass
+        if not taken and os.fstat(file.fileno()).st_nlink:
             return file, temporary
-        file.close()  # another process took it for a leftover before it was locked
+        file.close()  # another process took it for a leftover before it was locked, and removes it
 
 
 def _write(file: BinaryIO, content: str | bytes | Iterable[str]) -> None:

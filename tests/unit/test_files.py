@@ -104,6 +104,35 @@ def test_what_cannot_be_written_is_one_sentence(tmp_path: Path, name: str, reaso
     )
 
 
+def test_a_file_that_is_being_written_is_no_leftover(tmp_path: Path) -> None:
+    def pieces() -> Iterator[str]:
+        yield "first "
+        remove_leftovers(tmp_path, "a")
+        yield "second"
+
+    write_file(tmp_path / "a", pieces())
+    assert (tmp_path / "a").read_text() == "first second"
+    assert [path.name for path in tmp_path.iterdir()] == ["a"]
+
+
+REWRITE = """
+import sys
+from pathlib import Path
+from hornbeam.files import remove_leftovers, write_file
+folder = Path(sys.argv[1])
+for number in range(300):
+    remove_leftovers(folder, "a")
+    write_file(folder / "a", "x" * 1000)
+"""
+
+
+def test_processes_that_save_in_one_folder_do_not_disturb_each_other(tmp_path: Path) -> None:
+    words = [sys.executable, "-c", REWRITE, str(tmp_path)]
+    runs = [subprocess.Popen(words, stderr=subprocess.PIPE, text=True) for _ in range(3)]
+    assert [run.communicate()[1] for run in runs] == ["", "", ""]
+    assert (tmp_path / "a").read_text() == "x" * 1000
+
+
 def test_leftovers_of_killed_runs_are_removed_and_nothing_else(tmp_path: Path) -> None:
     write_file(tmp_path / "a", "kept")
     (tmp_path / ".a.0123abcd.hornbeam-tmp").write_text("half")

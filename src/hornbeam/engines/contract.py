@@ -16,10 +16,11 @@ import numpy as np
 import numpy.typing as npt
 
 from hornbeam.data.database import Codes, Database
+from hornbeam.engines.cache import Cache
 from hornbeam.logic.clauses import Clause, atoms_of
 
 DEFAULT_MEMORY = 2_000_000_000
-"""Bytes that an engine may use for partial results by default."""
+"""Bytes that an engine may keep, and that the partial results of a clause may take, by default."""
 INT64_MAX = 2**63 - 1
 LOG_UNIT = 1024
 """Logarithms of counts are rounded to multiples of 1/LOG_UNIT, so that their sums are exact."""
@@ -103,6 +104,7 @@ class Engine(ABC):
     def __init__(self, database: Database, memory: int = DEFAULT_MEMORY) -> None:
         self.database = database
         self.memory = memory
+        self.cache = Cache(memory)
 
     @abstractmethod
     def count(self, clauses: Sequence[Clause], keys: Codes) -> list[Counts | Skipped]:

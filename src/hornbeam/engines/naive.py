@@ -11,6 +11,8 @@ import numpy as np
 from hornbeam.data.database import UNKNOWN, Codes
 from hornbeam.engines.contract import INT64_MAX, Counts, Engine, Session, Skipped
 from hornbeam.engines.count_cache import CountCache
+from hornbeam.engines.estimate import ArgumentSizes, Estimates
+from hornbeam.engines.plan import Planner
 from hornbeam.logic.clauses import AT_LEAST, Atom, Clause, Comparison, Literal, Not
 from hornbeam.logic.schema import number_of
 
@@ -27,6 +29,11 @@ class NaiveEngine(Engine):
         return CountCache(self, keys, logarithm=logarithm)
 
     def _count(self, clause: Clause, keys: Codes) -> Counts | Skipped:
+        arity = len(clause.head.args)
+        estimates = Estimates(ArgumentSizes(self.database), keys, arity, self.database.times, self.memory)
+        refused = estimates.refused(clause, Planner(self.database.schema).plan(clause))
+        if refused is not None:
+            return refused
         total = self.total(clause)
         if total > INT64_MAX:
             return Skipped(clause, "its true count may exceed int64", total, INT64_MAX)

@@ -11,8 +11,8 @@ from hornbeam.data.database import Codes
 from hornbeam.data.keys import key_text
 from hornbeam.data.numbers import Floats, numbers_of, weighted_quantiles
 from hornbeam.engines.contract import DEFAULT_MEMORY
+from hornbeam.engines.estimate import ColumnSizes
 from hornbeam.engines.sql.expressions import aliased, cutoff_value, integer, numeric, own_column
-from hornbeam.engines.sql.sizes import ColumnSizes
 from hornbeam.errors import EngineError
 from hornbeam.in_place.groundings import named_groundings
 from hornbeam.in_place.histogram import Histogram, plain_value

@@ -15,6 +15,7 @@ import numpy as np
 from sqlglot import exp
 
 from hornbeam.data.database import Codes
+from hornbeam.engines.estimate import ColumnSizes
 from hornbeam.engines.sql.connection import Connection, Values
 from hornbeam.engines.sql.expressions import (
     CUTOFF,
@@ -34,7 +35,6 @@ from hornbeam.engines.sql.expressions import (
     own_column,
     own_table,
 )
-from hornbeam.engines.sql.sizes import ColumnSizes
 from hornbeam.errors import SchemaError
 from hornbeam.logic.clauses import Value
 from hornbeam.logic.schema import DATE, NUMBER, Schema, read_value, value_of
@@ -173,9 +173,10 @@ class TableSource:
             value = relation.column(position, "f")
             counts = exp.select(exp.alias_(exp.Count(this=exp.Star()), "n"))
             counts = counts.from_(aliased(relation.item, "f")).group_by(value)
-            query = exp.select(exp.Count(this=exp.Star()), exp.Max(this=own_column("n")))
-            ((distinct, largest),) = self.run(query.from_(counts.subquery("counts")))
-            self._sizes[place] = ColumnSizes(int(distinct), int(largest or 0))
+            squares = exp.Sum(this=exp.Mul(this=own_column("n"), expression=own_column("n")))
+            query = exp.select(exp.Count(this=exp.Star()), exp.Max(this=own_column("n")), squares)
+            ((distinct, largest, sum_of_squares),) = self.run(query.from_(counts.subquery("counts")))
+            self._sizes[place] = ColumnSizes(int(distinct), int(largest or 0), int(sum_of_squares or 0))
         return self._sizes[place]
 
     def count_populations(self, named: Mapping[str, Iterable[str]]) -> dict[str, set[str]]:

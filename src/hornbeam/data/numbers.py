@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 
 import numpy as np
 import numpy.typing as npt
@@ -105,10 +106,10 @@ def time_text(time: float) -> str:
 
 
 def read_times(texts: Sequence[str]) -> Floats:
-    """Cut-offs from text: numbers, ISO dates, or ``inf`` for none.
+    """Cut-offs from text: numbers, ISO dates, or ``inf`` for none. A date without a zone is in UTC.
 
-    >>> read_times(["3", "1970-01-02", "inf"]).tolist()
-    [3.0, 86400000000.0, inf]
+    >>> read_times(["3", "1970-01-02", "1970-01-01T19:00-05:00", "inf"]).tolist()
+    [3.0, 86400000000.0, 86400000000.0, inf]
     """
     return np.array([_time(text) for text in texts], dtype=np.float64)
 
@@ -118,5 +119,16 @@ def _time(text: str) -> float:
         return float(text)
     value = read_value(text)
     if value is None:
+        value = _zoned(text)
+    if value is None:
         raise DataError(f'"{text}" is not a cut-off; give a number, an ISO date such as 2001-12-31, or inf.')
     return number_of(value)
+
+
+def _zoned(text: str) -> datetime | None:
+    """The moment in UTC that a text with a zone spells, such as 2001-12-31T12:00-05:00."""
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return None if moment.tzinfo is None else moment.astimezone(UTC).replace(tzinfo=None)

@@ -13,7 +13,7 @@ from hornbeam.data.database import Notice
 from hornbeam.engines.sql.expressions import SqlTable
 from hornbeam.errors import OptionError, SchemaError, plural
 from hornbeam.in_place.columns import ColumnInPlace, with_values
-from hornbeam.in_place.table_queries import REAL, TEXT
+from hornbeam.in_place.table_queries import MOMENT, REAL, TEXT
 from hornbeam.loading.kind_of_source import Source
 from hornbeam.loading.tables.column import Domain, Table
 from hornbeam.loading.tables.database import (
@@ -161,6 +161,11 @@ def _check_roles(plan: Plan) -> None:
             raise SchemaError(
                 f'column "{name}" of table "{plan.name}" is a {role.value} that holds decimal numbers, whose '
                 f"text differs between systems: change it to text or whole numbers in the database, {_ELSE}."
+            )
+        if role in (Role.KEY, Role.LINK, Role.CATEGORY) and _kind(plan, name) == MOMENT:
+            raise SchemaError(
+                f'column "{name}" of table "{plan.name}" is a {role.value} that holds moments, whose text '
+                f"differs between systems: change it to text or dates in the database, {_ELSE}."
             )
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 
 import numpy as np
 import numpy.typing as npt
 
-from hornbeam.errors import DataError
+from hornbeam.errors import DataError, ModelError
 from hornbeam.logic.clauses import Value
 from hornbeam.logic.schema import DATE, kind_of, number_of, read_value, value_of
 from hornbeam.logic.text import format_value
@@ -94,6 +95,53 @@ def moments_of(times: Mapping[str, Floats]) -> Floats:
     """The distinct times among those of several predicates, sorted."""
     # np.unique imports masked arrays, which takes 20 ms; most data have no times.
     return np.unique(np.concatenate([*times.values()])) if times else np.empty(0)
+
+
+BEFORE, INCLUDE = "before", "include"
+AT_CUTOFF = (BEFORE, INCLUDE)
+"""Whether a fact at the very time of a cut-off exists: it does not (it must be before), or it does."""
+
+
+@dataclass(frozen=True, slots=True)
+class CutoffRule:
+    """Which facts exist for an example with a cut-off. This is the only place that says it.
+
+    A fact exists if its time is before the cut-off or, with ``include``, at the cut-off. ``as_of`` is the
+    frozen protocol: it replaces every later cut-off. An infinite cut-off admits every fact, even one
+    without a time.
+
+    >>> CutoffRule().last_times(np.array([3.0, np.inf])).tolist()
+    [2.9999999999999996, inf]
+    >>> CutoffRule("include", as_of=2.0).last_times(np.array([1.0, 3.0])).tolist()
+    [1.0, 2.0]
+    """
+
+    at_cutoff: str = BEFORE
+    as_of: float = np.inf
+
+    def last_times(self, cutoffs: Floats) -> Floats:
+        """For each cut-off, the last time that a fact may have to exist."""
+        last = np.minimum(cutoffs, self.as_of)
+        if self.at_cutoff == INCLUDE:
+            return last
+        return np.where(np.isfinite(last), np.nextafter(last, -np.inf), last)
+
+    @classmethod
+    def of_settings(cls, settings: Mapping[str, object]) -> CutoffRule:
+        """The rule that a model was learned with. Models without this setting are from before it was one."""
+        at_cutoff = settings.get("at_cutoff", INCLUDE)
+        if at_cutoff not in AT_CUTOFF:
+            raise ModelError(f"its setting at_cutoff is {at_cutoff!r}; it must be {' or '.join(AT_CUTOFF)}.")
+        return cls(str(at_cutoff))
+
+    @property
+    def is_frozen(self) -> bool:
+        """Whether there is a time that no example sees beyond."""
+        return bool(np.isfinite(self.as_of))
+
+
+STRICT = CutoffRule()
+"""The rule of the data that state no other: facts before the cut-off exist."""
 
 
 def time_text(time: float) -> str:

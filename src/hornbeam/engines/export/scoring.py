@@ -15,6 +15,7 @@ from typing import NamedTuple
 import sqlglot
 from sqlglot import exp
 
+from hornbeam.data.numbers import BEFORE
 from hornbeam.engines.contract import INT64_MAX
 from hornbeam.engines.export.features import (
     double,
@@ -93,6 +94,8 @@ class ScoringModel:
     clauses: Sequence[ScoredClause]
     times: str | None = None
     """the kind of times, numbers or dates; None if the model was learned from facts without times"""
+    at_cutoff: str = BEFORE
+    """whether facts at the very time of a cut-off exist"""
 
 
 def scoring_query(
@@ -107,7 +110,7 @@ def scoring_query(
 
     Without a mapping, the facts of a predicate are read from the table of the same name, and the examples
     from ``examples``, with columns ``arg1 arg2 ...``. The ``time`` of the examples is their cut-off: in
-    tables with a time, later facts are ignored.
+    tables with a time, facts that are not before it are ignored.
     """
     known = _dialects()
     if dialect not in known:
@@ -155,7 +158,9 @@ class _ScoringQuery:
         defaults = {name: SqlTable((name,), _arguments(len(types))) for name, types in predicates.items()}
         self._names = FreeNames([self._examples, *(defaults | dict(tables)).values()])
         self._values = values_for(dialect.name)
-        self._facts = UserFacts(model.schema, defaults | dict(tables), self._names, self._times, self._values)
+        self._facts = UserFacts(
+            model.schema, defaults | dict(tables), self._names, self._times, self._values, model.at_cutoff
+        )
         if self._times is not None and not self._facts.timed():
             raise OptionError(
                 "the examples have a cut-off, but no table of facts has a time; name the time column of each "

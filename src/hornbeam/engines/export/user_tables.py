@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from sqlglot import exp
 
+from hornbeam.data.numbers import INCLUDE
 from hornbeam.engines.export.user_values import UserValues
 from hornbeam.engines.sql.expressions import EVERYTHING, SqlRelation, SqlTable, column, cutoff_value
 from hornbeam.errors import SchemaError, plural
@@ -46,8 +47,10 @@ class UserFacts:
         free_names: FreeNames,
         times: str | None,
         values: UserValues,
+        at_cutoff: str,
     ) -> None:
         """``times`` is the kind of cut-offs, None if the examples have none."""
+        self._seen = exp.LTE if at_cutoff == INCLUDE else exp.LT
         self.schema = schema
         self._values = values
         self._times = times
@@ -75,7 +78,7 @@ class UserFacts:
     def exists(self, since: exp.Expr, cutoff: exp.Expr) -> exp.Expr:
         # The query of the facts has made the time a value that compares with cut-offs.
         everything = exp.EQ(this=cutoff.copy(), expression=self.everything())
-        return exp.Paren(this=exp.Or(this=exp.LTE(this=since, expression=cutoff), expression=everything))
+        return exp.Paren(this=exp.Or(this=self._seen(this=since, expression=cutoff), expression=everything))
 
     def everything(self) -> exp.Expr:
         """The cut-off of an example that sees every fact."""

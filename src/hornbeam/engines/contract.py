@@ -111,7 +111,7 @@ class Engine(ABC):
         """True counts of each clause, one per row of ``keys`` (codes; -1 is an unknown key).
 
         Keys may have one more column than the head has arguments: cut-offs (``Database.cutoffs_of``).
-        Then a fact with a time exists for a key only if its time is not after the key's cut-off; facts
+        Then a fact with a time exists for a key only if its time is not after that of the key; facts
         without a time always exist. Populations, and so totals, do not change.
 
         Clauses must be well typed under the database's schema and have the same head. A clause whose

@@ -94,6 +94,8 @@ def _tables(
     for name, (path, key, foreign_keys) in _catalogue(engine, connection, source, stated).items():
         statement = stated.get(name, Statement())
         if statement.use:
+            if engine == "duckdb":
+                path = connection.in_microseconds(path)
             queries = TableQueries(connection, path)
             tables.append(table_in_place(name, queries, statement.unused(), key, foreign_keys))
     return tables

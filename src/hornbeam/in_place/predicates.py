@@ -163,11 +163,12 @@ def _check_roles(plan: Plan) -> None:
                 f'column "{name}" of table "{plan.name}" is stated to be a {role.value}, but does not hold '
                 f"{expected[role]}: change its type in the database, {_ELSE}."
             )
-        odd = {REAL: "decimal numbers", MOMENT: "moments"}.get(_kind(plan, name))
-        if role in (Role.KEY, Role.LINK, Role.CATEGORY) and odd is not None:
+        odd = {REAL: ("decimal numbers", "whole numbers"), MOMENT: ("moments", "dates")}
+        held, plain = odd.get(_kind(plan, name), (None, None))
+        if role in (Role.KEY, Role.LINK, Role.CATEGORY) and held is not None:
             raise SchemaError(
-                f'column "{name}" of table "{plan.name}" is a {role.value} that holds {odd}, whose '
-                f"text differs between systems: change it to text or whole numbers in the database, {_ELSE}."
+                f'column "{name}" of table "{plan.name}" is a {role.value} that holds {held}, whose text '
+                f"differs between systems: change it to text or {plain} in the database, {_ELSE}."
             )
 
 

@@ -116,9 +116,10 @@ class TableSource:
         return list(self._cutoffs)
 
     def cutoff_text(self, cutoff: float) -> str:
-        """A cut-off as the text that queries cast to a time."""
+        """The last time that a fact may have to exist, as the text that queries cast to a time."""
         if np.isfinite(cutoff):
-            return str(value_of(cutoff, self.time_kind))
+            # Moments are whole microseconds: the last one before a date is one microsecond before it.
+            return str(value_of(np.floor(cutoff) if self.time_kind == DATE else cutoff, self.time_kind))
         return EVERYTHING[self.time_kind] if cutoff > 0 else NOTHING[self.time_kind]
 
     def key_values(self, type_name: str, codes: Codes) -> Values:

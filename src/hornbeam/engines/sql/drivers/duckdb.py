@@ -26,7 +26,16 @@ from hornbeam.engines.sql.drivers.duckdb_text import (
     typed_query,
 )
 from hornbeam.engines.sql.engine import SqlEngine
-from hornbeam.engines.sql.expressions import DUCKDB, create_table, drop_table, own_column
+from hornbeam.engines.sql.expressions import (
+    DUCKDB,
+    SqlTable,
+    aliased,
+    column,
+    create_table,
+    drop_table,
+    integer,
+    own_column,
+)
 from hornbeam.errors import EngineError
 from hornbeam.quoting import database_file, one_file, quoted_path
 
@@ -55,6 +64,8 @@ class DuckDBConnection(Connection):
                 "temp_directory": str(self._spill),
                 "preserve_insertion_order": "false",
                 "autoinstall_known_extensions": "false",
+                # Moments are in UTC, whatever the zone of the machine.
+                "TimeZone": "UTC",
             }
         )
         if loaded:
@@ -84,6 +95,21 @@ class DuckDBConnection(Connection):
     def view_typed(self, table: Sequence[str], columns: Sequence[TypedColumn]) -> str:
         """Create a view of a table, in queries under the alias r, with typed columns; returns its name."""
         return self._view(typed_query(self, f"{quoted_path(table)} AS r", columns))
+
+    def in_microseconds(self, table: tuple[str, ...]) -> tuple[str, ...]:
+        """The name of a table, or of a view of it in which nanoseconds are cut to whole microseconds."""
+        item = SqlTable(table, ()).item()
+        columns = self.columns(self.dialect.text(exp.select("*").from_(item.copy())))
+        if not any(is_in_nanoseconds(kind) for _, kind in columns):
+            return table
+        values = [
+            exp.alias_(_microseconds(column(name, "t")), name, quoted=True)
+            if is_in_nanoseconds(kind)
+            else column(name, "t")
+            for name, kind in columns
+        ]
+        query = exp.select(*values).from_(aliased(item, "t"))
+        return (self._view(self.dialect.text(query)),)
 
     def _view(self, query: str) -> str:
         name = self.new_name()
@@ -144,6 +170,23 @@ class DuckDBConnection(Connection):
             raise KeyboardInterrupt from None
         except duckdb.Error as error:
             raise EngineError(failure(error, self._spill)) from error
+
+
+def is_in_nanoseconds(kind: str) -> bool:
+    """Whether the values of a type of DuckDB are moments in nanoseconds, with or without a zone."""
+    return kind in ("TIMESTAMP_NS", "TIMESTAMPTZ_NS")
+
+
+def _microseconds(value: exp.Expr) -> exp.Expr:
+    """A moment in nanoseconds as TIMESTAMP in UTC; DuckDB's own cast rounds, and refuses zones."""
+    nanoseconds = exp.Anonymous(this="epoch_ns", expressions=[value])
+    thousand = integer(1000)
+    # The remainder of a moment before 1970 is negative.
+    rest = exp.Mod(
+        this=exp.Paren(this=exp.Mod(this=nanoseconds, expression=thousand) + 1000), expression=thousand
+    )
+    whole = exp.IntDiv(this=exp.Paren(this=nanoseconds.copy() - rest), expression=thousand.copy())
+    return exp.Anonymous(this="make_timestamp", expressions=[whole])
 
 
 def failure(error: duckdb.Error, spill: Path) -> str:

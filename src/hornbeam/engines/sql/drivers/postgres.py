@@ -47,6 +47,9 @@ class PostgresConnection(Connection):
         self._set("jit", "off")
         self._set("work_mem", f"{min(max(memory // 16, 4_000_000), 256_000_000) // 1000}kB")
         self._set("standard_conforming_strings", "on")
+        # Moments are in UTC, and dates are written in one way, whatever the settings of server and user.
+        self._set("timezone", "UTC")
+        self._set("datestyle", "ISO")
         self._set("client_min_messages", "error")
         if scratch is not None:
             self._check(scratch)

@@ -46,6 +46,8 @@ _LONG_NUMBERS = ("DECIMAL", "HUGEINT", "UHUGEINT")
 """numbers that may not fit int64 or float64: read as text, and then as numbers where they fit"""
 _TEXTS = ("VARCHAR", "ENUM", "UUID")
 _MOMENTS = ("DATE", "TIMESTAMP")
+_NANOSECONDS = "_NS"
+"""how the names of types end whose moments are in nanoseconds; they are cut to whole microseconds"""
 _ROWS_PER_WORD = 5
 """with fewer rows per distinct word, text is coded in Python and not by DuckDB"""
 
@@ -238,7 +240,9 @@ def _expression(column: str, type_name: str) -> str | None:
     """The expression that fetches a column into a NumPy array; None where no array can hold it."""
     if type_name in _NUMBERS or type_name == "BOOLEAN":
         return quoted(column)
-    return f"epoch_us({quoted(column)})" if type_name.startswith(_MOMENTS) else None
+    if not type_name.startswith(_MOMENTS):
+        return None
+    return f"{'epoch_ns' if type_name.endswith(_NANOSECONDS) else 'epoch_us'}({quoted(column)})"
 
 
 def _typed(column: str, type_name: str, array: Any) -> Column:
@@ -249,7 +253,10 @@ def _typed(column: str, type_name: str, array: Any) -> Column:
     if type_name == "BOOLEAN":
         return boolean_column(column, array, missing)
     if type_name.startswith(_MOMENTS):
-        moments = array.astype(np.int64).view("datetime64[us]")
+        whole = array.astype(np.int64)
+        if type_name.endswith(_NANOSECONDS):
+            whole = whole // 1000
+        moments = whole.view("datetime64[us]")
         if missing is not None:
             moments = np.where(missing, np.datetime64("NaT", "us"), moments)
         return moment_column(column, moments)

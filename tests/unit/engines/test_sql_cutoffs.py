@@ -199,7 +199,7 @@ def test_the_command_takes_cut_offs_times_and_flags(tmp_path, capsys) -> None:
 
 
 @pytest.mark.parametrize("kind", [NUMBER, DATE])
-def test_thresholds_in_place_heed_the_last_cut_off(kind: str, tmp_path: Path) -> None:
+def test_thresholds_and_frequent_constants_heed_the_last_cut_off(kind: str, tmp_path: Path) -> None:
     """As with loaded facts: measurements after the cut-off have no effect."""
     schema = Schema({"churns": ("person",), "paid": ("person", "price")}, {"price": "number"})
     modes = [parse_mode("paid(+person,`price).")]
@@ -222,4 +222,6 @@ def test_thresholds_in_place_heed_the_last_cut_off(kind: str, tmp_path: Path) ->
         expected = {("paid", 1): tuple(10.0 * number for number in range(2, last + 1))}
         assert dict(held.thresholds("churns", 16, until)) == expected
         assert dict(in_place.thresholds("churns", 16, until)) == expected
+        names = tuple(f"p{number}" for number in range(1, last + 1))
+        assert held.frequent("paid", 0, 1, until) == in_place.frequent("paid", 0, 1, until) == names
     connection.close()

@@ -30,7 +30,8 @@ def before(database: Database, cutoff: float) -> Database:
         elif database.rule.at_cutoff == INCLUDE:
             exists = times <= cutoff
         else:
-            exists = times < cutoff
+            # A fact at minus infinity has always existed.
+            exists = (times < cutoff) | (times == -np.inf)
         relations[predicate] = Relation(tuple(column[exists] for column in columns))
     return replace(database, relations=relations, times={})
 
@@ -88,7 +89,7 @@ def test_no_fact_at_or_after_the_cut_off_changes_a_count(
     last = max(case.cutoffs, default=0.0)
     changed = case.database
     for predicate, times in case.database.times.items():
-        late = np.flatnonzero((times >= last) & (last < np.inf))
+        late = np.flatnonzero((times >= last) & (last < np.inf) & (times > -np.inf))
         gone = data.draw(st.lists(st.sampled_from(late.tolist()))) if len(late) else []
         columns = [np.delete(column, gone) for column in case.database.relations[predicate].columns]
         kept = np.delete(times, gone)
@@ -99,7 +100,8 @@ def test_no_fact_at_or_after_the_cut_off_changes_a_count(
             columns = [
                 np.append(column, more).astype(np.int32) for column, more in zip(columns, new, strict=True)
             ]
-            late_times = st.sampled_from([last, float(np.nextafter(last, np.inf)), np.inf])
+            after = float(np.nextafter(last, np.inf))
+            late_times = st.sampled_from([last if last > -np.inf else after, after, np.inf])
             kept = np.append(kept, data.draw(st.lists(late_times, min_size=added, max_size=added)))
         relation, since = Relation.timed(columns, kept)
         changed = replace(

@@ -108,7 +108,7 @@ class CutoffRule:
 
     A fact exists if its time is before the cut-off or, with ``include``, at the cut-off. ``as_of`` is the
     frozen protocol: it replaces every later cut-off. An infinite cut-off admits every fact, even one
-    without a time.
+    without a time. A fact at minus infinity always exists.
 
     >>> CutoffRule().last_times(np.array([3.0, np.inf])).tolist()
     [2.9999999999999996, inf]

@@ -11,6 +11,7 @@ import sqlglot
 from sqlglot import exp
 
 from hornbeam.data.build import build
+from hornbeam.data.numbers import BEFORE
 from hornbeam.engines.export.features import is_join
 from hornbeam.engines.memory.engine import MemoryEngine
 from hornbeam.errors import ModelError, OptionError
@@ -85,7 +86,8 @@ def model(times: str | None = None, entries: Sequence[Entry] = (*JOINS, *APART))
     ]
     many = [weighted(entry, number) for number, entry in enumerate(entries)]
     clauses = (plain[0], *many[:3], plain[1], *many[3:], many[0])
-    return Model("likes", SCHEMA, -0.4, clauses, {} if times is None else {"times": times})
+    settings = {} if times is None else {"times": times, "at_cutoff": BEFORE}
+    return Model("likes", SCHEMA, -0.4, clauses, settings)
 
 
 def expected(learned: Model, cutoffs: bool) -> dict[tuple[object, ...], float]:

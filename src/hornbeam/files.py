@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import glob
 import os
 import sys
 from collections.abc import Iterable, Iterator
@@ -16,7 +17,7 @@ from typing import BinaryIO
 from hornbeam.errors import DataError, Place
 
 TEMPORARY = ".hornbeam-tmp"
-"""The suffix of files that are being written. A killed run may leave such a file; it can be deleted."""
+"""The suffix of files that are being written. What a killed run leaves, the next writer removes."""
 
 
 def write_file(path: str | Path, content: str | bytes | Iterable[str]) -> None:
@@ -53,21 +54,45 @@ def resolved(path: Path) -> Path:
 
 
 def _replace(place: Path, content: str | bytes | Iterable[str]) -> None:
-    temporary = place.with_name(f".{place.name}.{os.urandom(4).hex()}{TEMPORARY}")
+    remove_leftovers(place.parent, place.name)
+    file, temporary = _new_temporary(place)
     try:
-        # Not tempfile: only their owner could read the files that it creates.
-        with temporary.open("xb") as file:
+        with file:
             _write(file, content)
             file.flush()
             os.fsync(file.fileno())
-        if place.exists():
-            temporary.chmod(place.stat().st_mode & 0o7777)
-        temporary.replace(place)
+            if place.exists():
+                temporary.chmod(place.stat().st_mode & 0o7777)
+            if os.name == "posix":
+                # Renamed before the lock ends, so that nobody takes it for a leftover.
+                temporary.replace(place)
+        if os.name != "posix":
+            temporary.replace(place)
     except BaseException:
         with contextlib.suppress(OSError):
             temporary.unlink()
         raise
     _sync_folder(place.parent)
+
+
+def _new_temporary(place: Path) -> tuple[BinaryIO, Path]:
+    """A new file next to a place, locked as long as it is open, and its path."""
+    while True:
+        temporary = place.with_name(f".{place.name}.{os.urandom(4).hex()}{TEMPORARY}")
+        # Not tempfile: only their owner could read the files that it creates.
+        file = temporary.open("xb")
+        if os.name != "posix":
+            return file, temporary
+        taken = False
+        try:
+            _lock(file)
+        except BlockingIOError:
+            taken = True
+        except OSError:  # a file system without locks, where nobody removes leftovers
+            pass
+        if not taken and os.fstat(file.fileno()).st_nlink:
+            return file, temporary
+        file.close()  # another process took it for a leftover before it was locked, and removes it
 
 
 def _write(file: BinaryIO, content: str | bytes | Iterable[str]) -> None:
@@ -93,9 +118,13 @@ def _sync_folder(folder: Path) -> None:
 
 
 def remove_leftovers(folder: Path, name: str) -> None:
-    """Remove temporary files that killed runs left when they wrote ``name`` in a folder."""
-    for leftover in folder.glob(f".{name}.*{TEMPORARY}"):
-        with contextlib.suppress(OSError):
+    """Remove temporary files that killed runs left when they wrote ``name`` in a folder.
+
+    A file that another process is writing is locked, and stays.
+    """
+    for leftover in folder.glob(f".{glob.escape(name)}.*{TEMPORARY}"):
+        with contextlib.suppress(OSError), leftover.open("ab") as file:
+            _lock(file)
             leftover.unlink()
 
 

@@ -1,8 +1,11 @@
-"""Names and texts inside SQL: the one place where they are quoted."""
+"""Names, texts and paths of files inside SQL: the one place where they are quoted."""
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Sequence
+from pathlib import Path
 
 from hornbeam.errors import DataError
 
@@ -34,3 +37,52 @@ def quoted_text(text: str) -> str:
     'it''s here'
     """
     return "'" + text.replace("'", "''") + "'"
+
+
+_PATTERN = re.compile(r"[*?[]")
+"""Characters that make DuckDB take a path for a pattern of many files."""
+
+
+def one_file(path: Path) -> str:
+    """The path of one file for DuckDB's ``read_csv`` and ``read_parquet``, which take patterns of paths.
+
+    >>> print(one_file(Path("/data[1]/users*.csv")))
+    /data[[]1]/users[*].csv
+    """
+    text = _absolute(path)
+    if not _PATTERN.search(text):
+        return text
+    if _has_backslash(text):
+        raise DataError(
+            f'DuckDB cannot read "{text}": a path must not contain a backslash together with *, ? or [; '
+            "rename the file or its folder."
+        )
+    return _PATTERN.sub(lambda found: f"[{found[0]}]", text)
+
+
+def database_file(path: Path) -> str:
+    """The path of a database for DuckDB's ``ATTACH``, which takes \\ for / and ? for the end of the path."""
+    text = _absolute(path)
+    if "?" in text or _has_backslash(text):
+        raise DataError(
+            f'DuckDB cannot read "{text}": the path of a database must not contain a backslash or ?; '
+            "rename the file or its folder."
+        )
+    return text
+
+
+def _absolute(path: Path) -> str:
+    """The absolute path: DuckDB takes ``~/a``, ``:memory:`` and ``md:a`` for something else than a file."""
+    text = str(path.absolute())
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise DataError(
+            f"DuckDB cannot read {text!r}: the path is not UTF-8; rename the file or its folder."
+        ) from None
+    return text
+
+
+def _has_backslash(path: str) -> bool:
+    """Whether a name in a path has a backslash, which separates names on Windows."""
+    return os.sep != "\\" and "\\" in path

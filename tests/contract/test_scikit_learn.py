@@ -316,7 +316,7 @@ def test_a_time_limit_keeps_the_steps_and_warns():
             'no target "cnacer". Targets are: cancer. Did you mean "cancer"?',
         ),
         ({"preset": "defualt"}, X, y, OptionError, 'no preset "defualt".'),
-        ({"l2": 0}, X, y, OptionError, "l2=0 is refused: it must be a finite number above 0."),
+        ({"l2": 0}, X, y, OptionError, "l2=0 is refused: it must be a finite number above 0 and"),
         ({"engine": "duck"}, X, y, OptionError, 'no engine "duck".'),
         ({}, np.repeat(X, 2, axis=1), y, DataError, 'X has 2 columns, but "cancer" takes 1'),
         ({}, X, y[:-1], DataError, "X has 300 rows, but y has 299 labels."),

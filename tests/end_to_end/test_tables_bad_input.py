@@ -118,8 +118,8 @@ def test_a_column_of_mixed_types(hornbeam, tmp_path):
     assert status == 0
     assert "age      category  text" in out
     assert (
-        'note: table "users": column "age" is read as text, because 1 value of 30 is not a number (first: '
-        '"old"); if that stands for a missing value, state missing = ["..."] in schema.toml.' in said
+        'note: table "users": column "age" is read as text, because 1 value of 30 is not a number ("old"); '
+        'if it stands for a missing value, state missing = ["old"] in schema.toml.' in said
     )
     (tmp_path / "shop" / "schema.toml").write_text('[users]\nmissing = ["old"]\n')
     status, out, said = hornbeam("inspect", "shop")
@@ -354,6 +354,13 @@ def test_targets_that_cannot_be_learned(hornbeam, tmp_path, target, message):
             "all",
             "users.vip",
             'negatives are for a target that is a link; here every row of "users" is an example.',
+        ),
+        (
+            "2",
+            "movies",
+            'negatives are for a target that is a link, but table "movies" is none, because its rows have '
+            'the key "movie_id"; name a column (movies.genre), or state key = false and links = { ... } in '
+            "schema.toml.",
         ),
     ],
 )

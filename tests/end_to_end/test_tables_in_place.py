@@ -331,6 +331,16 @@ REFUSALS = {
         'the rows of table "a" are stated to be things (rows = true) that have no key, and rows are not '
         "numbered in place: state a key, or leave rows out, or load the tables into memory",
     ),
+    "dates of another form": (
+        {"a.csv": "id,y,born\n1,0,01.02.2020\n2,1,02.02.2020\n", "users.csv": "id,y\n1,0\n2,1\n"},
+        '[a]\nkey = "id"\ndates = { born = "%d.%m.%Y" }\n',
+        'column "born" of table "a" has dates of the form %d.%m.%Y, but in place dates are read as 2024',
+    ),
+    "moments": (
+        {"a.csv": "id,y\n2024-01-01T10:00,0\n2024-01-01T11:00,1\n", "users.csv": "id,y\n1,0\n2,1\n"},
+        '[a]\nkey = "id"\n',
+        'column "id" of table "a" is a key that holds moments, whose text differs between systems',
+    ),
     "decimals": (
         {"a.csv": "id,y\n1.5,0\n2.5,1\n", "users.csv": "id,y\n1,0\n2,1\n"},
         '[a]\nkey = "id"\n',

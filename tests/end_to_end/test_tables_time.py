@@ -3,14 +3,20 @@
 import csv
 import io
 import json
+import tempfile
 
 import numpy as np
 import polars as pl
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import hornbeam as hb
 from folders import write
+from hornbeam.engines.registry import open_engine
 from hornbeam.estimators.learners import RLRClassifier
+from hornbeam.logic.parse import parse_clause
+from hornbeam.model.predict import data_for
 
 SCHEMA = {"visits": {"links": {"user_id": "users"}, "time": "day", "rows": True}}
 QUICK = ("--steps", "3", "--max-literals", "2")
@@ -35,9 +41,9 @@ def world(seed=0, n_users=40, n_visits=300):
 
 
 def later_than_all(visits, examples):
-    """The same visits and, for each user, more of them after the last cut-off."""
+    """The same visits and, for each user, more of them at the last cut-off and after it."""
     more = {name: list(values) for name, values in visits.items()}
-    month, last = max(examples["cutoff"])[:-2], 16
+    month, last = max(examples["cutoff"])[:-2], 15
     for user in dict.fromkeys(examples["user_id"]):
         for number in range(3):
             more["user_id"].append(user)
@@ -82,11 +88,11 @@ def two(tmp_path):
 
 
 def test_every_verb_says_the_same_whatever_came_later(hornbeam, two):
-    given = ("--examples", "examples.csv")
+    asked_for = ("--examples", "examples.csv")
     target = ("--target", "users.vip")
     for name in ("then", "later"):
-        hornbeam("fit", name, *target, *given, *QUICK, "--model", f"{name}.json")
-    counts = [hornbeam("count", name, CLAUSE, *target, *given) for name in ("then", "later")]
+        hornbeam("fit", name, *target, *asked_for, *QUICK, "--model", f"{name}.json")
+    counts = [hornbeam("count", name, CLAUSE, *target, *asked_for) for name in ("then", "later")]
     # Rows are things here, so that more of them are a greater population: only what is true is the same.
     true = [[line.rpartition(",")[0] for line in each.splitlines()] for each in counts]
     assert true[0] == true[1]
@@ -96,7 +102,7 @@ def test_every_verb_says_the_same_whatever_came_later(hornbeam, two):
         c["clause"] for c in models[1]["clauses"]
     ]
     for verb in ("predict", "evaluate"):
-        said = [hornbeam(verb, name, "--model", "then.json", *given) for name in ("then", "later")]
+        said = [hornbeam(verb, name, "--model", "then.json", *asked_for) for name in ("then", "later")]
         assert said[0] == said[1]
     asked = ("--model", "then.json", "--example", "vip(7)", "--cutoff", "2024-03-15")
     said = [hornbeam("explain", name, *asked) for name in ("then", "later")]
@@ -105,9 +111,9 @@ def test_every_verb_says_the_same_whatever_came_later(hornbeam, two):
 
 def test_explain_at_a_cut_off_is_what_predict_says(hornbeam, two):
     _, _, examples = two
-    given = ("--examples", "examples.csv")
-    hornbeam("fit", "then", "--target", "users.vip", *given, *QUICK, "--model", "m.json")
-    rows = list(csv.DictReader(io.StringIO(hornbeam("predict", "then", "--model", "m.json", *given))))
+    asked_for = ("--examples", "examples.csv")
+    hornbeam("fit", "then", "--target", "users.vip", *asked_for, *QUICK, "--model", "m.json")
+    rows = list(csv.DictReader(io.StringIO(hornbeam("predict", "then", "--model", "m.json", *asked_for))))
     assert len(rows) == len(examples["user_id"])
     for row in rows[:3]:
         asked = ("--model", "m.json", "--example", f"vip({row['arg1']})", "--cutoff", row["cutoff"], "--json")
@@ -115,7 +121,7 @@ def test_explain_at_a_cut_off_is_what_predict_says(hornbeam, two):
         assert explained["probability"] == pytest.approx(float(row["probability"]), abs=1e-12)
 
 
-def test_counts_are_those_of_the_visits_until_the_cut_off(hornbeam, two):
+def test_counts_are_those_of_the_visits_before_the_cut_off(hornbeam, two):
     _, visits, examples = two
     out = hornbeam("count", "then", CLAUSE, "--target", "users.vip", "--examples", "examples.csv")
     rows = list(csv.DictReader(io.StringIO(out)))
@@ -125,7 +131,7 @@ def test_counts_are_those_of_the_visits_until_the_cut_off(hornbeam, two):
         seen = [
             paid
             for user, day, paid in zip(*visits.values(), strict=True)
-            if str(user) == row["arg1"] and day <= row["cutoff"] and paid >= 50
+            if str(user) == row["arg1"] and day < row["cutoff"] and paid >= 50
         ]
         assert int(row["true"]) == len(seen)
         assert int(row["true"]) + int(row["false"]) == len(visits["paid"]) * len(set(visits["paid"]))
@@ -164,3 +170,129 @@ def test_a_cut_off_without_times_is_refused(hornbeam, run, tmp_path):
     assert status == 2
     refusal = "hornbeam: --cutoff is refused: no table of the data has a time column."
     assert said.splitlines()[-1] == refusal
+
+
+def seen(visits, row, last, equal=False):
+    """The definition: how many visits with a payment of 50 or more a user has before a day."""
+    return sum(
+        str(user) == row["arg1"] and paid >= 50 and (day < last or (equal and day == last))
+        for user, day, paid in zip(*visits.values(), strict=True)
+    )
+
+
+def test_the_command_line_takes_both_meanings_and_both_protocols(hornbeam, run, two):
+    _, visits, _ = two
+    asked = ("count", "then", CLAUSE, "--target", "users.vip", "--examples", "examples.csv")
+    for words, equal, frozen in (
+        ((), False, "9999"),
+        (("--at-cutoff", "before"), False, "9999"),
+        (("--at-cutoff", "include"), True, "9999"),
+        (("--as-of", "2024-05-07"), False, "2024-05-07"),
+        (("--at-cutoff", "include", "--as-of", "2024-05-07"), True, "2024-05-07"),
+    ):
+        rows = list(csv.DictReader(io.StringIO(hornbeam(*asked, *words))))
+        expected = [seen(visits, row, min(row["cutoff"], frozen), equal) for row in rows]
+        assert [int(row["true"]) for row in rows] == expected, words
+    # Without cut-offs, a frozen world is the same for every example.
+    out = hornbeam("count", "then", CLAUSE, "--target", "users.vip", "--as-of", "2024-05-07")
+    for row in csv.DictReader(io.StringIO(out)):
+        assert int(row["true"]) == seen(visits, row, "2024-05-07")
+    status, _, said = run(*asked, "--at-cutoff", "after")
+    assert status == 2 and "at_cutoff='after' is refused: it must be before or include." in said
+    status, _, said = run(*asked, "--as-of", "soon")
+    assert status == 2 and "as_of='soon' is refused" in said
+
+
+def test_a_model_keeps_the_meaning_that_it_was_learned_with(hornbeam, run, two, tmp_path):
+    asked_for = ("--examples", "examples.csv")
+    said = {}
+    for meaning in ("before", "include"):
+        file = f"{meaning}.json"
+        hornbeam(
+            "fit",
+            "then",
+            "--target",
+            "users.vip",
+            *asked_for,
+            *QUICK,
+            "--at-cutoff",
+            meaning,
+            "--model",
+            file,
+        )
+        kept = json.loads((tmp_path / file).read_text())["settings"]
+        assert kept["at_cutoff"] == meaning
+        said[meaning] = hornbeam("predict", "then", "--model", file, *asked_for)
+        again = hornbeam("predict", "then", "--model", file, *asked_for, "--at-cutoff", meaning)
+        assert again == said[meaning]
+    status, _, refusal = run(
+        "predict", "then", "--model", "include.json", *asked_for, "--at-cutoff", "before"
+    )
+    assert status == 2 and "the model was learned with include" in refusal
+    # A file from before the setting means that facts at the cut-off count.
+    old = json.loads((tmp_path / "include.json").read_text())
+    del old["settings"]["at_cutoff"]
+    (tmp_path / "old.json").write_text(json.dumps(old))
+    assert hornbeam("predict", "then", "--model", "old.json", *asked_for) == said["include"]
+    # Also if the database was loaded on its own.
+    model = hb.load_model(tmp_path / "old.json")
+    schema = {"visits": {"links": {"user_id": "users"}, "time": "day", "rows": True}}
+    database = hb.load(
+        tmp_path / "then", target="users.vip", schema=schema, examples=tmp_path / "examples.csv"
+    )
+    followed, _ = data_for(model, database)
+    assert (database.rule.at_cutoff, followed.rule.at_cutoff) == ("before", "include")
+
+
+def test_the_frozen_protocol_needs_times(run, hornbeam, tmp_path):
+    users, _, _ = world()
+    write(tmp_path / "users", {"users.csv": text(users | {"age": users["user_id"]})})
+    status, _, said = run(
+        "fit", "users", "--target", "users.vip", "--as-of", "2024-01-01", "--model", "m.json"
+    )
+    assert status == 2 and "as_of is refused: no table has a time column" in said
+
+
+@given(data=st.data())
+@settings(max_examples=15, deadline=None)
+def test_tables_in_place_obey_the_law(data):
+    """Removing all rows at or after the last cut-off changes no count; loaded and in place are the same."""
+    moments = [f"2024-03-10 05:30:0{second}.{part:06d}" for second in (0, 1) for part in (0, 1, 999_999)]
+    moments += ["1969-12-31 23:59:59.999999", "1970-01-01 00:00:00.000000", "1960-05-05 12:00:00.000000"]
+    row = st.tuples(st.integers(0, 2), st.sampled_from([*moments, None]))
+    visits = data.draw(st.lists(row, min_size=1, max_size=12))
+    cutoffs = data.draw(st.lists(st.sampled_from(moments), min_size=3, max_size=3))
+    meaning, as_of = (
+        data.draw(st.sampled_from(["before", "include"])),
+        data.draw(st.sampled_from([None, *moments])),
+    )
+    examples = pl.DataFrame({"id": [0, 1, 2], "cutoff": cutoffs, "label": [0, 1, 0]})
+    examples = examples.with_columns(pl.col("cutoff").str.to_datetime(time_unit="us"))
+    last = max(min(cutoff, as_of or cutoff) for cutoff in cutoffs)
+    early = [(who, day) for who, day in visits if day is not None and (day < last or meaning == "include")]
+    schema = {"visits": {"key": "visit", "links": {"user_id": "users"}, "time": "day"}}
+
+    def counts(rows, engine):
+        with tempfile.TemporaryDirectory() as folder:
+            days = pl.Series([day for _, day in rows], dtype=pl.String).str.to_datetime(time_unit="us")
+            whose = pl.Series([who for who, _ in rows], dtype=pl.Int64)
+            numbers = pl.Series(range(len(rows)), dtype=pl.Int64)
+            frame = pl.DataFrame({"visit": numbers, "user_id": whose, "day": days})
+            frame.write_parquet(f"{folder}/visits.parquet")
+            pl.DataFrame({"id": [0, 1, 2]}).write_parquet(f"{folder}/users.parquet")
+            options = {"schema": schema, "examples": examples, "at_cutoff": meaning, "as_of": as_of}
+            with hb.load(folder, target="vip(users)", engine=engine, **options) as database:
+                clause = parse_clause("vip(A) :- user_id(B,A).", database.schema)
+                keys = database.examples_of("vip").keys
+                (counted,) = open_engine(engine or "memory", database).count([clause], keys)
+                names = database.names_of("vip", keys)[:, 0].tolist()
+                return dict(zip(names, counted.true.tolist(), strict=True))
+
+    expected = {}
+    for user, cutoff in enumerate(cutoffs):
+        end = min(cutoff, as_of or cutoff)
+        times = [day for who, day in visits if who == user and day is not None]
+        expected[str(user)] = sum(day < end or (meaning == "include" and day == end) for day in times)
+    assert counts(visits, None) == counts(visits, "duckdb") == expected
+    if meaning == "before":
+        assert counts(early, "duckdb") == counts(early, None) == expected

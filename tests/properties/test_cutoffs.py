@@ -1,4 +1,4 @@
-"""Cut-off times: what lies after an example's cut-off does not exist for it, in every engine."""
+"""Cut-off times: what lies at or after an example's cut-off does not exist for it, in every engine."""
 
 from dataclasses import replace
 
@@ -8,10 +8,11 @@ from hypothesis import strategies as st
 
 from every_engine import BUDGETS, check_counts, check_sums, every_engine, every_other_engine, true_counts
 from hornbeam.data.database import Codes, Database, Relation
+from hornbeam.data.numbers import AT_CUTOFF, INCLUDE, CutoffRule
 from hornbeam.engines.contract import Counts, Engine, Skipped
 from hornbeam.engines.memory.engine import MemoryEngine
 from hornbeam.engines.naive import NaiveEngine
-from strategies import CASES, TARGET, Case, timed_cases, with_cutoffs
+from strategies import CASES, TARGET, TIMES, Case, timed_cases, with_cutoffs
 
 
 def plain(case: Case) -> Codes:
@@ -20,11 +21,18 @@ def plain(case: Case) -> Codes:
 
 
 def before(database: Database, cutoff: float) -> Database:
-    """The database without the facts after a time, and without times."""
+    """The database without the facts that do not exist at a cut-off, and without times."""
     relations = dict(database.relations)
     for predicate, times in database.times.items():
         columns = relations[predicate].columns
-        relations[predicate] = Relation(tuple(column[times <= cutoff] for column in columns))
+        if cutoff == np.inf:
+            exists = np.full(len(times), True)
+        elif database.rule.at_cutoff == INCLUDE:
+            exists = times <= cutoff
+        else:
+            # A fact at minus infinity has always existed.
+            exists = (times < cutoff) | (times == -np.inf)
+        relations[predicate] = Relation(tuple(column[exists] for column in columns))
     return replace(database, relations=relations, times={})
 
 
@@ -35,10 +43,18 @@ def test_an_engine_counts_what_the_definition_counts(engine: type[Engine], case:
     check_counts(engine, case)
 
 
+def under_rule(case: Case, rule: CutoffRule) -> Case:
+    """The case with its cut-offs read under another rule."""
+    assert case.cutoffs is not None
+    database = case.database.under_rule(rule)
+    return replace(case, database=database, keys=with_cutoffs(database, plain(case), case.cutoffs))
+
+
 @every_engine
-@given(case=timed_cases())
-def test_a_cut_off_is_the_last_time_that_exists(engine: type[Engine], case: Case) -> None:
-    """Each key is counted as if the facts after its cut-off did not exist."""
+@given(case=timed_cases(), at_cutoff=st.sampled_from(AT_CUTOFF))
+def test_facts_exist_before_the_cut_off(engine: type[Engine], case: Case, at_cutoff: str) -> None:
+    """Each key is counted as if the facts that are not before its cut-off did not exist."""
+    case = under_rule(case, CutoffRule(at_cutoff))
     assert case.cutoffs is not None
     for clause in case.clauses:
         found = true_counts(engine(case.database), clause, case.keys)
@@ -50,15 +66,30 @@ def test_a_cut_off_is_the_last_time_that_exists(engine: type[Engine], case: Case
 
 
 @every_engine
+@given(case=timed_cases(), as_of=st.sampled_from((*TIMES, 0.0, 2.7)), at_cutoff=st.sampled_from(AT_CUTOFF))
+def test_frozen_data_are_those_before_a_date(
+    engine: type[Engine], case: Case, as_of: float, at_cutoff: str
+) -> None:
+    """The frozen protocol: a cut-off after the date is the date, and examples without one have it too."""
+    frozen = under_rule(case, CutoffRule(at_cutoff, as_of))
+    assert case.cutoffs is not None
+    earlier = replace(case, cutoffs=np.minimum(case.cutoffs, as_of))
+    rolling = under_rule(earlier, CutoffRule(at_cutoff))
+    for clause in case.clauses:
+        counts = true_counts(engine(frozen.database), clause, frozen.keys)
+        assert counts == true_counts(engine(rolling.database), clause, rolling.keys)
+
+
+@every_engine
 @given(case=timed_cases(), data=st.data())
-def test_no_fact_after_the_cut_off_changes_a_count(
+def test_no_fact_at_or_after_the_cut_off_changes_a_count(
     engine: type[Engine], case: Case, data: st.DataObject
 ) -> None:
     assert case.cutoffs is not None
     last = max(case.cutoffs, default=0.0)
     changed = case.database
     for predicate, times in case.database.times.items():
-        late = np.flatnonzero(times > last)
+        late = np.flatnonzero((times >= last) & (last < np.inf) & (times > -np.inf))
         gone = data.draw(st.lists(st.sampled_from(late.tolist()))) if len(late) else []
         columns = [np.delete(column, gone) for column in case.database.relations[predicate].columns]
         kept = np.delete(times, gone)
@@ -69,7 +100,9 @@ def test_no_fact_after_the_cut_off_changes_a_count(
             columns = [
                 np.append(column, more).astype(np.int32) for column, more in zip(columns, new, strict=True)
             ]
-            kept = np.append(kept, [np.nextafter(last, np.inf)] * added)
+            after = float(np.nextafter(last, np.inf))
+            late_times = st.sampled_from([last if last > -np.inf else after, after, np.inf])
+            kept = np.append(kept, data.draw(st.lists(late_times, min_size=added, max_size=added)))
         relation, since = Relation.timed(columns, kept)
         changed = replace(
             changed,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import stat
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from hornbeam.errors import DataError
-from hornbeam.files import remove_leftovers, write_file
+from hornbeam.files import TEMPORARY, remove_leftovers, write_file
 
 
 def test_text_bytes_and_pieces_are_written_as_given(tmp_path: Path) -> None:
@@ -102,9 +104,66 @@ def test_what_cannot_be_written_is_one_sentence(tmp_path: Path, name: str, reaso
     )
 
 
+def test_a_file_that_is_being_written_is_no_leftover(tmp_path: Path) -> None:
+    def pieces() -> Iterator[str]:
+        yield "first "
+        remove_leftovers(tmp_path, "a")
+        yield "second"
+
+    write_file(tmp_path / "a", pieces())
+    assert (tmp_path / "a").read_text() == "first second"
+    assert [path.name for path in tmp_path.iterdir()] == ["a"]
+
+
+REWRITE = """
+import sys
+from pathlib import Path
+from hornbeam.files import remove_leftovers, write_file
+folder = Path(sys.argv[1])
+for number in range(300):
+    remove_leftovers(folder, "a")
+    write_file(folder / "a", "x" * 1000)
+"""
+
+
+def test_processes_that_save_in_one_folder_do_not_disturb_each_other(tmp_path: Path) -> None:
+    words = [sys.executable, "-c", REWRITE, str(tmp_path)]
+    runs = [subprocess.Popen(words, stderr=subprocess.PIPE, text=True) for _ in range(3)]
+    assert [run.communicate()[1] for run in runs] == ["", "", ""]
+    assert (tmp_path / "a").read_text() == "x" * 1000
+
+
 def test_leftovers_of_killed_runs_are_removed_and_nothing_else(tmp_path: Path) -> None:
     write_file(tmp_path / "a", "kept")
     (tmp_path / ".a.0123abcd.hornbeam-tmp").write_text("half")
     (tmp_path / ".b.0123abcd.hornbeam-tmp").write_text("of another file")
     remove_leftovers(tmp_path, "a")
     assert sorted(path.name for path in tmp_path.iterdir()) == [".b.0123abcd.hornbeam-tmp", "a"]
+
+
+def test_the_next_writer_removes_what_a_killed_one_left(tmp_path: Path) -> None:
+    """The file of a writer that still runs stays, and so do files of other names."""
+    path = tmp_path / "out[1].csv"
+    write_and_wait = (
+        "import sys, time; from hornbeam.files import write_file\n"
+        "def pieces():\n    yield 'half'\n    print('begun', flush=True)\n    time.sleep(600)\n"
+        "write_file(sys.argv[1], pieces())"
+    )
+    command = [sys.executable, "-c", write_and_wait, str(path)]
+    with (
+        subprocess.Popen(command, stdout=subprocess.PIPE) as killed,
+        subprocess.Popen(command, stdout=subprocess.PIPE) as running,
+    ):
+        for process in (killed, running):
+            assert process.stdout is not None and process.stdout.readline() == b"begun\n"
+        killed.kill()
+        killed.wait()
+        other = tmp_path / f".out1.csv.00{TEMPORARY}"
+        other.touch()
+        assert len(list(tmp_path.iterdir())) == 3
+        write_file(path, "whole")
+        assert sorted(each.name.startswith(".") for each in tmp_path.iterdir()) == [False, True, True]
+        running.kill()
+    write_file(path, "again")
+    assert sorted(tmp_path.iterdir()) == [other, path]
+    assert path.read_text() == "again"

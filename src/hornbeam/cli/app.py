@@ -1,13 +1,12 @@
 """The app with all verbs. Errors are printed as one sentence, with a traceback only if --debug is given.
 
-Exit status: 0 for success, 1 if the reader of the output closed the pipe, 2 for a user's error, 130 if
-interrupted (finished work is kept).
+Exit status: 0 for success, 1 if the output cannot be written (the reader closed the pipe, the disk is full),
+2 for a user's error, 130 if interrupted (finished work is kept).
 """
 
 from __future__ import annotations
 
 import gc
-import os
 import sys
 from collections.abc import Iterable
 from importlib import import_module
@@ -15,8 +14,9 @@ from typing import Annotated
 
 import typer
 
-from hornbeam.cli.command import BROKEN_PIPE, INTERRUPTED, USER_ERROR, SectionedCommand
-from hornbeam.cli.printable import printable
+from hornbeam.cli.command import CANNOT_WRITE, INTERRUPTED, USER_ERROR, SectionedCommand
+from hornbeam.cli.messages import print_message
+from hornbeam.cli.streams import forget_stdout, open_closed_streams
 from hornbeam.errors import HornbeamError
 from hornbeam.version import __version__
 
@@ -88,6 +88,7 @@ def main(arguments: list[str] | None = None) -> None:
     if not words or words == ["datasets"]:
         words.append("--help")
     app = app_of(words[:1] if words[0] in VERBS else VERBS)
+    open_closed_streams()
     try:
         status = app(words, prog_name="hornbeam", standalone_mode=False)
         sys.stdout.flush()
@@ -100,9 +101,17 @@ def main(arguments: list[str] | None = None) -> None:
         status = INTERRUPTED
         _print_error("interrupted.")
     except BrokenPipeError:
-        # The reader closed the pipe. Without this, Python would report the error again when it closes stdout.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        status = BROKEN_PIPE
+        # The reader closed the pipe, and does not want to hear of it.
+        forget_stdout()
+        status = CANNOT_WRITE
+    except OSError as error:
+        # Errors of files have a name and become errors of Hornbeam.
+        if debug or error.filename is not None:
+            raise
+        forget_stdout()
+        status = CANNOT_WRITE
+        reason = error.strerror or error
+        _print_error(f"cannot write to stdout ({reason}); send the output to a place that can be written.")
     sys.exit(status if isinstance(status, int) else 0)
 
 
@@ -112,4 +121,4 @@ def _sentence(error: Exception) -> str:
 
 
 def _print_error(sentence: str) -> None:
-    print(f"hornbeam: {printable(sentence)}", file=sys.stderr)
+    print_message(f"hornbeam: {sentence}")

@@ -11,7 +11,7 @@ from typing import Any, get_type_hints
 
 from typer.core import TyperCommand
 
-USER_ERROR, INTERRUPTED, BROKEN_PIPE = 2, 130, 1
+USER_ERROR, INTERRUPTED, CANNOT_WRITE = 2, 130, 1
 """Exit statuses; 0 means success."""
 _ARGUMENTS, _OTHERS = "Arguments", "Options"
 """Headings of arguments, and of options that are in no group."""

@@ -43,10 +43,12 @@ class MadeFold:
         if split not in (TRAIN, TEST):
             raise OptionError(f'data set "{self.data.name}" has no split "{split}"; it has: {TEST}, {TRAIN}.')
         unusable = {"schema": None, "examples": None, "negatives": None, "dangling": "error"}
+        unusable |= {"at_cutoff": None, "as_of": None}
         for name, usual in unusable.items():
             if options.get(name, usual) not in (usual, "none"):
+                flag = name.replace("_", "-")
                 raise OptionError(
-                    f'--{name} is refused: data set "{self.data.name}" has its own facts and examples.'
+                    f'--{flag} is refused: data set "{self.data.name}" has its own facts and examples.'
                 )
         fold = fold_of(self.data, self.number, self.folder)
         return fold.train if split == TRAIN else fold.test

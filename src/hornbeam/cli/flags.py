@@ -62,6 +62,25 @@ ExamplesFile = Annotated[
         rich_help_panel=DATA,
     ),
 ]
+AtCutoff = Annotated[
+    str | None,
+    typer.Option(
+        "--at-cutoff",
+        metavar="before|include",
+        help="Whether a fact at the very time of a cut-off is ignored (before) or counts (include). "
+        "Default: as for the model, else before.",
+        rich_help_panel=DATA,
+    ),
+]
+AsOf = Annotated[
+    str | None,
+    typer.Option(
+        "--as-of",
+        metavar="DATE",
+        help="Freeze the data: ignore facts at or after this time, whatever the cut-offs.",
+        rich_help_panel=DATA,
+    ),
+]
 Negatives = Annotated[
     str | None,
     typer.Option(
@@ -155,6 +174,8 @@ class ExampleSource(LinkedSource):
 
     examples: ExamplesFile = None
     negatives: Negatives = None
+    at_cutoff: AtCutoff = None
+    as_of: AsOf = None
 
 
 @dataclass(frozen=True, slots=True)

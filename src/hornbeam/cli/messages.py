@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from hornbeam.cli.printable import printable
@@ -16,13 +16,19 @@ if TYPE_CHECKING:
 def say(notices: Iterable[object]) -> None:
     """Print each notice once, on a line of its own."""
     for text in dict.fromkeys(map(str, notices)):
-        print(f"note: {printable(text)}", file=sys.stderr)
+        print_message(f"note: {text}")
 
 
 def remark(text: str) -> None:
     """Print a text if stderr is a terminal."""
     if sys.stderr.isatty():
-        print(printable(text), file=sys.stderr)
+        print_message(text)
+
+
+def print_message(text: str) -> None:
+    """Print a line to stderr. A message that cannot be written is no reason to stop."""
+    with suppress(OSError):
+        print(printable(text), file=sys.stderr, flush=True)
 
 
 @contextmanager

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from hornbeam.cli.data import TEST, MadeFold, load_data, located
-from hornbeam.cli.flags import Counting, LinkedSource
+from hornbeam.cli.flags import Counting, ExampleSource, LinkedSource
 from hornbeam.cli.messages import say
 
 if TYPE_CHECKING:
@@ -44,6 +44,7 @@ def open_model(model: Path, source: LinkedSource, counting: Counting, *, negativ
     engine_module(counting.engine)  # an unknown engine is refused before anything is loaded
     budget = counting.budget
     origin = learned.settings if "tables" in learned.settings else None
+    _check_rule(learned, source)
     more = {} if negatives or origin is None or _holds_facts(source) else {"negatives": "none"}
     # A model of tables has its target in its settings, as the user typed it. For facts, it is a predicate.
     target = None if origin else learned.target
@@ -68,6 +69,22 @@ def open_examples(model: Path, source: LinkedSource, counting: Counting) -> Open
     # If the loaded data have no examples of the target, this error names the targets that they have.
     database.examples_of(learned.target)
     return OpenedExamples(learned, engine, engine.database.examples_of(learned.target))
+
+
+def _check_rule(learned: LearnedModel, source: LinkedSource) -> None:
+    """Refuse a meaning of cut-offs that is not the one that the model was learned with."""
+    from hornbeam.data.numbers import CutoffRule
+    from hornbeam.errors import OptionError
+
+    given = source.at_cutoff if isinstance(source, ExampleSource) else None
+    if given is None or "times" not in learned.settings:
+        return
+    own = CutoffRule.of_settings(learned.settings).at_cutoff
+    if given != own:
+        raise OptionError(
+            f"--at-cutoff {given} is refused: the model was learned with {own}, and predictions follow the "
+            "model; leave the option out."
+        )
 
 
 def _holds_facts(source: LinkedSource) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from hornbeam.data.codes import Coded, Coder, NameRows, example_columns, merged_examples
 from hornbeam.data.database import Database
 from hornbeam.data.facts import FactsInMemory, with_cutoff_codes
-from hornbeam.data.numbers import Floats, numbers_of, times_of
+from hornbeam.data.numbers import STRICT, Floats, numbers_of, times_of
 from hornbeam.data.relations import Codes, Examples, Notice, Population, Relation
 from hornbeam.errors import SchemaError
 from hornbeam.logic.modes import Mode
@@ -37,7 +37,8 @@ def build(
     Duplicate examples count once, and an example with both labels is positive; a notice tells the user in
     either case. ``ranges`` lists constants by type; they need not occur in facts. ``times`` has the times of
     facts by predicate, and ``cutoffs`` the cut-off times of examples by target: the same key with another
-    cut-off is another example. Values of numeric types are read from the names of their constants.
+    cut-off is another example. Facts before the cut-off exist; ``Database.under_rule`` can change that.
+    Values of numeric types are read from the names of their constants.
 
     >>> db = build(Schema({"smokes": ("person",)}), (), {"smokes": [["ann", "bob", "ann"]]})
     >>> len(db.relation("smokes")), len(db.population("person"))
@@ -129,5 +130,5 @@ def _example_sets(
         times = times_of(cutoffs[target], f'examples of "{target}"') if target in cutoffs else None
         merged, about_duplicates = merged_examples(target, keys, labels, populations, times)
         notices += about_duplicates
-        example_sets[target] = with_cutoff_codes(merged, facts)
+        example_sets[target] = with_cutoff_codes(merged, facts, STRICT)
     return example_sets, notices

@@ -7,7 +7,7 @@ Codes are an implementation detail: no count, score or model depends on their or
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any, Self
@@ -16,8 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from hornbeam.data.codes import Coded, merged_examples
-from hornbeam.data.facts import FactsInMemory, FactsInPlace
-from hornbeam.data.numbers import Floats, quantiles, read_times
+from hornbeam.data.facts import FactsInMemory, FactsInPlace, with_cutoff_codes
+from hornbeam.data.numbers import STRICT, CutoffRule, Floats, quantiles, read_times
 from hornbeam.data.relations import UNKNOWN, UNLABELLED, Codes, Examples, Notice, Population, Relation
 from hornbeam.errors import DataError, EngineError, did_you_mean, plural
 from hornbeam.logic.clauses import Value
@@ -61,9 +61,11 @@ class Database:
     """for each numeric type the value of each constant, by code (``schema`` defines these values)"""
     times: Mapping[str, Floats] = field(default_factory=dict)
     """for some predicates the time of each row of their relation. Such a fact exists for an example if
-    its time is the example's cut-off or earlier. Facts of other predicates always exist"""
+    its time is before the example's cut-off (see ``rule``). Facts of other predicates always exist"""
     tables: FactsInPlace | None = None
     """the facts that stay in tables; then ``relations``, ``numbers`` and ``times`` are empty"""
+    rule: CutoffRule = STRICT
+    """which facts exist for an example with a cut-off"""
 
     def __post_init__(self) -> None:
         for name in ("populations", "relations", "example_sets", "origin", "numbers", "times"):
@@ -96,7 +98,7 @@ class Database:
         # Read-only views of dictionaries cannot be pickled; the dictionaries can.
         mappings = (dict(self.populations), dict(self.relations), dict(self.example_sets))
         others = (self.notices, dict(self.origin), dict(self.numbers), dict(self.times))
-        return Database, (self.schema, self.modes, *mappings, *others)
+        return Database, (self.schema, self.modes, *mappings, *others, None, self.rule)
 
     def __enter__(self) -> Self:
         return self
@@ -154,9 +156,12 @@ class Database:
         }
         return MappingProxyType(constants)
 
-    def frequent(self, predicate: str, position: int, least: int) -> tuple[str, ...]:
-        """The constants that occur at an argument in ``least`` facts or more, sorted."""
-        return self.facts.frequent_at(predicate, position, least)
+    def frequent(self, predicate: str, position: int, least: int, until: float = np.inf) -> tuple[str, ...]:
+        """The constants that occur at an argument in ``least`` facts or more, sorted.
+
+        Facts after the time ``until`` are left out.
+        """
+        return self.facts.frequent_at(predicate, position, least, until)
 
     def thresholds(self, target: str, number: int, until: float = np.inf) -> Thresholds:
         """For each numeric argument of a mode or of the target, at most ``number`` quantiles of its values.
@@ -267,11 +272,13 @@ class Database:
                 f"X has {names.shape[1] if names.ndim == 2 else names.ndim} columns, but "
                 f'"{target}" takes {len(types)}: one column per argument ({", ".join(types)}).'
             )
-        codes = np.empty(names.shape, dtype=np.int32)
+        codes = np.empty((len(names), len(types)), dtype=np.int32)
         for column, type_name in enumerate(types):
             codes[:, column] = self.population(type_name).encode(names[:, column].tolist())
         if more:
-            codes[:, -1] = self.cutoff_codes(read_times(names[:, -1].tolist()))
+            codes = np.column_stack([codes, self.cutoff_codes(read_times(names[:, -1].tolist()))])
+        elif self.has_times and self.rule.is_frozen:
+            codes = np.column_stack([codes, self.cutoff_codes(np.full(len(codes), np.inf))])
         return codes
 
     # --- times -----------------------------------------------------------------------------------
@@ -286,19 +293,42 @@ class Database:
         """The distinct times of the facts in memory, sorted."""
         return self._facts_in_memory().moments
 
+    def under_rule(self, rule: CutoffRule) -> Database:
+        """The database under another rule of which facts exist at a cut-off."""
+        if rule == self.rule:
+            return self
+        example_sets = {}
+        for target, examples in self.example_sets.items():
+            plain = replace(examples, keys=examples.keys[:, : self.schema.arity(target)])
+            example_sets[target] = with_cutoff_codes(plain, self.facts, rule)
+        return replace(self, rule=rule, example_sets=example_sets)
+
     def cutoff_codes(self, cutoffs: Floats) -> Codes:
-        """The codes of cut-offs in keys."""
-        return self.facts.cutoff_codes(cutoffs)
+        """The columns of codes that cut-offs have in keys."""
+        return self.facts.cutoff_codes(self.rule.last_times(cutoffs))
 
     def cutoffs_of(self, target: str, keys: Codes) -> Floats | None:
-        """The cut-off of each row of keys, or an earlier time at which the same facts exist.
+        """The last time that a fact may have to exist for each row of keys, or an earlier time at which
+        the same facts exist.
 
         None if the keys have no cut-offs.
         """
         arity = self.schema.arity(target)
         if keys.shape[1] == arity or not self.has_times:
             return None
-        return self.facts.cutoffs_of(keys[:, arity])
+        return self.facts.cutoffs_of(keys[:, arity:])
+
+    def last_times_of(self, target: str, keys: Codes) -> Floats | None:
+        """The last time that a fact may have to exist for each row of keys; None without cut-offs."""
+        arity = self.schema.arity(target)
+        if keys.shape[1] == arity or not self.has_times:
+            return None
+        return self.facts.last_times_of(keys[:, arity:])
+
+    def real_cutoffs_of(self, target: str, keys: Codes) -> Floats | None:
+        """The cut-off of each row of keys; None without cut-offs."""
+        last = self.last_times_of(target, keys)
+        return None if last is None else self.rule.cutoffs(last)
 
     def cutoff_texts(self, cutoffs: Floats) -> list[str]:
         """Cut-offs as text: numbers or dates; empty for an example that sees every fact."""
@@ -308,6 +338,6 @@ class Database:
         ]
 
     def last_cutoff(self, target: str, keys: Codes) -> float:
-        """The last cut-off of some keys: no later fact exists for any of them."""
+        """The last time that a fact may have to exist for any of some keys."""
         cutoffs = self.cutoffs_of(target, keys)
         return np.inf if cutoffs is None else float(cutoffs.max(initial=-np.inf))

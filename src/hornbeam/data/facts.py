@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from hornbeam.data.numbers import Floats, moments_of, quantiles
+from hornbeam.data.numbers import CutoffRule, Floats, moments_of, quantiles
 from hornbeam.data.relations import Codes, Examples, Population, Relation
 from hornbeam.data.rows import grouped, row_numbers
 from hornbeam.logic.clauses import Clause, Value
@@ -33,8 +33,10 @@ class FactStore(Protocol):
         """The constants that occur at an argument, sorted."""
         ...
 
-    def frequent_at(self, predicate: str, position: int, least: int) -> tuple[str, ...]:
-        """The constants that occur at an argument in ``least`` facts or more, sorted."""
+    def frequent_at(
+        self, predicate: str, position: int, least: int, until: float = np.inf
+    ) -> tuple[str, ...]:
+        """The constants that occur at an argument in ``least`` facts up to a time or more, sorted."""
         ...
 
     def shape_at(self, predicate: str, positions: Sequence[int]) -> tuple[int, int]:
@@ -63,12 +65,19 @@ class FactStore(Protocol):
         """The first and the last time of the facts of a predicate with times, without minus infinity."""
         ...
 
-    def cutoff_codes(self, cutoffs: Floats) -> Codes:
-        """The codes of cut-off times in the keys of examples."""
+    def cutoff_codes(self, last: Floats) -> Codes:
+        """The codes, in the keys of examples, of the last times that facts may have to exist.
+
+        A row has one or more codes; the first alone says which facts exist.
+        """
         ...
 
     def cutoffs_of(self, codes: Codes) -> Floats:
-        """The cut-off times that codes stand for, or earlier times at which the same facts exist."""
+        """The last times that rows of codes stand for, or earlier times at which the same facts exist."""
+        ...
+
+    def last_times_of(self, codes: Codes) -> Floats:
+        """The last times that rows of codes stand for."""
         ...
 
 
@@ -131,9 +140,11 @@ class FactsInMemory:
         codes = np.unique(self.relation(predicate).columns[position])
         return tuple(sorted(self._population(predicate, position).decode(codes)))
 
-    def frequent_at(self, predicate: str, position: int, least: int) -> tuple[str, ...]:
+    def frequent_at(
+        self, predicate: str, position: int, least: int, until: float = np.inf
+    ) -> tuple[str, ...]:
         population = self._population(predicate, position)
-        facts = np.bincount(self.relation(predicate).columns[position], minlength=len(population))
+        facts = np.bincount(self._until(predicate, position, until), minlength=len(population))
         return tuple(sorted(population.decode(np.flatnonzero(facts >= least).astype(np.int32))))
 
     def shape_at(self, predicate: str, positions: Sequence[int]) -> tuple[int, int]:
@@ -149,10 +160,15 @@ class FactsInMemory:
         self, predicate: str, position: int, number: int, until: float = np.inf
     ) -> tuple[Value, ...]:
         type_name = self.schema.types_of(predicate)[position]
+        codes = self._until(predicate, position, until)
+        return quantiles(self.values_of(type_name, codes), number, self.schema.numeric[type_name])
+
+    def _until(self, predicate: str, position: int, until: float) -> Codes:
+        """The constants at an argument, in facts up to a time."""
         codes = self.relation(predicate).columns[position]
         if until < np.inf and predicate in self.times:
             codes = codes[self.times[predicate] <= until]
-        return quantiles(self.values_of(type_name, codes), number, self.schema.numeric[type_name])
+        return codes
 
     def values_of(self, type_name: str, codes: Codes) -> Floats:
         values: Floats = self.numbers[type_name][codes]
@@ -171,21 +187,32 @@ class FactsInMemory:
         """The distinct times that facts have, sorted."""
         return moments_of(self.times)
 
-    def cutoff_codes(self, cutoffs: Floats) -> Codes:
-        """For each cut-off, the number of distinct times of facts that are not after it."""
-        return np.searchsorted(self.moments, cutoffs, "right").astype(np.int32)
+    def cutoff_codes(self, last: Floats) -> Codes:
+        """For each last time, the number of distinct times of facts that are not after it, and its bits."""
+        ranks = np.searchsorted(self.moments, last, "right").astype(np.int32)
+        halves = np.ascontiguousarray(last, dtype=np.float64).view(np.int32).reshape(-1, 2)
+        return np.column_stack([ranks, halves])
 
     def cutoffs_of(self, codes: Codes) -> Floats:
-        """For each code, the latest time of a fact up to the cut-off; minus infinity if there is none."""
-        return np.concatenate(([-np.inf], self.moments))[codes]
+        """For each code, the latest time of a fact that exists; minus infinity if there is none."""
+        return np.concatenate(([-np.inf], self.moments))[codes[:, 0]]
+
+    def last_times_of(self, codes: Codes) -> Floats:
+        halves = np.ascontiguousarray(codes[:, 1:3], dtype=np.int32)
+        times: Floats = halves.view(np.float64).ravel()
+        return times
 
     def _population(self, predicate: str, position: int) -> Population:
         return self.populations.get(self.schema.types_of(predicate)[position]) or Population(())
 
 
-def with_cutoff_codes(examples: Examples, facts: FactStore) -> Examples:
-    """The examples with cut-offs as a last column of keys, if they have cut-offs and facts have times."""
-    if examples.cutoffs is None or not facts.timed():
+def with_cutoff_codes(examples: Examples, facts: FactStore, rule: CutoffRule) -> Examples:
+    """The examples with cut-offs as a last column of keys, if they have cut-offs and facts have times.
+
+    Under the frozen protocol every example has a cut-off.
+    """
+    if not facts.timed() or (examples.cutoffs is None and not rule.is_frozen):
         return examples
-    codes = facts.cutoff_codes(examples.cutoffs)
+    cutoffs = np.full(len(examples), np.inf) if examples.cutoffs is None else examples.cutoffs
+    codes = facts.cutoff_codes(rule.last_times(cutoffs))
     return replace(examples, keys=np.column_stack([examples.keys, codes]))

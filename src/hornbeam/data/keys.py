@@ -134,4 +134,16 @@ def _texts(column: Iterable[object]) -> list[str]:
     # Python's own values are faster; short floats and dates keep their type, which decides their text.
     plain = isinstance(column, np.ndarray) and (column.dtype.kind in "iubOU" or column.dtype == np.float64)
     values = column.tolist() if isinstance(column, np.ndarray) and plain else column
-    return [value if type(value) is str else key_text(value) for value in values]
+    return [value if type(value) is str else _exact_text(value) for value in values]
+
+
+def _exact_text(value: object) -> str:
+    """The text of a key; a float that may stand for several whole numbers is an error."""
+    if isinstance(value, float | np.floating):
+        digits = np.finfo(value.dtype).nmant + 1 if isinstance(value, np.floating) else 53
+        if 2.0 ** min(digits, 53) <= abs(float(value)) < np.inf:
+            raise DataError(
+                f"a key is {value!r}, a floating-point number too large to tell neighbouring whole numbers "
+                "apart; give whole numbers or text."
+            )
+    return key_text(value)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
 
 import numpy as np
 import numpy.typing as npt
 
-from hornbeam.errors import DataError
+from hornbeam.errors import DataError, ModelError
 from hornbeam.logic.clauses import Value
 from hornbeam.logic.schema import DATE, kind_of, number_of, read_value, value_of
 from hornbeam.logic.text import format_value
@@ -95,6 +97,59 @@ def moments_of(times: Mapping[str, Floats]) -> Floats:
     return np.unique(np.concatenate([*times.values()])) if times else np.empty(0)
 
 
+BEFORE, INCLUDE = "before", "include"
+AT_CUTOFF = (BEFORE, INCLUDE)
+"""Whether a fact at the very time of a cut-off exists: it does not (it must be before), or it does."""
+
+
+@dataclass(frozen=True, slots=True)
+class CutoffRule:
+    """Which facts exist for an example with a cut-off. This is the only place that says it.
+
+    A fact exists if its time is before the cut-off or, with ``include``, at the cut-off. ``as_of`` is the
+    frozen protocol: it replaces every later cut-off. An infinite cut-off admits every fact, even one
+    without a time. A fact at minus infinity always exists.
+
+    >>> CutoffRule().last_times(np.array([3.0, np.inf])).tolist()
+    [2.9999999999999996, inf]
+    >>> CutoffRule("include", as_of=2.0).last_times(np.array([1.0, 3.0])).tolist()
+    [1.0, 2.0]
+    """
+
+    at_cutoff: str = BEFORE
+    as_of: float = np.inf
+
+    def last_times(self, cutoffs: Floats) -> Floats:
+        """For each cut-off, the last time that a fact may have to exist."""
+        last = np.minimum(cutoffs, self.as_of)
+        if self.at_cutoff == INCLUDE:
+            return last
+        return np.where(np.isfinite(last), np.nextafter(last, -np.inf), last)
+
+    def cutoffs(self, last: Floats) -> Floats:
+        """The cut-offs for which ``last_times`` gives these last times."""
+        if self.at_cutoff == INCLUDE:
+            return last
+        return np.where(np.isfinite(last), np.nextafter(last, np.inf), last)
+
+    @classmethod
+    def of_settings(cls, settings: Mapping[str, object]) -> CutoffRule:
+        """The rule that a model was learned with. Models without this setting are from before it was one."""
+        at_cutoff = settings.get("at_cutoff", INCLUDE)
+        if at_cutoff not in AT_CUTOFF:
+            raise ModelError(f"its setting at_cutoff is {at_cutoff!r}; it must be {' or '.join(AT_CUTOFF)}.")
+        return cls(str(at_cutoff))
+
+    @property
+    def is_frozen(self) -> bool:
+        """Whether there is a time that no example sees beyond."""
+        return bool(np.isfinite(self.as_of))
+
+
+STRICT = CutoffRule()
+"""The rule of the data that state no other: facts before the cut-off exist."""
+
+
 def time_text(time: float) -> str:
     """A time as text that reads back as the same time.
 
@@ -105,10 +160,10 @@ def time_text(time: float) -> str:
 
 
 def read_times(texts: Sequence[str]) -> Floats:
-    """Cut-offs from text: numbers, ISO dates, or ``inf`` for none.
+    """Cut-offs from text: numbers, ISO dates, or ``inf`` for none. A date without a zone is in UTC.
 
-    >>> read_times(["3", "1970-01-02", "inf"]).tolist()
-    [3.0, 86400000000.0, inf]
+    >>> read_times(["3", "1970-01-02", "1970-01-01T19:00-05:00", "inf"]).tolist()
+    [3.0, 86400000000.0, 86400000000.0, inf]
     """
     return np.array([_time(text) for text in texts], dtype=np.float64)
 
@@ -118,5 +173,16 @@ def _time(text: str) -> float:
         return float(text)
     value = read_value(text)
     if value is None:
+        value = _zoned(text)
+    if value is None:
         raise DataError(f'"{text}" is not a cut-off; give a number, an ISO date such as 2001-12-31, or inf.')
     return number_of(value)
+
+
+def _zoned(text: str) -> datetime | None:
+    """The moment in UTC that a text with a zone spells, such as 2001-12-31T12:00-05:00."""
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return None if moment.tzinfo is None else moment.astimezone(UTC).replace(tzinfo=None)

@@ -52,12 +52,14 @@ def under(database: Database, schema: Schema) -> Database:
         populations=populations,
         relations=relations,
         example_sets={
-            target: with_cutoff_codes(examples, facts) for target, examples in recoder.examples().items()
+            target: with_cutoff_codes(examples, facts, database.rule)
+            for target, examples in recoder.examples().items()
         },
         notices=database.notices,
         origin=database.origin,
         numbers=numbers,
         times=times,
+        rule=database.rule,
     )
 
 

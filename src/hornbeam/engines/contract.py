@@ -16,11 +16,12 @@ import numpy as np
 import numpy.typing as npt
 
 from hornbeam.data.database import Codes, Database
+from hornbeam.engines.cache import Cache
 from hornbeam.engines.tally import Tally, TallyRequest
 from hornbeam.logic.clauses import Clause, atoms_of
 
 DEFAULT_MEMORY = 2_000_000_000
-"""Bytes that an engine may use for partial results by default."""
+"""Bytes that an engine may keep, and that the partial results of a clause may take, by default."""
 INT64_MAX = 2**63 - 1
 LOG_UNIT = 1024
 """Logarithms of counts are rounded to multiples of 1/LOG_UNIT, so that their sums are exact."""
@@ -104,13 +105,14 @@ class Engine(ABC):
     def __init__(self, database: Database, memory: int = DEFAULT_MEMORY) -> None:
         self.database = database
         self.memory = memory
+        self.cache = Cache(memory)
 
     @abstractmethod
     def count(self, clauses: Sequence[Clause], keys: Codes) -> list[Counts | Skipped]:
         """True counts of each clause, one per row of ``keys`` (codes; -1 is an unknown key).
 
         Keys may have one more column than the head has arguments: cut-offs (``Database.cutoffs_of``).
-        Then a fact with a time exists for a key only if its time is not after the key's cut-off; facts
+        Then a fact with a time exists for a key only if its time is not after that of the key; facts
         without a time always exist. Populations, and so totals, do not change.
 
         Clauses must be well typed under the database's schema and have the same head. A clause whose

@@ -1,15 +1,14 @@
 """The default session: it counts every clause once and keeps the counts in memory.
 
 A boosting step then costs one product of the cached counts with the gradients. Counts are stored in
-blocks of narrow integers. When the memory budget is exceeded, the least recently used blocks
-are dropped, and their clauses are counted again when they are needed. This changes no result. All
-sums are exact.
+blocks of narrow integers, which are in the engine's cache. When its budget is exceeded, the least
+recently used blocks are dropped, and their clauses are counted again when they are needed. This
+changes no result. All sums are exact.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections import OrderedDict
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -31,6 +30,8 @@ from hornbeam.logic.clauses import Clause
 
 _TYPES = (np.uint8, np.uint16, np.uint32, np.int64)
 _CAPACITIES = (2**8, 2**16, 2**32)
+BYTES_PER_ANSWER = 1_000
+"""About the bytes that an answer takes, with its clause, its sums and its keys."""
 
 
 @dataclass(slots=True, eq=False)
@@ -65,7 +66,7 @@ class _CountedClause(NamedTuple):
 
 
 class CountCache(Session):
-    """Caches the counts of all clauses, up to ``memory`` bytes.
+    """Caches the counts of all clauses, up to ``memory`` bytes and within the engine's budget.
 
     With ``logarithm`` it sums ln(1 + count), as whole numbers, instead of counts.
     In a search, about two thirds of the clauses have the same counts as another clause. Equal columns
@@ -82,13 +83,13 @@ class CountCache(Session):
         self.engine = engine
         self.keys = keys
         self.logarithm = logarithm
-        # The engine caches its own partial results within the same budget.
+        # At most half of the budget, so that counts do not displace the indexes they are computed with.
         self.memory = engine.memory // 2 if memory is None else memory
         self._answers: dict[Clause, _CountedClause | Skipped] = {}
         self._by_sums: dict[tuple[int, int, int], list[_CountColumn]] = {}
         self._by_signature: dict[Hashable, _CountColumn] = {}
-        self._blocks: OrderedDict[int, _Block] = OrderedDict()
-        self._bytes = 0
+        self._blocks = engine.cache.part(self.memory, _forget)
+        self._answers_kept = engine.cache.part()
         self._round = 0
         self._gradients = np.zeros(len(keys), dtype=np.int64)
         self._mass = 0
@@ -103,6 +104,7 @@ class CountCache(Session):
         self._round += 1
 
     def sums(self, clauses: Sequence[Clause]) -> Sums:
+        self._tidy(len(clauses))
         known = self._answers
         new: list[Clause] = []
         dropped: dict[int, Clause] = {}
@@ -155,12 +157,19 @@ class CountCache(Session):
         self._by_sums.clear()
         self._by_signature.clear()
         self._blocks.clear()
-        self._bytes = 0
+        self._answers_kept.clear()
+
+    def _tidy(self, new: int) -> None:
+        """Forget all answers if they, with those of new clauses, exceed a quarter of the engine's budget."""
+        size = BYTES_PER_ANSWER * (len(self._answers) + new)
+        if size > self.engine.memory // 4 and self._answers:
+            self.close()
+            size = BYTES_PER_ANSWER * new
+        self._answers_kept.put("answers", None, size)
 
     def _multiply(self, block_id: int, columns: list[_CountColumn]) -> None:
         """Recompute the products of some columns of a block with the current gradients."""
-        self._blocks.move_to_end(block_id)
-        block = self._blocks[block_id]
+        block: _Block = self._blocks.get(block_id)
         columns.sort(key=lambda column: column.row)
         rows = np.array([column.row for column in columns])
         (products,) = exact_row_sums(block.counts, rows, (self._gradient_sum(block.largest),))
@@ -288,13 +297,13 @@ class CountCache(Session):
             block.counts = block.counts[[column.row for column in block.columns]]
             for row, column in enumerate(block.columns):
                 column.row = row
-        self._blocks[id(block)] = block
-        self._bytes += block.counts.nbytes
-        while self._bytes > self.memory and len(self._blocks) > 1:
-            _, oldest = self._blocks.popitem(last=False)
-            self._bytes -= oldest.counts.nbytes
-            for column in oldest.columns:
-                column.block = None
+        self._blocks.put(id(block), block, block.counts.nbytes)
+
+
+def _forget(block: _Block) -> None:
+    """The counts of a block were dropped."""
+    for column in block.columns:
+        column.block = None
 
 
 def _values(column: _CountColumn) -> Column:

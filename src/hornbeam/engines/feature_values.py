@@ -74,7 +74,7 @@ def is_dated(engine: Engine) -> bool:
 
 def cutoffs_for(engine: Engine, target: str, keys: Codes) -> Floats:
     """The cut-off of each row of keys; NaN for one that sees every fact."""
-    cutoffs = engine.database.cutoffs_of(target, keys)
+    cutoffs = engine.database.real_cutoffs_of(target, keys)
     if cutoffs is None:
         return np.full(len(keys), np.nan)
     return np.where(np.isfinite(cutoffs), cutoffs, np.nan)

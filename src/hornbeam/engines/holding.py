@@ -23,6 +23,10 @@ Truth = npt.NDArray[np.bool_]
 """For each example, whether a body holds."""
 
 
+BYTES_PER_CLAUSE = 500
+"""About the bytes that a clause takes."""
+
+
 class CanonicalParts:
     """The canonical clauses of parts, cached because learners need them in every step."""
 
@@ -60,27 +64,24 @@ class Holding:
         self.keys = keys
         self.counted = 0
         self.skipped: dict[Clause, Skipped] = {}
-        self._known: dict[Clause, Truth | None] = {}
-        self._most = max(1, engine.memory // 2 // max(1, len(keys)))
+        self._truths = engine.cache.part(engine.memory // 2)
+        self._most = max(1, engine.memory // 16 // max(1, len(keys)))
 
     def hold(self, clauses: Sequence[Clause]) -> list[Truth | None]:
         """For each clause, whether its body holds for each example; ``None`` if it was skipped."""
-        new = [clause for clause in clauses if clause not in self._known]
-        if len(self._known) + len(new) > self._most:
-            self._known.clear()
-            new = list(clauses)
+        known = {clause: None if clause in self.skipped else self._truths.get(clause) for clause in clauses}
+        new = [clause for clause, truth in known.items() if truth is None and clause not in self.skipped]
         # A count takes up to eight bytes until it becomes a truth value.
-        size = max(1, self._most // 8)
-        for start in range(0, len(new), size):
-            batch = new[start : start + size]
+        for start in range(0, len(new), self._most):
+            batch = new[start : start + self._most]
             for clause, counts in zip(batch, self.engine.count(batch, self.keys), strict=True):
                 if isinstance(counts, Skipped):
                     self.skipped[clause] = counts
-                    self._known[clause] = None
                 else:
-                    self._known[clause] = counts.true > 0
+                    known[clause] = truth = counts.true > 0
+                    self._truths.put(clause, truth, truth.nbytes + BYTES_PER_CLAUSE)
         self.counted += len(new)
-        return [self._known[clause] for clause in clauses]
+        return [known[clause] for clause in clauses]
 
     def holds(self, clause: Clause) -> Truth:
         """Whether the body of a clause that was counted holds for each example."""

@@ -13,6 +13,8 @@ import numpy as np
 from hornbeam.data.database import UNKNOWN, Codes, Database
 from hornbeam.engines.contract import DEFAULT_MEMORY, INT64_MAX, Counts, Engine, Session, Skipped
 from hornbeam.engines.count_cache import CountCache
+from hornbeam.engines.estimate import ArgumentSizes, Estimates
+from hornbeam.engines.plan import Planner
 from hornbeam.engines.tally import DAY, Tally, TallyRequest
 from hornbeam.logic.clauses import AT_LEAST, Atom, Clause, Comparison, Literal, Not
 from hornbeam.logic.effect_types import NUMBER_OF_FACTS, variable_types
@@ -53,6 +55,11 @@ class NaiveEngine(Engine):
         return [self._tally(request, keys) for request in requests]
 
     def _count(self, clause: Clause, keys: Codes) -> Counts | Skipped:
+        arity = len(clause.head.args)
+        estimates = Estimates(ArgumentSizes(self.database), keys, arity, self.database.times, self.memory)
+        refused = estimates.refused(clause, Planner(self.database.schema).plan(clause))
+        if refused is not None:
+            return refused
         total = self.total(clause)
         if total > INT64_MAX:
             return Skipped(clause, "its true count may exceed int64", total, INT64_MAX)

@@ -19,6 +19,7 @@ from sklearn.utils.validation import _check_feature_names, check_is_fitted, colu
 
 from hornbeam.data.database import UNLABELLED, Codes, Database, Examples
 from hornbeam.data.keys import Names, key_rows, key_text
+from hornbeam.data.numbers import read_times
 from hornbeam.engines.contract import Engine
 from hornbeam.engines.registry import open_engine
 from hornbeam.errors import DataError, HornbeamWarning, OptionError
@@ -186,7 +187,8 @@ class RelationalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         given = [None] * len(names) if y is None else np.asarray(y).tolist()
         labels = np.array([places.get(each, UNLABELLED) for each in given], dtype=np.int8)
         target = self.model_.target
-        cutoffs = seen.cutoffs_of(target, keys)
+        has_cutoffs = seen.has_times and names.shape[1] > seen.schema.arity(target)
+        cutoffs = read_times(names[:, -1].tolist()) if has_cutoffs else None
         engine = open_engine(self.engine, seen, self.memory)
         if isinstance(self.history_, History):
             history: dict[str, Any] = self.history_.as_dict()

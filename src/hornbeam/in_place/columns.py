@@ -15,7 +15,7 @@ import numpy as np
 
 from hornbeam.data.database import Notice
 from hornbeam.data.keys import key_text
-from hornbeam.errors import OptionError
+from hornbeam.errors import DataError, OptionError
 from hornbeam.in_place.table_queries import (
     BOOLEAN,
     DAY,
@@ -27,7 +27,7 @@ from hornbeam.in_place.table_queries import (
     ColumnCounts,
     TableQueries,
 )
-from hornbeam.loading.tables.column import Column, Domain, ForeignKey, Table
+from hornbeam.loading.tables.column import LARGEST_WHOLE, Column, Domain, ForeignKey, Table
 from hornbeam.loading.tables.new_columns import value_column
 
 _DOMAINS = {
@@ -67,7 +67,19 @@ class ColumnInPlace(Column):
 
     @property
     def is_whole(self) -> bool:
+        if self.kind == REAL and self.n_values and not self.counts.fractions:
+            return not self.is_rounded
         return self.kind == WHOLE
+
+    @property
+    def is_rounded(self) -> bool:
+        if self.kind != REAL or not self.n_values:
+            return False
+        return max(-float(self.counts.least), float(self.counts.greatest)) >= LARGEST_WHOLE
+
+    @property
+    def is_zero_one(self) -> bool:
+        return self.is_whole and self.n_values > 0 and {self.counts.least, self.counts.greatest} <= {0, 1}
 
     @property
     def stays(self) -> bool:
@@ -124,6 +136,11 @@ def table_in_place(
             notices.append(Notice(f"{sentence}{kind[1:-1]}."))
             continue
         counts = queries.counts(column)
+        if kind == REAL and counts.n_values and np.isinf([float(counts.least), float(counts.greatest)]).any():
+            raise DataError(
+                f'table "{name}": column "{column}" holds infinity, which is not allowed; replace it or '
+                "leave it empty."
+            )
         values = np.empty(0, dtype=np.int64)
         if kind == WHOLE and counts.n_values in (1, 2) and {counts.least, counts.greatest} <= {0, 1}:
             values = np.unique([int(counts.least), int(counts.greatest)])

@@ -21,6 +21,7 @@ from hornbeam.data.database import (
     merged_examples,
 )
 from hornbeam.data.facts import with_cutoff_codes
+from hornbeam.data.numbers import STRICT
 from hornbeam.engines.sql.connection import Connection
 from hornbeam.engines.sql.expressions import SqlTable
 from hornbeam.errors import DataError
@@ -107,7 +108,7 @@ def database_in_place(
         merged, duplicates = _merged(target, examples, [populations[type_name] for type_name in types])
         unknown = [not_in_tables[type_name] for type_name in types]
         about_examples = [*without_facts(examples.keys, unknown), *duplicates]
-        example_sets[target] = with_cutoff_codes(merged, facts)
+        example_sets[target] = with_cutoff_codes(merged, facts, STRICT)
     return Database(
         schema=schema,
         modes=tuple(modes),

@@ -11,8 +11,15 @@ from hornbeam.data.database import Codes
 from hornbeam.data.keys import key_text
 from hornbeam.data.numbers import Floats, numbers_of, weighted_quantiles
 from hornbeam.engines.contract import DEFAULT_MEMORY
-from hornbeam.engines.sql.expressions import aliased, cutoff_value, integer, numeric, own_column
-from hornbeam.engines.sql.sizes import ColumnSizes
+from hornbeam.engines.estimate import ColumnSizes
+from hornbeam.engines.sql.expressions import (
+    SqlRelation,
+    aliased,
+    cutoff_value,
+    integer,
+    numeric,
+    own_column,
+)
 from hornbeam.errors import EngineError
 from hornbeam.in_place.groundings import named_groundings
 from hornbeam.in_place.histogram import Histogram, plain_value
@@ -70,10 +77,12 @@ class TableFacts:
         rows = source.run(exp.select(value).distinct().from_(aliased(relation.item, "f")))
         return tuple(sorted(key_text(name) for (name,) in rows))
 
-    def frequent_at(self, predicate: str, position: int, least: int) -> tuple[str, ...]:
+    def frequent_at(
+        self, predicate: str, position: int, least: int, until: float = np.inf
+    ) -> tuple[str, ...]:
         relation = self.source.relation(predicate)
         value = exp.alias_(as_text(relation.column(position, "f")), "v")
-        values = exp.select(value).from_(aliased(relation.item, "f")).subquery("f")
+        values = self._until(exp.select(value), relation, until).subquery("f")
         often = exp.GTE(this=exp.Count(this=exp.Star()), expression=integer(least))
         query = exp.select(own_column("v")).from_(values).group_by(own_column("v")).having(often)
         return tuple(sorted(key_text(name) for (name,) in self.source.run(query)))
@@ -87,10 +96,7 @@ class TableFacts:
         relation = source.relation(predicate)
         kind = source.schema.numeric[source.schema.types_of(predicate)[position]]
         value = exp.alias_(numeric(relation.column(position, "f"), kind == DATE), "v")
-        facts = exp.select(value).from_(aliased(relation.item, "f"))
-        if until < np.inf and relation.time is not None:
-            cutoff = cutoff_value(source.cutoff_text(until), source.time_kind)
-            facts = facts.where(source.exists(relation.since("f"), cutoff))
+        facts = self._until(exp.select(value), relation, until)
         count = exp.alias_(exp.Count(this=exp.Star()), "n")
         counts = exp.select(own_column("v"), count).from_(facts.subquery("f")).group_by(own_column("v"))
         if source.sizes(predicate, position).distinct <= MOST_FETCHED:
@@ -102,6 +108,15 @@ class TableFacts:
             return histogram.thresholds(number)
         finally:
             histogram.close()
+
+    def _until(self, selected: exp.Select, relation: SqlRelation, until: float) -> exp.Select:
+        """The query of some columns of the facts up to a time."""
+        source = self.source
+        facts = selected.from_(aliased(relation.item, "f"))
+        if until < np.inf and relation.time is not None:
+            cutoff = cutoff_value(source.cutoff_text(until), source.time_kind)
+            facts = facts.where(source.exists(relation.since("f"), cutoff))
+        return facts
 
     def values_of(self, type_name: str, codes: Codes) -> Floats:
         names = self.source.names[type_name]
@@ -121,11 +136,14 @@ class TableFacts:
     def timed(self) -> Collection[str]:
         return self._source.timed()
 
-    def cutoff_codes(self, cutoffs: Floats) -> Codes:
-        return self._source.cutoff_codes(cutoffs.tolist())
+    def cutoff_codes(self, last: Floats) -> Codes:
+        return self._source.cutoff_codes(last.tolist())[:, None]
 
     def cutoffs_of(self, codes: Codes) -> Floats:
-        return np.array(self._source.cutoffs(), dtype=np.float64)[codes]
+        return np.array(self._source.cutoffs(), dtype=np.float64)[codes[:, 0]]
+
+    def last_times_of(self, codes: Codes) -> Floats:
+        return self.cutoffs_of(codes)
 
     # --- groundings ------------------------------------------------------------------------------
 

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
+
+import numpy as np
 
 from hornbeam import loading
 from hornbeam.data.database import Database
+from hornbeam.data.keys import key_text
+from hornbeam.data.numbers import AT_CUTOFF, STRICT, CutoffRule, read_times
 from hornbeam.engines.contract import DEFAULT_MEMORY
 from hornbeam.engines.registry import engine_module
-from hornbeam.errors import OptionError
+from hornbeam.errors import DataError, OptionError
 from hornbeam.in_place.sources import stays_in_place
 from hornbeam.loading.facts.layout import DEFAULT_SPLIT
 from hornbeam.loading.kind_of_source import SourceKind, kind_of_source
@@ -32,6 +37,8 @@ def load(
     memory: int = DEFAULT_MEMORY,
     scratch: str | None = None,
     master: str | None = None,
+    at_cutoff: str | None = None,
+    as_of: object = None,
 ) -> Database:
     """Load facts or tables as a ``Database``, or open tables in place.
 
@@ -58,17 +65,67 @@ def load(
     is the master of Spark. Closing the database, or the end of the program, removes temporary tables and
     closes the connection.
 
+    For an example with a cut-off, a row with a time is a fact only if its time is before the cut-off or, with
+    ``at_cutoff="include"``, at the cut-off (default: "before", or the choice of the model of ``origin``).
+    ``as_of`` freezes the data: rows at or after this date (00:00 UTC) or number are facts for no example.
+
     The ``notices`` of the database list what was accepted but may surprise. Data that cannot be used raise an
     ``InputError``.
     """
     options: dict[str, Any] = {"target": target, "schema": schema, "examples": examples}
     options |= {"negatives": negatives, "dangling": dangling, "seed": seed, "origin": origin}
+    rule = _rule(at_cutoff, as_of, origin)
     in_place = _engine_in_place(engine, source, split, schema is not None)
     if in_place is None:
-        return loading.load(source, split, default_split, **options)
+        return _under_rule(loading.load(source, split, default_split, **options), rule)
     from hornbeam.in_place.open import open_in_place
 
-    return open_in_place(in_place, source, options, memory, scratch, master)
+    return _under_rule(open_in_place(in_place, source, options, memory, scratch, master), rule)
+
+
+def _rule(at_cutoff: str | None, as_of: object, origin: Mapping[str, object] | None) -> CutoffRule:
+    """Which facts exist at a cut-off: as stated, else as for the model of the origin, else those before."""
+    if at_cutoff is not None and at_cutoff not in AT_CUTOFF:
+        raise OptionError(f"at_cutoff={at_cutoff!r} is refused: it must be {' or '.join(AT_CUTOFF)}.")
+    rule = STRICT if origin is None or "times" not in origin else CutoffRule.of_settings(origin)
+    if at_cutoff is not None:
+        rule = CutoffRule(at_cutoff)
+    if as_of is None:
+        return rule
+    try:
+        (time,) = read_times([key_text(as_of)])
+    except DataError:
+        time = np.nan
+    if not np.isfinite(time):
+        raise OptionError(
+            f"as_of={str(as_of)!r} is refused: it must be a date such as 2024-12-31, or a number."
+        )
+    return replace(rule, as_of=float(time))
+
+
+def _under_rule(database: Database, rule: CutoffRule) -> Database:
+    """The database under a rule, or an error; then the database is closed."""
+    try:
+        return _with_rule(database, rule)
+    except BaseException:
+        database.close()
+        raise
+
+
+def _with_rule(database: Database, rule: CutoffRule) -> Database:
+    """The database under a rule, which models learned from it keep."""
+    kind = database.origin.get("times")
+    if kind is None:
+        if rule.is_frozen:
+            raise OptionError(
+                'as_of is refused: no table has a time column; state one, such as time = "day" in '
+                "schema.toml."
+            )
+        return database
+    origin = {**database.origin, "at_cutoff": rule.at_cutoff}
+    if rule.is_frozen:
+        (origin["as_of"],) = database.cutoff_texts(np.array([rule.as_of]))
+    return replace(database.under_rule(rule), origin=origin)
 
 
 def _engine_in_place(engine: str | None, source: object, split: str | None, has_schema: bool) -> str | None:

@@ -16,9 +16,11 @@ from hornbeam.errors import EngineError, OptionError
 from hornbeam.in_place.columns import table_in_place
 from hornbeam.in_place.database import database_in_place
 from hornbeam.in_place.facts import TableFacts
+from hornbeam.in_place.number_types import as_when_loaded
 from hornbeam.in_place.predicates import read_in_place
 from hornbeam.in_place.source import TableSource
 from hornbeam.in_place.table_queries import TableQueries
+from hornbeam.loading.connection_string import connection_string
 from hornbeam.loading.kind_of_source import (
     CATALOGUE,
     Source,
@@ -27,6 +29,7 @@ from hornbeam.loading.kind_of_source import (
     kind_of_table_file,
     table_name,
 )
+from hornbeam.loading.tables.cells import KINDS
 from hornbeam.loading.tables.column import Catalogued, Table
 from hornbeam.loading.tables.database import TableOptions
 from hornbeam.loading.tables.schema_file import Statement
@@ -75,7 +78,7 @@ def _connect(
     module = engine_module(engine)
     connection: Connection
     if engine == "postgres":
-        connection = module.PostgresConnection(str(source), memory, scratch)
+        connection = module.PostgresConnection(connection_string(str(source)), memory, scratch)
     elif engine == "spark":
         connection = module.SparkConnection(master=master, memory=memory)
     else:
@@ -91,6 +94,8 @@ def _tables(
     for name, (path, key, foreign_keys) in _catalogue(engine, connection, source, stated).items():
         statement = stated.get(name, Statement())
         if statement.use:
+            if engine == "duckdb":
+                path = connection.in_microseconds(path)
             queries = TableQueries(connection, path)
             tables.append(table_in_place(name, queries, statement.unused(), key, foreign_keys))
     return tables
@@ -115,7 +120,11 @@ def _catalogue(
 
         catalogue = duckdb_catalogue(path)
         connection.attach(path, "data")
-        return {name: table._replace(path=("data", *table.path)) for name, table in catalogue.items()}
+        return {
+            name: table._replace(path=as_when_loaded(connection, ("data", *table.path)))
+            for name, table in catalogue.items()
+            if stated.get(name, Statement()).use
+        }
     files = {table_name(path): path} if kind.is_file else table_files(path, stated)
     return {
         name: Catalogued(_file_as_table(engine, connection, name, file, stated.get(name, Statement())))
@@ -133,9 +142,9 @@ def _file_as_table(
             raise OptionError(
                 f'Spark reads Parquet files in place, but "{path.name}" is not one: convert it to Parquet.'
             )
-        return ("parquet", str(path.absolute()))
+        return ("parquet", _one_file_for_spark(path.absolute()))
     if parquet:
-        return (str(connection.view_parquet(path.absolute())),)
+        return as_when_loaded(connection, (str(connection.view_parquet(path.absolute())),))
     form = statement.form
     if form.encoding.lower().replace("-", "") not in ("utf8", "utf8sig"):
         raise OptionError(
@@ -145,6 +154,20 @@ def _file_as_table(
     names, separator = shape_of(path, form)
     file = DelimitedFile(path.absolute(), separator, names, not form.columns, form.missing)
     try:
-        return (str(connection.view_text(file)),)
+        return (str(connection.view_text(file, KINDS)),)
     except EngineError as error:
         raise explained(path, form, separator, len(names), error) from None
+
+
+def _one_file_for_spark(path: Path) -> str:
+    """The path of a file, if Spark does not take it for a pattern of many files.
+
+    >>> _one_file_for_spark(Path("/data/users.parquet"))
+    '/data/users.parquet'
+    """
+    if any(character in "*?[]{}\\" for character in str(path)):
+        raise OptionError(
+            f'Spark takes "{path}" for a pattern of many files: rename the file or its folder without any of '
+            '* ? [ ] { } \\, or use the engine "duckdb".'
+        )
+    return str(path)

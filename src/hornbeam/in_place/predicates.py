@@ -13,7 +13,7 @@ from hornbeam.data.database import Notice
 from hornbeam.engines.sql.expressions import SqlTable
 from hornbeam.errors import OptionError, SchemaError, plural
 from hornbeam.in_place.columns import ColumnInPlace, with_values
-from hornbeam.in_place.table_queries import REAL, TEXT
+from hornbeam.in_place.table_queries import MOMENT, REAL, TEXT
 from hornbeam.loading.kind_of_source import Source
 from hornbeam.loading.tables.column import Domain, Table
 from hornbeam.loading.tables.database import (
@@ -128,6 +128,12 @@ def _check(plan: Plan, statement: Statement, of_model: bool) -> None:
             f'table "{plan.name}" has no column "{plan.time}", which has the time of its rows in the model: '
             f"add it, {_ELSE}."
         )
+    for column in statement.dates:
+        if _has_columns(plan, column):
+            raise SchemaError(
+                f'column "{column}" of table "{plan.name}" has dates of the form {statement.dates[column]}, '
+                f"but in place dates are read as 2024-12-31 only: convert the column, {_ELSE}."
+            )
     if plan.form is Form.ROWS:
         why, remedy = _why_without_key(plan, statement)
         raise SchemaError(
@@ -157,10 +163,12 @@ def _check_roles(plan: Plan) -> None:
                 f'column "{name}" of table "{plan.name}" is stated to be a {role.value}, but does not hold '
                 f"{expected[role]}: change its type in the database, {_ELSE}."
             )
-        if role in (Role.KEY, Role.LINK, Role.CATEGORY) and _kind(plan, name) == REAL:
+        odd = {REAL: ("decimal numbers", "whole numbers"), MOMENT: ("moments", "dates")}
+        held, plain = odd.get(_kind(plan, name), (None, None))
+        if role in (Role.KEY, Role.LINK, Role.CATEGORY) and held is not None:
             raise SchemaError(
-                f'column "{name}" of table "{plan.name}" is a {role.value} that holds decimal numbers, whose '
-                f"text differs between systems: change it to text or whole numbers in the database, {_ELSE}."
+                f'column "{name}" of table "{plan.name}" is a {role.value} that holds {held}, whose text '
+                f"differs between systems: change it to text or {plain} in the database, {_ELSE}."
             )
 
 

@@ -17,6 +17,7 @@ from sqlglot import exp
 
 from hornbeam.data.database import Codes
 from hornbeam.data.numbers import Floats
+from hornbeam.engines.estimate import ColumnSizes
 from hornbeam.engines.sql.connection import Connection, Values
 from hornbeam.engines.sql.expressions import (
     CUTOFF,
@@ -36,7 +37,6 @@ from hornbeam.engines.sql.expressions import (
     own_column,
     own_table,
 )
-from hornbeam.engines.sql.sizes import ColumnSizes
 from hornbeam.errors import SchemaError
 from hornbeam.logic.clauses import Value
 from hornbeam.logic.schema import DATE, NUMBER, Schema, number_of, read_value, value_of
@@ -159,9 +159,10 @@ class TableSource:
         return list(self._cutoffs)
 
     def cutoff_text(self, cutoff: float) -> str:
-        """A cut-off as the text that queries cast to a time."""
+        """The last time that a fact may have to exist, as the text that queries cast to a time."""
         if np.isfinite(cutoff):
-            return str(value_of(cutoff, self.time_kind))
+            # Moments are whole microseconds: the last one before a date is one microsecond before it.
+            return str(value_of(np.floor(cutoff) if self.time_kind == DATE else cutoff, self.time_kind))
         return EVERYTHING[self.time_kind] if cutoff > 0 else NOTHING[self.time_kind]
 
     def key_values(self, type_name: str, codes: Codes) -> Values:
@@ -216,9 +217,10 @@ class TableSource:
             value = relation.column(position, "f")
             counts = exp.select(exp.alias_(exp.Count(this=exp.Star()), "n"))
             counts = counts.from_(aliased(relation.item, "f")).group_by(value)
-            query = exp.select(exp.Count(this=exp.Star()), exp.Max(this=own_column("n")))
-            ((distinct, largest),) = self.run(query.from_(counts.subquery("counts")))
-            self._sizes[place] = ColumnSizes(int(distinct), int(largest or 0))
+            squares = exp.Sum(this=exp.Mul(this=own_column("n"), expression=own_column("n")))
+            query = exp.select(exp.Count(this=exp.Star()), exp.Max(this=own_column("n")), squares)
+            ((distinct, largest, sum_of_squares),) = self.run(query.from_(counts.subquery("counts")))
+            self._sizes[place] = ColumnSizes(int(distinct), int(largest or 0), int(sum_of_squares or 0))
         return self._sizes[place]
 
     def count_populations(self, named: Mapping[str, Iterable[str]]) -> dict[str, set[str]]:

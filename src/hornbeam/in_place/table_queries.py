@@ -35,8 +35,10 @@ class ColumnCounts(NamedTuple):
     most_rows: int = 0
     """the number of rows with the most frequent value"""
     least: Any = None
-    """the least and the greatest value, if the values are whole numbers"""
+    """the least and the greatest value, if the values are numbers"""
     greatest: Any = None
+    fractions: int = 0
+    """the number of distinct values that are not whole"""
 
 
 class TableQueries:
@@ -72,8 +74,12 @@ class TableQueries:
             exp.Sum(this=rows_without),
             exp.Max(this=rows_with),
         ]
-        if self.kinds[name] == WHOLE:
+        if self.kinds[name] in (WHOLE, REAL):
             counts += [exp.Min(this=value.copy()), exp.Max(this=value.copy())]
+        if self.kinds[name] == REAL:
+            differs = exp.NEQ(this=value.copy(), expression=exp.Floor(this=value.copy()))
+            fraction = exp.Case(ifs=[exp.If(this=differs, true=integer(1))])
+            counts.append(exp.Count(this=fraction))
         ((n_values, n_missing, most_rows, *extremes),) = self._run(
             exp.select(*counts).from_(self._grouped(name, "c"))
         )

@@ -8,13 +8,13 @@ endings.
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping
 from enum import Enum
 from pathlib import Path
 from typing import Any
 
 from hornbeam.errors import DataError, OptionError
+from hornbeam.loading.connection_string import FORM, is_connection, other_address
 from hornbeam.loading.files import entries, is_file, is_folder, reason
 
 Source = str | os.PathLike[str] | Mapping[str, Any]
@@ -27,9 +27,6 @@ CATALOGUE = "catalog:"
 """The prefix of a source that names a schema of Spark's catalogue."""
 _TEXT_ENDINGS = (".csv", ".tsv")
 _PARQUET_ENDINGS = (".parquet", ".pq")
-_CONNECTION = re.compile(
-    r"(postgres|postgresql)://.*|(\w+\s*=\s*\S+\s+)*(host|dbname|service|hostaddr)\s*=.*", re.DOTALL
-)
 
 
 class SourceKind(Enum):
@@ -92,16 +89,14 @@ def kind_of_source(source: object, has_schema: bool = False) -> SourceKind:
         return SourceKind.TABLE_FOLDER
     if isinstance(source, str) and source.startswith(CATALOGUE):
         return SourceKind.SPARK_CATALOGUE
+    scheme = other_address(source)
+    if scheme is not None:
+        # The address may hold a password, so it is not shown.
+        raise DataError(
+            f"data cannot be read from a {scheme}:// address; name a folder, a file, or a PostgreSQL server "
+            f"as {FORM}."
+        )
     return SourceKind.NOTHING
-
-
-def is_connection(source: object) -> bool:
-    """Whether a source is a connection string of PostgreSQL.
-
-    >>> [is_connection(each) for each in ("postgresql://localhost/shop", "dbname=shop user=ann", "data")]
-    [True, True, False]
-    """
-    return isinstance(source, str) and _CONNECTION.fullmatch(source) is not None
 
 
 # --- folders ---------------------------------------------------------------------------------

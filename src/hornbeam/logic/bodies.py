@@ -18,6 +18,9 @@ from hornbeam.logic.components import cut
 MOST_VARIABLES = 26
 """The variables A to Z. Up to this number, the names of variables sort in the order of their numbers."""
 
+MOST_CLAUSES = 65_536
+"""With more clauses than this, all that was made is forgotten and made again when it is needed."""
+
 _numbers = count()
 
 
@@ -97,6 +100,9 @@ class Bodies:
         """
         if any(isinstance(literal, Comparison) for literal in clause.body):
             return None
+        if len(self._clauses) > MOST_CLAUSES:
+            for known in (self._components, self._extended, self._clauses, self._next_literals):
+                known.clear()
         components = tuple(self._interned(each) for each in components_of(clause))
         if self.arity + sum(component.free for component in components) > MOST_VARIABLES:
             return None

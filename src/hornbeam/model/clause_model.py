@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hornbeam.data.database import Codes
+from hornbeam.data.numbers import CutoffRule
 from hornbeam.drawing.markup import element, number_text, signed_text
 from hornbeam.drawing.notebook import notebook_table
 from hornbeam.engines.contract import Column, Counts, Engine
@@ -282,7 +283,8 @@ class Model:
         ``("visits", ["who", "shop"], None, "day")``. If the table's own name contains a dot, give the parts
         of the qualified name as a list. A predicate that is not in ``tables`` is read from a table of the
         same name with the columns ``arg1 arg2 ...``. ``examples`` describes the table of examples in the
-        same way (default: a table ``examples``); its time column holds the cut-offs.
+        same way (default: a table ``examples``); its time column holds the cut-offs. Facts at a cut-off
+        count as they did for the model.
         """
         from hornbeam.engines.export.features import is_join
         from hornbeam.engines.export.scoring import ScoredClause, ScoringModel, scoring_query
@@ -312,7 +314,14 @@ class Model:
             )
         ]
         return scoring_query(
-            ScoringModel(self.target, self.schema, self.prior, clauses, cast("str | None", times)),
+            ScoringModel(
+                self.target,
+                self.schema,
+                self.prior,
+                clauses,
+                cast("str | None", times),
+                CutoffRule.of_settings(self.settings).at_cutoff,
+            ),
             dialect,
             {name: SqlTable.of(*table) for name, table in (tables or {}).items()},
             None if examples is None else SqlTable.of(*examples),

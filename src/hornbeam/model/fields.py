@@ -7,6 +7,9 @@ from collections.abc import Iterator, Mapping
 
 from hornbeam.errors import ModelError, Place
 
+LARGEST = 1e200
+"""The size of the largest number of a model: sums of products with counts must stay finite."""
+
 
 class Fields:
     """One JSON object. Reading a field that is missing or has the wrong type raises ``ModelError``."""
@@ -102,8 +105,10 @@ class Fields:
                 number = float(value)
             except OverflowError:
                 number = math.inf
-            if math.isfinite(number):
+            if abs(number) <= LARGEST:
                 return number
+            if math.isfinite(number):
+                raise self.wrong(name, f"a number of at most {LARGEST:g} in size", value)
         raise self.wrong(name, "a finite number", value)
 
     def _whole(self, name: str, value: object) -> int:

@@ -8,12 +8,13 @@ has different arguments in the data and in the model.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from hornbeam.data.database import UNKNOWN, Codes, Database, Notice
 from hornbeam.data.keys import Names
+from hornbeam.data.numbers import CutoffRule
 from hornbeam.data.under_schema import under
 from hornbeam.engines.contract import DEFAULT_MEMORY
 from hornbeam.engines.registry import open_engine
@@ -49,12 +50,18 @@ def predict(
 
 
 def data_for(model: LearnedModel, database: Database) -> tuple[Database, tuple[Notice, ...]]:
-    """The database under the model's schema, and a notice if predicates of the model have no facts."""
+    """The database under the model's schema, and a notice if predicates of the model have no facts.
+
+    Facts at the time of a cut-off exist, or do not, as for the model.
+    """
     _check_arguments(model, database)
     try:
         seen = under(database, model.schema)
     except SchemaError as error:
         raise ModelError(f"the model does not fit these data: {error.message}") from None
+    if "times" in model.settings:
+        learned_with = CutoffRule.of_settings(model.settings)
+        seen = seen.under_rule(replace(learned_with, as_of=seen.rule.as_of))
     asked = model.predicates()
     if asked and not any(name in database.schema.predicates for name in asked):
         raise ModelError(

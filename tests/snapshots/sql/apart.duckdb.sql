@@ -9,20 +9,42 @@ WITH example_keys AS (
     f."arg2" AS c1
   FROM "friends" AS f
   WHERE
-    NOT f."arg1" IS NULL AND NOT f."arg2" IS NULL
+    CAST(f."arg1" AS TEXT) <> CASE
+      WHEN REGEXP_MATCHES(TYPEOF(f."arg1"), '^(FLOAT|DOUBLE|DECIMAL.*)$')
+      THEN 'nan'
+      ELSE ''
+    END
+    AND CAST(f."arg2" AS TEXT) <> CASE
+      WHEN REGEXP_MATCHES(TYPEOF(f."arg2"), '^(FLOAT|DOUBLE|DECIMAL.*)$')
+      THEN 'nan'
+      ELSE ''
+    END
 ), facts_job AS (
   SELECT DISTINCT
     f."arg1" AS c0,
     f."arg2" AS c1
   FROM "job" AS f
   WHERE
-    NOT f."arg1" IS NULL AND NOT f."arg2" IS NULL
+    CAST(f."arg1" AS TEXT) <> CASE
+      WHEN REGEXP_MATCHES(TYPEOF(f."arg1"), '^(FLOAT|DOUBLE|DECIMAL.*)$')
+      THEN 'nan'
+      ELSE ''
+    END
+    AND CAST(f."arg2" AS TEXT) <> CASE
+      WHEN REGEXP_MATCHES(TYPEOF(f."arg2"), '^(FLOAT|DOUBLE|DECIMAL.*)$')
+      THEN 'nan'
+      ELSE ''
+    END
 ), facts_smokes AS (
   SELECT DISTINCT
     f."arg1" AS c0
   FROM "smokes" AS f
   WHERE
-    NOT f."arg1" IS NULL
+    CAST(f."arg1" AS TEXT) <> CASE
+      WHEN REGEXP_MATCHES(TYPEOF(f."arg1"), '^(FLOAT|DOUBLE|DECIMAL.*)$')
+      THEN 'nan'
+      ELSE ''
+    END
 ), message_1 AS (
   /* friends(A,A) */
   SELECT

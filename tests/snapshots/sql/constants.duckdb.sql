@@ -8,14 +8,32 @@ WITH example_keys AS (
     f."arg2" AS c1
   FROM "friends" AS f
   WHERE
-    NOT f."arg1" IS NULL AND NOT f."arg2" IS NULL
+    CAST(f."arg1" AS TEXT) <> CASE
+      WHEN REGEXP_MATCHES(TYPEOF(f."arg1"), '^(FLOAT|DOUBLE|DECIMAL.*)$')
+      THEN 'nan'
+      ELSE ''
+    END
+    AND CAST(f."arg2" AS TEXT) <> CASE
+      WHEN REGEXP_MATCHES(TYPEOF(f."arg2"), '^(FLOAT|DOUBLE|DECIMAL.*)$')
+      THEN 'nan'
+      ELSE ''
+    END
 ), facts_job AS (
   SELECT DISTINCT
     f."arg1" AS c0,
     f."arg2" AS c1
   FROM "job" AS f
   WHERE
-    NOT f."arg1" IS NULL AND NOT f."arg2" IS NULL
+    CAST(f."arg1" AS TEXT) <> CASE
+      WHEN REGEXP_MATCHES(TYPEOF(f."arg1"), '^(FLOAT|DOUBLE|DECIMAL.*)$')
+      THEN 'nan'
+      ELSE ''
+    END
+    AND CAST(f."arg2" AS TEXT) <> CASE
+      WHEN REGEXP_MATCHES(TYPEOF(f."arg2"), '^(FLOAT|DOUBLE|DECIMAL.*)$')
+      THEN 'nan'
+      ELSE ''
+    END
 ), clause_counts AS (
   SELECT
     b.k0
@@ -43,7 +61,18 @@ WITH example_keys AS (
   FROM (
     SELECT
       g.k0 AS k0,
-      CAST(f1.c1 AS TEXT) AS constant,
+      CASE
+        WHEN REGEXP_MATCHES(TYPEOF(f1.c1), '^(FLOAT|DOUBLE|DECIMAL.*)$')
+        AND NOT REGEXP_MATCHES(CAST(f1.c1 AS TEXT), '^(0|-?[1-9][0-9]*)$')
+        THEN 'number ' || CAST(TRY_CAST(CAST(f1.c1 AS TEXT) AS DOUBLE) + 0.0 AS TEXT)
+        WHEN REGEXP_MATCHES(TYPEOF(f1.c1), '^(DATE|TIMESTAMP.*)$')
+        THEN 'moment ' || CAST(CASE
+          WHEN REGEXP_MATCHES(CAST(f1.c1 AS TEXT), ':[0-9]{2}([.][0-9]+)?(Z|[+-][0-9:]+)$')
+          THEN CAST(CAST(f1.c1 AS TEXT) AS TIMESTAMPTZ) AT TIME ZONE 'UTC'
+          ELSE CAST(CAST(f1.c1 AS TEXT) AS TIMESTAMP)
+        END AS TEXT)
+        ELSE CAST(f1.c1 AS TEXT)
+      END AS constant,
       COUNT(*) AS n0
     FROM bindings_1 AS g
     INNER JOIN facts_friends AS f
@@ -52,7 +81,18 @@ WITH example_keys AS (
       ON f1.c0 = f.c1
     GROUP BY
       g.k0,
-      CAST(f1.c1 AS TEXT)
+      CASE
+        WHEN REGEXP_MATCHES(TYPEOF(f1.c1), '^(FLOAT|DOUBLE|DECIMAL.*)$')
+        AND NOT REGEXP_MATCHES(CAST(f1.c1 AS TEXT), '^(0|-?[1-9][0-9]*)$')
+        THEN 'number ' || CAST(TRY_CAST(CAST(f1.c1 AS TEXT) AS DOUBLE) + 0.0 AS TEXT)
+        WHEN REGEXP_MATCHES(TYPEOF(f1.c1), '^(DATE|TIMESTAMP.*)$')
+        THEN 'moment ' || CAST(CASE
+          WHEN REGEXP_MATCHES(CAST(f1.c1 AS TEXT), ':[0-9]{2}([.][0-9]+)?(Z|[+-][0-9:]+)$')
+          THEN CAST(CAST(f1.c1 AS TEXT) AS TIMESTAMPTZ) AT TIME ZONE 'UTC'
+          ELSE CAST(CAST(f1.c1 AS TEXT) AS TIMESTAMP)
+        END AS TEXT)
+        ELSE CAST(f1.c1 AS TEXT)
+      END
   ) AS c
   INNER JOIN weights_1 AS w
     ON c.constant = w.constant

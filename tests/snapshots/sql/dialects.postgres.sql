@@ -8,20 +8,42 @@ WITH example_keys AS (
     f."arg2" AS c1
   FROM "job" AS f
   WHERE
-    NOT f."arg1" IS NULL AND NOT f."arg2" IS NULL
+    CAST(f."arg1" AS TEXT) <> CASE
+      WHEN CAST(PG_TYPEOF(f."arg1") AS TEXT) ~ '^(real|double precision|numeric)$'
+      THEN 'NaN'
+      ELSE ''
+    END
+    AND CAST(f."arg2" AS TEXT) <> CASE
+      WHEN CAST(PG_TYPEOF(f."arg2") AS TEXT) ~ '^(real|double precision|numeric)$'
+      THEN 'NaN'
+      ELSE ''
+    END
 ), facts_friends AS (
   SELECT DISTINCT
     f."arg1" AS c0,
     f."arg2" AS c1
   FROM "friends" AS f
   WHERE
-    NOT f."arg1" IS NULL AND NOT f."arg2" IS NULL
+    CAST(f."arg1" AS TEXT) <> CASE
+      WHEN CAST(PG_TYPEOF(f."arg1") AS TEXT) ~ '^(real|double precision|numeric)$'
+      THEN 'NaN'
+      ELSE ''
+    END
+    AND CAST(f."arg2" AS TEXT) <> CASE
+      WHEN CAST(PG_TYPEOF(f."arg2") AS TEXT) ~ '^(real|double precision|numeric)$'
+      THEN 'NaN'
+      ELSE ''
+    END
 ), facts_smokes AS (
   SELECT DISTINCT
     f."arg1" AS c0
   FROM "smokes" AS f
   WHERE
-    NOT f."arg1" IS NULL
+    CAST(f."arg1" AS TEXT) <> CASE
+      WHEN CAST(PG_TYPEOF(f."arg1") AS TEXT) ~ '^(real|double precision|numeric)$'
+      THEN 'NaN'
+      ELSE ''
+    END
 ), message_1 AS (
   /* for each A: job(A,'it\'s') */
   SELECT

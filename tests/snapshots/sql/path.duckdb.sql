@@ -9,7 +9,16 @@ WITH example_keys AS (
     f."arg2" AS c1
   FROM "friends" AS f
   WHERE
-    NOT f."arg1" IS NULL AND NOT f."arg2" IS NULL
+    CAST(f."arg1" AS TEXT) <> CASE
+      WHEN REGEXP_MATCHES(TYPEOF(f."arg1"), '^(FLOAT|DOUBLE|DECIMAL.*)$')
+      THEN 'nan'
+      ELSE ''
+    END
+    AND CAST(f."arg2" AS TEXT) <> CASE
+      WHEN REGEXP_MATCHES(TYPEOF(f."arg2"), '^(FLOAT|DOUBLE|DECIMAL.*)$')
+      THEN 'nan'
+      ELSE ''
+    END
 ), bindings_1 AS (
   SELECT DISTINCT
     k0 AS k0,

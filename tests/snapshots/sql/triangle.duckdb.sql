@@ -8,7 +8,16 @@ WITH example_keys AS (
     f."arg2" AS c1
   FROM "friends" AS f
   WHERE
-    NOT f."arg1" IS NULL AND NOT f."arg2" IS NULL
+    CAST(f."arg1" AS TEXT) <> CASE
+      WHEN REGEXP_MATCHES(TYPEOF(f."arg1"), '^(FLOAT|DOUBLE|DECIMAL.*)$')
+      THEN 'nan'
+      ELSE ''
+    END
+    AND CAST(f."arg2" AS TEXT) <> CASE
+      WHEN REGEXP_MATCHES(TYPEOF(f."arg2"), '^(FLOAT|DOUBLE|DECIMAL.*)$')
+      THEN 'nan'
+      ELSE ''
+    END
 ), message_1 AS (
   /* for each A: friends(A,B), friends(B,C), friends(C,A) */
   SELECT

@@ -110,7 +110,7 @@ def test_a_cut_off_that_is_no_time_is_refused() -> None:
 
 
 def test_a_view_under_another_schema_keeps_the_cut_offs() -> None:
-    database = small([1.0, 2.0, 3.0])
+    database = small([1.5, 2.5, 3.5])
     seen = under(database, Schema({"churns": ("who",), "visit": ("who", "where")}))
     keys = seen.examples_of("churns").keys
     clause = parse_clause("churns(A) :- visit(A,B).")
@@ -168,7 +168,7 @@ def test_aggregates_are_of_facts_up_to_the_cut_off() -> None:
         },
         {"churns": ([("ann",), ("ann",), ("bob",), ("ann",)], [1, 0, 0, 1])},
         times={"paid": [row[3] for row in rows]},
-        cutoffs={"churns": [1.0, 2.0, 1.0, 3.0]},
+        cutoffs={"churns": [1.5, 2.5, 1.5, 3.5]},
     )
     found = database.examples_of("churns")
     joiner = Joiner(database, found.keys, 10**6)
@@ -226,7 +226,7 @@ def test_an_explanation_shows_what_exists_at_the_cut_off() -> None:
     clause = parse_clause("churns(A) :- visit(A,B).", SCHEMA)
     model = Model("churns", SCHEMA, 0.0, (WeightedClause(clause, (0.0, 1.0, 0.0), 2),))
     engine = MemoryEngine(database)
-    for cutoff, shops in (("2", "1 value of B: north"), ("3", "2 values of B: north, south")):
+    for cutoff, shops in (("3", "1 value of B: north"), ("3.5", "2 values of B: north, south")):
         names = np.array([["ann", cutoff]], dtype=object)
         key = database.encode_keys("churns", names)[0]
         assert shops in str(explain(model, engine, key, ("ann",)))

@@ -1,6 +1,6 @@
 """Bodies are cut into messages and cores by their form alone, without data."""
 
-from hornbeam.engines.memory.plan import Compared, Core, CoreFactor, CountTerm, Factor, MessageFactor, Planner
+from hornbeam.engines.plan import Compared, Core, CoreFactor, CountTerm, Factor, MessageFactor, Planner
 from hornbeam.logic.clauses import Atom
 from hornbeam.logic.parse import parse_clause
 from hornbeam.logic.schema import NUMBER, Schema

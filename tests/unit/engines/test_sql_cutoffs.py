@@ -1,9 +1,10 @@
-"""A model as a query, for examples with cut-offs: facts after an example's cut-off do not exist for it."""
+"""A model as a query, for examples with cut-offs: facts at or after a cut-off do not exist."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from math import inf
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from sqlglot import exp
 from hornbeam.cli import main
 from hornbeam.data.build import build
 from hornbeam.data.database import Database
-from hornbeam.data.numbers import read_times
+from hornbeam.data.numbers import AT_CUTOFF, BEFORE, INCLUDE, CutoffRule, read_times
 from hornbeam.engines.memory.engine import MemoryEngine
 from hornbeam.engines.sql.drivers.duckdb import DuckDBConnection
 from hornbeam.engines.sql.expressions import SqlTable
@@ -90,7 +91,7 @@ def database(kind: str) -> Database:
     return build(SCHEMA, (), facts, examples, times=times, cutoffs={"churns": cutoffs})
 
 
-def model(kind: str, false_counts: str = POPULATION) -> Model:
+def model(kind: str, false_counts: str = POPULATION, at_cutoff: str = BEFORE) -> Model:
     clauses = [
         WeightedClause(
             clause := parse_clause(words, SCHEMA),
@@ -101,6 +102,7 @@ def model(kind: str, false_counts: str = POPULATION) -> Model:
         for number, words in enumerate(CLAUSES)
     ]
     settings = {"populations": "database", "times": kind, "false_counts": false_counts}
+    settings["at_cutoff"] = at_cutoff
     return Model("churns", SCHEMA, 0.4, tuple(clauses), settings)
 
 
@@ -131,32 +133,36 @@ def _literal(value: object) -> str:
     ("system", "false_counts"), [*((system, POPULATION) for system in SYSTEMS), ("duckdb", GUARDED)]
 )
 @pytest.mark.parametrize("kind", [NUMBER, DATE])
+@pytest.mark.parametrize("at_cutoff", AT_CUTOFF)
 def test_the_query_gives_the_models_probabilities_at_the_cut_offs(
-    system: str, false_counts: str, kind: str
+    system: str, false_counts: str, kind: str, at_cutoff: str
 ) -> None:
-    learned, data = model(kind, false_counts), database(kind)
+    learned = model(kind, false_counts, at_cutoff)
+    data = database(kind).under_rule(CutoffRule(at_cutoff))
     with opened(system) as run:
         make_tables(kind, system, run)
         rows = run(learned.sql(system, TABLES, ASKED))
-    names, _ = data.examples("churns")
-    keys = data.encode_keys("churns", names)
-    cutoffs = data.cutoffs_of("churns", keys)
-    assert cutoffs is not None
-    given = [(name, float(cutoff)) for name, cutoff in zip(names[:, 0], cutoffs, strict=True)]
-    expected = dict(zip(given, learned.probabilities(MemoryEngine(data), keys).tolist(), strict=True))
+    examples = data.examples_of("churns")
+    names = data.names_of("churns", examples.keys)[:, 0]
+    assert examples.cutoffs is not None
+    given = list(zip(names, examples.cutoffs.tolist(), strict=True))
+    expected = dict(
+        zip(given, learned.probabilities(MemoryEngine(data), examples.keys).tolist(), strict=True)
+    )
     assert len(rows) == len(EXAMPLES)
     found = {}
     for row in rows:
         far = str(row[1]) == "inf" or str(row[1]).startswith("9999")
-        cutoff = inf if far else read_times([str(row[1]).replace(" ", "T")])[0]
-        found[str(row[0]), min(cutoff, inf)] = float(str(row[-1]))
-    assert len(found) == len(expected)
-    by_place = {key: place for place, key in enumerate(sorted(found))}
-    right = {key: place for place, key in enumerate(sorted(expected))}
-    # A cut-off after all facts becomes the last time of a fact: cut-offs are compared by rank, not value.
-    for key, place in by_place.items():
-        (same,) = [other for other, where in right.items() if where == place]
-        assert found[key] == pytest.approx(expected[same], abs=1e-9), key
+        cutoff = inf if far else float(read_times([str(row[1]).replace(" ", "T")])[0])
+        found[str(row[0]), cutoff] = float(str(row[-1]))
+    assert found == pytest.approx(expected, abs=1e-9)
+
+
+def test_a_model_without_the_setting_counts_facts_at_the_cut_off() -> None:
+    """Such models are from before it was a setting."""
+    old = replace(model(DATE), settings={"populations": "database", "times": DATE})
+    assert old.sql("duckdb", TABLES, ASKED) == model(DATE, at_cutoff=INCLUDE).sql("duckdb", TABLES, ASKED)
+    assert old.sql("duckdb", TABLES, ASKED) != model(DATE).sql("duckdb", TABLES, ASKED)
 
 
 @pytest.mark.parametrize(
@@ -193,7 +199,7 @@ def test_the_command_takes_cut_offs_times_and_flags(tmp_path, capsys) -> None:
 
 
 @pytest.mark.parametrize("kind", [NUMBER, DATE])
-def test_thresholds_in_place_heed_the_last_cut_off(kind: str, tmp_path: Path) -> None:
+def test_thresholds_and_frequent_constants_heed_the_last_cut_off(kind: str, tmp_path: Path) -> None:
     """As with loaded facts: measurements after the cut-off have no effect."""
     schema = Schema({"churns": ("person",), "paid": ("person", "price")}, {"price": "number"})
     modes = [parse_mode("paid(+person,`price).")]
@@ -216,4 +222,6 @@ def test_thresholds_in_place_heed_the_last_cut_off(kind: str, tmp_path: Path) ->
         expected = {("paid", 1): tuple(10.0 * number for number in range(2, last + 1))}
         assert dict(held.thresholds("churns", 16, until)) == expected
         assert dict(in_place.thresholds("churns", 16, until)) == expected
+        names = tuple(f"p{number}" for number in range(1, last + 1))
+        assert held.frequent("paid", 0, 1, until) == in_place.frequent("paid", 0, 1, until) == names
     connection.close()

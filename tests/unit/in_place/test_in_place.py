@@ -17,7 +17,7 @@ from hornbeam.data.build import build
 from hornbeam.data.database import Database
 from hornbeam.data.numbers import quantiles
 from hornbeam.data.under_schema import under
-from hornbeam.engines.contract import Counts, Engine
+from hornbeam.engines.contract import Counts, Engine, Skipped
 from hornbeam.engines.memory.engine import MemoryEngine
 from hornbeam.engines.sql.connection import Connection
 from hornbeam.engines.sql.drivers.duckdb import DuckDBConnection, DuckDBEngine
@@ -50,6 +50,11 @@ CLAUSES = [
     "risk(A) :- friends(A,B), job(B,nobody).",
     "risk(A) :- rich(A).",
     "risk(A) :- friends(A,A).",
+]
+CYCLES = [
+    "risk(A) :- friends(A,B), friends(B,C), friends(C,A).",
+    "risk(A) :- friends(A,B), friends(A,C), friends(A,D), friends(B,C), friends(B,D), friends(C,D).",
+    "risk(A) :- friends(B,C), friends(C,D), friends(D,B).",
 ]
 TABLES = {"friends": ("friend ships", ["from", "to"]), "job": ('jobs"`', ["who", "what"])}
 
@@ -149,6 +154,25 @@ def test_counts_totals_and_constants_are_those_of_loaded_facts(
         assert isinstance(found, Counts) and isinstance(right, Counts)
         assert found.true.tolist() == right.true.tolist(), clause
         assert found.total == right.total, clause
+
+
+def test_a_budget_skips_in_place_what_it_skips_among_loaded_facts(
+    opened: tuple[Database, type[Engine]],
+) -> None:
+    database, engine = opened
+    loaded = expected()
+    clauses = [parse_clause(text, SCHEMA) for text in [*CLAUSES, *CYCLES]]
+    names = np.array([["1"], ["2"], ["77"], ["5"], ["stranger"], ["9"]], dtype=object)
+    keys, same = database.encode_keys("risk", names), loaded.encode_keys("risk", names)
+    skipped = set()
+    for budget in (0, 300, 700, 2_000, 100_000):
+        found = engine(database, budget).count(clauses, keys)
+        right = MemoryEngine(loaded, budget).count(clauses, same)
+        assert [each for each in found if isinstance(each, Skipped)] == [
+            each for each in right if isinstance(each, Skipped)
+        ]
+        skipped.add(sum(isinstance(each, Skipped) for each in found))
+    assert len(skipped) > 2
 
 
 def test_questions_about_facts_are_answered_by_queries(opened: tuple[Database, type[Engine]]) -> None:

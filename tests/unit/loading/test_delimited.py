@@ -71,8 +71,8 @@ def test_a_stated_word_stands_for_no_value(tmp_path):
 def test_a_column_that_is_nearly_numbers_is_told(tmp_path):
     table = read(tmp_path, "age\n" + "".join(f"{n}\n" for n in range(50)) + "unknown\n")
     assert [str(notice) for notice in table.notices] == [
-        'table "t": column "age" is read as text, because 1 value of 51 is not a number (first: "unknown"); '
-        'if that stands for a missing value, state missing = ["..."] in schema.toml.'
+        'table "t": column "age" is read as text, because 1 value of 51 is not a number ("unknown"); '
+        'if it stands for a missing value, state missing = ["unknown"] in schema.toml.'
     ]
 
 

@@ -32,7 +32,7 @@ MODEL = Model(
         WeightedClause(
             parse_clause("cancer(A) :- friends(A,B), not likes(B,'It\\'s Ü').", SCHEMA), (0.1, 2e-17, -1.5), 3
         ),
-        WeightedClause(parse_clause("cancer(A) :- friends(A,A).", SCHEMA), (1 / 3, 0.0, 5e300), 10**30),
+        WeightedClause(parse_clause("cancer(A) :- friends(A,A).", SCHEMA), (1 / 3, 0.0, 5e199), 10**30),
     ),
     {"l2": 10.0, "seed": 0, "neg_pos_ratio": None, "stop": "best"},
 )
@@ -58,9 +58,7 @@ def test_equal_models_are_equal_files_whatever_the_order_of_their_fields():
     assert model_text(other) == model_text(MODEL)
 
 
-@given(
-    st.tuples(*[st.floats(allow_nan=False, allow_infinity=False) for _ in range(3)]), st.integers(0, 10**40)
-)
+@given(st.tuples(*[st.floats(-1e200, 1e200) for _ in range(3)]), st.integers(0, 10**40))
 @settings(deadline=None)
 def test_every_bit_of_the_weights_comes_back(weights, total):
     clause = parse_clause("cancer(A) :- friends(A,B).", SCHEMA)
@@ -170,7 +168,7 @@ def test_a_share_of_a_guard_is_read():
 
 
 def test_infinite_weights_in_any_spelling_are_refused():
-    text = model_text(MODEL).replace("5e+300", "1e999")
+    text = model_text(MODEL).replace("5e+199", "1e999")
     assert "1e999" in text
     with pytest.raises(ModelError, match='"weights" of clause 2 must be a finite number, found inf'):
         parse_model(text)

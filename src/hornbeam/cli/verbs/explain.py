@@ -28,7 +28,7 @@ def explain(
     ],
     cutoff: Annotated[
         str | None,
-        typer.Option("--cutoff", metavar="TIME", help="Ignore facts that are later than this time."),
+        typer.Option("--cutoff", metavar="TIME", help="Ignore facts that are not before this time."),
     ] = None,
     of_class: Annotated[
         str | None,

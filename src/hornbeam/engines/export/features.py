@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
+from hornbeam.engines.export.user_values import UserValues
 from hornbeam.engines.sql.expressions import Dialect, integer, own_column, own_table, real
 from hornbeam.engines.sql.plan import HeadBindings, Root, Shape, SqlMessage
 from hornbeam.logic.clauses import Atom, Clause, Comparison, literal_variables
@@ -108,9 +109,10 @@ def _linked(clause: Clause) -> list[Atom]:
     return ordered
 
 
-def weights_query(constants: Sequence[tuple[str, float]], dialect: Dialect) -> exp.Select:
-    """A table of constants and their weights."""
-    rows = [exp.Tuple(expressions=[exp.Literal.string(name), real(weight)]) for name, weight in constants]
+def weights_query(constants: Sequence[tuple[str, float]], dialect: Dialect, values: UserValues) -> exp.Select:
+    """A table of constants, by their keys, and their weights."""
+    weights = dict(constants)
+    rows = [exp.Tuple(expressions=[key, real(weights[name])]) for name, key in values.keys_of(weights)]
     names = ["constant", "weight"]
     # SQLite names the columns of VALUES itself and does not allow other names.
     given = ["column1", "column2"] if dialect.name == "sqlite" else names

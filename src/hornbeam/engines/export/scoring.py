@@ -1,8 +1,8 @@
 """A model as one SQL query, in any dialect, that scores a table of examples.
 
 The query reads the tables that hold the facts, under their own names; everything else is in common
-table expressions. Duplicate rows count once, and rows with NULL are not facts. Constants are compared as
-text, keys by their own type, numbers as DOUBLE and dates as TIMESTAMP.
+table expressions. Duplicate rows count once, and rows with NULL are not facts. Constants are compared by
+value (see ``user_values``), keys by their own type, numbers as DOUBLE and dates as TIMESTAMP in UTC.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import NamedTuple
 import sqlglot
 from sqlglot import exp
 
+from hornbeam.data.numbers import BEFORE
 from hornbeam.engines.contract import INT64_MAX
 from hornbeam.engines.export.features import (
     double,
@@ -25,13 +26,12 @@ from hornbeam.engines.export.features import (
     weights_query,
 )
 from hornbeam.engines.export.user_tables import FreeNames, NamedQuery, UserFacts
+from hornbeam.engines.export.user_values import values_for
 from hornbeam.engines.sql.expressions import (
-    EVERYTHING,
     Dialect,
     SqlTable,
     column,
     conjunction,
-    cutoff_value,
     integer,
     own_column,
     own_table,
@@ -94,6 +94,8 @@ class ScoringModel:
     clauses: Sequence[ScoredClause]
     times: str | None = None
     """the kind of times, numbers or dates; None if the model was learned from facts without times"""
+    at_cutoff: str = BEFORE
+    """whether facts at the very time of a cut-off exist"""
 
 
 def scoring_query(
@@ -108,7 +110,7 @@ def scoring_query(
 
     Without a mapping, the facts of a predicate are read from the table of the same name, and the examples
     from ``examples``, with columns ``arg1 arg2 ...``. The ``time`` of the examples is their cut-off: in
-    tables with a time, later facts are ignored.
+    tables with a time, facts that are not before it are ignored.
     """
     known = _dialects()
     if dialect not in known:
@@ -155,7 +157,10 @@ class _ScoringQuery:
         predicates = model.schema.predicates
         defaults = {name: SqlTable((name,), _arguments(len(types))) for name, types in predicates.items()}
         self._names = FreeNames([self._examples, *(defaults | dict(tables)).values()])
-        self._facts = UserFacts(model.schema, defaults | dict(tables), self._names, self._times)
+        self._values = values_for(dialect.name)
+        self._facts = UserFacts(
+            model.schema, defaults | dict(tables), self._names, self._times, self._values, model.at_cutoff
+        )
         if self._times is not None and not self._facts.timed():
             raise OptionError(
                 "the examples have a cut-off, but no table of facts has a time; name the time column of each "
@@ -204,10 +209,7 @@ class _ScoringQuery:
         columns = self._examples.expressions("e")
         named = [exp.alias_(value, f"k{number}") for number, value in enumerate(columns)]
         if self._times is not None and self._examples.time is not None:
-            # An example without a cut-off sees every fact.
-            given = cutoff_value(column(self._examples.time, "e"), self._times)
-            everything = cutoff_value(EVERYTHING[self._times], self._times)
-            cutoff = exp.Coalesce(this=given, expressions=[everything])
+            cutoff = self._facts.cutoff(column(self._examples.time, "e"))
             named.append(exp.alias_(cutoff, f"k{self._arity}"))
         return exp.select(*named).from_(self._examples.expression("e"))
 
@@ -250,8 +252,8 @@ class _ScoringQuery:
             assert isinstance(guard, HeadBindings)
             yield from self._guard(guard)
             weights = self._names.take(f"weights_{number + 1}")
-            yield NamedQuery(weights, weights_query(weighted.constants, self._dialect))
-            counts = groundings_query(self._facts, message, each, self._guards)
+            yield NamedQuery(weights, weights_query(weighted.constants, self._dialect, self._values))
+            counts = groundings_query(self._facts, message, each, self._guards, self._values.key)
             query = sums_query(counts, len(guard.head), weights, weighted.feature, weighted.bound)
             name = self._names.take(f"weighed_{number + 1}")
             self._sums_of[number] = name, guard.head

@@ -8,10 +8,12 @@ from typing import NamedTuple
 
 from sqlglot import exp
 
-from hornbeam.engines.sql.expressions import SqlRelation, SqlTable, column, compared, exists_at, numeric
+from hornbeam.data.numbers import INCLUDE
+from hornbeam.engines.export.user_values import UserValues
+from hornbeam.engines.sql.expressions import EVERYTHING, SqlRelation, SqlTable, column, cutoff_value
 from hornbeam.errors import SchemaError, plural
 from hornbeam.logic.clauses import Value
-from hornbeam.logic.schema import DATE, Schema
+from hornbeam.logic.schema import DATE, Schema, read_value
 
 
 class NamedQuery(NamedTuple):
@@ -39,10 +41,18 @@ class UserFacts:
     """The user's tables as a source of facts: one common table expression for each predicate in use."""
 
     def __init__(
-        self, schema: Schema, tables: Mapping[str, SqlTable], free_names: FreeNames, times: str | None
+        self,
+        schema: Schema,
+        tables: Mapping[str, SqlTable],
+        free_names: FreeNames,
+        times: str | None,
+        values: UserValues,
+        at_cutoff: str,
     ) -> None:
         """``times`` is the kind of cut-offs, None if the examples have none."""
+        self._seen = exp.LTE if at_cutoff == INCLUDE else exp.LT
         self.schema = schema
+        self._values = values
         self._times = times
         self._tables = tables
         self._free_names = free_names
@@ -66,14 +76,31 @@ class UserFacts:
         return frozenset(name for name, table in self._tables.items() if table.time is not None)
 
     def exists(self, since: exp.Expr, cutoff: exp.Expr) -> exp.Expr:
+        # The query of the facts has made the time a value that compares with cut-offs.
+        everything = exp.EQ(this=cutoff.copy(), expression=self.everything())
+        return exp.Paren(this=exp.Or(this=self._seen(this=since, expression=cutoff), expression=everything))
+
+    def everything(self) -> exp.Expr:
+        """The cut-off of an example that sees every fact."""
         assert self._times is not None
-        return exists_at(since, cutoff, self._times)
+        if self._times == DATE:
+            return self._values.moment_of(EVERYTHING[DATE])
+        return cutoff_value(EVERYTHING[self._times], self._times)
+
+    def cutoff(self, value: exp.Expr) -> exp.Expr:
+        """The cut-off of an example, from the column that has it; an example without one sees every fact."""
+        assert self._times is not None
+        given = self._values.of_kind(value, self._times)
+        return exp.Coalesce(this=given, expressions=[self.everything()])
 
     def equals(self, value: exp.Expr, type_name: str, name: str) -> exp.Expr:
-        return exp.EQ(this=exp.cast(value, "TEXT"), expression=exp.Literal.string(name))
+        if type_name in self.schema.numeric:
+            constant = read_value(name)
+            return exp.false() if constant is None else self._values.equal_number(value, constant)
+        return self._values.equals(value, name)
 
     def compares(self, value: exp.Expr, type_name: str, operator: str, threshold: Value) -> exp.Expr:
-        return compared(value, operator, threshold)
+        return self._values.compared(value, operator, threshold)
 
     def name(self, predicate: str) -> str:
         """The name of the expression with a predicate's facts; no two predicates share one."""
@@ -90,9 +117,12 @@ class UserFacts:
         table = self._tables[predicate]
         columns = table.expressions("f")
         named = [exp.alias_(value.copy(), f"c{position}") for position, value in enumerate(columns)]
-        select = exp.select(*named).from_(table.expression("f")).where(*table.conditions("f"))
+        conditions = [self._values.is_present(value) for value in columns]
+        if table.true is not None:
+            conditions.append(self._values.is_set(column(table.true, "f")))
+        select = exp.select(*named).from_(table.expression("f")).where(*conditions)
         if predicate not in self.timed():
             return select.distinct()
         assert table.time is not None and self._times is not None
-        earliest = exp.Min(this=numeric(column(table.time, "f"), self._times == DATE))
+        earliest = exp.Min(this=self._values.of_kind(column(table.time, "f"), self._times))
         return select.select(exp.alias_(earliest, "since")).group_by(*(value.copy() for value in columns))

@@ -20,11 +20,13 @@ import numpy as np
 
 from hornbeam.data.numbers import Floats
 from hornbeam.data.rows import Integers, distinct_rows
-from hornbeam.engines.cache import Cache
+from hornbeam.engines.cache import CachePart
 from hornbeam.engines.contract import INT64_MAX
 from hornbeam.engines.memory.indexes import FactIndexes
 from hornbeam.engines.memory.messages import Messages
-from hornbeam.engines.memory.plan import (
+from hornbeam.engines.memory.time_order import Pairs, TimeOrder
+from hornbeam.engines.memory.vectors import RefusedError, Vector, grouped_sum, product, too_large
+from hornbeam.engines.plan import (
     Attachments,
     Compared,
     Core,
@@ -33,8 +35,6 @@ from hornbeam.engines.memory.plan import (
     Message,
     MessageFactor,
 )
-from hornbeam.engines.memory.time_order import Pairs, TimeOrder
-from hornbeam.engines.memory.vectors import RefusedError, Vector, grouped_sum, product, too_large
 from hornbeam.logic.clauses import Atom, Not, literal_variables
 
 Result = TypeVar("Result")
@@ -53,15 +53,17 @@ class _FollowedFacts:
 class CutoffFactors:
     """Computes the factors of examples that have cut-offs."""
 
-    def __init__(self, facts: FactIndexes, messages: Messages, cutoffs: Floats, memory: int) -> None:
+    def __init__(
+        self, facts: FactIndexes, messages: Messages, cutoffs: Floats, memory: int, cache: CachePart
+    ) -> None:
         self.facts = facts
         self.messages = messages
-        self.memory = memory
+        self._most_rows = memory // 4 // BYTES_PER_ROW
+        """more facts than this are followed in pieces"""
         self.distinct, cuts = np.unique(cutoffs, return_inverse=True)
         self.cuts: Integers = cuts.ravel()
-        self.order = TimeOrder(facts, self.distinct)
-        self._timed: dict[Message, bool] = {}
-        self._cache = Cache(memory // 4)
+        self.order = TimeOrder(facts, self.distinct, cache)
+        self._cache = cache
 
     # --- what depends on time ----------------------------------------------------------------
 
@@ -81,10 +83,11 @@ class CutoffFactors:
                 yield message
 
     def _is_timed(self, message: Message) -> bool:
-        known = self._timed.get(message)
-        if known is None:
-            known = self._timed[message] = self._has_times(message.form) or self._any_timed(message.below)
-        return known
+        return self._cache.made(
+            ("timed", message),
+            lambda: self._has_times(message.form) or self._any_timed(message.below),
+            lambda timed: 0,
+        )
 
     def _any_timed(self, attached: Attachments) -> bool:
         return any(self._is_timed(message) for _, messages in attached for message in messages)
@@ -138,21 +141,25 @@ class CutoffFactors:
             others = tuple(message for message in messages if message is not timed[0])
             weights = (((0,), others),) if others else ()
             return self._sum_atom(timed[0].form, (), (*timed[0].below, *weights), nowhere)
-        size = self._size(messages)
-        self._visit(size * len(cuts))
-        values = np.tile(np.arange(size), len(cuts))
-        pairs = Pairs((values,), np.repeat(cuts, size), ("population", size))
-        return grouped_sum(pairs.cuts, self._product_at(messages, pairs), len(cuts))
+        return self._by_cut(self._size(messages), lambda pairs: self._product_at(messages, pairs))
 
     def _joined_sum(self, factor: CoreFactor) -> Vector:
         """The sum of a core without head variables for each cut-off, joined on all values of variable 0."""
-        cuts = np.arange(len(self.distinct))
         atom = next(atom for atom in factor.core.atoms if 0 in atom.args)
         size = self.facts.size(atom, 0)
-        self._visit(size * len(cuts))
-        values = np.tile(np.arange(size), len(cuts))
-        pairs = Pairs((values,), np.repeat(cuts, size), ("population", size))
-        return grouped_sum(pairs.cuts, self._join(factor.core, factor.weights, pairs), len(cuts))
+        return self._by_cut(size, lambda pairs: self._join(factor.core, factor.weights, pairs))
+
+    def _by_cut(self, size: int, at: Callable[[Pairs], Vector]) -> Vector:
+        """For each cut-off, the sum of values at all constants of a population; a few cut-offs at a time."""
+        number = len(self.distinct)
+        most = max(1, self._most_rows // max(1, size))
+        sums = []
+        for start in range(0, number, most):
+            cuts = np.arange(start, min(start + most, number))
+            path = ("population", size) if len(cuts) == number else None
+            pairs = Pairs((np.tile(np.arange(size), len(cuts)),), np.repeat(cuts, size), path)
+            sums.append(grouped_sum(pairs.cuts - start, at(pairs), len(cuts)))
+        return _joined(sums)
 
     def _size(self, messages: Sequence[Message]) -> int:
         """The population of the variable that messages are attached to."""
@@ -198,6 +205,9 @@ class CutoffFactors:
     def _sum_atom(self, atom: Atom, bound: tuple[int, ...], below: Attachments, pairs: Pairs) -> Vector:
         """For each pair, the messages below summed over the facts of an atom that match the pair."""
         if self._any_timed(below):
+            start, end = self._find(atom, bound, pairs)
+            if int((end - start).sum()) > self._most_rows and len(pairs) > 1:
+                return _joined([self._sum_atom(atom, bound, below, half) for half in _halves(pairs)])
             followed = self._follow(atom, bound, pairs)
             weights = [self._below(each, followed, atom, bound, pairs) for each in below]
             return grouped_sum(followed.pair, product(weights), len(pairs))
@@ -248,7 +258,6 @@ class CutoffFactors:
         def make() -> _FollowedFacts:
             start, end = self._find(atom, bound, pairs)
             degrees = end - start
-            self._visit(int(degrees.sum()))
             pair = np.repeat(np.arange(len(pairs)), degrees)
             within = np.arange(len(pair)) - np.repeat(np.cumsum(degrees) - degrees, degrees)
             rows = self.order.index(atom, bound).rows[start[pair] + within]
@@ -259,15 +268,6 @@ class CutoffFactors:
         # Columns are by variable; the atoms p(A,B) and p(B,A) have the same facts but other variables.
         key = _key("followed", pairs.path, self.facts.pattern(atom, *bound), literal_variables(atom))
         return self._cached(key, make, lambda made: (8 + 4 * len(made.columns)) * len(made.pair))
-
-    def _visit(self, rows: int) -> None:
-        """Refuse to follow more facts at once than fit the budget."""
-        if rows * BYTES_PER_ROW > self.memory:
-            raise RefusedError(
-                "with cut-off times it would follow more facts than the memory budget allows",
-                rows * BYTES_PER_ROW,
-                self.memory,
-            )
 
     # --- cores -------------------------------------------------------------------------------
 
@@ -302,7 +302,8 @@ class CutoffFactors:
             start, end = ways[place]
             atom = atoms.pop(place)
             degrees = end - start
-            self._visit(int(degrees.sum()))
+            if int(degrees.sum()) > self._most_rows and len(pairs) > 1:
+                return _joined([self._join(core, weights, half) for half in _halves(pairs)])
             repeat = np.repeat(np.arange(len(row)), degrees)
             within = np.arange(len(repeat)) - np.repeat(np.cumsum(degrees) - degrees, degrees)
             rows = self.order.index(atom, _bound(atom, columns)).rows[start[repeat] + within]
@@ -326,10 +327,10 @@ class CutoffFactors:
         if cached is None:
             try:
                 cached = make()
-                self._cache.put(key, cached, size(cached) + 300)
+                self._cache.put(key, cached, size(cached))
             except RefusedError as refused:
                 cached = refused
-                self._cache.put(key, cached, 300)
+                self._cache.put(key, cached, 0)
         if isinstance(cached, RefusedError):
             raise cached
         result: Result = cached
@@ -339,6 +340,18 @@ class CutoffFactors:
 def _key(what: object, path: object, *more: object) -> object:
     """A cache key for a result that depends on pairs; None if the pairs are used once."""
     return None if path is None else (what, path, *more)
+
+
+def _halves(pairs: Pairs) -> Iterator[Pairs]:
+    middle = len(pairs) // 2
+    for part in (slice(0, middle), slice(middle, None)):
+        yield Pairs(tuple(column[part] for column in pairs.columns), pairs.cuts[part], None)
+
+
+def _joined(vectors: Sequence[Vector]) -> Vector:
+    if len(vectors) == 1:
+        return vectors[0]
+    return Vector.of(np.concatenate([vector.values for vector in vectors]))
 
 
 def _has_variables(literal: Atom | Not) -> bool:

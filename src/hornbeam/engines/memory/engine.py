@@ -7,17 +7,17 @@ examples (``join``). The count of an example is the product of its factors.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass
 from hashlib import blake2b
 from math import prod
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from hornbeam.data.database import Codes, Database
 from hornbeam.data.rows import Integers, distinct_rows
-from hornbeam.engines.cache import Cache
+from hornbeam.engines.cache import CachePart
 from hornbeam.engines.contract import (
     DEFAULT_MEMORY,
     INT64_MAX,
@@ -29,13 +29,22 @@ from hornbeam.engines.contract import (
     narrowest,
 )
 from hornbeam.engines.count_cache import CountCache
+from hornbeam.engines.estimate import BYTES_PER_BINDING, ArgumentSizes, Estimates
 from hornbeam.engines.memory.cutoffs import CutoffFactors
 from hornbeam.engines.memory.indexes import FactIndexes
-from hornbeam.engines.memory.join import BYTES_PER_BINDING, BindingTable, Join, row_sums
+from hornbeam.engines.memory.join import BindingTable, Join, row_sums
 from hornbeam.engines.memory.messages import Messages
-from hornbeam.engines.memory.plan import CoreFactor, CountTerm, Factor, MessageFactor, Planner, messages_of
 from hornbeam.engines.memory.tally import Tallies
 from hornbeam.engines.memory.vectors import RefusedError, Vector, float_bound, too_large
+from hornbeam.engines.plan import (
+    BYTES_PER_PLAN,
+    CoreFactor,
+    CountTerm,
+    Factor,
+    MessageFactor,
+    Planner,
+    messages_of,
+)
 from hornbeam.engines.tally import Tally, TallyRequest
 from hornbeam.logic.bodies import CanonicalComponent, components_of
 from hornbeam.logic.clauses import Clause, Comparison
@@ -43,8 +52,11 @@ from hornbeam.logic.clauses import Clause, Comparison
 TABLE_ROWS = 1 << 18
 """A joined core is cached, to be used again with other weights, if it has at most this many rows."""
 FACTOR_SHARE = 64
-"""The cache of the examples' factors gets the memory budget divided by this number."""
-_UNKNOWN: Any = object()
+"""The values of factors for each example get at most the memory budget divided by this number."""
+LEAST_BATCH = 8
+"""At least this many clauses are planned together, because messages are computed several at a time."""
+PLAN_SHARE = 8
+"""All plans are forgotten when they take more than the memory budget divided by this number."""
 _TOO_LARGE = "too large to cache"
 
 
@@ -69,18 +81,22 @@ class FactorSignature(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class ExampleRows:
-    """The keys of one set of examples, and caches of results for them."""
+    """The keys of one set of examples, and parts of the engine's cache with results for them.
+
+    Signatures and values are stored by the factor's id, together with the factor: while the entry exists,
+    no other factor can get the same id.
+    """
 
     keys: Codes
     columns: tuple[Integers, ...]
-    vectors: Cache
-    """the values of factors for each example"""
-    bindings: dict[tuple[int, ...], DistinctBindings] = field(default_factory=dict)
+    vectors: CachePart
+    """for a factor's id, the factor and its value for each example"""
+    signatures: CachePart
+    """for a factor's id, the factor and its signature, which is None if the factor was refused"""
+    joins: CachePart
+    """joined cores, and the distinct bindings that they are joined on"""
+    estimates: Estimates
     cutoffs: CutoffFactors | None = None
-    signatures: dict[int, FactorSignature | None] = field(default_factory=dict)
-    """the signature of each factor, by the factor's id; None for a refused factor"""
-    factors: dict[int, Factor] = field(default_factory=dict)
-    """the factors by id: referenced here so that no other factor can get the same id"""
 
 
 class MemoryEngine(Engine):
@@ -90,13 +106,15 @@ class MemoryEngine(Engine):
 
     def __init__(self, database: Database, memory: int = DEFAULT_MEMORY) -> None:
         super().__init__(database, memory)
-        self._facts = FactIndexes(database)
+        self._facts = FactIndexes(database, self.cache.part())
+        self._plans_made = self.cache.part()
         self._planner = Planner(database.schema)
-        self._messages = Messages(self._facts, memory)
-        self._joins = Cache(memory // 4)
+        self._messages = Messages(self._facts, memory, self.cache.part())
+        self._sizes = ArgumentSizes(database)
         self._examples: ExampleRows | None = None
         self._totals: dict[CanonicalComponent, int] = {}
-        self._tallies = Tallies(database, self._facts, memory)
+        self._tallies = Tallies(database, self._facts, memory, self.cache)
+        self._largest_population = max(map(len, database.populations.values()), default=1) or 1
 
     def session(self, keys: Codes, logarithm: bool = False) -> Session:
         return CountCache(self, keys, logarithm=logarithm)
@@ -105,8 +123,11 @@ class MemoryEngine(Engine):
         if not clauses:
             return []
         examples = self._example_rows(keys, clauses[0].head.predicate)
-        plans = self._plans(clauses, examples)
-        return [self._count(clause, terms, examples) for clause, terms in zip(clauses, plans, strict=True)]
+        return [
+            self._count(clause, terms, examples)
+            for batch in self._batches(clauses)
+            for clause, terms in zip(batch, self._plans(batch, examples), strict=True)
+        ]
 
     def tally(self, requests: Sequence[TallyRequest], keys: Codes) -> list[Tally | Skipped]:
         return self._tallies.tally(requests, keys)
@@ -115,7 +136,11 @@ class MemoryEngine(Engine):
         if not clauses:
             return []
         examples = self._example_rows(keys, clauses[0].head.predicate)
-        return [self._signature(terms, examples) for terms in self._plans(clauses, examples)]
+        return [
+            self._signature(terms, examples)
+            for batch in self._batches(clauses)
+            for terms in self._plans(batch, examples)
+        ]
 
     def total(self, clause: Clause) -> int:
         if any(isinstance(literal, Comparison) for literal in clause.body):
@@ -128,18 +153,26 @@ class MemoryEngine(Engine):
             total *= known
         return total
 
+    def _batches(self, clauses: Sequence[Clause]) -> Iterator[Sequence[Clause]]:
+        """Clauses in batches whose messages fit the cache together, at about two bytes per constant."""
+        size = max(LEAST_BATCH, self.memory // 4 // (2 * self._largest_population))
+        for start in range(0, len(clauses), size):
+            yield clauses[start : start + size]
+
     def _plans(self, clauses: Sequence[Clause], examples: ExampleRows) -> list[tuple[CountTerm, ...]]:
         """The plans of clauses; computes the messages of new factors together."""
-        self._facts.tidy(self.memory // 8)
+        if self._planner.nbytes > self.memory // PLAN_SHARE:
+            self._planner = Planner(self.database.schema)
+            self._totals.clear()
         plans = [self._planner.plan(clause) for clause in clauses]
+        self._plans_made.put("planner", None, self._planner.nbytes)
         fresh = {
             id(factor): factor
             for terms in plans
             for term in terms
             for factor in term.factors
-            if id(factor) not in examples.signatures
+            if examples.signatures.get(id(factor)) is None
         }
-        examples.factors |= fresh
         messages = messages_of(fresh.values())
         self._messages.prepare(messages if examples.cutoffs is None else examples.cutoffs.timeless(messages))
         return plans
@@ -151,9 +184,11 @@ class MemoryEngine(Engine):
         times = 1
         columns = []
         for factor in terms[0].factors:
-            signature = examples.signatures.get(id(factor), _UNKNOWN)
-            if signature is _UNKNOWN:
-                signature = examples.signatures[id(factor)] = self._factor_signature(factor, examples)
+            known = examples.signatures.get(id(factor))
+            if known is None:
+                known = factor, self._factor_signature(factor, examples)
+                examples.signatures.put(id(factor), known, BYTES_PER_PLAN)
+            signature: FactorSignature | None = known[1]
             if signature is None:
                 return None
             times *= signature.times
@@ -163,6 +198,8 @@ class MemoryEngine(Engine):
         return (times, *columns) if times else (0,)
 
     def _factor_signature(self, factor: Factor, examples: ExampleRows) -> FactorSignature | None:
+        if not examples.estimates.allows(factor):
+            return None
         try:
             value = self._factor(factor, examples)
         except RefusedError:
@@ -184,14 +221,19 @@ class MemoryEngine(Engine):
                 size = len(self.database.population(type_name))
                 # An unknown constant gets the code after the last: a constant without facts.
                 columns.append(np.where(keys[:, place] < 0, np.intp(size), keys[:, place]))
-            known = self._examples = ExampleRows(keys, tuple(columns), Cache(self.memory // FACTOR_SHARE))
+            part = self.cache.part
+            vectors = part(limit=self.memory // FACTOR_SHARE)
+            estimates = Estimates(self._sizes, keys, len(types), self.database.times, self.memory)
+            known = self._examples = ExampleRows(keys, tuple(columns), vectors, part(), part(), estimates)
             cutoffs = self.database.cutoffs_of(target, keys)
             if cutoffs is not None and len(keys):
-                known.cutoffs = CutoffFactors(self._facts, self._messages, cutoffs, self.memory)
-            self._joins = Cache(self.memory // 4)
+                known.cutoffs = CutoffFactors(self._facts, self._messages, cutoffs, self.memory, part())
         return known
 
     def _count(self, clause: Clause, terms: Sequence[CountTerm], examples: ExampleRows) -> Counts | Skipped:
+        too_costly = examples.estimates.refused(clause, terms)
+        if too_costly is not None:
+            return too_costly
         try:
             true = self._signed_sum(clause, terms, examples)
         except RefusedError as refused:
@@ -239,12 +281,14 @@ class MemoryEngine(Engine):
 
     def _factor(self, factor: Factor, examples: ExampleRows) -> Vector | int:
         """The value of a factor for each example, or one number for all examples."""
-        value: Vector | int | None = examples.vectors.get(id(factor))
-        if value is None:
-            value = self._new_factor(factor, examples)
-            if isinstance(value, Vector):
-                value = Vector.of(value.values)
-                examples.vectors.put(id(factor), value, value.values.nbytes + 200)
+        known = examples.vectors.get(id(factor))
+        if known is not None:
+            column: Vector = known[1]
+            return column
+        value = self._new_factor(factor, examples)
+        if isinstance(value, Vector):
+            value = Vector.of(value.values)
+            examples.vectors.put(id(factor), (factor, value), value.values.nbytes)
         return value
 
     def _new_factor(self, factor: Factor, examples: ExampleRows) -> Vector | int:
@@ -255,7 +299,7 @@ class MemoryEngine(Engine):
             if factor.head is None:
                 return _population_sum(vector)
             return Vector(vector.values.take(examples.columns[factor.head]), vector.largest)
-        return self._joined(factor, examples) if factor.heads else self._joined_sum(factor)
+        return self._joined(factor, examples) if factor.heads else self._joined_sum(factor, examples)
 
     def _wide_product(self, columns: Sequence[Vector], times: int) -> tuple[Column, int]:
         """A product whose upper bound exceeds int64, although the counts of the examples may fit."""
@@ -271,14 +315,14 @@ class MemoryEngine(Engine):
     def _joined(self, factor: CoreFactor, examples: ExampleRows) -> Vector:
         """A core joined on the distinct bindings of the examples' head variables."""
         bindings = self._bindings(factor.heads, examples)
-        column = self._joins.get(factor)
+        column = examples.joins.get(factor)
         if column is None:
             try:
-                column = Vector.of(self._join(factor, bindings.columns, factor.heads))
+                column = Vector.of(self._join(factor, bindings.columns, factor.heads, examples))
                 size = column.values.nbytes
             except RefusedError as refused:
                 column, size = refused, 0
-            self._joins.put(factor, column, size + 300)
+            examples.joins.put(factor, column, size)
         if isinstance(column, RefusedError):
             raise column
         assert isinstance(column, Vector)
@@ -286,43 +330,54 @@ class MemoryEngine(Engine):
             return column
         return Vector(column.values[bindings.inverse], column.largest)
 
-    def _joined_sum(self, factor: CoreFactor) -> int:
+    def _joined_sum(self, factor: CoreFactor, examples: ExampleRows) -> int:
         """The sum of a core without head variables, joined on all values of its variable 0."""
         atom = next(atom for atom in factor.core.atoms if 0 in atom.args)
         size = self._facts.size(atom, 0)
-        values = self._join(factor, (np.arange(size),), ())
+        values = self._join(factor, (np.arange(size),), (), examples)
         return int(values.sum(dtype=object)) if len(values) else 0
 
-    def _join(self, factor: CoreFactor, columns: tuple[Integers, ...], heads: tuple[int, ...]) -> Integers:
+    def _join(
+        self,
+        factor: CoreFactor,
+        columns: tuple[Integers, ...],
+        heads: tuple[int, ...],
+        examples: ExampleRows,
+    ) -> Integers:
         weights = tuple(self._messages.weights(factor.weights))
         rows = len(columns[0])
         keep = frozenset(variable for weight in weights for variable in weight.variables)
         key = (factor.core, keep, heads)
-        table = self._joins.get(key)
+        table = examples.joins.get(key)
         if table is None:
-            join = Join(self._facts, factor.core, (), keep, min(self.memory, TABLE_ROWS * BYTES_PER_BINDING))
+            most = min(self.memory // BYTES_PER_BINDING, TABLE_ROWS)
+            join = Join(self._facts, factor.core, (), keep, most * BYTES_PER_BINDING, most)
             try:
                 table = join.run(columns)
                 size = 8 * (len(table.columns) + 2) * len(table)
             except RefusedError:
                 table, size = _TOO_LARGE, 0
-            self._joins.put(key, table, size + 300)
+            examples.joins.put(key, table, size)
         if isinstance(table, BindingTable):
             return row_sums(table, rows, weights)
         join = Join(self._facts, factor.core, weights, frozenset(), self.memory)
         return row_sums(join.run(columns), rows, ())
 
     def _bindings(self, heads: tuple[int, ...], examples: ExampleRows) -> DistinctBindings:
-        bindings = examples.bindings.get(heads)
-        if bindings is None:
+
+        def make() -> DistinctBindings:
             columns = [examples.columns[head] for head in heads]
             first, inverse = distinct_rows(columns, len(columns[0]))
             if len(first) == len(inverse):
-                bindings = DistinctBindings(tuple(columns), None)
-            else:
-                bindings = DistinctBindings(tuple(column[first] for column in columns), inverse)
-            examples.bindings[heads] = bindings
-        return bindings
+                return DistinctBindings(tuple(columns), None)
+            return DistinctBindings(tuple(column[first] for column in columns), inverse)
+
+        def size(bindings: DistinctBindings) -> int:
+            if bindings.inverse is None:
+                return 0
+            return bindings.inverse.nbytes + sum(column.nbytes for column in bindings.columns)
+
+        return examples.joins.made(heads, make, size)
 
 
 def _population_sum(vector: Vector) -> int:

@@ -1,4 +1,4 @@
-"""Indexes over the facts, made at first use and cached: facts of atoms, links, lookups.
+"""Indexes over the facts, made at first use and kept in the engine's cache: facts of atoms, links, lookups.
 
 The *facts of an atom* match its constants and repeated variables; they have a column per variable.
 *Links* lead from the values of one variable to those of another (a sparse matrix). A *lookup* finds
@@ -11,9 +11,11 @@ has one more, empty, element at its end.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import count
 from math import prod
 from typing import Any
+from weakref import ref
 
 import numpy as np
 import numpy.typing as npt
@@ -22,10 +24,14 @@ from hornbeam.data.database import UNKNOWN, Codes, Database
 from hornbeam.data.numbers import Floats
 from hornbeam.data.rows import Folds, Integers, count_rows, fold, probe, run_starts, unfold
 from hornbeam.data.sparse import Matrix, by_row
+from hornbeam.engines.cache import CachePart
 from hornbeam.logic.clauses import Atom, literal_variables
 
 DENSE_KEYS = 1 << 22
 """A lookup is an array over all possible keys if there are at most this many."""
+
+ORDER_BYTES, ORDER_SHARE = 8, 8
+"""The order of a column takes 8 bytes per fact. It is made if it takes at most this share of the budget."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,6 +46,27 @@ class AtomFacts:
     since: Floats | None = None
     """the time from which each row is a fact; None: always"""
 
+    @property
+    def nbytes(self) -> int:
+        return _nbytes(*self.columns, self.times, self.since)
+
+
+class Ones:
+    """Arrays of ones, shared by all links of a database."""
+
+    def __init__(self, cache: CachePart) -> None:
+        # Links in the cache refer to this object: a reference back would keep all of them alive.
+        self._cache = ref(cache)
+
+    def __call__(self, dtype: type[np.generic], length: int) -> npt.NDArray[Any]:
+        cache = self._cache()
+        ones: npt.NDArray[Any] | None = None if cache is None else cache.get(dtype)
+        if ones is None or len(ones) < length:
+            ones = np.ones(length, dtype=dtype)
+            if cache is not None:
+                cache.put(dtype, ones, ones.nbytes)
+        return ones[:length]
+
 
 @dataclass(slots=True, eq=False)
 class Links:
@@ -49,8 +76,14 @@ class Links:
     ends: Codes
     times: Integers | None
     shape: tuple[int, int]
-    _matrices: dict[type[np.generic], Matrix]
+    _ones: Ones
+    _matrices: dict[type[np.generic], Matrix] = field(default_factory=dict)
     _widest: int = -1
+
+    @property
+    def nbytes(self) -> int:
+        """The size with the multiplicities as matrices of three types."""
+        return _nbytes(self.starts, self.ends, self.times, self.times, self.times, self.times)
 
     @property
     def widest(self) -> int:
@@ -69,21 +102,13 @@ class Links:
 
     def matrix(self, dtype: type[np.generic]) -> Matrix:
         """The links as a matrix; matrices without multiplicities share one array of ones."""
+        if self.times is None:
+            return Matrix(self.starts, self.ends, self._ones(dtype, len(self.ends)), self.shape)
         matrix = self._matrices.get(dtype)
         if matrix is None:
-            entries = _ones(dtype, len(self.ends)) if self.times is None else self.times.astype(dtype)
-            matrix = self._matrices[dtype] = Matrix(self.starts, self.ends, entries, self.shape)
+            matrix = Matrix(self.starts, self.ends, self.times.astype(dtype), self.shape)
+            self._matrices[dtype] = matrix
         return matrix
-
-
-_ONES: dict[type[np.generic], npt.NDArray[Any]] = {}
-
-
-def _ones(dtype: type[np.generic], length: int) -> npt.NDArray[Any]:
-    ones = _ONES.get(dtype)
-    if ones is None or len(ones) < length:
-        ones = _ONES[dtype] = np.ones(length, dtype=dtype)
-    return ones[:length]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -96,6 +121,10 @@ class Lookup:
     starts: Integers
     columns: tuple[Codes, ...]
     times: Integers | None
+
+    @property
+    def nbytes(self) -> int:
+        return _nbytes(self.keys, self.starts, *self.columns, self.times)
 
     def find(self, values: Sequence[Integers]) -> tuple[Integers, Integers]:
         """The first row and the number of rows for each tuple of key values."""
@@ -121,6 +150,10 @@ class Groups:
     keys: Integers
     of_row: Integers
 
+    @property
+    def nbytes(self) -> int:
+        return _nbytes(self.keys, self.of_row)
+
     def codes(self, values: Sequence[Integers]) -> Integers:
         """The group of each tuple of values; ``len(keys)`` if the tuple is in no group."""
         if len(self.keys) == 0:
@@ -131,20 +164,15 @@ class Groups:
 
 
 class FactIndexes:
-    """The indexes of one database."""
+    """The indexes of one database, in a part of the engine's cache."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, cache: CachePart) -> None:
         self.database = database
-        self._of_atoms: dict[tuple[object, ...], AtomFacts] = {}
-        self._links: dict[tuple[object, ...], Links] = {}
-        self._degrees: dict[tuple[object, ...], Integers] = {}
-        self._lookups: dict[tuple[object, ...], Lookup] = {}
-        self._groups: dict[tuple[object, ...], Groups] = {}
-        self._matches: dict[tuple[object, ...], Integers] = {}
-        self._stand_ins: dict[object, str] = {}
-        self.computed = 0
-        """bytes of the facts of stand-in predicates"""
-        self._orders: dict[tuple[str, int], tuple[Integers, Integers]] = {}
+        self._cache = cache
+        self._ones = Ones(cache)
+        self._stand_ins = count()
+        self._in_use: dict[str, AtomFacts] = {}
+        """the facts of stand-in predicates that the current join reads; no cache may drop them"""
 
     def size(self, atom: Atom, variable: int) -> int:
         """The population of the variable's type."""
@@ -154,10 +182,14 @@ class FactIndexes:
     def of_atom(self, atom: Atom) -> tuple[AtomFacts, tuple[int, ...]]:
         """The facts of an atom, and the variable of each of their columns."""
         order = literal_variables(atom)
-        key = _pattern(atom, order)
-        matching = self._of_atoms.get(key)
+        computed = self._in_use.get(atom.predicate)
+        if computed is not None:
+            return computed, order
+        key = ("facts", _pattern(atom, order))
+        matching = self._cache.get(key)
         if matching is None:
-            matching = self._of_atoms[key] = self._select(atom, order)
+            matching, size = self._select(atom, order)
+            self._cache.put(key, matching, size)
         return matching, order
 
     def column(self, atom: Atom, variable: int) -> Codes:
@@ -168,48 +200,40 @@ class FactIndexes:
         """The number of facts of an atom with each value of a variable; the last, for no constant, is 0."""
         matching, order = self.of_atom(atom)
         place = order.index(variable)
-        key = (_pattern(atom, order), place)
-        degrees = self._degrees.get(key)
-        if degrees is None:
-            degrees = np.bincount(matching.columns[place], minlength=matching.sizes[place] + 1).astype(
-                np.int32
-            )
-            self._degrees[key] = degrees
-        return degrees
+
+        def make() -> Integers:
+            size = matching.sizes[place] + 1
+            return np.bincount(matching.columns[place], minlength=size).astype(np.int32)
+
+        return self._cache.made(("degrees", _pattern(atom, order), place), make, _nbytes)
 
     def links(self, atom: Atom, source: int, target: int) -> Links:
         """Links from one variable of an atom to another; the other variables are summed out."""
         matching, order = self.of_atom(atom)
         i, j = order.index(source), order.index(target)
-        key = (_pattern(atom, order), i, j)
-        links = self._links.get(key)
-        if links is None:
-            links = self._links[key] = _make_links(matching, i, j)
-        return links
+        key = ("links", _pattern(atom, order), i, j)
+        return self._cache.made(key, lambda: _make_links(matching, i, j, self._ones), _size)
 
     def lookup(self, atom: Atom, keys: tuple[int, ...], others: tuple[int, ...]) -> Lookup:
         """The facts of an atom by key variables; variables in neither list are summed out."""
         matching, order = self.of_atom(atom)
         by = tuple(order.index(variable) for variable in keys)
         rest = tuple(order.index(variable) for variable in others)
-        key = (_pattern(atom, order), by, rest)
-        lookup = self._lookups.get(key)
-        if lookup is None:
-            lookup = self._lookups[key] = _make_lookup(matching, by, rest)
-        return lookup
+        key = ("lookup", _pattern(atom, order), by, rest)
+        return self._cache.made(key, lambda: _make_lookup(matching, by, rest), _size)
 
     def groups(self, atom: Atom, roots: int) -> Groups:
         """The distinct values of variables 0 .. roots-1 of an atom."""
         matching, order = self.of_atom(atom)
         places = tuple(order.index(variable) for variable in range(roots))
-        key = (_pattern(atom, order), places)
-        groups = self._groups.get(key)
-        if groups is None:
+
+        def make() -> Groups:
             columns = [matching.columns[place] for place in places]
             keys, folds = fold(columns, [matching.sizes[place] + 1 for place in places])
             distinct, of_row = np.unique(keys, return_inverse=True)
-            groups = self._groups[key] = Groups(folds, distinct, of_row.ravel().astype(np.int32))
-        return groups
+            return Groups(folds, distinct, of_row.ravel().astype(np.int32))
+
+        return self._cache.made(("groups", _pattern(atom, order), places), make, _size)
 
     def matches(self, atom: Atom, variables: tuple[int, ...], other: Atom) -> Integers:
         """For each fact of an atom, the group of the other atom with the same values of these variables."""
@@ -217,45 +241,47 @@ class FactIndexes:
         places = tuple(order.index(variable) for variable in variables)
         other_order = literal_variables(other)
         roots = tuple(other_order.index(variable) for variable in range(len(variables)))
-        key = (_pattern(atom, order), places, _pattern(other, other_order), roots)
-        codes = self._matches.get(key)
-        if codes is None:
+        key = ("matches", _pattern(atom, order), places, _pattern(other, other_order), roots)
+
+        def make() -> Integers:
             groups = self.groups(other, len(variables))
-            codes = self._matches[key] = groups.codes([matching.columns[place] for place in places])
-        return codes
+            return groups.codes([matching.columns[place] for place in places])
+
+        return self._cache.made(key, make, _nbytes)
 
     def pattern(self, atom: Atom, *variables: int) -> tuple[object, ...]:
         """A key that identifies the facts of an atom, and the columns of variables in them."""
         order = literal_variables(atom)
         return (_pattern(atom, order), *map(order.index, variables))
 
-    def add_stand_in(self, key: object, computed: AtomFacts) -> str:
-        """A new stand-in predicate for computed facts; it is valid until ``tidy`` removes them."""
-        name = self._stand_ins.setdefault(key, f"*{len(self._stand_ins)}")
-        self._of_atoms[name, tuple(range(len(computed.columns)))] = computed
-        self.computed += computed.rows * 16
+    def start_join(self) -> None:
+        """Forget the stand-in predicates of the join before: a join refers only to its own."""
+        self._in_use.clear()
+
+    def add_stand_in(self, key: object, computed: AtomFacts, size: int) -> str:
+        """A new stand-in predicate for computed facts; it is valid until the next join starts.
+
+        ``size`` is the bytes of what the key refers to.
+        """
+        # A name is never given twice: the cache may still have indexes over the facts of an old one.
+        name = f"*{next(self._stand_ins)}"
+        self._cache.put(("product", key), (name, computed), computed.nbytes + size)
+        self._in_use[name] = computed
         return name
 
     def stand_in(self, key: object) -> str | None:
-        """The stand-in predicate for facts computed earlier, if they still exist."""
-        name = self._stand_ins.get(key)
-        return name if name and (name, (0, 1)) in self._of_atoms else None
+        """The stand-in predicate for facts computed earlier, if they are still in the cache."""
+        known = self._cache.get(("product", key))
+        if known is None:
+            return None
+        name, computed = known
+        self._in_use[name] = computed
+        return str(name)
 
-    def tidy(self, budget: int) -> None:
-        """Remove the facts of stand-in predicates, and the indexes over them, if they exceed a budget."""
-        if self.computed <= budget:
-            return
-        self.computed = 0
-        stand_ins = set(self._stand_ins.values())
-        for pattern in [p for p in self._of_atoms if p[0] in stand_ins]:
-            del self._of_atoms[pattern]
-        for index in (self._links, self._lookups):
-            for key in [k for k in index if k[0][0] in stand_ins]:  # type: ignore[index]
-                del index[key]
-
-    def _select(self, atom: Atom, order: tuple[int, ...]) -> AtomFacts:
+    def _select(self, atom: Atom, order: tuple[int, ...]) -> tuple[AtomFacts, int]:
+        """The facts of an atom, and their bytes; columns of the database itself take none."""
         types = self.database.schema.types_of(atom.predicate)
-        columns = self._columns(atom.predicate)
+        columns = whole = self._columns(atom.predicate)
         codes = [
             (place, self.database.population(types[place]).code(term))
             for place, term in enumerate(atom.args)
@@ -277,7 +303,8 @@ class FactIndexes:
         places = [atom.args.index(variable) for variable in order]
         sizes = tuple(len(self.database.population(types[place])) for place in places)
         since = columns[-1] if atom.predicate in self.database.times else None
-        return AtomFacts(tuple(columns[place] for place in places), sizes, len(columns[0]), None, since)
+        matching = AtomFacts(tuple(columns[place] for place in places), sizes, len(columns[0]), None, since)
+        return matching, 0 if columns is whole else matching.nbytes
 
     def _columns(self, predicate: str) -> list[npt.NDArray[Any]]:
         """The columns of a relation; if its facts have times, these are the last column."""
@@ -290,10 +317,16 @@ class FactIndexes:
         if place == 0:  # rows are sorted by their first column
             first, last = np.searchsorted(columns[0], [code, code + 1])
             return [column[first:last] for column in columns]
-        if (predicate, place) not in self._orders:
+        if ORDER_BYTES * len(columns[0]) > self._cache.budget // ORDER_SHARE:
+            # The order would soon be dropped; one pass over the column is cheaper than making it again.
+            found = np.flatnonzero(columns[place] == code)
+            return [column[found] for column in columns]
+
+        def make() -> tuple[Integers, Integers]:
             order = np.argsort(columns[place], kind="stable").astype(np.int32)
-            self._orders[predicate, place] = order, columns[place][order]
-        order, values = self._orders[predicate, place]
+            return order, columns[place][order]
+
+        order, values = self._cache.made(("order", predicate, place), make, lambda made: _nbytes(*made))
         first, last = np.searchsorted(values, [code, code + 1])
         rows = order[first:last]
         return [column[rows] for column in columns]
@@ -304,7 +337,15 @@ def _pattern(atom: Atom, order: tuple[int, ...]) -> tuple[object, ...]:
     return (atom.predicate, args)
 
 
-def _make_links(matching: AtomFacts, i: int, j: int) -> Links:
+def _nbytes(*arrays: npt.NDArray[Any] | None) -> int:
+    return sum(array.nbytes for array in arrays if array is not None)
+
+
+def _size(index: Links | Lookup | Groups) -> int:
+    return index.nbytes
+
+
+def _make_links(matching: AtomFacts, i: int, j: int, ones: Ones) -> Links:
     shape = (matching.sizes[i] + 1, matching.sizes[j] + 1)
     source, target, ways = matching.columns[i], matching.columns[j], matching.times
     if len(matching.columns) > 2:
@@ -313,11 +354,11 @@ def _make_links(matching: AtomFacts, i: int, j: int) -> Links:
         ways = None if times.max(initial=1) == 1 else times
     elif i > j:
         # The rows are sorted by the target; the counting sort by the source keeps that order.
-        matrix = by_row(source, target, _ones(np.int8, len(source)) if ways is None else ways, shape)
-        return Links(matrix.starts, matrix.ends, None if ways is None else matrix.entries, shape, {})
+        matrix = by_row(source, target, ones(np.int8, len(source)) if ways is None else ways, shape)
+        return Links(matrix.starts, matrix.ends, None if ways is None else matrix.entries, shape, ones)
     starts = np.zeros(shape[0] + 1, dtype=np.int32)
     np.cumsum(np.bincount(source, minlength=shape[0]), out=starts[1:])
-    return Links(starts, target, ways, shape, {})
+    return Links(starts, target, ways, shape, ones)
 
 
 def _make_lookup(matching: AtomFacts, by: tuple[int, ...], rest: tuple[int, ...]) -> Lookup:

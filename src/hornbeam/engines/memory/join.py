@@ -16,13 +16,11 @@ import numpy as np
 from hornbeam.data.rows import Integers, count_rows, run_starts
 from hornbeam.engines.contract import INT64_MAX
 from hornbeam.engines.memory.indexes import FactIndexes
-from hornbeam.engines.memory.plan import Core
 from hornbeam.engines.memory.products import multiplied_through
 from hornbeam.engines.memory.vectors import RefusedError, Weight, float_bound
+from hornbeam.engines.plan import Core
 from hornbeam.logic.clauses import Atom, literal_variables
 
-BYTES_PER_BINDING = 16
-"""Bytes of the memory budget that one partial binding uses."""
 CHUNK_SHARE = 128
 CHUNK_ROWS = 1 << 18
 """A step visits at most budget / CHUNK_SHARE facts at a time, and at most CHUNK_ROWS, which fit the cache."""
@@ -74,12 +72,20 @@ class Join:
     """Joins one core for given bindings; counts the partial bindings it visits."""
 
     def __init__(
-        self, facts: FactIndexes, core: Core, weights: tuple[Weight, ...], keep: frozenset[int], memory: int
+        self,
+        facts: FactIndexes,
+        core: Core,
+        weights: tuple[Weight, ...],
+        keep: frozenset[int],
+        memory: int,
+        most: int | None = None,
     ) -> None:
+        """A join that visits more than ``most`` partial bindings is refused; None: there is no such limit."""
         self.facts = facts
         self.atoms, self.weights = multiplied_through(facts, core, weights, keep)
         self.keep = keep
         self.memory = memory
+        self.most = most
         self.visited = 0
         self.chunk = max(min(memory // CHUNK_SHARE, CHUNK_ROWS), 1)
         self.sizes = {
@@ -139,12 +145,8 @@ class Join:
 
     def _visit(self, cost: int) -> None:
         self.visited += cost
-        if self.visited * BYTES_PER_BINDING > self.memory:
-            raise RefusedError(
-                "joining it would visit more partial bindings than the memory budget allows",
-                self.visited * BYTES_PER_BINDING,
-                self.memory,
-            )
+        if self.most is not None and self.visited > self.most:
+            raise RefusedError("its table is too large to cache", self.visited, self.most)
 
     def _pieces(self, table: BindingTable, step: _Step) -> Iterator[tuple[BindingTable, _Step]]:
         """Split the table and a step into pieces that each visit about as many facts as fit the budget."""

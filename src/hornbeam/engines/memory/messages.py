@@ -11,10 +11,9 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 
 from hornbeam.data.rows import Integers
-from hornbeam.engines.cache import Cache
+from hornbeam.engines.cache import CachePart
 from hornbeam.engines.memory.indexes import FactIndexes
 from hornbeam.engines.memory.join import Join, row_sums
-from hornbeam.engines.memory.plan import Attachments, Compared, Core, Message
 from hornbeam.engines.memory.vectors import (
     FEW,
     PACK_FROM,
@@ -27,21 +26,24 @@ from hornbeam.engines.memory.vectors import (
     push_few,
     push_many,
 )
+from hornbeam.engines.plan import Attachments, Compared, Core, Message
 from hornbeam.logic.clauses import AT_LEAST, Atom, Not
 
 _MANY_CUTS, _FACTS_EACH = 4, 4
 """At least this many thresholds of an argument, and facts per value, are counted in one pass."""
+
+
 _MOST_CELLS = 1 << 25
-"""Maximum number of cells in the table of such a pass."""
+"""Maximum number of cells in the vectors that are computed together."""
 
 
 class Messages:
-    """The vectors of messages over one database, cached under a budget."""
+    """The vectors of messages over one database, in a part of the engine's cache."""
 
-    def __init__(self, facts: FactIndexes, memory: int) -> None:
+    def __init__(self, facts: FactIndexes, memory: int, cache: CachePart) -> None:
         self.facts = facts
         self.memory = memory
-        self._cache = Cache(memory // 4)
+        self._cache = cache
 
     def prepare(self, messages: Iterable[Message]) -> None:
         """Compute the messages that are not cached, level by level, those with equal literals together."""
@@ -54,10 +56,13 @@ class Messages:
                 key = message if variable is None else (message.form, variable)
                 groups.setdefault(key, []).append(message)
             for group in groups.values():
-                if len(group) > 1:
-                    self._push_together(group)
-                else:
-                    self._store(group[0], self._compute(group[0]))
+                most = self._most(group[0])
+                for start in range(0, len(group), most):
+                    chunk = group[start : start + most]
+                    if len(chunk) > 1:
+                        self._push_together(chunk)
+                    else:
+                        self._store(chunk[0], self._compute(chunk[0]))
 
     def vector(self, message: Message) -> Vector:
         """The vector of a message; raises ``RefusedError`` if it may exceed int64 or the budget."""
@@ -87,6 +92,15 @@ class Messages:
                     groups = self.facts.groups(message.form, message.roots)
                     yield Weight(variables, self.vector(message), groups)
 
+    def _most(self, message: Message) -> int:
+        """How many messages like this one are computed together: a quarter of the budget holds them."""
+        match message.form:
+            case Atom() as atom if 0 in atom.args:
+                cells = min(self.memory // 4 // 8, _MOST_CELLS)
+                return max(1, cells // (self.facts.size(atom, 0) + 1))
+            case _:
+                return 1
+
     def _collect(self, messages: Iterable[Message], levels: list[dict[Message, None]]) -> None:
         for message in messages:
             if isinstance(message.form, Compared):
@@ -100,8 +114,7 @@ class Messages:
                     self._collect(below, levels)
 
     def _store(self, message: Message, result: Vector | RefusedError) -> None:
-        size = result.values.nbytes + 200 if isinstance(result, Vector) else 200
-        self._cache.put(message, result, size)
+        self._cache.put(message, result, result.values.nbytes if isinstance(result, Vector) else 0)
 
     def _compute(self, message: Message) -> Vector | RefusedError:
         try:
@@ -136,8 +149,9 @@ class Messages:
         """The number of facts for each value of the roots; an atom without variables has one value."""
         if 0 not in atom.args:
             return np.array([self.facts.of_atom(atom)[0].rows, 0])
-        if roots == 1:
+        if roots == 1 and not any(isinstance(term, str) for term in atom.args):
             return self.facts.degrees(atom, 0)
+        # There are many atoms with constants, and their degrees are needed only here.
         groups, size = self._groups(atom, roots)
         return np.bincount(groups, minlength=size)
 
@@ -190,7 +204,7 @@ class Messages:
         assert isinstance(atom, Atom)
         cut = [message for message in group if _comparison(message) is not None]
         size, rows = self.facts.size(atom, 0), self.facts.of_atom(atom)[0].rows
-        if len(cut) >= _MANY_CUTS and rows >= _FACTS_EACH * size and size * len(cut) <= _MOST_CELLS:
+        if len(cut) >= _MANY_CUTS and rows >= _FACTS_EACH * size:
             self._cut_together(atom, variable, cut)
             group = [message for message in group if _comparison(message) is None]
         pushable: list[Message] = []

@@ -15,8 +15,8 @@ import numpy as np
 
 from hornbeam.engines.contract import INT64_MAX
 from hornbeam.engines.memory.indexes import AtomFacts, FactIndexes, Links
-from hornbeam.engines.memory.plan import Core
 from hornbeam.engines.memory.vectors import Weight
+from hornbeam.engines.plan import Core
 from hornbeam.logic.clauses import Atom, literal_variables
 
 MOST_STEPS = 1 << 25
@@ -31,6 +31,7 @@ def multiplied_through(
     facts: FactIndexes, core: Core, weights: tuple[Weight, ...], keep: frozenset[int]
 ) -> tuple[tuple[Atom, ...], tuple[Weight, ...]]:
     """A core's atoms and weights after eliminating every variable for which a product is cheap."""
+    facts.start_join()
     atoms = core.atoms
     free = dict.fromkeys(v for atom in atoms for v in literal_variables(atom) if v >= core.anchors)
     changed = True
@@ -92,7 +93,7 @@ def _product(facts: FactIndexes, variable: int, ends: Ends, weights: tuple[Weigh
         multiplied = _multiplied(*links, here)
         if multiplied is None:
             return None
-        name = facts.add_stand_in(key, multiplied)
+        name = facts.add_stand_in(key, multiplied, sum(weight.vector.values.nbytes for weight in here))
     return Atom(name, (source, target))
 
 

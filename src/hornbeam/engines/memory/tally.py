@@ -79,13 +79,14 @@ class KeySet:
 class Tallies:
     """Answers requests for one set of examples; tables are kept while the examples stay the same."""
 
-    def __init__(self, database: Database, facts: FactIndexes, memory: int) -> None:
+    def __init__(self, database: Database, facts: FactIndexes, memory: int, cache: Cache) -> None:
         self.database = database
         self.facts = facts
         self.most_rows = max(1000, memory // (BYTES_PER_CELL * 8))
         self.days = database.origin.get("times") == "date"
         self._slices: dict[tuple[object, ...], FactSlices] = {}
-        self._tables = Cache(memory // 4)
+        self._cache = cache
+        self._tables = cache.part()
         self._serials = count()
         self._keys: Codes | None = None
         self._sets: dict[tuple[int, ...], tuple[KeySet, Integers]] = {}
@@ -95,7 +96,7 @@ class Tallies:
         """The tally of each request, for rows of keys."""
         if self._keys is None or keys is not self._keys:
             self._keys, self._sets = keys, {}
-            self._tables = Cache(self._tables.budget)
+            self._tables = self._cache.part()
         return [self._answer(request, keys) for request in requests]
 
     def _answer(self, request: TallyRequest, keys: Codes) -> Tally | Skipped:
@@ -116,7 +117,7 @@ class Tallies:
         arity = len(request.head.args)
         known = self._sets.get((arity, *used))
         if known is None:
-            cutoffs = self.database.cutoffs_of(request.head.predicate, keys)
+            cutoffs = self.database.last_times_of(request.head.predicate, keys)
             columns = [keys[:, variable] for variable in used]
             ranks = [] if cutoffs is None else [np.unique(cutoffs, return_inverse=True)[1].ravel()]
             first, which = distinct_rows([*columns, *ranks], len(keys))

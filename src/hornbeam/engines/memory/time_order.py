@@ -8,6 +8,7 @@ import numpy as np
 
 from hornbeam.data.numbers import Floats
 from hornbeam.data.rows import Folds, Integers, fold, probe
+from hornbeam.engines.cache import CachePart
 from hornbeam.engines.memory.indexes import FactIndexes
 from hornbeam.logic.clauses import Atom
 
@@ -45,16 +46,15 @@ class TimeIndex:
 class TimeOrder:
     """The facts of one database by value and time, for the distinct cut-offs of the examples."""
 
-    def __init__(self, facts: FactIndexes, distinct: Floats) -> None:
+    def __init__(self, facts: FactIndexes, distinct: Floats, cache: CachePart) -> None:
         self.facts = facts
         self.distinct = distinct
-        self._indexes: dict[object, TimeIndex] = {}
+        self._cache = cache
 
     def index(self, atom: Atom, bound: tuple[int, ...]) -> TimeIndex:
         """The facts of an atom by some of its variables, then by time."""
-        key = self.facts.pattern(atom, *bound)
-        index = self._indexes.get(key)
-        if index is None:
+
+        def make() -> TimeIndex:
             matching, order = self.facts.of_atom(atom)
             places = [order.index(variable) for variable in bound]
             rows: Integers = np.arange(matching.rows)
@@ -69,5 +69,7 @@ class TimeOrder:
                 columns, [*(matching.sizes[place] + 1 for place in places), len(self.distinct)]
             )
             by_key = np.argsort(keys, kind="stable")
-            index = self._indexes[key] = TimeIndex(keys[by_key], folds, rows[by_key])
-        return index
+            return TimeIndex(keys[by_key], folds, rows[by_key])
+
+        key = ("in order of time", self.facts.pattern(atom, *bound))
+        return self._cache.made(key, make, lambda index: index.keys.nbytes + index.rows.nbytes)

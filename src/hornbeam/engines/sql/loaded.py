@@ -9,9 +9,9 @@ from sqlglot import exp
 
 from hornbeam.data.database import UNKNOWN, Codes, Database
 from hornbeam.data.numbers import Floats
+from hornbeam.engines.estimate import ArgumentSizes, ColumnSizes
 from hornbeam.engines.sql.connection import Connection, Values
 from hornbeam.engines.sql.expressions import SqlRelation, integer
-from hornbeam.engines.sql.sizes import ColumnSizes
 from hornbeam.logic.clauses import AT_LEAST, Value
 from hornbeam.logic.schema import Schema, number_of
 
@@ -29,7 +29,7 @@ class LoadedSource:
         self._database = database
         self._connection = connection
         self._relations: dict[str, SqlRelation] = {}
-        self._sizes: dict[tuple[str, int], ColumnSizes] = {}
+        self._sizes = ArgumentSizes(database)
         self._ranks: dict[str, Codes] = {}
 
     @property
@@ -131,11 +131,7 @@ class LoadedSource:
         return int(np.count_nonzero(met))
 
     def rows(self, predicate: str) -> int:
-        return len(self._database.relation(predicate))
+        return self._sizes.rows(predicate)
 
     def sizes(self, predicate: str, position: int) -> ColumnSizes:
-        argument = (predicate, position)
-        if argument not in self._sizes:
-            counts = np.bincount(self._database.relation(predicate).columns[position])
-            self._sizes[argument] = ColumnSizes(int(np.count_nonzero(counts)), int(counts.max(initial=0)))
-        return self._sizes[argument]
+        return self._sizes.sizes(predicate, position)

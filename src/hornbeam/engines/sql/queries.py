@@ -270,15 +270,20 @@ def projection_query(source: SqlFacts, projection: Projection, guards: Mapping[G
 
 
 def groundings_query(
-    source: SqlFacts, message: SqlMessage, each: int, guards: Mapping[Guard, str]
+    source: SqlFacts,
+    message: SqlMessage,
+    each: int,
+    guards: Mapping[Guard, str],
+    key_of: Callable[[exp.Expr], exp.Expr],
 ) -> exp.Select:
     """The number of rows ``n0`` in the join of a message for its keys ``k0 k1 ...`` and each ``constant``.
 
-    The constants are the values of the variable ``each``, as text. The message has no children.
+    The constants are the values of the variable ``each``, as ``key_of`` makes them. The message has no
+    children.
     """
     root = _root(source, message.shape, guards)
     keys = {f"k{number}": root.values[number] for number in range(message.shape.anchors)}
-    groups = keys | {"constant": exp.cast(root.values[each], "TEXT")}
+    groups = keys | {"constant": key_of(root.values[each])}
     named = [exp.alias_(value.copy(), name) for name, value in groups.items()]
     select = root.select.select(*named, exp.alias_(exp.Count(this=exp.Star()), "n0"), copy=False)
     for condition in _row_conditions(source, root, message):

@@ -10,6 +10,7 @@ import uuid
 from collections.abc import Callable, Hashable, Iterable
 from typing import NamedTuple
 
+from hornbeam.engines.plan import BYTES_PER_PLAN, CountTerm, Planner
 from hornbeam.engines.sql.examples import Head
 from hornbeam.engines.sql.plan import Formula, formula
 from hornbeam.logic.clauses import Clause
@@ -48,6 +49,13 @@ class QueryTemplates:
         self._prefix = f"hornbeam_{uuid.uuid4().hex[:12]}"
         self._plans: dict[tuple[Clause, frozenset[str]], Formula] = {}
         self._templates: dict[Hashable, tuple[_Template, ...]] = {}
+        self._planner: Planner | None = None
+
+    def terms(self, clause: Clause, schema: Schema) -> tuple[CountTerm, ...]:
+        """The plan that the costs of a clause are estimated from."""
+        if self._planner is None or self._planner.nbytes > MOST_PLANS * BYTES_PER_PLAN:
+            self._planner = Planner(schema)
+        return self._planner.plan(clause)
 
     def plan(self, clause: Clause, schema: Schema, timed: frozenset[str]) -> Formula:
         """The plan of a clause, made once; the schema is always the same."""

@@ -15,6 +15,7 @@ from sqlglot import exp
 
 from hornbeam.data.database import Codes
 from hornbeam.engines.contract import INT64_MAX, Column, Counts, Session, Skipped, Sums
+from hornbeam.engines.estimate import Estimates, Statistics
 from hornbeam.engines.sql.connection import Connection, Values
 from hornbeam.engines.sql.count_tables import CountedClause, CountTables, largest_counts
 from hornbeam.engines.sql.examples import Head, SqlExamples
@@ -24,12 +25,11 @@ from hornbeam.engines.sql.messages import (
     MOST_COLUMNS,
     MessageQueries,
     MessageTables,
-    needed,
 )
 from hornbeam.engines.sql.plan import Formula, Guard, HeadBindings, SqlMessage
 from hornbeam.engines.sql.queries import HeadBindingTable, counts_query, largest_logarithm, logarithms_query
 from hornbeam.engines.sql.query_templates import CountsQuery, QueryTemplates
-from hornbeam.engines.sql.sizes import WIDE_MAX, Sizes, Statistics
+from hornbeam.engines.sql.sizes import WIDE_MAX, Sizes
 from hornbeam.engines.sql.tally_queries import TallySource
 from hornbeam.logic.clauses import Clause
 
@@ -63,6 +63,8 @@ class SqlSession(Session):
         self._source = source
         self._total = total
         self._memory = memory
+        self._keys = keys
+        self._estimates: Estimates | None = None
         self._head_types: tuple[str, ...] = ()
         self._examples = SqlExamples(connection, keys, self._values, self._bound)
         self._sizes = Sizes(source.schema, source, lambda guard: self._bindings(guard.head))
@@ -131,6 +133,11 @@ class SqlSession(Session):
         timed: frozenset[str] = frozenset()
         if clauses:
             self._head_types = self._source.schema.types_of(clauses[0].head.predicate)
+            if self._estimates is None:
+                arity = len(self._head_types)
+                self._estimates = Estimates(
+                    self._source, self._keys, arity, self._source.timed(), self._memory
+                )
             if self._examples.columns > len(self._head_types):
                 self._head_types, timed = (*self._head_types, CUTOFF), self._source.timed()
         planned: set[SqlMessage] = set()
@@ -152,16 +159,13 @@ class SqlSession(Session):
             yield batch
 
     def _refused(self, clause: Clause, plan: Formula) -> Skipped | None:
+        assert self._estimates is not None
+        refused = self._estimates.refused(clause, self._templates.terms(clause, self._source.schema))
+        if refused is not None:
+            return refused
         largest = self._sizes.formula(plan)
         if largest > WIDE_MAX:
             return Skipped(clause, "its true count may exceed int64", largest, INT64_MAX)
-        rows = self._bindings(plan.head)
-        for message in needed([plan]):
-            if not message.is_relation:
-                rows = max(rows, self._sizes.rows(message.shape), self._sizes.widest_guard(message))
-        size = rows * CELL * 2
-        if size > self._memory:
-            return Skipped(clause, "its partial results may exceed the memory budget", size, self._memory)
         return None
 
     def _count_once(self, batch: dict[Clause, Formula]) -> dict[Clause, Counts]:

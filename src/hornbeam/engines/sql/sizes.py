@@ -1,13 +1,10 @@
-"""Upper bounds of counts and of the sizes of partial results, from a few statistics per relation.
-
-Whether a clause is skipped depends on these bounds only: on clause, data, examples and budget.
-"""
+"""Upper bounds of counts and of the sizes of partial results, from a few statistics per relation."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import NamedTuple, Protocol
+from collections.abc import Callable
 
+from hornbeam.engines.estimate import Statistics
 from hornbeam.engines.sql.plan import (
     ComparisonRange,
     Formula,
@@ -17,32 +14,10 @@ from hornbeam.engines.sql.plan import (
     Shape,
     SqlMessage,
 )
-from hornbeam.logic.clauses import Value
 from hornbeam.logic.schema import Schema
 
 WIDE_MAX = 10**37
 """The largest integer allowed in wide types; a sum of a few such integers still fits each of them."""
-
-
-class ColumnSizes(NamedTuple):
-    """Statistics of one argument of a predicate."""
-
-    distinct: int
-    """number of distinct values"""
-    largest: int
-    """largest number of facts that share one value"""
-
-
-class Statistics(Protocol):
-    """Sizes of populations and relations."""
-
-    def population(self, type_name: str, comparisons: Sequence[tuple[str, Value]] = ()) -> int:
-        """The number of constants of a type that satisfy all comparisons."""
-        ...
-
-    def rows(self, predicate: str) -> int: ...
-
-    def sizes(self, predicate: str, position: int) -> ColumnSizes: ...
 
 
 class Sizes:

@@ -85,7 +85,7 @@ class SqlTallies:
         self, target: str, used: tuple[int, ...], within: tuple[float, ...]
     ) -> tuple[Bindings, Integers, Integers]:
         source, keys = self._source, self._keys
-        cutoffs = self._database.cutoffs_of(target, keys)
+        cutoffs = self._database.last_times_of(target, keys)
         ranks = [] if cutoffs is None else [np.unique(cutoffs, return_inverse=True)[1].ravel()]
         first, of_example = distinct_rows([*(keys[:, each] for each in used), *ranks], len(keys))
         types = [self._database.schema.types_of(target)[variable] for variable in used]

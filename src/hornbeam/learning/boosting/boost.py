@@ -171,7 +171,7 @@ def _problem(engine: Engine, examples: Examples, options: BoostOptions, strategy
         fit_families = partial(families, engine, language, keys, labels, options.seed)
     total = partial(new_total, engine) if strategy.in_guards else engine.total
     guards = session.sums if strategy.in_guards else None
-    columns = Columns(session.columns, fit_families, engine.memory // 16, guards)
+    columns = Columns(session.columns, fit_families, engine.cache, guards)
     return BoostProblem(
         session=session,
         space=SearchSpace(language.empty(), memoised(language)),

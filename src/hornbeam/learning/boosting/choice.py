@@ -150,7 +150,11 @@ def _of_bounds(offered: Offered, gradients: _Gradients) -> list[ClauseSums]:
 
 def _score_statistic(values: Integers, gradients: Floats, curvature: Floats) -> float:
     """Rao's score statistic of one more feature: about twice the gain in log-likelihood."""
-    centred = values - (curvature * values).sum() / curvature.sum()
+    total = curvature.sum()
+    if not total:
+        # Every probability is 0 or 1, as under an extreme prior.
+        return 0.0
+    centred = values - (curvature * values).sum() / total
     score = float((centred * gradients).sum())
     information = float((curvature * centred * centred).sum())
     return score * score / information if information > 0 else 0.0

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hornbeam.engines.cache import Cache
-from hornbeam.engines.contract import Column, Skipped, Sums, narrowest
+from hornbeam.engines.contract import DEFAULT_MEMORY, Column, Skipped, Sums, narrowest
 from hornbeam.learning.constants.per_constant import Families, Family, no_families
 from hornbeam.learning.numbers import Floats, Integers
 from hornbeam.logic.canonical import canonical
@@ -52,13 +52,13 @@ class Offered(NamedTuple):
 
 
 class Columns:
-    """True counts of clauses, cached within a budget of bytes."""
+    """True counts of clauses, in the engine's cache."""
 
     def __init__(
         self,
         count: Callable[[Sequence[Clause]], list[Column]],
         families: Callable[[], Families] = no_families,
-        budget: int = 2**28,
+        cache: Cache | None = None,
         guards: Callable[[Sequence[Clause]], Sums] | None = None,
     ) -> None:
         """``guards`` counts guards; give it if false groundings are counted inside guards only.
@@ -69,8 +69,9 @@ class Columns:
         self._guards = guards
         self.skipped: dict[Skipped, None] = {}
         """clauses that cannot be counted, in the order of their first use"""
-        self._counts = Cache(budget)
-        self._offered = Cache(budget)
+        cache = Cache(DEFAULT_MEMORY) if cache is None else cache
+        self._counts = cache.part(cache.budget // 16)
+        self._offered = cache.part(cache.budget // 16)
         self._fit_families = families
 
     @cached_property

@@ -83,7 +83,7 @@ def families(
     parts = _parts(engine.database, language.head.predicate, keys, seed)
     sizes: dict[tuple[Clause, int], int] = {}
     for clause, variable in _clauses(language):
-        names = _constants(engine.database, clause, variable)
+        names = _constants(engine.database, clause, variable, keys)
         sizes[clause, variable] = len(names)
         if not 2 <= len(names) < _through(clause, sizes):
             continue
@@ -184,13 +184,17 @@ def _of_others(literal: Literal, language: Language) -> list[Atom]:
     ]
 
 
-def _constants(database: Database, clause: Clause, variable: int) -> Sequence[str]:
-    """The constants with enough facts at the argument where the clause reaches the variable."""
+def _constants(database: Database, clause: Clause, variable: int, keys: Codes) -> Sequence[str]:
+    """The constants with enough facts at the argument where the clause reaches the variable.
+
+    Facts that exist for none of the examples do not count.
+    """
     last = clause.body[-1]
     assert isinstance(last, Atom)
     if not database.has_facts(last.predicate):
         return ()
-    names = database.frequent(last.predicate, last.args.index(variable), LEAST_FACTS)
+    until = database.last_cutoff(clause.head.predicate, keys)
+    names = database.frequent(last.predicate, last.args.index(variable), LEAST_FACTS, until)
     return names if len(names) <= MOST_CONSTANTS else ()
 
 

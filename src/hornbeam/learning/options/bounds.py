@@ -54,15 +54,16 @@ class Whole:
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A finite number, above a limit if there is one; or one of some words."""
+    """A finite number, above a limit and of a limited size if so stated; or one of some words."""
 
     above: float = -math.inf
     words: tuple[Word, ...] = ()
+    most: float = math.inf
 
     def take(self, value: object) -> float | str | None:
         if isinstance(value, Real) and not isinstance(value, bool):
             number = float(value)
-            if math.isfinite(number) and number > self.above:
+            if math.isfinite(number) and number > self.above and abs(number) <= self.most:
                 return number + 0.0
         elif (value is None or isinstance(value, str)) and value in self.words:
             return value
@@ -70,7 +71,9 @@ class Number:
 
     def text(self, word_text: WordText = repr) -> str:
         limit = f" above {self.above:g}" if math.isfinite(self.above) else ""
-        return " or ".join([f"a finite number{limit}", *map(word_text, self.words)])
+        joined = "and at most" if limit else "of a size of at most"
+        most = f" {joined} {self.most:g}" if math.isfinite(self.most) else ""
+        return " or ".join([f"a finite number{limit}{most}", *map(word_text, self.words)])
 
 
 @dataclass(frozen=True, slots=True)

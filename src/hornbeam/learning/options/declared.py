@@ -117,12 +117,12 @@ MAX_BODIES = Option(
 
 # --- weights -------------------------------------------------------------------------------------
 
-L2 = Option("Strength of the ridge penalty on the weights.", WEIGHTS, Number(above=0.0))
+L2 = Option("Strength of the ridge penalty on the weights.", WEIGHTS, Number(above=0.0, most=1e100))
 PRIOR = Option(
     "Log-odds before the first clause or tree: a number, or base-rate for the log-odds of the positives "
     "among the training examples. With refit, a fitted intercept takes its place.",
     WEIGHTS,
-    Number(words=(BASE_RATE,)),
+    Number(words=(BASE_RATE,), most=1e100),
 )
 REFIT = Option("Fit the weights of all clauses again, jointly, after each step.", WEIGHTS, YesNo())
 VALIDATE = Option(
@@ -199,7 +199,7 @@ class FitOptions(Options):
 
     >>> FitOptions(l2=0)
     Traceback (most recent call last):
-    hornbeam.errors.OptionError: l2=0 is refused: it must be a finite number above 0.
+    hornbeam.errors.OptionError: l2=0 is refused: it must be a finite number above 0 and at most 1e+100.
     """
 
     learner: ClassVar[str] = "rlr"

@@ -52,31 +52,37 @@ def read_sources(layout: Layout) -> list[SourceFile]:
 class _ImportReader:
     done: set[tuple[FileRole, Path]] = field(default_factory=set)
     """files that were read, and in which role: a second import adds nothing"""
-    open: list[Path] = field(default_factory=list)
-    """files that are being read, each imported by the one before it"""
+    open: dict[Path, Iterator[Import]] = field(default_factory=dict)
+    """files that are being read, each imported by the one before it, with the imports that remain"""
 
-    def read(self, path: Path, role: FileRole, asked_by: Place | None = None) -> Iterator[SourceFile]:
+    def read(self, path: Path, role: FileRole) -> Iterator[SourceFile]:
+        """A file after all files that it imports. There is no recursion: a chain of imports may be long."""
+        contents = [self._opened(path, role)]
+        while contents:
+            importing = contents[-1]
+            real = _real(importing.path)
+            statement = next(self.open[real], None)
+            if statement is None:
+                del self.open[real]
+                self.done.add((role, real))
+                yield SourceFile(role, contents.pop())
+                continue
+            imported = _imported(importing.path, statement.file)
+            # A file that was read as background has given its modes, and its atoms are not examples.
+            if not {(role, _real(imported)), (FileRole.BACKGROUND, _real(imported))} & self.done:
+                contents.append(self._opened(imported, role, importing.place(statement)))
+
+    def _opened(self, path: Path, role: FileRole, asked_by: Place | None = None) -> Contents:
         text = read_text(path, asked_by)
         real = _real(path)
         if real in self.open:
-            circle = " -> ".join(each.name for each in (*self.open[self.open.index(real) :], real))
+            names = [each.name for each in self.open]
+            circle = " -> ".join([*names[list(self.open).index(real) :], real.name])
             raise DataError(f"these imports lead in a circle: {circle}; remove one of them.", asked_by)
         # An imported file may be background, where modes may stand without "mode:".
         contents = read_contents(path, text, bare_modes=role is FileRole.BACKGROUND or asked_by is not None)
-        self.open.append(real)
-        for statement in contents.others:
-            if isinstance(statement, Import):
-                yield from self._import(contents, statement, role)
-        self.open.pop()
-        self.done.add((role, real))
-        yield SourceFile(role, contents)
-
-    def _import(self, contents: Contents, statement: Import, role: FileRole) -> Iterator[SourceFile]:
-        path = _imported(contents.path, statement.file)
-        real = _real(path)
-        # A file that was read as background has given its modes, and its atoms are not examples.
-        if (role, real) not in self.done and (FileRole.BACKGROUND, real) not in self.done:
-            yield from self.read(path, role, contents.place(statement))
+        self.open[real] = iter([each for each in contents.others if isinstance(each, Import)])
+        return contents
 
 
 def _imported(path: Path, name: str) -> Path:

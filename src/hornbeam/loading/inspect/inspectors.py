@@ -8,7 +8,7 @@ import numpy as np
 
 from hornbeam.data.database import UNLABELLED, Database
 from hornbeam.loading.inspect.findings import ColumnReport, FactsInspection, Inspection, TableReport
-from hornbeam.loading.inspect.suspicions import leaks, odd_columns
+from hornbeam.loading.inspect.suspicions import leaks, odd_columns, unstated_links
 from hornbeam.loading.kind_of_source import Source
 from hornbeam.loading.tables.database import Relational, TableOptions, as_stated, read_relational
 from hornbeam.loading.tables.roles import SHOW, Form, Plan
@@ -28,6 +28,7 @@ def inspect_tables(source: Source, options: TableOptions) -> Inspection:
     if target is not None:
         given = examples_in_tables(target, relational.plans, facts, NO_NEGATIVES, lenient=True)
     suspicions = [each for plan in relational.plans for each in odd_columns(plan)]
+    suspicions += unstated_links(relational.plans)
     if given is not None and target is not None and target.table is not None and len(given.keys) == 1:
         suspicions += leaks(relational, target.table, target.column, given, facts)
     things = {plan.name: plan for plan in relational.plans if plan.form is not Form.LINK}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -12,7 +12,7 @@ from hornbeam.data.database import UNLABELLED, Coded
 from hornbeam.data.ranking import ranking
 from hornbeam.loading.tables.column import MISSING, Column, Domain
 from hornbeam.loading.tables.database import Relational
-from hornbeam.loading.tables.guess import is_constant, is_flag, is_nearly_unique
+from hornbeam.loading.tables.guess import is_constant, is_flag, is_nearly_unique, possible_links
 from hornbeam.loading.tables.roles import Plan
 from hornbeam.loading.tables.schema_file import Role
 from hornbeam.loading.tables.targets import GivenExamples
@@ -48,6 +48,25 @@ def odd_columns(plan: Plan) -> Iterator[Suspicion]:
         elif column.domain is Domain.TEXT and is_nearly_unique(column, plan.table.size):
             shown = f"{column.n_values:,} different texts in {plan.table.size:,} rows"
             yield Suspicion(plan.name, name, f"{shown}{unused}")
+
+
+def unstated_links(plans: Sequence[Plan]) -> Iterator[Suspicion]:
+    """Columns that are no links, but share a word with a table whose keys are nearly all of their values."""
+    tables = {plan.name: plan.table for plan in plans}
+    keys = {plan.name: plan.key for plan in plans if plan.key is not None}
+    for plan in plans:
+        for name, column in plan.table.columns.items():
+            if plan.roles[name] in (Role.KEY, Role.LINK, Role.TIME):
+                continue
+            for other, share in possible_links(plan.table, column, tables, keys):
+                much = "all" if share == 1.0 else f"{share:.0%}"
+                line = ", ".join(f'{link} = "{table}"' for link, table in {**plan.links, name: other}.items())
+                yield Suspicion(
+                    plan.name,
+                    name,
+                    f'{much} of its values are keys of "{other}"; if it is '
+                    f"a link, state links = {{ {line} }} under [{plan.name}] in schema.toml",
+                )
 
 
 def leaks(

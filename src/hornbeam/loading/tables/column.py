@@ -22,6 +22,8 @@ from hornbeam.data.rows import fold, run_starts
 
 MISSING = -1
 """The code of a row that has no value in a column."""
+LARGEST_WHOLE = 2.0**53
+"""Below this number every whole number is a float; from it on, several whole numbers share a float."""
 _SHOWN = 3
 
 
@@ -66,6 +68,10 @@ class ColumnQuestions(Protocol):
         """Whether the values are whole numbers, all of them 0 or 1."""
 
     @property
+    def is_rounded(self) -> bool:
+        """Whether some values are floats so large that several whole numbers share them: no exact keys."""
+
+    @property
     def stays(self) -> bool:
         """Whether the values stay in their database."""
 
@@ -103,6 +109,8 @@ class Column:
     values: npt.NDArray[Any]
     codes: Codes
     """``MISSING`` where the row has no value"""
+    exact_below: float = field(default=LARGEST_WHOLE, kw_only=True)
+    """the number from which on the source of floats cannot tell whole numbers apart"""
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -136,6 +144,10 @@ class Column:
     @property
     def is_zero_one(self) -> bool:
         return self.is_whole and 0 < self.n_values <= 2 and set(self.values.tolist()) <= {0, 1}
+
+    @property
+    def is_rounded(self) -> bool:
+        return self.values.dtype.kind == "f" and bool((np.abs(self.values) >= self.exact_below).any())
 
     @property
     def stays(self) -> bool:

@@ -19,6 +19,7 @@ from hornbeam.loading.tables.examples import CUTOFF, given_examples, read_exampl
 from hornbeam.loading.tables.roles import Form, Plan, plans
 from hornbeam.loading.tables.schema_file import Role, Statement, check_statements, statements, with_files_of
 from hornbeam.loading.tables.sources.read import read_tables, stated_schema
+from hornbeam.loading.tables.target_notices import label_notices, tables_apart
 from hornbeam.loading.tables.targets import (
     NO_NEGATIVES,
     GivenExamples,
@@ -87,6 +88,8 @@ def read_relational(source: Source, options: TableOptions, reader: Reader = read
     notices += more + time_notices(planned)
     text = options.target or cast("str | None", (options.origin or {}).get("target"))
     target = None if text is None else find_target(text, planned)
+    if target is not None and not learned:
+        notices += tables_apart(target, planned)
     mapping = map_tables(planned if target is None else without_label(planned, target))
     return Relational(tuple(planned), mapping, target, tuple(notices))
 
@@ -214,7 +217,8 @@ def given_in(
         negatives = cast("str | float | None", origin.get("negatives"))
     seed = cast(int, origin.get("negatives_seed", options.seed))
     if options.examples is None:
-        return examples_in_tables(target, relational.plans, facts, negatives, seed, bool(origin)), []
+        given = examples_in_tables(target, relational.plans, facts, negatives, seed, bool(origin))
+        return given, [] if origin else label_notices(target, given)
     if options.negatives is not None:
         raise OptionError(
             "negatives cannot be used with examples, which list every example; leave one of them out."

@@ -79,6 +79,11 @@ def _key(column: Column) -> Coded:
             f'examples, column "{column.name}": {column.n_missing:,} of {len(column):,} rows have no '
             "key; fill it in."
         )
+    if column.is_rounded:
+        raise DataError(
+            f'examples, column "{column.name}": keys are floating-point numbers too large to tell '
+            "neighbouring whole numbers apart; give whole numbers or text."
+        )
     return Coded(column.texts, column.codes)
 
 

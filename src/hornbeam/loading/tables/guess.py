@@ -18,6 +18,8 @@ _PLAIN_KEYS = frozenset([*_KEY_ENDINGS, "name"])
 _TIMES = re.compile(r"(.*_)?(time|date|datetime|timestamp|ts|at|when|day|moment)")
 _ENOUGH = 0.5
 """a column whose name fits is a link if at least this share of its values are keys of the other table"""
+_NEARLY = 0.95
+"""a column that shares a word with a table may be a link if at least this share of its values are keys"""
 _BIRTHS = re.compile(r"born|birth|dob\b")
 """a birthday describes a thing; it is not the time at which a row was recorded"""
 _MOSTLY = 0.5
@@ -71,6 +73,11 @@ def guess_links(table: Table, tables: Mapping[str, Table], keys: Mapping[str, st
     """The columns of a table that are links, each with the table it links to."""
     links = {}
     for column in table.columns.values():
+        if column.is_rounded:
+            # No exact keys. If the name says that they are meant as keys, the check of links refuses them.
+            for other, key in keys.items():
+                if _fit(column.name, other, key) >= 2 and tables[other].columns[key].is_whole:
+                    links[column.name] = other
         if not _may_be_key(column) or not column.n_values:
             continue
         best = max(_candidates(table, column, tables, keys), default=None)
@@ -101,7 +108,12 @@ def _candidates(
             yield fit, share, other
         elif share == 1.0 and not own_key and not fit:
             unnamed.append((inside / key_column.n_values, other))
-    if len(unnamed) == 1 and not own_key:
+    # Keys that count from 1 overlap in all tables; a shared word tells which table is meant.
+    sharing = [each for each in unnamed if shares_word(column.name, each[1])]
+    if len(sharing) == 1 and _is_numbered_name(column.name, sharing[0][1]):
+        yield 0.5, 1.0, sharing[0][1]
+    unnamed = sharing or unnamed
+    if len(unnamed) == 1:
         cover, other = unnamed[0]
         like_a_key = _last_word(column.name) in ("id", "key", "uuid")
         by_numbers = (
@@ -112,6 +124,35 @@ def _candidates(
         )
         if column.domain is Domain.TEXT or like_a_key or by_numbers:
             yield 0, 1.0, other
+
+
+def shares_word(column: str, table: str) -> bool:
+    """Whether a word of a column's name is the name of a table, in singular or plural.
+
+    >>> shares_word("team_1", "teams"), shares_word("awayTeam", "shop.teams"), shares_word("steam", "teams")
+    (True, True, False)
+    """
+    return not _stems(table).isdisjoint(_words(column))
+
+
+def _is_numbered_name(column: str, table: str) -> bool:
+    """Whether the name of a column is that of a table with a number or letter, such as team_1 or teamB."""
+    others = [word for word in _words(column) if word not in {*_stems(table), *_KEY_ENDINGS}]
+    return bool(others) and all(len(word) == 1 or word.isdigit() for word in others)
+
+
+def possible_links(
+    table: Table, column: ColumnQuestions, tables: Mapping[str, Table], keys: Mapping[str, str]
+) -> list[tuple[str, float]]:
+    """Tables that share a word with a column and whose keys are nearly all of its values, with that share."""
+    if not _may_be_key(column) or column.n_values < 2:
+        return []
+    shared = [
+        (other, column.n_shared(tables[other].columns[key]) / column.n_values)
+        for other, key in keys.items()
+        if shares_word(column.name, other) and other != table.name
+    ]
+    return [(other, share) for other, share in shared if share >= _NEARLY]
 
 
 def _is_sparse(key: ColumnQuestions) -> bool:
@@ -160,8 +201,12 @@ def _last_word(name: str) -> str:
     >>> [_last_word(name) for name in ("user_id", "userId", "UserID", "paid", "ID")]
     ['id', 'id', 'id', 'paid', 'id']
     """
-    words = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[^\W_A-Z\d]+|\d+", name)
-    return words[-1].lower() if words else ""
+    words = _words(name)
+    return words[-1] if words else ""
+
+
+def _words(name: str) -> list[str]:
+    return [word.lower() for word in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[^\W_A-Z\d]+|\d+", name)]
 
 
 def guess_role(column: ColumnQuestions, size: int) -> Role:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from datetime import date, datetime
 from typing import Any, cast
 
@@ -13,22 +14,21 @@ import numpy.typing as npt
 from hornbeam.data.database import Codes, Notice
 from hornbeam.data.keys import key_text
 from hornbeam.errors import DataError
-from hornbeam.loading.tables.column import MISSING, Column, Domain
-
-_LARGEST_WHOLE = 2.0**53
-"""up to this number, distinct whole numbers are distinct floats"""
+from hornbeam.loading.tables.column import LARGEST_WHOLE, MISSING, Column, Domain
 
 
 def number_column(
     name: str, values: npt.NDArray[Any], missing: npt.NDArray[np.bool_] | None = None
 ) -> Column:
-    """A column of numbers. NaN is missing; floats become integers if all of them are whole.
+    """A column of numbers. NaN is missing; floats become integers if all of them are whole and exact.
 
     >>> column = number_column("age", np.array([2.0, np.nan, 1.0]))
     >>> column.values.tolist(), column.codes.tolist(), column.texts
     ([1, 2], [1, -1, 0], ['1', '2'])
     """
+    exact_below = LARGEST_WHOLE
     if values.dtype.kind == "f":
+        exact_below = min(LARGEST_WHOLE, 2.0 ** (np.finfo(values.dtype).nmant + 1))
         if values.dtype != np.float64:
             # Through its shortest text: the 32-bit float 0.1 becomes 0.1, not 0.10000000149011612.
             distinct, places = np.unique(values, return_inverse=True)
@@ -40,13 +40,13 @@ def number_column(
             raise DataError(
                 f'column "{name}" holds infinity, which is not allowed; replace it or leave it empty.'
             )
-        if (np.abs(present) <= _LARGEST_WHOLE).all() and (present == np.floor(present)).all():
+        if (np.abs(present) < exact_below).all() and (present == np.floor(present)).all():
             values = np.where(missing, 0.0, values).astype(np.int64)
     elif values.dtype == np.uint64:
         if len(values) and int(values.max()) >= 2**63:
             return value_column(name, values.tolist())[0]
         values = values.astype(np.int64)
-    return _coded(name, Domain.NUMBER, values, missing)
+    return replace(_coded(name, Domain.NUMBER, values, missing), exact_below=exact_below)
 
 
 def boolean_column(
@@ -119,8 +119,8 @@ def value_column(name: str, values: Sequence[object]) -> tuple[Column, Notice | 
     if all(issubclass(kind, date) for kind in kinds):
         return moment_column(name, _moments(present, missing)), None
     numbers = [_number(value) for value in present]
-    if all(number is not None for number in numbers):
-        whole = all(isinstance(number, int) for number in numbers)
+    whole = all(isinstance(number, int) for number in numbers)
+    if all(number is not None and (whole or not _loses_digits(number)) for number in numbers):
         return number_column(
             name, _spread(numbers, missing, np.int64 if whole else np.float64), missing
         ), None
@@ -160,6 +160,11 @@ def _number(value: object) -> int | float | None:
     if re.fullmatch(r"-?\d+\.\d+", text) and key_text(float(text)) == text:
         return float(text)
     return float(value) if isinstance(value, np.floating) else None
+
+
+def _loses_digits(number: int | float) -> bool:
+    """Whether a whole number may become another one as a float."""
+    return isinstance(number, int) and abs(number) >= LARGEST_WHOLE
 
 
 def _spread(present: Sequence[Any], missing: npt.NDArray[np.bool_], dtype: Any) -> npt.NDArray[Any]:

@@ -139,7 +139,7 @@ def _retyped(table: Table, statement: Statement) -> Table:
                 wanted[name] = Domain.MOMENT
             elif role is Role.CATEGORY and domain is not Domain.TEXT:
                 wanted[name] = domain
-    wanted |= dict.fromkeys(statement.dates, Domain.MOMENT)
+    wanted |= {name: Domain.MOMENT for name in statement.dates if not table.columns[name].stays}
     if not wanted:
         return table
     columns = dict(table.columns)
@@ -180,8 +180,18 @@ def _check_key(table: Table, key: str) -> None:
             f"{'has' if column.n_missing == 1 else 'have'} no value; every row needs a key: fill it in, or "
             "state another key in schema.toml."
         )
+    if column.is_rounded:
+        raise _rounded(table.name, column)
     if not column.is_unique:
         raise DataError(f'table "{table.name}", key "{key}": {_repeated(column)}.')
+
+
+def _rounded(table: str, column: Column) -> DataError:
+    return DataError(
+        f'table "{table}", column "{column.name}" holds floating-point numbers too large to tell '
+        "neighbouring whole numbers apart, so they cannot name keys; store whole numbers or text (pandas "
+        'makes floats of whole numbers if one is missing: read the column with dtype "Int64").'
+    )
 
 
 def _repeated(column: Column) -> str:
@@ -225,7 +235,7 @@ def _declared(table: Table, keys: Mapping[str, str], notices: list[Notice]) -> d
     links: dict[str, str] = {}
     for foreign in table.foreign_keys:
         if len(foreign.columns) > 1 or foreign.references != (keys.get(foreign.table),):
-            columns, references = ", ".join(foreign.columns), ", ".join(foreign.references)
+            columns, references = ", ".join(foreign.columns), ", ".join(foreign.references) or "no key"
             notices.append(
                 Notice(
                     f'table "{table.name}": the foreign key ({columns}) to "{foreign.table}" ({references}) '
@@ -256,6 +266,8 @@ def _checked_links(
     lost: dict[str, DanglingLinks] = {}
     for name, other in links.items():
         column, key = columns[name], tables[other].columns[keys[other]]
+        if column.is_rounded:
+            raise _rounded(table.name, column)
         number, rows, first = column.lost(key)
         if number:
             lost[name] = DanglingLinks(other, number, rows, tuple(first))

@@ -103,6 +103,10 @@ def read_schema_file(path: Path) -> dict[str, Statement]:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise ParseError(f"this is not TOML: {error}.", Place(str(path))) from None
+    except RecursionError:
+        raise ParseError(
+            "values are nested too deeply; no setting needs more than a table of lists.", Place(str(path))
+        ) from None
     return statements(document, Place(str(path)))
 
 

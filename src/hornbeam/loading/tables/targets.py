@@ -195,6 +195,8 @@ def examples_in_tables(
         return _linked(target, columns, populations, negatives, seed)
     things = facts.things(plan.name)
     if target.column is None:
+        if negatives not in (None, NO_NEGATIVES) and not lenient:
+            raise TargetError(_no_link(plan))
         return GivenExamples([things], np.full(len(things), UNLABELLED, dtype=np.int8))
     if target.column in plan.links and target.value is None:
         columns = [things, facts.argument(plan, target.column)]
@@ -209,6 +211,17 @@ def examples_in_tables(
         raise DataError(f'table "{plan.name}" is empty, so there are no examples of "{target.text}".')
     labels, classes = _labels(target, column, plan.roles[target.column], lenient)
     return GivenExamples([things], labels, classes)
+
+
+def _no_link(plan: Plan) -> str:
+    """Why a table alone is no target: its rows are things, not links."""
+    why = f'its rows have the key "{plan.key}"' if plan.key else "its rows have no key and are no links"
+    columns = [name for name in plan.table.columns if name != plan.key]
+    column = f" ({plan.name}.{columns[0]})" if columns else ""
+    return (
+        f'negatives are for a target that is a link, but table "{plan.name}" is none, because {why}; name a '
+        f"column{column}, or state key = false and links = {{ ... }} in schema.toml."
+    )
 
 
 def _labels(target: Target, column: Column, role: Role, lenient: bool) -> tuple[Labels, tuple[str, ...]]:

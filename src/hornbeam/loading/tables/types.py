@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 
@@ -12,15 +10,25 @@ import numpy.typing as npt
 
 from hornbeam.data.database import Notice
 from hornbeam.errors import DataError, plural
+from hornbeam.loading.tables.cells import (
+    KINDS,
+    WordReader,
+    in_utc,
+    read_boolean,
+    read_moment,
+    read_number,
+    reads,
+)
 from hornbeam.loading.tables.column import MISSING, Column, Domain
 from hornbeam.loading.tables.new_columns import boolean_column, moment_column, number_column
 
-NUMBER = r"-?(0|[1-9][0-9]*)([.][0-9]+)?([eE][-+]?[0-9]+)?"
-"""A number without leading zeros: 01234 is a code, not a number."""
-_CLOCK = r"[0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]{1,6})?)?"
-_MOMENT = rf"[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}([T ]{_CLOCK}(Z|[+-][0-9]{{2}}(:?[0-9]{{2}})?)?)?"
 _SAMPLE = 1000
 """distinct values that are tested first"""
+_SHOWN = 3
+_NOTHING = frozenset(
+    ["?", "na", "n/a", "#n/a", "nan", "null", "none", "nil", "-", "--", ".", "missing", "unknown"]
+)
+"""words that often stand for a missing value"""
 _FEW, _MANY = 0.1, 0.5
 """Shares of rows that are not numbers: nearly numeric below _FEW; not worth a closer test from _MANY on."""
 
@@ -36,18 +44,27 @@ def inferred(column: Column) -> Column:
     """
     if column.domain is not Domain.TEXT or not column.n_values:
         return column
-    for domain in (Domain.NUMBER, Domain.BOOLEAN, Domain.MOMENT):
-        # The first value rules out most domains.
-        if all(_reads(_READERS[domain], word) for word in column.values):
-            return as_domain(column, domain)
+    for kind in KINDS:
+        # The first value rules out most kinds.
+        if all(reads(kind.read, word) for word in column.values):
+            return _converted(column, kind.domain, list(map(kind.read, column.values)))
     return column
 
 
 def nearly_numbers(column: Column) -> Notice | None:
-    """The notice about a column of text in which all but a few values are numbers."""
+    """The notice about a column of text in which all but a few values, or words for nothing, are numbers.
+
+    >>> from hornbeam.loading.tables.new_columns import text_column
+    >>> print(nearly_numbers(text_column("age", ["31", "NA", "?", "27"])).message)
+    column "age" is read as text, because 2 values of 4 are not numbers ("?", "NA"); if they stand for \
+missing values, state missing = ["?", "NA"] in schema.toml.
+    """
     if column.domain is not Domain.TEXT:
         return None
     sizes = np.bincount(column.codes[column.codes != MISSING], minlength=column.n_values)
+    offered = _words_for_nothing(column, sizes)
+    if offered is not None:
+        return offered
     step = max(column.n_values // _SAMPLE, 1)
     sample = _not_numbers(column.values[::step])
     if sizes[::step][sample].sum() >= _MANY * sizes[::step].sum():
@@ -57,15 +74,40 @@ def nearly_numbers(column: Column) -> Notice | None:
     rows = int(sizes[others].sum())
     if not rows or rows >= _FEW * sizes.sum():
         return None
+    return _offer(column, Domain.NUMBER, rows, column.values[others].tolist())
+
+
+def _words_for_nothing(column: Column, sizes: npt.NDArray[np.int64]) -> Notice | None:
+    """The notice about a column in which all values are of one kind, except words such as NA."""
+    # A few values are enough for most columns of text: they are of no kind.
+    few = [word for word in column.values[:_SAMPLE] if word.lower() not in _NOTHING][:_SHOWN]
+    kinds = [kind for kind in KINDS if few and all(reads(kind.read, word) for word in few)]
+    if not kinds:
+        return None
+    nothing = np.array([word.lower() in _NOTHING for word in column.values], dtype=bool)
+    rest = column.values[~nothing]
+    if not nothing.any():
+        return None
+    for kind in kinds:
+        if all(reads(kind.read, word) for word in rest):
+            return _offer(column, kind.domain, int(sizes[nothing].sum()), column.values[nothing].tolist())
+    return None
+
+
+def _offer(column: Column, domain: Domain, rows: int, words: list[str]) -> Notice:
+    """The notice that some words may stand for missing values, with the line for schema.toml."""
+    listed = ", ".join(f'"{word}"' for word in words[:_SHOWN]) + (", ..." if len(words) > _SHOWN else "")
+    one = rows == 1
     return Notice(
         f'column "{column.name}" is read as text, because {plural(rows, "value")} of {len(column):,} '
-        f'{"is" if rows == 1 else "are"} not a number (first: "{column.values[others][0]}"); if that stands '
-        'for a missing value, state missing = ["..."] in schema.toml.'
+        f"{'is not a' if one else 'are not'} {domain.value}{'' if one else 's'} ({listed}); if "
+        f"{'it stands for a missing value' if one else 'they stand for missing values'}, state "
+        f"missing = [{listed}] in schema.toml."
     )
 
 
 def _not_numbers(words: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
-    return np.array([not _reads(_read_number, word) for word in words], dtype=bool)
+    return np.array([not reads(read_number, word) for word in words], dtype=bool)
 
 
 def as_domain(column: Column, domain: Domain, date_format: str | None = None) -> Column:
@@ -85,10 +127,18 @@ def as_domain(column: Column, domain: Domain, date_format: str | None = None) ->
             values.append(reader(word))
         except ValueError:
             raise _unreadable(column, domain, word, date_format) from None
+    return _converted(column, domain, values)
+
+
+def _converted(column: Column, domain: Domain, values: list[Any]) -> Column:
+    """The column with the values of its words, in the order of the words."""
     missing = column.codes == MISSING
     if domain is Domain.NUMBER:
-        whole = all(isinstance(value, int) for value in values)
-        numbers = np.array([*values, 0], dtype=np.int64 if whole else np.float64)
+        known = [value for value in values if value == value]
+        whole = all(isinstance(value, int) for value in known)
+        missing |= np.array([*(value != value for value in values), False])[column.codes]
+        plain = [value if value == value else 0 for value in values]
+        numbers = np.array([*plain, 0], dtype=np.int64 if whole else np.float64)
         return number_column(column.name, numbers[column.codes], missing)
     if domain is Domain.BOOLEAN:
         return boolean_column(column.name, np.array([*values, False])[column.codes], missing)
@@ -127,59 +177,13 @@ def _unreadable(column: Column, domain: Domain, word: str, date_format: str | No
     )
 
 
-# --- reading one word ------------------------------------------------------------------------
-
-WordReader = Callable[[str], object]
-"""Reads one word; ValueError if it cannot."""
-
-
-def _reads(reader: WordReader, word: str) -> bool:
-    try:
-        reader(word)
-    except ValueError:
-        return False
-    return True
-
-
-def _read_number(word: str) -> int | float:
-    match = re.fullmatch(NUMBER, word)
-    if match is None:
-        raise ValueError
-    if match[2] or match[3]:
-        return float(word)
-    number = int(word)
-    if not -(2**63) <= number < 2**63:
-        raise ValueError
-    return number
-
-
-def _read_boolean(word: str) -> bool:
-    truth = {"true": True, "false": False}.get(word.lower())
-    if truth is None:
-        raise ValueError
-    return truth
-
-
-def _read_moment(word: str) -> np.datetime64:
-    if re.fullmatch(_MOMENT, word) is None:
-        raise ValueError
-    return _utc(datetime.fromisoformat(word))
-
-
 def _format_reader(date_format: str) -> WordReader:
-    return lambda word: _utc(datetime.strptime(word, date_format))
-
-
-def _utc(moment: datetime) -> np.datetime64:
-    offset = moment.utcoffset()
-    if offset is not None:
-        moment = moment.replace(tzinfo=None) - offset
-    return np.datetime64(moment, "us")
+    return lambda word: in_utc(datetime.strptime(word, date_format))
 
 
 _READERS: dict[Domain, WordReader] = {
-    Domain.NUMBER: _read_number,
-    Domain.BOOLEAN: _read_boolean,
-    Domain.DATE: _read_moment,
-    Domain.MOMENT: _read_moment,
+    Domain.NUMBER: read_number,
+    Domain.BOOLEAN: read_boolean,
+    Domain.DATE: read_moment,
+    Domain.MOMENT: read_moment,
 }

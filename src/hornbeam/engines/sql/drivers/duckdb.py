@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import Any
@@ -18,10 +18,26 @@ from sqlglot import exp
 from hornbeam.data.database import Database
 from hornbeam.engines.contract import DEFAULT_MEMORY
 from hornbeam.engines.sql.connection import Connection, Values
-from hornbeam.engines.sql.drivers.duckdb_text import DelimitedFile, typed_query
+from hornbeam.engines.sql.drivers.duckdb_text import (
+    DelimitedFile,
+    TextKind,
+    TypedColumn,
+    typed_file,
+    typed_query,
+)
 from hornbeam.engines.sql.engine import SqlEngine
-from hornbeam.engines.sql.expressions import DUCKDB, create_table, drop_table
+from hornbeam.engines.sql.expressions import (
+    DUCKDB,
+    SqlTable,
+    aliased,
+    column,
+    create_table,
+    drop_table,
+    integer,
+    own_column,
+)
 from hornbeam.errors import EngineError
+from hornbeam.quoting import database_file, one_file, quoted_path
 
 LEAST_MEMORY = 256_000_000
 """Minimum memory limit of DuckDB, even if the budget for partial results is smaller."""
@@ -48,6 +64,8 @@ class DuckDBConnection(Connection):
                 "temp_directory": str(self._spill),
                 "preserve_insertion_order": "false",
                 "autoinstall_known_extensions": "false",
+                # Moments are in UTC, whatever the zone of the machine.
+                "TimeZone": "UTC",
             }
         )
         if loaded:
@@ -60,21 +78,42 @@ class DuckDBConnection(Connection):
 
     def attach(self, file: Path, name: str) -> None:
         """Open a DuckDB file for reading under a name; its tables are then ``name.table``."""
-        path, alias = exp.Literal.string(str(file)), exp.to_identifier(name, quoted=True)
+        path, alias = exp.Literal.string(database_file(file)), exp.to_identifier(name, quoted=True)
         self._execute(f"ATTACH {self.dialect.text(path)} AS {self.dialect.text(alias)} (READ_ONLY)")
 
     def view_parquet(self, path: Path) -> str:
         """Create a view of a Parquet file; returns its name."""
-        read = exp.Anonymous(this="read_parquet", expressions=[exp.Literal.string(str(path))])
-        return self._view(exp.select("*").from_(exp.Table(this=read)))
+        # Without the option a folder named "year=2024" would become a column.
+        plain = exp.EQ(this=own_column("hive_partitioning"), expression=exp.false())
+        read = exp.Anonymous(this="read_parquet", expressions=[exp.Literal.string(one_file(path)), plain])
+        return self._view(self.dialect.text(exp.select("*").from_(exp.Table(this=read))))
 
-    def view_text(self, file: DelimitedFile) -> str:
-        """Create a view of a file of delimited text; returns its name."""
-        return self._view(typed_query(self, file))
+    def view_text(self, file: DelimitedFile, kinds: Sequence[TextKind]) -> str:
+        """Create a view of a file of delimited text, whose cells are of these kinds; returns its name."""
+        return self._view(typed_file(self, file, kinds))
 
-    def _view(self, query: exp.Select) -> str:
+    def view_typed(self, table: Sequence[str], columns: Sequence[TypedColumn]) -> str:
+        """Create a view of a table, in queries under the alias r, with typed columns; returns its name."""
+        return self._view(typed_query(self, f"{quoted_path(table)} AS r", columns))
+
+    def in_microseconds(self, table: tuple[str, ...]) -> tuple[str, ...]:
+        """The name of a table, or of a view of it in which nanoseconds are cut to whole microseconds."""
+        item = SqlTable(table, ()).item()
+        columns = self.columns(self.dialect.text(exp.select("*").from_(item.copy())))
+        if not any(is_in_nanoseconds(kind) for _, kind in columns):
+            return table
+        values = [
+            exp.alias_(_microseconds(column(name, "t")), name, quoted=True)
+            if is_in_nanoseconds(kind)
+            else column(name, "t")
+            for name, kind in columns
+        ]
+        query = exp.select(*values).from_(aliased(item, "t"))
+        return (self._view(self.dialect.text(query)),)
+
+    def _view(self, query: str) -> str:
         name = self.new_name()
-        self._execute(self.dialect.text(exp.Create(this=exp.to_table(name), kind="VIEW", expression=query)))
+        self._execute(f"CREATE VIEW {name} AS {query}")
         return name
 
     def create(self, name: str, query: exp.Select) -> None:
@@ -131,6 +170,23 @@ class DuckDBConnection(Connection):
             raise KeyboardInterrupt from None
         except duckdb.Error as error:
             raise EngineError(failure(error, self._spill)) from error
+
+
+def is_in_nanoseconds(kind: str) -> bool:
+    """Whether the values of a type of DuckDB are moments in nanoseconds, with or without a zone."""
+    return kind in ("TIMESTAMP_NS", "TIMESTAMPTZ_NS")
+
+
+def _microseconds(value: exp.Expr) -> exp.Expr:
+    """A moment in nanoseconds as TIMESTAMP in UTC; DuckDB's own cast rounds, and refuses zones."""
+    nanoseconds = exp.Anonymous(this="epoch_ns", expressions=[value])
+    thousand = integer(1000)
+    # The remainder of a moment before 1970 is negative.
+    rest = exp.Mod(
+        this=exp.Paren(this=exp.Mod(this=nanoseconds, expression=thousand) + 1000), expression=thousand
+    )
+    whole = exp.IntDiv(this=exp.Paren(this=nanoseconds.copy() - rest), expression=thousand.copy())
+    return exp.Anonymous(this="make_timestamp", expressions=[whole])
 
 
 def failure(error: duckdb.Error, spill: Path) -> str:

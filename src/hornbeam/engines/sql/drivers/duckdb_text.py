@@ -1,34 +1,36 @@
 """Delimited text that DuckDB reads in place, with a type for each column that fits all its values.
 
-The types follow the rules of loading: 01234 is a code, not a number. DuckDB would guess the types from
-some rows; here one pass reads all rows, and later queries cast accordingly.
+The types follow the rule of loading, which the caller gives as SQL: 01234 is a code, not a number. DuckDB
+would guess the types from some rows; here one pass reads all rows, and later queries cast accordingly.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from sqlglot import exp
 
 from hornbeam.engines.sql.connection import Connection
 from hornbeam.engines.sql.expressions import DUCKDB, own_column
+from hornbeam.quoting import one_file, quoted
 
 MOST_IN_A_LINE = 16_777_216
 """Maximum number of bytes in a line, the same as for files that are loaded."""
-_WHOLE = "-?(0|[1-9][0-9]{0,17})"
-_REAL = "-?(0|[1-9][0-9]*)([.][0-9]+)?([eE][-+]?[0-9]+)?"
-_BOOLEAN = "(true|false|True|False|TRUE|FALSE)"
-_DAY = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
-_MOMENT = _DAY + "([T ][0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]{1,6})?)?)?"
-_KINDS = (
-    ("BIGINT", _WHOLE),
-    ("DOUBLE", _REAL),
-    ("BOOLEAN", _BOOLEAN),
-    ("DATE", _DAY),
-    ("TIMESTAMP", _MOMENT),
-)
+_FIRST_ROWS = 1000
+
+
+class TextKind(Protocol):
+    """A kind of cells in SQL, with {0} for the text of the cell."""
+
+    @property
+    def condition(self) -> str:
+        """Holds if the cell is of this kind; NULL for NULL."""
+
+    @property
+    def value(self) -> str:
+        """The value of a cell of this kind."""
 
 
 class DelimitedFile(NamedTuple):
@@ -42,31 +44,44 @@ class DelimitedFile(NamedTuple):
     """words that mean a missing value"""
 
 
-def typed_query(connection: Connection, file: DelimitedFile) -> exp.Select:
-    """The query that reads a file with a type for each column."""
-    raw, places = _raw(file), range(len(file.columns))
-    misfits = [_misfits(_text(place), pattern) for place in places for _, pattern in _KINDS]
-    known = [exp.Count(this=_text(place)) for place in places]
-    ((*numbers,),) = connection.rows(DUCKDB.text(exp.select(*misfits, *known).from_(raw.copy())))
-    query = exp.select().from_(raw)
-    for place, name in enumerate(file.columns):
-        of_kinds = numbers[place * len(_KINDS) : (place + 1) * len(_KINDS)]
-        kind = next((kind for (kind, _), wrong in zip(_KINDS, of_kinds, strict=True) if not wrong), "VARCHAR")
-        if not numbers[len(misfits) + place]:
-            kind = "VARCHAR"
-        query = query.select(exp.alias_(exp.cast(_text(place), kind), name, quoted=True))
-    return query
+class TypedColumn(NamedTuple):
+    """A column to be typed: its name, the expression of its cells, and the kinds that they may be of."""
+
+    name: str
+    cell: str
+    kinds: Sequence[TextKind]
 
 
-def _text(place: int) -> exp.Expr:
-    """A column of the file, as text."""
-    return own_column(f"c{place}", "r")
+def typed_file(connection: Connection, file: DelimitedFile, kinds: Sequence[TextKind]) -> str:
+    """The query that reads a file; each column has the first of the kinds that all of its cells have."""
+    columns = [TypedColumn(name, f"r.c{place}", kinds) for place, name in enumerate(file.columns)]
+    return typed_query(connection, DUCKDB.text(_raw(file)), columns)
 
 
-def _misfits(value: exp.Expr, pattern: str) -> exp.Expr:
-    """The number of values of a column that a pattern does not match."""
-    fits = exp.Anonymous(this="regexp_full_match", expressions=[value, exp.Literal.string(pattern)])
-    return exp.CountIf(this=exp.Not(this=fits))
+def typed_query(connection: Connection, rows: str, columns: Sequence[TypedColumn]) -> str:
+    """The query that reads rows, a table under the alias r, with columns of the first kind that fits."""
+    # Most columns of text fail on the first rows, which saves testing all of them.
+    some = _fitting(connection, f"(SELECT * FROM {rows} LIMIT {_FIRST_ROWS}) AS r", columns, empty=True)
+    fitting = _fitting(connection, rows, some, empty=False)
+    values = [
+        f"{(column.kinds[0].value if column.kinds else '{0}').format(column.cell)} AS {quoted(column.name)}"
+        for column in fitting
+    ]
+    return f"SELECT {', '.join(values)} FROM {rows}"
+
+
+def _fitting(
+    connection: Connection, rows: str, columns: Sequence[TypedColumn], empty: bool
+) -> list[TypedColumn]:
+    """The columns with the kinds that all their cells have; ``empty``: whether no cells have any kind."""
+    tests = [
+        f"coalesce(bool_and({kind.condition.format(column.cell)}), {empty})"
+        for column in columns
+        for kind in column.kinds
+    ]
+    ((_, *answers),) = connection.rows(f"SELECT {', '.join(['count(*)', *tests])} FROM {rows}")
+    answer = iter(answers)
+    return [column._replace(kinds=[kind for kind in column.kinds if next(answer)]) for column in columns]
 
 
 def _raw(file: DelimitedFile) -> exp.Expr:
@@ -80,13 +95,14 @@ def _raw(file: DelimitedFile) -> exp.Expr:
         "columns": exp.Struct(expressions=kinds),
         "delim": exp.Literal.string(file.separator),
         "header": exp.convert(file.header),
+        "hive_partitioning": exp.false(),
         "max_line_size": exp.convert(MOST_IN_A_LINE),
         "nullstr": _list(["", *file.missing]),
         "quote": exp.Literal.string('"'),
         "escape": exp.Literal.string('"'),
     }
     options = [exp.EQ(this=own_column(word), expression=value) for word, value in words.items()]
-    read = exp.Anonymous(this="read_csv", expressions=[exp.Literal.string(str(file.path)), *options])
+    read = exp.Anonymous(this="read_csv", expressions=[exp.Literal.string(one_file(file.path)), *options])
     return exp.alias_(exp.Table(this=read), "r", table=True)
 
 

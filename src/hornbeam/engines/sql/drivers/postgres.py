@@ -35,12 +35,21 @@ class PostgresConnection(Connection):
         self._tables: set[str] = set()
         try:
             self._psycopg = psycopg.connect(server, autocommit=True)
+        except psycopg.ProgrammingError:
+            # The message of the driver may show the password.
+            raise EngineError(
+                "the connection string of PostgreSQL cannot be read; write it as "
+                "postgresql://USER:PASSWORD@HOST:PORT/DATABASE or as host=... dbname=... user=..."
+            ) from None
         except psycopg.Error as error:
             raise EngineError(_unreachable(error)) from error
         # Compiling a query with hundreds of sums takes longer than running it.
         self._set("jit", "off")
         self._set("work_mem", f"{min(max(memory // 16, 4_000_000), 256_000_000) // 1000}kB")
         self._set("standard_conforming_strings", "on")
+        # Moments are in UTC, and dates are written in one way, whatever the settings of server and user.
+        self._set("timezone", "UTC")
+        self._set("datestyle", "ISO")
         self._set("client_min_messages", "error")
         if scratch is not None:
             self._check(scratch)

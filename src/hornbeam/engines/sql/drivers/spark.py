@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
@@ -41,6 +42,8 @@ class SparkConnection(Connection):
         self._spark = (session or _session(master, memory)).newSession()
         # Overflow must be an error, never a wrong number.
         self._spark.conf.set("spark.sql.ansi.enabled", "true")
+        # Moments are in UTC, whatever the zone of the machine.
+        self._spark.conf.set("spark.sql.session.timeZone", "UTC")
         if session is None and self._spark.sparkContext.master.startswith("local"):
             # The default of 200 is for clusters; a small query would spend most of its time on empty tasks.
             parallel = self._spark.sparkContext.defaultParallelism
@@ -58,7 +61,10 @@ class SparkConnection(Connection):
 
     def rows(self, query: str) -> list[tuple[Any, ...]]:
         with self._failures():
-            return [tuple(row) for row in self._spark.sql(query).collect()]
+            # Through Arrow: ``collect`` would give moments in the zone of this machine.
+            table = self._spark.sql(query).toArrow()
+        columns = [map(_in_utc, column.to_pylist()) for column in table.columns]
+        return list(zip(*columns, strict=True))
 
     def integers(self, query: str, columns: int) -> list[npt.NDArray[np.int64]]:
         with self._failures():
@@ -101,6 +107,13 @@ class SparkConnection(Connection):
             raise EngineError(
                 f"Spark stopped or cannot be reached ({reason}); check that it runs, and run again."
             ) from error
+
+
+def _in_utc(value: Any) -> Any:
+    """A moment as it is in UTC, without a zone; other values as they are."""
+    if isinstance(value, datetime) and value.tzinfo is not None:
+        return value.astimezone(UTC).replace(tzinfo=None)
+    return value
 
 
 def _session(master: str | None, memory: int) -> SparkSession:

@@ -17,6 +17,7 @@ from typing import TextIO
 
 from hornbeam.errors import DataError, ParseError, Place, plural
 from hornbeam.loading.files import read_text, reason
+from hornbeam.loading.tables.cells import read_moment, read_number, reads
 from hornbeam.loading.tables.column import Table, of_table
 from hornbeam.loading.tables.schema_file import TextForm
 from hornbeam.loading.tables.sources.duckdb import connection
@@ -83,6 +84,12 @@ def _outside_quotes(line: str) -> str:
 
 def _check_header(path: Path, header: Sequence[str]) -> None:
     place = Place(str(path), 1)
+    if header[0] and _is_data(header[0]):
+        raise DataError(
+            f'the first row should name the columns, but begins with "{header[0]}", as a row of data does; '
+            'add a row of names, or state them in schema.toml, such as columns = ["id", "name"].',
+            place,
+        )
     seen: set[str] = set()
     for number, name in enumerate(header, start=1):
         if not name:
@@ -90,6 +97,11 @@ def _check_header(path: Path, header: Sequence[str]) -> None:
         if name in seen:
             raise DataError(f'two columns are named "{name}"; rename one of them.', place)
         seen.add(name)
+
+
+def _is_data(name: str) -> bool:
+    """Whether a name is a number or a date."""
+    return reads(read_number, name) or reads(read_moment, name)
 
 
 # --- encodings and errors --------------------------------------------------------------------
@@ -174,16 +186,32 @@ def explained(path: Path, form: TextForm, separator: str, width: int, error: Exc
                 else "a quote is closed in the middle of a value; double the quotes inside a quoted value."
             )
             return DataError(message, Place(str(path), before + 1))
+    if len(lines.ends) > 1:
+        (usual, _), (other, number), *_ = lines.ends.items()
+        return DataError(
+            f"this line ends with {_shown_end(other)}, but the lines before it with {_shown_end(usual)}; "
+            "give all lines the same end.",
+            Place(str(path), number),
+        )
     return DataError(f"cannot be read as a table ({str(error).splitlines()[0]}).", Place(str(path)))
 
 
+def _shown_end(end: str) -> str:
+    return repr(end).strip("'")
+
+
 class _Lines:
-    """The lines of a file, and whether more were asked for than it has."""
+    """The lines of a file, whether more were asked for than it has, and the first line with each line end."""
 
     def __init__(self, file: TextIO) -> None:
         self._file = file
         self.ended = False
+        self.ends: dict[str, int] = {}
 
     def __iter__(self) -> Iterator[str]:
-        yield from self._file
+        for number, line in enumerate(self._file, start=1):
+            end = line[len(line.rstrip("\r\n")) :][-2:]
+            if end:
+                self.ends.setdefault("\r\n" if end == "\r\n" else end[-1], number)
+            yield line
         self.ended = True

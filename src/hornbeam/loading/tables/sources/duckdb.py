@@ -1,12 +1,17 @@
 """Tables that DuckDB reads: Parquet files, DuckDB files, and tables of text that ``text_rows`` makes.
 
-Text is coded inside DuckDB: a column of ten million words comes out as its distinct words and ten
-million integers. Names and values enter a query only as quoted identifiers and parameters.
+One query copies a file or view into a table of our own, and columns are taken from that table: two queries
+of a view may give the same rows in different orders. Text is coded inside DuckDB: a column of ten million
+words comes out as its distinct words and ten million integers. Names and values enter a query only as
+quoted identifiers and parameters.
 """
 
 from __future__ import annotations
 
 import os
+import shutil
+import tempfile
+import uuid
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -25,7 +30,7 @@ from hornbeam.loading.tables.new_columns import (
     text_column,
 )
 from hornbeam.loading.tables.types import inferred
-from hornbeam.quoting import quoted, quoted_path, quoted_text
+from hornbeam.quoting import database_file, one_file, quoted, quoted_path, quoted_text
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -41,19 +46,25 @@ _LONG_NUMBERS = ("DECIMAL", "HUGEINT", "UHUGEINT")
 """numbers that may not fit int64 or float64: read as text, and then as numbers where they fit"""
 _TEXTS = ("VARCHAR", "ENUM", "UUID")
 _MOMENTS = ("DATE", "TIMESTAMP")
+_NANOSECONDS = "_NS"
+"""how the names of types end whose moments are in nanoseconds; they are cut to whole microseconds"""
 _ROWS_PER_WORD = 5
 """with fewer rows per distinct word, text is coded in Python and not by DuckDB"""
 
 
 @contextmanager
 def connection() -> Iterator[DuckDBPyConnection]:
-    """A private DuckDB in memory."""
+    """A private DuckDB in memory; what does not fit there is in a temporary folder until the end."""
     import duckdb
 
-    with duckdb.connect() as duck:
-        # Reading a file must not download an extension without the user's knowledge.
-        duck.execute("SET autoinstall_known_extensions = false")
-        yield duck
+    spill = Path(tempfile.gettempdir()) / f"hornbeam-{uuid.uuid4().hex}"
+    # Reading a file must not download an extension without the user's knowledge.
+    config: dict[str, Any] = {"autoinstall_known_extensions": "false", "temp_directory": str(spill)}
+    try:
+        with duckdb.connect(config=config) as duck:
+            yield duck
+    finally:
+        shutil.rmtree(spill, ignore_errors=True)
 
 
 def read_parquet(name: str, path: Path, unused: Collection[str]) -> Table:
@@ -63,18 +74,27 @@ def read_parquet(name: str, path: Path, unused: Collection[str]) -> Table:
     with connection() as duck:
         try:
             # A view takes no parameters.
-            duck.execute(f"CREATE VIEW parquet AS SELECT * FROM read_parquet({quoted_text(str(path))})")
-            return read_relation(duck, ("parquet",), name, unused)
+            # Without the option a folder named "year=2024" would become a column.
+            file = f"read_parquet({quoted_text(one_file(path))}, hive_partitioning=false)"
+            duck.execute(f"CREATE VIEW parquet AS SELECT * FROM {file}")
+            return _read_relation(duck, ("parquet",), name, unused)
         except duckdb.Error as error:
             raise DataError(f'cannot read "{path}" as Parquet: {_short(error)}.') from None
 
 
-def read_duckdb_file(path: Path, unused: Mapping[str, Collection[str]]) -> list[Table]:
-    """The tables and views of a DuckDB file, sorted by name, with their keys."""
+def read_duckdb_file(
+    path: Path, unused: Mapping[str, Collection[str]], left_out: Collection[str] = ()
+) -> list[Table]:
+    """The tables and views of a DuckDB file, sorted by name, with their keys; some are left out."""
     with _attached(path) as duck:
+        views = set(duck.execute(_VIEWS).fetchall())
         tables = []
         for name, (parts, key, foreign_keys) in _catalogue(duck).items():
-            read = read_relation(duck, (_ATTACHED, *parts), name, unused.get(name, ()))
+            if name in left_out:
+                continue
+            read = _read_relation(
+                duck, (_ATTACHED, *parts), name, unused.get(name, ()), ordered=parts not in views
+            )
             tables.append(Table(name, read.columns, read.size, key, foreign_keys, read.notices))
     return tables
 
@@ -86,6 +106,7 @@ def duckdb_catalogue(path: Path) -> dict[str, Catalogued]:
 
 
 _ATTACHED = "data"
+_VIEWS = "SELECT schema_name, view_name FROM duckdb_views() WHERE database_name = 'data' AND NOT internal"
 
 
 @contextmanager
@@ -94,7 +115,7 @@ def _attached(path: Path) -> Iterator[DuckDBPyConnection]:
 
     with connection() as duck:
         try:
-            duck.execute(f"ATTACH ? AS {_ATTACHED} (READ_ONLY)", [str(path)])
+            duck.execute(f"ATTACH ? AS {_ATTACHED} (READ_ONLY)", [database_file(path)])
             yield duck
         except duckdb.Error as error:
             raise DataError(f'cannot read the DuckDB file "{path}": {_short(error)}.') from None
@@ -103,8 +124,7 @@ def _attached(path: Path) -> Iterator[DuckDBPyConnection]:
 def _catalogue(duck: DuckDBPyConnection) -> dict[str, Catalogued]:
     names = duck.execute(
         "SELECT schema_name, table_name FROM duckdb_tables() WHERE database_name = 'data' UNION ALL "
-        "SELECT schema_name, view_name FROM duckdb_views() WHERE database_name = 'data' "
-        "AND NOT internal ORDER BY 1, 2"
+        f"{_VIEWS} ORDER BY 1, 2"
     ).fetchall()
     constraints = _constraints(duck)
     return {
@@ -158,17 +178,24 @@ def most_memory() -> int:
         return 1 << 62
 
 
-def read_relation(
-    duck: DuckDBPyConnection, path: Sequence[str], name: str, unused: Collection[str] = ()
+def _read_relation(
+    duck: DuckDBPyConnection,
+    path: Sequence[str],
+    name: str,
+    unused: Collection[str] = (),
+    ordered: bool = True,
 ) -> Table:
-    """A table or view of a connection, its columns in the order of the source."""
-    source = quoted_path(path)
-    description = duck.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()
+    """A table or view of a connection, its columns in the order of the source.
+
+    Rows that are not ``ordered`` are sorted by their values, so that their numbers are the same each time.
+    """
+    description = duck.execute(f"DESCRIBE SELECT * FROM {quoted_path(path)}").fetchall()
     types = {str(row[0]): str(row[1]) for row in description if row[0] not in unused}
     expressions = {column: _expression(column, type_name) for column, type_name in types.items()}
     fetched = {column: expression for column, expression in expressions.items() if expression is not None}
-    size: int = duck.execute(f"SELECT count(*) FROM {source}").fetchall()[0][0]
-    check_size(name, size, len(types))
+    by_duckdb = (*_TEXTS, *_LONG_NUMBERS)
+    readable = [column for column in types if column in fetched or types[column].startswith(by_duckdb)]
+    source, size = _copied(duck, path, name, readable, ordered)
     arrays: dict[str, Any] = {}
     if fetched:
         wanted = ", ".join(f"{sql} AS c{number}" for number, sql in enumerate(fetched.values()))
@@ -188,11 +215,34 @@ def read_relation(
     return Table(name, columns, size, notices=tuple(notices))
 
 
+_COPY = "temp.one_reading"
+
+
+def _copied(
+    duck: DuckDBPyConnection, path: Sequence[str], name: str, columns: Sequence[str], ordered: bool
+) -> tuple[str, int]:
+    """A table of our own with some columns of a relation, read by one query, and its number of rows.
+
+    Every query of this table gives its rows in the same order.
+    """
+    source = quoted_path(path)
+    size = int(duck.execute(f"SELECT count(*) FROM {source}").fetchall()[0][0])
+    check_size(name, size, len(columns))
+    if not columns:
+        return source, size
+    wanted = ", ".join(map(quoted, columns))
+    order = "" if ordered else " ORDER BY ALL"
+    duck.execute(f"CREATE OR REPLACE TEMP TABLE one_reading AS SELECT {wanted} FROM {source}{order}")
+    return _COPY, int(duck.execute(f"SELECT count(*) FROM {_COPY}").fetchall()[0][0])
+
+
 def _expression(column: str, type_name: str) -> str | None:
     """The expression that fetches a column into a NumPy array; None where no array can hold it."""
     if type_name in _NUMBERS or type_name == "BOOLEAN":
         return quoted(column)
-    return f"epoch_us({quoted(column)})" if type_name.startswith(_MOMENTS) else None
+    if not type_name.startswith(_MOMENTS):
+        return None
+    return f"{'epoch_ns' if type_name.endswith(_NANOSECONDS) else 'epoch_us'}({quoted(column)})"
 
 
 def _typed(column: str, type_name: str, array: Any) -> Column:
@@ -203,7 +253,10 @@ def _typed(column: str, type_name: str, array: Any) -> Column:
     if type_name == "BOOLEAN":
         return boolean_column(column, array, missing)
     if type_name.startswith(_MOMENTS):
-        moments = array.astype(np.int64).view("datetime64[us]")
+        whole = array.astype(np.int64)
+        if type_name.endswith(_NANOSECONDS):
+            whole = whole // 1000
+        moments = whole.view("datetime64[us]")
         if missing is not None:
             moments = np.where(missing, np.datetime64("NaT", "us"), moments)
         return moment_column(column, moments)

@@ -28,6 +28,7 @@ def read_frame(name: str, frame: Any, unused: Collection[str] = ()) -> Table:
     """One frame as a table, its columns in the order of the frame."""
     import narwhals as nw
 
+    frame, about_index = _with_index(name, frame)
     try:
         native = nw.from_native(frame, eager_only=True)
     except (TypeError, ValueError) as error:
@@ -38,7 +39,7 @@ def read_frame(name: str, frame: Any, unused: Collection[str] = ()) -> Table:
             f"collect it first if it is lazy, and {_FRAMES}"
         ) from None
     columns: dict[str, Column] = {}
-    notices: list[Notice] = []
+    notices = about_index
     for position, label in enumerate(native.columns):
         text = label if isinstance(label, str) else key_text(label)
         if text in columns:
@@ -51,6 +52,36 @@ def read_frame(name: str, frame: Any, unused: Collection[str] = ()) -> Table:
         if notice is not None:
             notices.append(of_table(name, notice))
     return Table(name, columns, native.shape[0], notices=tuple(notices))
+
+
+def _with_index(name: str, frame: Any) -> tuple[Any, list[Notice]]:
+    """A frame of pandas with its named index as columns, and a notice about an index that is not used."""
+    if not hasattr(frame, "reset_index"):  # frames of other libraries have no index
+        return frame, []
+    index = frame.index
+    if all(label is not None for label in index.names):
+        taken = [label for label in index.names if label in frame.columns]
+        # An index that repeats a column, as set_index(..., drop=False) makes it, says nothing new.
+        repeats = all(frame[label].array.equals(index.get_level_values(label).array) for label in taken)
+        if taken and not repeats:
+            raise DataError(
+                f'table "{name}" has an index and a column "{taken[0]}" that differ; rename one of them, or '
+                "drop the index by reset_index(drop=True)."
+            )
+        return frame.reset_index([label for label in index.names if label not in taken]), []
+    if len(index.names) > 1 or index.dtype.kind not in "iu":
+        raise DataError(
+            f'table "{name}" has an index without a name; if it holds the key, name it (frame.index.name = '
+            '"id"), else drop it by reset_index(drop=True).'
+        )
+    if np.array_equal(index.to_numpy(), np.arange(len(index))):
+        return frame, []
+    return frame, [
+        Notice(
+            f'table "{name}": its index has no name and is not used; if it holds the key, name it '
+            '(frame.index.name = "id").'
+        )
+    ]
 
 
 def _repeats_a_name(frame: Any) -> bool:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from hornbeam.errors import DataError, OptionError
+from hornbeam.loading.connection_string import connection_string, unreadable
 from hornbeam.loading.tables.column import Catalogued, Domain, ForeignKey, Table, of_table, unreadable_type
 from hornbeam.loading.tables.sources.duckdb import connection
 from hornbeam.loading.tables.sources.text_rows import columns_of_rows, copy_rows, number_of_rows
@@ -28,7 +29,7 @@ _DOMAINS = {
     "bool": Domain.BOOLEAN,
 }
 _TABLES = """
-SELECT c.oid, n.nspname, c.relname FROM pg_catalog.pg_class c
+SELECT c.oid, n.nspname, c.relname, c.relkind IN ('v', 'm') FROM pg_catalog.pg_class c
 JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
 WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND NOT c.relispartition AND n.nspname <> 'information_schema'
 AND n.nspname NOT LIKE 'pg\\_%%' AND has_table_privilege(c.oid, 'SELECT') ORDER BY 2, 3
@@ -50,18 +51,21 @@ FROM pg_catalog.pg_constraint c WHERE c.conrelid = %s AND c.contype IN ('p', 'f'
 
 
 class _CatalogueEntry(NamedTuple):
-    """A table of the catalogue: its full name, columns with the names of their types, and keys."""
+    """A table or view of the catalogue: its full name, columns with the names of their types, and keys."""
 
     path: tuple[str, str]
     types: dict[str, str]
     key: tuple[str, ...]
     foreign_keys: tuple[ForeignKey, ...]
+    is_view: bool
 
 
-def read_postgres(conninfo: str, unused: Mapping[str, Collection[str]]) -> list[Table]:
-    """The tables and views that the user of the connection may read, sorted by name."""
+def read_postgres(
+    conninfo: str, unused: Mapping[str, Collection[str]], left_out: Collection[str] = ()
+) -> list[Table]:
+    """The tables and views that the user of the connection may read, sorted by name; some are left out."""
     with _connected(conninfo) as server:
-        tables = _catalogue(server)
+        tables = {name: table for name, table in _catalogue(server).items() if name not in left_out}
         return [_table(server, name, table, unused.get(name, ())) for name, table in tables.items()]
 
 
@@ -82,18 +86,23 @@ def _connected(conninfo: str) -> Iterator[psycopg.Connection[tuple[object, ...]]
             f"reading from PostgreSQL needs the package {error.name}, which is not installed: "
             'pip install "hornbeam[postgres]".'
         ) from None
+    parts = _parts(conninfo)
     try:
-        with psycopg.connect(conninfo, client_encoding="utf8") as server:
+        with psycopg.connect(connection_string(conninfo), client_encoding="utf8") as server:
             server.read_only = True
             server.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
-            server.execute("SELECT set_config('datestyle', 'ISO', true), set_config('timezone', 'UTC', true)")
+            # The last setting makes the scan of a large table start at its first row, not in the middle.
+            server.execute(
+                "SELECT set_config('datestyle', 'ISO', true), set_config('timezone', 'UTC', true), "
+                "set_config('synchronize_seqscans', 'off', true)"
+            )
             yield server
     except psycopg.Error as error:
         hint = ""
         if isinstance(error, psycopg.OperationalError) and error.sqlstate is None:
             hint = "; is the server running, and are host and port right?"
         raise DataError(
-            f"cannot read from PostgreSQL ({_shown(conninfo)}): {_short(error)}{hint or '.'}"
+            f"cannot read from PostgreSQL ({_shown(parts)}): {_short(error)}{hint or '.'}"
         ) from None
 
 
@@ -101,10 +110,10 @@ def _catalogue(server: psycopg.Connection[tuple[object, ...]]) -> dict[str, _Cat
     with server.cursor() as cursor:
         tables = cursor.execute(_TABLES).fetchall()
         names = {
-            oid: str(table) if schema == "public" else f"{schema}.{table}" for oid, schema, table in tables
+            oid: str(table) if schema == "public" else f"{schema}.{table}" for oid, schema, table, _ in tables
         }
         catalogue = {}
-        for oid, schema, table in tables:
+        for oid, schema, table, is_view in tables:
             types = {str(column): str(kind) for column, kind in cursor.execute(_COLUMNS, [oid]).fetchall()}
             key: tuple[str, ...] = ()
             foreign_keys = []
@@ -115,7 +124,7 @@ def _catalogue(server: psycopg.Connection[tuple[object, ...]]) -> dict[str, _Cat
                 elif other in names and isinstance(references, list):
                     foreign_keys.append(ForeignKey(tuple(columns), names[other], tuple(references)))
             catalogue[names[oid]] = _CatalogueEntry(
-                (str(schema), str(table)), types, key, tuple(foreign_keys)
+                (str(schema), str(table)), types, key, tuple(foreign_keys), bool(is_view)
             )
     return catalogue
 
@@ -134,34 +143,51 @@ def _table(
         if kind not in _DOMAINS and column not in unused
     )
     source = quoted_path(table.path)
-    # A server does not guarantee an order of rows; sorting by the key makes it the same each time. The key is
-    # qualified by the table t: a bare name would mean the fetched text, which sorts differently.
-    order = f" ORDER BY {', '.join(f't.{quoted(column)}' for column in table.key)}" if table.key else ""
     if not domains:
         with server.cursor() as cursor:
             (row,) = cursor.execute(f"SELECT count(*) FROM {source}".encode()).fetchall()
         return Table(name, {}, int(str(row[0])), table.key, table.foreign_keys, notices)
     wanted = ", ".join(f"{quoted(column)}::text" for column in domains)
-    copy = f"COPY (SELECT {wanted} FROM {source} AS t{order}) TO STDOUT (FORMAT csv)"
+    copy = f"COPY (SELECT {wanted} FROM {source} AS t{_order(table, domains)}) TO STDOUT (FORMAT csv)"
     with tempfile.TemporaryDirectory(prefix="hornbeam-") as folder, connection() as duck:
         path = Path(folder) / "rows.csv"
         with path.open("wb") as file, server.cursor() as cursor, cursor.copy(copy.encode()) as rows:
             for piece in rows:
                 file.write(piece)
         copy_rows(duck, path, ",", len(domains), header=False)
-        columns, _ = columns_of_rows(duck, list(domains), domains=domains)
+        singles = [column for column in domains if table.types[column] == "float4"]
+        columns, _ = columns_of_rows(duck, list(domains), domains=domains, singles=singles)
         size = number_of_rows(duck)
     return Table(name, columns, size, table.key, table.foreign_keys, notices)
 
 
-def _shown(conninfo: str) -> str:
-    """The parts of a connection string that may be shown: not its password."""
+def _order(table: _CatalogueEntry, domains: Mapping[str, Domain]) -> str:
+    """The order of rows, which a server does not guarantee: by the key, or for a view by all values.
+
+    Columns are qualified by the table t: a bare name would mean the fetched text, which sorts differently.
+    """
+    columns = [f"t.{quoted(column)}" for column in table.key]
+    if table.is_view:
+        columns = [
+            f't.{quoted(column)}::text COLLATE "C"' if domain is Domain.TEXT else f"t.{quoted(column)}"
+            for column, domain in domains.items()
+        ]
+    return f" ORDER BY {', '.join(columns)}" if columns else ""
+
+
+def _parts(conninfo: str) -> Mapping[str, object]:
+    """The parts of a connection string."""
     import psycopg
 
     try:
-        parts = psycopg.conninfo.conninfo_to_dict(conninfo)
+        return psycopg.conninfo.conninfo_to_dict(connection_string(conninfo))
     except psycopg.Error:
-        return "a connection string that cannot be read"
+        # The message of the driver may show the password.
+        raise unreadable() from None
+
+
+def _shown(parts: Mapping[str, object]) -> str:
+    """The parts of a connection that may be shown: not its password."""
     return " ".join(f"{name}={parts[name]}" for name in ("host", "port", "dbname", "user") if parts.get(name))
 
 

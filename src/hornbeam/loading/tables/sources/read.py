@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any, cast
 
 from hornbeam.errors import DataError, OptionError, Place, SchemaError
+from hornbeam.loading.connection_string import is_connection
 from hornbeam.loading.kind_of_source import (
     SCHEMA_FILE,
     Source,
     SourceKind,
-    is_connection,
     kind_of_source,
     kind_of_table_file,
     table_files_in,
@@ -44,7 +44,7 @@ def read_tables(source: Source, stated: Statements) -> list[Table]:
     decides which names predicates get where names clash.
     """
     left_out = [name for name, statement in stated.items() if not statement.use]
-    tables = [table for table in _tables(source, stated) if table.name not in left_out]
+    tables = [table for table in _tables(source, stated, left_out) if table.name not in left_out]
     if not tables:
         raise DataError(
             f"there is no table in {_shown(source)}; name a source with at least one table to use."
@@ -52,7 +52,7 @@ def read_tables(source: Source, stated: Statements) -> list[Table]:
     return sorted(tables, key=lambda table: table.name)
 
 
-def _tables(source: Source, stated: Statements) -> list[Table]:
+def _tables(source: Source, stated: Statements, left_out: Collection[str]) -> list[Table]:
     unused = {name: statement.unused() for name, statement in stated.items()}
     # Each reader is imported when it is needed: none needs the libraries of the others.
     kind = kind_of_source(source, has_schema=True)
@@ -60,21 +60,21 @@ def _tables(source: Source, stated: Statements) -> list[Table]:
         from hornbeam.loading.tables.sources.frames import read_frames
 
         frames = cast(Mapping[str, Any], source)
-        used = {name: frame for name, frame in frames.items() if stated.get(name, Statement()).use}
+        used = {name: frame for name, frame in frames.items() if name not in left_out}
         return read_frames(used, unused)
     if kind is SourceKind.POSTGRES:
         from hornbeam.loading.tables.sources.postgres import read_postgres
 
-        return read_postgres(str(source), unused)
+        return read_postgres(str(source), unused, left_out)
     path = Path(cast("str | os.PathLike[str]", source))
     if kind is SourceKind.SQLITE_FILE:
         from hornbeam.loading.tables.sources.sqlite import read_sqlite_file
 
-        return read_sqlite_file(path, unused)
+        return read_sqlite_file(path, unused, left_out)
     if kind is SourceKind.DUCKDB_FILE:
         from hornbeam.loading.tables.sources.duckdb import read_duckdb_file
 
-        return read_duckdb_file(path, unused)
+        return read_duckdb_file(path, unused, left_out)
     if kind is SourceKind.OTHER_FILE:
         raise DataError(
             f'"{path}" is neither a DuckDB nor a SQLite file, nor named .csv, .tsv or .parquet; '

@@ -18,20 +18,28 @@ _DECLARED = {"BOOL": Domain.BOOLEAN, "DATE": Domain.MOMENT, "TIMESTAMP": Domain.
 """SQLite stores booleans as 0 and 1 and dates as text; only the declared type tells what they mean."""
 
 
-def read_sqlite_file(path: Path, unused: Mapping[str, Collection[str]]) -> list[Table]:
-    """The tables and views of a SQLite file, sorted by name."""
+def read_sqlite_file(
+    path: Path, unused: Mapping[str, Collection[str]], left_out: Collection[str] = ()
+) -> list[Table]:
+    """The tables and views of a SQLite file, sorted by name; some are left out."""
     try:
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as lite:
+            # In one transaction all tables are from the same moment.
+            lite.execute("BEGIN")
             names = lite.execute(
-                "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') "
+                "SELECT name, type = 'view' FROM sqlite_master WHERE type IN ('table', 'view') "
                 "AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name"
             ).fetchall()
-            return [_table(lite, name, unused.get(name, ())) for (name,) in names]
+            return [
+                _table(lite, name, unused.get(name, ()), is_view)
+                for name, is_view in names
+                if name not in left_out
+            ]
     except sqlite3.Error as error:
         raise DataError(f'cannot read the SQLite file "{path}": {error}.') from None
 
 
-def _table(lite: sqlite3.Connection, name: str, unused: Collection[str]) -> Table:
+def _table(lite: sqlite3.Connection, name: str, unused: Collection[str], is_view: bool) -> Table:
     description = lite.execute(
         "SELECT name, type, pk FROM pragma_table_info(?) ORDER BY cid", [name]
     ).fetchall()
@@ -40,7 +48,12 @@ def _table(lite: sqlite3.Connection, name: str, unused: Collection[str]) -> Tabl
     columns: dict[str, Column] = {}
     notices = []
     wanted = ", ".join(map(quoted, types)) or "1"
-    rows = lite.execute(f"SELECT {wanted} FROM {quoted(name)}").fetchall()
+    # A view has no order of rows; sorting by their values makes their numbers the same each time.
+    places = range(1, len(types) + 1) if is_view else ()
+    order = ", ".join(f"{place} NULLS LAST" for place in places)
+    rows = lite.execute(
+        f"SELECT {wanted} FROM {quoted(name)}{f' ORDER BY {order}' if order else ''}"
+    ).fetchall()
     for number, (column, declared) in enumerate(types.items()):
         try:
             values, mixed = value_column(column, [row[number] for row in rows])
@@ -67,18 +80,32 @@ def _as_declared(column: Column, declared: str) -> tuple[Column, Notice | None]:
 
 
 def _foreign_keys(lite: sqlite3.Connection, name: str) -> tuple[ForeignKey, ...]:
+    """The foreign keys of a table. SQLite allows them to tables that do not exist or have no key."""
     rows = lite.execute(
         'SELECT id, "table", "from", "to" FROM pragma_foreign_key_list(?) ORDER BY id, seq', [name]
     ).fetchall()
-    keys: dict[int, tuple[str, list[str], list[str]]] = {}
+    keys: dict[int, tuple[str, list[str], list[str | None]]] = {}
     for number, table, column, reference in rows:
         _, columns, references = keys.setdefault(number, (table, [], []))
-        columns.append(column)
-        if reference is None:
-            # A foreign key that names no column refers to the primary key of the other table.
-            primary = lite.execute("SELECT name FROM pragma_table_info(?) WHERE pk > 0 ORDER BY pk", [table])
-            reference = [row[0] for row in primary][len(references)]
+        columns.append(_as_written(lite, name, column))
         references.append(reference)
-    return tuple(
-        ForeignKey(tuple(columns), table, tuple(references)) for table, columns, references in keys.values()
-    )
+    foreign_keys = []
+    for table, columns, references in keys.values():
+        named = [_as_written(lite, table, reference) for reference in references if reference is not None]
+        if not named:
+            # A foreign key that names no column refers to the primary key of the other table.
+            primary = "SELECT name FROM pragma_table_info(?) WHERE pk > 0 ORDER BY pk"
+            named = [row[0] for row in lite.execute(primary, [table])]
+        foreign_keys.append(ForeignKey(tuple(columns), _as_written(lite, table), tuple(named)))
+    return tuple(foreign_keys)
+
+
+def _as_written(lite: sqlite3.Connection, table: str, column: str | None = None) -> str:
+    """The name of a table or column as its definition has it: SQLite takes A and a for the same name."""
+    names = "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name = ? COLLATE NOCASE"
+    words = [table]
+    if column is not None:
+        names = "SELECT name FROM pragma_table_info(?) WHERE name = ? COLLATE NOCASE"
+        words.append(column)
+    name = lite.execute(names, words).fetchone()
+    return str(name[0]) if name else words[-1]

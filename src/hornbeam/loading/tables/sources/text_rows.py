@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hornbeam.data.database import Notice
+from hornbeam.loading.tables.cells import MOMENT, REAL, WHOLE, CellKind
 from hornbeam.loading.tables.column import Column, Domain
 from hornbeam.loading.tables.new_columns import moment_column, number_column
 from hornbeam.loading.tables.sources.duckdb import text_of
-from hornbeam.loading.tables.types import NUMBER, as_domain, inferred, nearly_numbers
-from hornbeam.quoting import quoted
+from hornbeam.loading.tables.types import as_domain, inferred, nearly_numbers
+from hornbeam.quoting import one_file, quoted
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -25,15 +26,6 @@ if TYPE_CHECKING:
 _NOT_A_TIME = np.iinfo(np.int64).min
 """how NumPy stores NaT"""
 _FIRST_ROWS = 1000
-_IS_WHOLE = "TRY_CAST({0} AS BIGINT)::VARCHAR IS NOT DISTINCT FROM {0}"
-# Whole numbers past int64 stay text: as floats they would lose their last digits.
-_IS_REAL = f"regexp_full_match({{0}}, '{NUMBER}|NaN') AND NOT regexp_full_match({{0}}, '-?[0-9]{{{{16,}}}}')"
-
-# Moments with a UTC offset are left to Python, which applies the offset.
-_IS_MOMENT = (
-    "regexp_full_match({0}, '[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}([T ]([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9]"
-    "([.][0-9]{{1,6}})?)?)?') AND {0} >= '0001' AND TRY_CAST({0} AS TIMESTAMP) IS NOT NULL"
-)
 
 
 def copy_rows(
@@ -48,9 +40,9 @@ def copy_rows(
     # The user's column names never become part of a query: columns are named by numbers.
     types = ", ".join(f"'c{number}': 'VARCHAR'" for number in range(width))
     duck.execute(
-        f"CREATE TABLE rows AS SELECT * FROM read_csv(?, auto_detect=false, delim=?, quote='\"', "
-        f"escape='\"', header=?, nullstr=?, columns={{{types}}}, max_line_size=16777216)",
-        [str(path), separator, header, ["", *missing]],
+        "CREATE TABLE rows AS SELECT * FROM read_csv(?, auto_detect=false, hive_partitioning=false, delim=?, "
+        f"quote='\"', escape='\"', header=?, nullstr=?, columns={{{types}}}, max_line_size=16777216)",
+        [one_file(path), separator, header, ["", *missing]],
     )
 
 
@@ -64,23 +56,27 @@ def columns_of_rows(
     names: Sequence[str],
     unused: Collection[str] = (),
     domains: Mapping[str, Domain] | None = None,
+    singles: Collection[str] = (),
 ) -> tuple[dict[str, Column], list[Notice]]:
-    """The columns of the table ``rows``, and notices about them; domains are inferred unless given."""
+    """The columns of the table ``rows``, and notices about them; domains are inferred unless given.
+
+    ``singles`` are columns of floats of 32 bits.
+    """
     used = [number for number, name in enumerate(names) if name not in unused]
 
     def candidates(domain: Domain, *taken: list[int]) -> list[int]:
         others = [number for number in used if not any(number in numbers for numbers in taken)]
         return [number for number in others if domains is None or domains[names[number]] is domain]
 
-    whole = _where_all(duck, candidates(Domain.NUMBER), _IS_WHOLE)
-    real = _where_all(duck, candidates(Domain.NUMBER, whole), _IS_REAL)
-    moments = _where_all(duck, candidates(Domain.MOMENT, whole, real), _IS_MOMENT)
+    whole = _where_all(duck, candidates(Domain.NUMBER), WHOLE)
+    real = _where_all(duck, candidates(Domain.NUMBER, whole), REAL)
+    moments = _where_all(duck, candidates(Domain.MOMENT, whole, real), MOMENT)
     columns: dict[str, Column] = {}
     notices = []
     for number in used:
         name = names[number]
         if number in whole or number in real:
-            columns[name] = _numbers(duck, number, name, "BIGINT" if number in whole else "DOUBLE")
+            columns[name] = _numbers(duck, number, name, WHOLE if number in whole else REAL, name in singles)
         elif number in moments:
             columns[name] = _moments(duck, number, name)
         else:
@@ -91,14 +87,15 @@ def columns_of_rows(
     return columns, notices
 
 
-def _numbers(duck: DuckDBPyConnection, number: int, name: str, type_name: str) -> Column:
-    query = f"SELECT CAST({quoted(f'c{number}')} AS {type_name}) AS value FROM rows"
+def _numbers(duck: DuckDBPyConnection, number: int, name: str, kind: CellKind, single: bool) -> Column:
+    query = f"SELECT {kind.value.format(quoted(f'c{number}'))} AS value FROM rows"
     array = duck.execute(query).fetchnumpy()["value"]
-    return number_column(name, np.ma.getdata(array), np.ma.getmaskarray(array))
+    values = np.ma.getdata(array)
+    return number_column(name, values.astype(np.float32) if single else values, np.ma.getmaskarray(array))
 
 
 def _moments(duck: DuckDBPyConnection, number: int, name: str) -> Column:
-    query = f"SELECT epoch_us(CAST({quoted(f'c{number}')} AS TIMESTAMP)) AS value FROM rows"
+    query = f"SELECT epoch_us({MOMENT.value.format(quoted(f'c{number}'))}) AS value FROM rows"
     array = duck.execute(query).fetchnumpy()["value"]
     return moment_column(name, np.ma.filled(array, _NOT_A_TIME).view("datetime64[us]"))
 
@@ -114,15 +111,15 @@ def _from_text(column: Column, domain: Domain | None) -> tuple[Column, Notice | 
     return as_domain(column, domain), None
 
 
-def _where_all(duck: DuckDBPyConnection, numbers: Sequence[int], condition: str) -> list[int]:
-    """The columns that have values, all of which meet the condition."""
+def _where_all(duck: DuckDBPyConnection, numbers: Sequence[int], kind: CellKind) -> list[int]:
+    """The columns that have values, all of which are of a kind."""
     holding = list(numbers)
     # Most columns of text fail on the first rows, which saves testing all of them.
     for rows in (f"(SELECT * FROM rows LIMIT {_FIRST_ROWS})", "rows"):
         if not holding:
             break
         columns = [quoted(f"c{number}") for number in holding]
-        tests = ", ".join(f"bool_and({condition.format(column)})" for column in columns)
+        tests = ", ".join(f"bool_and({kind.condition.format(column)})" for column in columns)
         answer = duck.execute(f"SELECT {tests} FROM {rows}").fetchall()[0]
         holding = [number for number, holds in zip(holding, answer, strict=True) if holds is not False]
     return [number for number in holding if _has_values(duck, number)]

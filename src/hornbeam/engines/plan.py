@@ -31,6 +31,8 @@ from hornbeam.logic.components import cut, touched
 from hornbeam.logic.schema import Schema, number_of
 
 Variables = tuple[int, ...]
+BYTES_PER_PLAN = 500
+"""About the bytes that a cached plan, factor or message takes, with its clause or key."""
 Types = Mapping[int, str]
 """The type of each variable of a clause; empty unless the clause has comparisons."""
 
@@ -110,6 +112,12 @@ class Planner:
     _known: dict[object, Factor] = field(default_factory=dict)
     _of_component: dict[CanonicalComponent, Factor] = field(default_factory=dict)
     _factors_made: dict[Factor, Factor] = field(default_factory=dict)
+
+    @property
+    def nbytes(self) -> int:
+        """An estimate of the bytes that the plans take."""
+        others = len(self._messages) + len(self._known) + len(self._of_component) + len(self._factors_made)
+        return BYTES_PER_PLAN * (len(self._plans) + others)
 
     def plan(self, clause: Clause) -> tuple[CountTerm, ...]:
         """The count of a clause as a sum of terms with signs."""

@@ -1,0 +1,187 @@
+"""What is easily overlooked in tables is said or refused: links, missing words, headers, indexes, labels."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import hornbeam as hb
+from hornbeam import HornbeamError
+from hornbeam.loading.inspect.inspectors import inspect_tables
+from hornbeam.loading.tables.database import TableOptions
+
+TEAMS = "team_id,city\n" + "".join(f"{number},c{number % 3}\n" for number in range(1, 31))
+
+
+def folder(path: Path, **tables: str) -> Path:
+    for name, text in tables.items():
+        (path / f"{name}.csv").write_text(text, newline="")
+    return path
+
+
+def games(*columns: str, last: str = "7") -> str:
+    """Games, whose columns after the key all hold keys of teams, except perhaps in the last row."""
+    rows = [",".join([str(n), *[str(n * 7 % 30 + 1)] * len(columns), str(n % 2)]) for n in range(90)]
+    rows.append(",".join(["90", *[last] * len(columns), "0"]))
+    return "\n".join([",".join(["game_id", *columns, "won"]), *rows]) + "\n"
+
+
+def notices(source: Any, **options: Any) -> str:
+    return "\n".join(map(str, hb.load(source, **options).notices))
+
+
+# --- links by values -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["team_1", "team2", "teamB", "home_team", "team_id_2"])
+def test_a_column_named_after_a_table_that_holds_its_keys_is_a_link(name: str, tmp_path: Path) -> None:
+    database = hb.load(folder(tmp_path, teams=TEAMS, games=games(name)), target="games.won")
+    assert database.schema.predicates[name.lower()] == ("games", "teams")
+
+
+def test_a_column_that_may_be_a_link_is_named_with_the_line_for_the_schema(tmp_path: Path) -> None:
+    data = folder(tmp_path, teams=TEAMS, games=games("team_1", "team_size"))
+    (suspicion,) = inspect_tables(data, TableOptions()).suspicions
+    assert (suspicion.table, suspicion.column) == ("games", "team_size")
+    line = 'links = { team_1 = "teams", team_size = "teams" }'
+    assert suspicion.why == (
+        f'all of its values are keys of "teams"; if it is a link, state {line} under [games] in schema.toml'
+    )
+
+
+def test_a_column_of_nearly_only_keys_is_named_too(tmp_path: Path) -> None:
+    data = folder(tmp_path, teams=TEAMS, games=games("team_1", last="99"))
+    (suspicion,) = inspect_tables(data, TableOptions()).suspicions
+    assert suspicion.why.startswith('97% of its values are keys of "teams"; if it is a link, state links')
+
+
+def test_values_alone_make_no_link_and_no_suspicion(tmp_path: Path) -> None:
+    data = folder(tmp_path, teams=TEAMS, games=games("goals"))
+    inspection = inspect_tables(data, TableOptions())
+    assert not inspection.suspicions and not inspection.tables[0].links
+
+
+# --- missing words ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("word", ["?", "NA", "n/a", "NULL", "-"])
+@pytest.mark.parametrize(
+    ("value", "kind"), [("31", "numbers"), ("2024-12-31", "dates"), ("true", "booleans")]
+)
+def test_words_for_nothing_among_other_values_are_offered_as_missing(
+    word: str, value: str, kind: str, tmp_path: Path
+) -> None:
+    text = "id,a\n" + "".join(f"u{n},{value if n % 3 else word}\n" for n in range(9))
+    said = notices(folder(tmp_path, users=text))
+    line = f'missing = ["{word}"]'
+    assert f'3 values of 9 are not {kind} ("{word}"); if they stand for missing values, state {line}' in said
+    (tmp_path / "schema.toml").write_text(f"[users]\n{line}\n")
+    (table,) = inspect_tables(tmp_path, TableOptions()).tables
+    assert table.columns[1].domain == kind.removesuffix("s") and table.columns[1].n_missing == 3
+
+
+# --- text files ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("engine", [None, "duckdb"])
+@pytest.mark.parametrize(("usual", "other"), [("\n", "\r\n"), ("\r\n", "\n"), ("\r\n", "\r")])
+def test_mixed_line_ends_are_refused_with_the_line(
+    usual: str, other: str, engine: str | None, tmp_path: Path
+) -> None:
+    text = f"id,y{usual}1,0{usual}2,1{other}3,0{usual}"
+    with pytest.raises(HornbeamError) as refused:
+        hb.load(folder(tmp_path, users=text), target="users.y", engine=engine)
+    ends = f"this line ends with {other!r}, but the lines before it with {usual!r}; ".replace("'", "")
+    assert str(refused.value).endswith(f"users.csv:3: {ends}give all lines the same end.")
+
+
+@pytest.mark.parametrize("engine", [None, "duckdb"])
+@pytest.mark.parametrize("first", ["1,F,24", "2024-12-31,F", "1.5,1.5"])
+def test_a_file_without_a_header_is_refused(first: str, engine: str | None, tmp_path: Path) -> None:
+    with pytest.raises(
+        HornbeamError, match=r"users.csv:1: the first row should name the columns, but begins with"
+    ):
+        hb.load(folder(tmp_path, users=f"{first}\n{first}\n"), engine=engine)
+
+
+def test_years_may_be_names_of_columns(tmp_path: Path) -> None:
+    database = hb.load(folder(tmp_path, lands="land,2023,2024\nA,1,2\nB,3,4\n"))
+    assert set(database.schema.predicates) == {"2023", "2024"}
+
+
+# --- frames ----------------------------------------------------------------------------------
+
+ORDERS = pd.DataFrame({"order_id": range(6), "user_id": [10, 20, 20, 30, 40, 10]})
+COLUMNS = {"y": [0, 1, 0, 1], "sex": list("abab")}
+KEYS = pd.Index([10, 20, 30, 40], name="user_id")
+
+
+@pytest.mark.parametrize(
+    "users",
+    [
+        pd.DataFrame(COLUMNS, index=KEYS),
+        pd.DataFrame({**COLUMNS, "user_id": KEYS}).set_index("user_id", drop=False),
+    ],
+)
+def test_an_index_with_a_name_is_a_column(users: pd.DataFrame) -> None:
+    database = hb.load({"users": users, "orders": ORDERS}, target="users.y")
+    assert database.schema.predicates["user_id"] == ("orders", "users")
+    assert sorted(database.population("users").names) == ["10", "20", "30", "40"]
+
+
+@pytest.mark.parametrize(
+    ("index", "message"),
+    [
+        (pd.Index(list("abcd")), 'table "users" has an index without a name; if it holds the key, name it'),
+        (pd.Index(list("abcd"), name="sex"), 'table "users" has an index and a column "sex" that differ'),
+    ],
+)
+def test_an_index_that_cannot_be_a_column_is_refused(index: Any, message: str) -> None:
+    with pytest.raises(HornbeamError, match=message):
+        hb.load({"users": pd.DataFrame(COLUMNS, index=index)}, target="users.y")
+
+
+def test_row_numbers_as_an_index_are_no_column() -> None:
+    assert not notices({"users": pd.DataFrame(COLUMNS)})
+    filtered = pd.DataFrame(COLUMNS, index=[0, 2, 5, 7])
+    assert "its index has no name and is not used" in notices({"users": filtered})
+
+
+# --- targets ---------------------------------------------------------------------------------
+
+USERS = "id,y,age\n" + "".join(f"{n},{n % 2},{20 + n}\n" for n in range(30))
+
+
+@pytest.mark.parametrize("engine", [None, "duckdb"])
+def test_tables_without_a_link_to_the_target_are_named(engine: str | None, tmp_path: Path) -> None:
+    rooms, beds = "room,size\nr1,4\nr2,5\n", "bed_id,room\nb1,r1\nb2,r2\n"
+    data = folder(tmp_path, users=USERS, rooms=rooms, beds=beds)
+    said = notices(data, target="users.y", engine=engine)
+    assert 'no link connects "beds", "rooms" with the target, so the model cannot use these tables' in said
+    assert 'no link connects "users" with the target' in notices(data, target="rooms.size=4", engine=engine)
+
+
+def test_a_target_without_a_key_is_named_as_the_reason(tmp_path: Path) -> None:
+    users = "name,y\n" + "a,1\nb,0\n" * 5
+    data = folder(tmp_path, users=users, orders="order_id,name\n1,a\n2,b\n")
+    assert '(table "users" has no key that links could name)' in notices(data, target="users.y")
+
+
+@pytest.mark.parametrize("engine", [None, "duckdb"])
+def test_missing_labels_are_counted(engine: str | None, tmp_path: Path) -> None:
+    users = USERS + "30,,50\n31,,51\n"
+    said = notices(folder(tmp_path, users=users), target="users.y", engine=engine)
+    assert '2 rows of 32 in "users" have no value of "y": nothing is learned from them.' in said
+
+
+@pytest.mark.parametrize("pair", [("true", "false"), ("yes", "no")])
+def test_an_odd_third_label_is_named(pair: tuple[str, str], tmp_path: Path) -> None:
+    users = "id,y,age\n" + "".join(f"{n},{pair[n % 2]},{20 + n}\n" for n in range(30)) + "30,maybe,50\n"
+    said = notices(folder(tmp_path, users=users), target="users.y")
+    assert (
+        f'"users.y" holds {pair[0]} and {pair[1]}, but also "maybe" in 1 row, so it is learned as 3' in said
+    )
+    assert "maybe" not in notices(folder(tmp_path, users=users), target="users.y=maybe")

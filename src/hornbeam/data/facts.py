@@ -15,6 +15,7 @@ import numpy as np
 
 from hornbeam.data.numbers import Floats, moments_of, quantiles
 from hornbeam.data.relations import Codes, Examples, Population, Relation
+from hornbeam.data.rows import grouped, row_numbers
 from hornbeam.logic.clauses import Clause, Value
 from hornbeam.logic.schema import Schema
 
@@ -34,6 +35,14 @@ class FactStore(Protocol):
 
     def frequent_at(self, predicate: str, position: int, least: int) -> tuple[str, ...]:
         """The constants that occur at an argument in ``least`` facts or more, sorted."""
+        ...
+
+    def shape_at(self, predicate: str, positions: Sequence[int]) -> tuple[int, int]:
+        """The largest number of facts with equal constants at some arguments, and how many such there are."""
+        ...
+
+    def is_identity(self, predicate: str) -> bool:
+        """Whether a predicate of two arguments of one type links each constant only to itself."""
         ...
 
     def thresholds_at(
@@ -122,6 +131,15 @@ class FactsInMemory:
         population = self._population(predicate, position)
         facts = np.bincount(self.relation(predicate).columns[position], minlength=len(population))
         return tuple(sorted(population.decode(np.flatnonzero(facts >= least).astype(np.int32))))
+
+    def shape_at(self, predicate: str, positions: Sequence[int]) -> tuple[int, int]:
+        relation = self.relation(predicate)
+        order, starts = grouped(row_numbers([relation.columns[place] for place in positions], len(relation)))
+        return int(np.diff(starts, append=len(order)).max(initial=0)), len(starts)
+
+    def is_identity(self, predicate: str) -> bool:
+        types, columns = self.schema.types_of(predicate), self.relation(predicate).columns
+        return len(types) == 2 and types[0] == types[1] and bool((columns[0] == columns[1]).all())
 
     def thresholds_at(
         self, predicate: str, position: int, number: int, until: float = np.inf

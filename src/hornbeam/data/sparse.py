@@ -145,3 +145,18 @@ def by_row(rows: Numbers, columns: Numbers, entries: Numbers, shape: tuple[int, 
     ordered = np.empty(len(columns), dtype=entries.dtype)
     _kernel.coo_tocsr(*shape, len(columns), rows, columns, entries, starts, ends, ordered)
     return Matrix(starts, ends, ordered, shape)
+
+
+def summed(rows: Numbers, columns: Numbers, entries: Numbers, shape: tuple[int, int]) -> Matrix:
+    """A matrix from entries with their rows and columns in any order; repeated entries are added.
+
+    >>> matrix = summed(np.array([1, 0, 1]), np.array([2, 0, 2]), np.array([5, 1, 7]), (2, 3))
+    >>> matrix.full(np.int64).tolist()
+    [[1, 0, 0], [0, 0, 12]]
+    """
+    matrix = by_row(rows.astype(np.int32, copy=False), columns.astype(np.int32, copy=False), entries, shape)
+    own = matrix.starts, matrix.ends, matrix.entries
+    _kernel.csr_sort_indices(shape[0], *own)
+    _kernel.csr_sum_duplicates(*shape, *own)
+    size = int(matrix.starts[-1])
+    return Matrix(matrix.starts, matrix.ends[:size], matrix.entries[:size], shape)

@@ -17,10 +17,12 @@ import numpy.typing as npt
 
 from hornbeam.data.database import UNKNOWN, Codes, Database
 from hornbeam.data.numbers import Floats
-from hornbeam.data.rows import Integers, distinct_rows, row_numbers, run_starts
+from hornbeam.data.rows import Integers, distinct_rows
+from hornbeam.data.sparse import summed
 from hornbeam.engines.cache import Cache
 from hornbeam.engines.contract import INT64_MAX, Skipped
 from hornbeam.engines.memory.fact_slices import FactLimits, FactSlices, slices_of
+from hornbeam.engines.memory.grounding_tables import GroundingTable, as_matrix, from_matrix, grouped
 from hornbeam.engines.memory.indexes import FactIndexes
 from hornbeam.engines.tally import DAY, Tally, TallyRequest
 from hornbeam.logic.clauses import AT_LEAST, Atom, Comparison, Not
@@ -51,23 +53,6 @@ class TooLargeError(Exception):
     def __init__(self, rows: int) -> None:
         super().__init__(rows)
         self.rows = rows
-
-
-@dataclass(slots=True, eq=False)
-class GroundingTable:
-    """Groundings of some steps: the key of each, and the values of variables."""
-
-    row: Integers
-    columns: dict[int, npt.NDArray[Any]]
-    times: Floats | None = None
-    """the time of the fact of the last step that has times"""
-    number: Integers | None = None
-    """how many groundings a row stands for; None: one"""
-
-    @property
-    def nbytes(self) -> int:
-        arrays = (self.row, self.times, self.number, *self.columns.values())
-        return sum(array.nbytes for array in arrays if array is not None)
 
 
 class Asked(NamedTuple):
@@ -177,7 +162,7 @@ class Tallies:
             alike = self._same_value(asked.types[variable])
             if alike is not None:
                 table = replace(table, columns={**table.columns, variable: alike[table.columns[variable]]})
-        return _grouped(table, asked.variables, asked.times)
+        return grouped(table, asked.variables, asked.times, keyset.size)
 
     def _has_times(self, body: Body) -> bool:
         """Whether a step of a body that has facts of its own has times."""
@@ -208,7 +193,9 @@ class Tallies:
         key = (body[:place], x)
         known = keyset.parts.get(key)
         if known is None:
-            lead = _grouped(GroundingTable(table.row, {x: table.columns[x]}, None, table.number), (x,), False)
+            lead = grouped(
+                GroundingTable(table.row, {x: table.columns[x]}, None, table.number), (x,), False, keyset.size
+            )
             things = lead.columns[x]
             cutoffs = None if keyset.cutoffs is None else keyset.cutoffs[lead.row]
             ranks = [] if cutoffs is None else [np.unique(cutoffs, return_inverse=True)[1].ravel()]
@@ -222,18 +209,18 @@ class Tallies:
             known = keyset.parts[key] = part, GroundingTable(lead.row, {x: which}, None, lead.number)
         part, lead = known
         groups = self._groups(part, body[place:], asked)
-        starts = np.searchsorted(groups.row, np.arange(part.size + 1))
-        first, end = starts[lead.columns[x]], starts[lead.columns[x] + 1]
-        self._check(int((end - first).sum()), len(asked.variables) + 3)
-        rows, facts = _ranges(first, end)
         assert lead.number is not None and groups.number is not None
-        largest = int(lead.number.max(initial=0)) * int(groups.number.max(initial=0)) * len(rows)
+        sizes = np.bincount(groups.row, minlength=part.size)[lead.columns[x]]
+        rows = int(sizes.sum())
+        self._check(rows, len(asked.variables) + 3)
+        largest = int(lead.number.max(initial=0)) * int(groups.number.max(initial=0)) * rows
         if largest > INT64_MAX:
             raise TooLargeError(largest)
-        numbers = lead.number[rows] * groups.number[facts]
-        columns = {variable: groups.columns[variable][facts] for variable in asked.variables}
-        joined = GroundingTable(lead.row[rows], columns, _at(groups.times, facts), numbers)
-        return _grouped(joined, asked.variables, asked.times)
+        if not rows:
+            return grouped(replace(groups, row=groups.row[:0]), asked.variables, asked.times, 0)
+        to_things = summed(lead.row, lead.columns[x], lead.number, (keyset.size, part.size))
+        to_values, (columns, moments) = as_matrix(groups, asked.variables, asked.times, part.size)
+        return from_matrix(to_things.product(to_values), asked.variables, columns, moments)
 
     def _find(
         self, table: GroundingTable, step: Step, known: set[int], cutoffs: Floats | None
@@ -348,30 +335,6 @@ def _single_source(rest: Body, wanted: tuple[int, ...], known: set[int]) -> int 
     needed = {variable for step in rest for variable in step_variables(step) if variable in known}
     needed |= {variable for variable in wanted if variable in known}
     return needed.pop() if len(needed) == 1 else None
-
-
-def _grouped(table: GroundingTable, wanted: tuple[int, ...], times: bool) -> GroundingTable:
-    """The table with one row for each distinct key and wanted values, sorted."""
-    columns: list[Integers] = [table.row, *(table.columns[variable] for variable in wanted)]
-    moments = None
-    if times:
-        at = table.times if table.times is not None else np.full(len(table.row), -np.inf)
-        moments, ranks = np.unique(at, return_inverse=True)
-        columns.append(ranks.ravel())
-    numbers = row_numbers(columns, len(table.row))
-    order = np.argsort(numbers, kind="stable")
-    starts = run_starts(numbers[order])
-    first = order[starts]
-    if table.number is None:
-        number: Integers = np.diff(starts, append=len(order))
-    else:
-        number = np.add.reduceat(table.number[order], starts) if len(starts) else table.number[:0]
-    return GroundingTable(
-        table.row[first],
-        {variable: table.columns[variable][first] for variable in wanted},
-        None if moments is None else moments[columns[-1][first]],
-        number,
-    )
 
 
 def _ranges(first: Integers, end: Integers) -> tuple[Integers, Integers]:

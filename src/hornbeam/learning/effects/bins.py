@@ -1,0 +1,73 @@
+"""Bins: the values of a feature as a few levels, one byte for each training example.
+
+Bin 0 is for missing values; bin i for values below the i-th cut and not below the cut before it. Cuts are at
+order statistics of the training values. A cut is the shortest decimal between the two values beside it,
+so that it is easy to read and no rounding of a quotient can move a value across it.
+"""
+
+from __future__ import annotations
+
+import math
+from decimal import ROUND_FLOOR, Decimal
+
+import numpy as np
+import numpy.typing as npt
+
+from hornbeam.data.numbers import Floats
+
+Bins = npt.NDArray[np.uint8]
+
+
+def cuts_of(values: Floats, n_cuts: int, min_support: int, counts: bool = False) -> tuple[float, ...]:
+    """At most ``n_cuts`` rising cuts (one more for counts: at 1), each with enough values on both sides.
+
+    >>> cuts_of(np.array([0.0, 0.0, 1.0, 2.0, 2.0, 7.0, 9.0, np.nan]), 3, 2, counts=True)
+    (1.0, 2.0, 3.0)
+    """
+    known = np.sort(values[~np.isnan(values)])
+    size = len(known)
+    if size < 2 * min_support:
+        return ()
+    ranks = {-(-place * size // (n_cuts + 1)) - 1 for place in range(1, n_cuts + 1)}
+    edges = set(known[sorted(ranks)].tolist())
+    if counts:
+        edges |= {1.0}
+    cuts = []
+    for edge in sorted(edges):
+        below = int(np.searchsorted(known, edge))
+        if below == 0:
+            # The smallest value is frequent: cut above it.
+            below = int(np.searchsorted(known, edge, side="right"))
+        if min_support <= below <= size - min_support:
+            cuts.append(shortest_between(float(known[below - 1]), float(known[below])))
+    return tuple(sorted(set(cuts)))
+
+
+def shortest_between(low: float, high: float) -> float:
+    """The number with the fewest digits that is above ``low`` and not above ``high``.
+
+    >>> shortest_between(2.0, 3.0), shortest_between(1.23, 1.38), shortest_between(-0.7, 0.4)
+    (3.0, 1.3, 0.0)
+    """
+    if low < 0 < high:
+        return 0.0
+    if high - low >= 1 and high == math.floor(high) and high < 1000:
+        return high
+    exact = Decimal(high)
+    for digits in range(-exact.adjusted() - 1, 18 - min(exact.adjusted(), 0)):
+        unit = Decimal(1).scaleb(-digits)
+        rounded = float((exact / unit).to_integral_value(ROUND_FLOOR) * unit)
+        if low < rounded <= high:
+            return rounded + 0.0
+    return high
+
+
+def bins_of(values: Floats, cuts: tuple[float, ...]) -> Bins:
+    """The bin of each value.
+
+    >>> bins_of(np.array([np.nan, 0.0, 1.0, 5.0]), (1.0, 3.0)).tolist()
+    [0, 1, 2, 3]
+    """
+    bins = 1 + np.searchsorted(np.array(cuts), values, side="right")
+    bins[np.isnan(values)] = 0
+    return bins.astype(np.uint8)

@@ -1,0 +1,277 @@
+"""Candidates: the features that a path and its attributes offer, with the bin of each training example."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from hornbeam.data.database import Codes
+from hornbeam.data.numbers import Floats, weighted_quantiles
+from hornbeam.engines.contract import Engine, Skipped
+from hornbeam.engines.feature_values import (
+    FeatureRequest,
+    counts_of,
+    cutoffs_for,
+    is_dated,
+    months_of,
+    share_of,
+    since,
+    value_of_tally,
+)
+from hornbeam.engines.tally import Tally, TallyRequest
+from hornbeam.learning.effects import paths as kinds
+from hornbeam.learning.effects.bins import Bins, bins_of, cuts_of
+from hornbeam.learning.effects.paths import Attribute, Path
+from hornbeam.logic.clauses import AT_LEAST, BELOW, Atom, Comparison
+from hornbeam.logic.effects import (
+    COUNT,
+    DISTINCT,
+    FIRST,
+    LAST,
+    MAXIMUM,
+    MEAN,
+    MINIMUM,
+    MONTH,
+    SHARE,
+    SINCE,
+    SINCE_FIRST,
+    SINCE_LAST,
+    SPREAD,
+    SUM,
+    VALUE,
+    Body,
+    Equals,
+    Feature,
+    Recent,
+    atom_in,
+)
+
+MOST_CONSTANTS = 60
+"""Maximum number of constants of a category that are tried, the most frequent first."""
+
+
+class Candidate(NamedTuple):
+    """A feature, its cuts, and a score for each bin by which the feature is seen as a line."""
+
+    request: FeatureRequest
+    cuts: tuple[float, ...]
+    scores: tuple[float, ...]
+
+
+@dataclass(eq=False)
+class Pool:
+    """The candidates for one fit; two with equal bins for all training examples are one."""
+
+    n_cuts: int
+    min_support: int
+    most_bytes: int
+    candidates: list[Candidate] = field(default_factory=list)
+    rows: list[Bins] = field(default_factory=list)
+    left_out: int = 0
+    """number of candidates for which there was no memory"""
+    _seen: set[bytes] = field(default_factory=set)
+
+    def add(self, request: FeatureRequest, values: Floats) -> None:
+        """Add a candidate, unless it does not vary or equals another one."""
+        counts = request.feature.kind in (COUNT, DISTINCT)
+        cuts = cuts_of(values, self.n_cuts, self.min_support, counts)
+        missing = int(np.isnan(values).sum())
+        if not cuts and not self.min_support <= missing <= len(values) - self.min_support:
+            return
+        bins = bins_of(values, cuts)
+        first = bins[0]
+        if (bins == first).all():
+            return
+        key = _fingerprint(bins)
+        if key in self._seen:
+            return
+        if (len(self.rows) + 1) * len(bins) > self.most_bytes:
+            self.left_out += 1
+            return
+        self._seen.add(key)
+        self.rows.append(bins)
+        self.candidates.append(Candidate(request, cuts, scores_of(values, bins, len(cuts), counts)))
+
+
+def _fingerprint(bins: Bins) -> bytes:
+    from hashlib import blake2b
+
+    # Mirror images have equal fingerprints: bins are numbered in order of first use.
+    _, first, inverse = np.unique(bins, return_index=True, return_inverse=True)
+    rank = np.empty(len(first), dtype=np.uint8)
+    rank[np.argsort(first)] = np.arange(len(first))
+    return blake2b(rank[inverse.ravel()].tobytes(), digest_size=16).digest()
+
+
+def scores_of(values: Floats, bins: Bins, n_cuts: int, counts: bool) -> tuple[float, ...]:
+    """A score for each bin: the mean of its values, in units of their standard deviation; 0 for missing.
+
+    Counts enter as ln(1 + count), and values beyond the 1st and 99th percentile as these.
+    """
+    known = ~np.isnan(values)
+    if counts:
+        x = np.log1p(values[known])
+    else:
+        ordered = np.sort(values[known])
+        low, high = ordered[len(ordered) // 100], ordered[-1 - len(ordered) // 100]
+        x = np.clip(values[known], low, high)
+    size = np.bincount(bins[known], minlength=n_cuts + 2).astype(np.float64)
+    total = np.bincount(bins[known], np.round(x, 9), minlength=n_cuts + 2)
+    mean = total / np.maximum(size, 1.0)
+    if not len(x):
+        return tuple(np.zeros(n_cuts + 2).tolist())
+    centred = mean - float(size @ mean) / len(x)
+    deviation = float(np.sqrt((size @ (centred * centred)) / len(values)))
+    if deviation < 1e-12:
+        return tuple(np.zeros(n_cuts + 2).tolist())
+    result = np.where(size > 0, centred / deviation, 0.0)
+    result[0] = 0.0
+    return tuple(np.round(result, 6).tolist())
+
+
+@dataclass(eq=False)
+class Offers:
+    """Asks an engine for tallies, and makes candidates of them."""
+
+    engine: Engine
+    head: Atom
+    keys: Codes
+    pool: Pool
+    n_thresholds: int
+    cut: bool
+    """whether the examples have cut-offs"""
+    skipped: list[Skipped] = field(default_factory=list)
+
+    def of_path(self, path: Path) -> None:
+        """Add the candidates of a path and of its attributes."""
+        requests = [TallyRequest(self.head, path.body, (), self.cut and _is_timed(self, path.body))]
+        requests += [TallyRequest(self.head, (*path.body, *a.steps), _wanted(a)) for a in path.attributes]
+        answers = self.engine.tally(requests, self.keys)
+        self.skipped += [answer for answer in answers if isinstance(answer, Skipped)]
+        whole = answers[0]
+        if isinstance(whole, Skipped):
+            return
+        counts = counts_of(whole, len(self.keys))
+        if path.body:
+            self._of_groundings(path, whole, counts)
+        for attribute, answer in zip(path.attributes, answers[1:], strict=True):
+            if isinstance(answer, Tally):
+                self._of_attribute(path, attribute, answer, counts)
+
+    def of_cutoffs(self) -> None:
+        """Add the month of the cut-off, if times are dates."""
+        if self.cut and is_dated(self.engine):
+            cutoffs = cutoffs_for(self.engine, self.head.predicate, self.keys)
+            self._add((), Feature(MONTH), months_of(cutoffs))
+
+    def _of_groundings(self, path: Path, tally: Tally, counts: Floats) -> None:
+        self._add(path.body, Feature(COUNT), counts)
+        if path.meets and len(path.body) > 1:
+            guard = self.engine.tally([TallyRequest(self.head, path.body[:-1])], self.keys)[0]
+            if isinstance(guard, Tally):
+                share = share_of(counts, counts_of(guard, len(self.keys)))
+                self._add(path.body, Feature(SHARE), share)
+        if tally.times is not None:
+            cutoffs = cutoffs_for(self.engine, self.head.predicate, self.keys)
+            for kind in (SINCE_FIRST, SINCE_LAST):
+                self._add(path.body, Feature(kind), since(tally, kind, cutoffs, is_dated(self.engine)))
+
+    def _of_attribute(self, path: Path, attribute: Attribute, tally: Tally, counts: Floats) -> None:
+        body = (*path.body, *attribute.steps)
+        if attribute.kind == kinds.FLAG:
+            true = counts_of(tally, len(self.keys))
+            self._add(body, Feature(COUNT), true)
+            if not path.single and len(attribute.steps) == 1:
+                self._add(body, Feature(SHARE), share_of(true, counts))
+        elif attribute.kind == kinds.CATEGORY:
+            self._of_category(path, attribute, tally)
+        elif attribute.kind == kinds.THING:
+            if not path.single:
+                self._add(body, Feature(DISTINCT, attribute.node.variable), _distinct(self, tally))
+        elif attribute.kind == kinds.DATE:
+            kind = SINCE if self.cut else VALUE if path.single else MINIMUM
+            self._add(body, Feature(kind, attribute.node.variable), self._of_date(tally, kind))
+        else:
+            self._of_number(path, attribute, tally)
+
+    def _of_date(self, tally: Tally, kind: str) -> Floats:
+        if kind != SINCE:
+            return value_of_tally(tally, kind, len(self.keys))
+        cutoffs = cutoffs_for(self.engine, self.head.predicate, self.keys)
+        return since(tally, kind, cutoffs, is_dated(self.engine))
+
+    def _of_number(self, path: Path, attribute: Attribute, tally: Tally) -> None:
+        body, variable = (*path.body, *attribute.steps), attribute.node.variable
+        if path.single:
+            self._add(body, Feature(VALUE, variable), value_of_tally(tally, VALUE, len(self.keys)))
+            return
+        for kind in (MEAN, SUM, MINIMUM, MAXIMUM, SPREAD):
+            self._add(body, Feature(kind, variable), value_of_tally(tally, kind, len(self.keys)))
+        if self.cut and _is_timed(self, path.body) and not _is_limited(path.body):
+            timed = self.engine.tally([TallyRequest(self.head, body, (variable,), True)], self.keys)[0]
+            for kind in (FIRST, LAST) if isinstance(timed, Tally) else ():
+                self._add(body, Feature(kind, variable), value_of_tally(timed, kind, len(self.keys)))
+        values, total = tally.columns[0], counts_of(tally, len(self.keys))
+        distinct, inverse = np.unique(values, return_inverse=True)
+        facts = np.bincount(inverse.ravel(), tally.number)
+        for threshold in weighted_quantiles(distinct, facts, self.n_thresholds, "number"):
+            for operator in (AT_LEAST, BELOW):
+                keep = values >= threshold if operator == AT_LEAST else values < threshold
+                true = np.bincount(tally.row[keep], tally.number[keep], minlength=len(self.keys))
+                steps = (*body, Comparison(variable, operator, threshold))
+                self._add(steps, Feature(COUNT), true.astype(np.float64))
+                if operator == AT_LEAST:
+                    self._add(steps, Feature(SHARE), share_of(true.astype(np.float64), total))
+
+    def _of_category(self, path: Path, attribute: Attribute, tally: Tally) -> None:
+        size = len(self.keys)
+        if not path.single:
+            self._add(
+                (*path.body, *attribute.steps),
+                Feature(DISTINCT, attribute.node.variable),
+                _distinct(self, tally),
+            )
+        total = counts_of(tally, size)
+        for code, rows, number in _by_constant(tally, self.pool.min_support):
+            name = self.engine.database.population(attribute.node.type).decode(code)[0]
+            body = (*path.body, *attribute.steps, Equals(attribute.node.variable, name))
+            true = np.zeros(size)
+            true[rows] = number
+            self._add(body, Feature(COUNT), true)
+            if not path.single:
+                self._add(body, Feature(SHARE), share_of(true, total))
+
+    def _add(self, body: Body, feature: Feature, values: Floats) -> None:
+        self.pool.add(FeatureRequest(self.head, body, feature), values)
+
+
+def _by_constant(tally: Tally, least: int) -> Iterator[tuple[Codes, npt.NDArray[Any], npt.NDArray[Any]]]:
+    """For each frequent constant: its code, the rows of the examples that have it, and how often."""
+    codes = tally.columns[0]
+    order = np.argsort(codes, kind="stable")
+    distinct, starts, sizes = np.unique(codes[order], return_index=True, return_counts=True)
+    frequent = [place for place in np.argsort(-sizes, kind="stable") if sizes[place] >= least]
+    for place in frequent[:MOST_CONSTANTS]:
+        rows = order[starts[place] : starts[place] + sizes[place]]
+        yield distinct[place : place + 1].astype(np.int32), tally.row[rows], tally.number[rows]
+
+
+def _wanted(attribute: Attribute) -> tuple[int, ...]:
+    return () if attribute.kind == kinds.FLAG else (attribute.node.variable,)
+
+
+def _distinct(offers: Offers, tally: Tally) -> Floats:
+    return value_of_tally(tally, DISTINCT, len(offers.keys))
+
+
+def _is_timed(offers: Offers, body: Body) -> bool:
+    timed = offers.engine.database.facts.timed()
+    return any((atom := atom_in(step)) is not None and atom.predicate in timed for step in body)
+
+
+def _is_limited(body: Body) -> bool:
+    return any(isinstance(step, Recent) for step in body)

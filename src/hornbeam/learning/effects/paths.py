@@ -1,0 +1,360 @@
+"""Paths: the links that lead from an example to other things, and the attributes of the things on them.
+
+A path is a body of atoms. Functional links are free: they are followed as part of the attributes. A path has
+at most ``max_links`` links to many. If links have times and examples have cut-offs, a link is also offered in
+variants: the last k facts, and the facts within some time of the cut-off.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+from hornbeam.learning.effects.language import Links, Place
+from hornbeam.logic.clauses import Atom
+from hornbeam.logic.effects import Body, NumberOf, Recent, Step, atom_in, rename_step
+
+LAST = (1, 3, 5, 10, 20)
+"""How many of the last facts of a link are taken, in variants of the link."""
+MOST_PATHS = 400
+"""Maximum number of paths; further ones are left out, shorter paths first."""
+FUNCTIONAL_DEPTH = 3
+"""Maximum number of functional links that lead to an attribute."""
+MOST_ATTRIBUTES = 3000
+"""Maximum number of attributes of all paths together; paths with fewer links come first."""
+LEAST_ATTRIBUTES = 8
+"""Each path may have this many attributes, whatever the maximum."""
+CATEGORY, NUMBER, DATE, THING, FLAG, FACTS = "category", "number", "date", "thing", "flag", "facts"
+"""Kinds of attributes; ``FACTS`` is a number of facts."""
+
+
+class Node(NamedTuple):
+    """A variable of a path, and how it was reached."""
+
+    variable: int
+    type: str
+    origin: Place | None = None
+
+
+class Attribute(NamedTuple):
+    """Steps that lead from a variable of a path to a value, and the variable that has the value."""
+
+    kind: str
+    steps: Body
+    node: Node
+    partial: bool = False
+    """whether some things lack it"""
+
+
+@dataclass(frozen=True)
+class Path:
+    """A body of links, the variables it reaches last, and the number of links to many."""
+
+    body: Body
+    nodes: tuple[Node, ...]
+    links: int
+    next_variable: int
+    single: bool = False
+    """whether every example has at most one grounding"""
+    meets: bool = False
+    """whether its last step is about a thing to which another variable of the head leads"""
+    attributes: tuple[Attribute, ...] = field(default=(), compare=False)
+
+
+class _Reached(NamedTuple):
+    """A thing that a path leads to functionally."""
+
+    node: Node
+    steps: Body
+    depth: int
+
+
+class _Closing:
+    """Collects the attributes of the variables of one path."""
+
+    def __init__(self, finder: PathFinder, path: Path, most: int) -> None:
+        self.finder = finder
+        self.most = most
+        self.links = finder.links
+        self.path = path
+        self.free = path.next_variable
+        self.attributes: list[Attribute] = []
+        self.seen: set[tuple[object, ...]] = {
+            (atom.predicate, *atom.args) for step in path.body if (atom := atom_in(step)) is not None
+        }
+        self.scope: list[_Reached] = []
+
+    def closed(self, nodes: Sequence[Node]) -> Path:
+        todo = [_Reached(node, (), 0) for node in nodes]
+        self.scope = [_Reached(node, (), 0) for node in self._earlier(nodes)]
+        while todo and len(self.attributes) < self.most:
+            reached = todo.pop(0)
+            kind = self.finder.kind(reached.node.type)
+            if kind != THING or reached.node.origin is not None:
+                self.attributes.append(Attribute(kind, reached.steps, reached.node))
+            if kind in (THING, CATEGORY):
+                if kind == THING:
+                    self.scope.append(reached)
+                for place in self.links.entries(reached.node.type):
+                    if place != reached.node.origin or len(self.links.types_of(place.predicate)) > 2:
+                        todo += self._entered(reached, place, kind)
+        path = self.path
+        attributes = tuple(self.attributes[: self.most])
+        return replace(path, next_variable=self.free, attributes=attributes)
+
+    def _earlier(self, nodes: Sequence[Node]) -> list[Node]:
+        """The variables of the body, or the head's, that are things and not among these."""
+        types = dict(enumerate(self.links.types_of(self.finder.head.predicate)))
+        used: set[int] = set()
+        for step in self.path.body:
+            atom = atom_in(step)
+            assert atom is not None
+            for term, type_name in zip(atom.args, self.links.types_of(atom.predicate), strict=True):
+                if isinstance(term, int):
+                    types[term] = type_name
+                    used.add(term)
+        known = {node.variable for node in nodes}
+        return [Node(v, types[v]) for v in sorted(used - known) if self.finder.kind(types[v]) == THING]
+
+    def _entered(self, reached: _Reached, place: Place, kind: str) -> list[_Reached]:
+        """The things and values that an atom with this thing at an argument leads to functionally."""
+        found: list[_Reached] = []
+        ways = self._joined(reached, place) if kind == THING else iter(({},))
+        for joined in ways:
+            types = self.links.types_of(place.predicate)
+            bound = {place.position: reached, **joined}
+            key = (
+                place.predicate,
+                *(bound[p].node.variable if p in bound else None for p in range(len(types))),
+            )
+            if key in self.seen:
+                continue
+            self.seen.add(key)
+            others = [position for position in range(len(types)) if position not in bound]
+            new = {position: self.free + number for number, position in enumerate(others)}
+            args = {position: each.node.variable for position, each in bound.items()} | new
+            atom = Atom(place.predicate, tuple(args[position] for position in range(len(types))))
+            steps = tuple(dict.fromkeys(step for each in bound.values() for step in each.steps))
+            depth = max(each.depth for each in bound.values()) + 1
+            if not others:
+                self.attributes.append(Attribute(FLAG, (*steps, atom), reached.node))
+            elif not self.links.is_functional(place.predicate, tuple(sorted(bound))):
+                if depth == 1 and kind == THING:
+                    number = NumberOf(self.free + len(others), atom)
+                    counted = Node(number.variable, FACTS)
+                    self.attributes.append(Attribute(FACTS, (*steps, number), counted))
+                    self.free += len(others) + 1
+            elif depth <= FUNCTIONAL_DEPTH:
+                self.free += len(others)
+                if len(bound) > 1 or not self.links.is_total(place):
+                    self.attributes.append(Attribute(FLAG, (*steps, atom), reached.node, partial=True))
+                found += [
+                    _Reached(Node(new[p], types[p], Place(place.predicate, p)), (*steps, atom), depth)
+                    for p in others
+                ]
+        return found
+
+    def _joined(self, reached: _Reached, place: Place) -> Iterator[dict[int, _Reached]]:
+        """Ways to fill other arguments with things in scope: none of them, or as many as possible."""
+        yield {}
+        filled: dict[int, _Reached] = {}
+        for position, type_name in enumerate(self.links.types_of(place.predicate)):
+            if position == place.position:
+                continue
+            taken = {reached.node.variable, *(each.node.variable for each in filled.values())}
+            fitting = [
+                each for each in self.scope if each.node.type == type_name and each.node.variable not in taken
+            ]
+            if fitting:
+                filled[position] = fitting[0]
+        if filled:
+            yield filled
+
+
+@dataclass(frozen=True, eq=False)
+class PathFinder:
+    """Finds the paths for a target.
+
+    ``windows`` are the lengths of time offered for links with times, and empty without cut-offs.
+    """
+
+    links: Links
+    head: Atom
+    windows: dict[str, tuple[float, ...]]
+    max_links: int = 2
+
+    def paths(self) -> list[Path]:
+        """All paths with their attributes, those with fewer links first."""
+        levels = [[self._start()]]
+        for _ in range(self.max_links):
+            reached = [path for each in levels[-1] for path in self._followed(each)]
+            levels.append(self._shared_out(levels, list(dict.fromkeys(reached))))
+        found = [path for level in levels for path in level]
+        if len(self.head.args) > 1:
+            found += self._shared_out([found], self._meetings(found))
+        return found + self._shared_out([found], list(self._everywhere()))
+
+    def _shared_out(self, done: Sequence[Sequence[Path]], paths: list[Path]) -> list[Path]:
+        """The first paths with their attributes, among which the attributes still allowed are shared out."""
+        paths = paths[: max(0, MOST_PATHS - sum(map(len, done)))]
+        used = sum(len(path.attributes) for level in done for path in level)
+        most = max(LEAST_ATTRIBUTES, (MOST_ATTRIBUTES - used) // max(1, len(paths)))
+        return [self.closed(path, path.nodes, most) for path in paths]
+
+    # --- attributes ------------------------------------------------------------------------------
+
+    def closed(self, path: Path, nodes: Sequence[Node], most: int = MOST_ATTRIBUTES) -> Path:
+        """The path with the attributes of these variables, and of what they lead to functionally."""
+        return _Closing(self, path, most).closed(nodes)
+
+    def kind(self, type_name: str) -> str:
+        numeric = self.links.database.schema.numeric.get(type_name)
+        if numeric is not None:
+            return DATE if numeric == "date" else NUMBER
+        return CATEGORY if type_name in self.links.categories else THING
+
+    # --- links -----------------------------------------------------------------------------------
+
+    def _start(self) -> Path:
+        types = self.links.types_of(self.head.predicate)
+        nodes = tuple(Node(variable, type_name) for variable, type_name in enumerate(types))
+        return self.closed(Path((), nodes, 0, len(types), single=True), nodes)
+
+    def _followed(self, path: Path) -> Iterator[Path]:
+        """The paths with one more link to many."""
+        sources: list[tuple[Node, Body]] = [(node, ()) for node in path.nodes]
+        sources += [(a.node, a.steps) for a in path.attributes if a.kind == THING and a.steps]
+        for node, steps in sources:
+            if self.kind(node.type) != THING:
+                continue
+            for place in self.links.entries(node.type):
+                types = self.links.types_of(place.predicate)
+                if len(types) < 2 or self.links.is_functional(place.predicate, (place.position,)):
+                    continue
+                yield from self._linked(path, (node, steps), place)
+
+    def _linked(self, path: Path, source: tuple[Node, Body], place: Place) -> Iterator[Path]:
+        node, steps = source
+        types = self.links.types_of(place.predicate)
+        others = [position for position in range(len(types)) if position != place.position]
+        new = {position: path.next_variable + number for number, position in enumerate(others)}
+        atom = _atom(place, node.variable, new)
+        nodes = tuple(Node(new[p], types[p], Place(place.predicate, p)) for p in others)
+        free = path.next_variable + len(others)
+        for step in self._variants(atom, path):
+            single = path.single and isinstance(step, Recent) and step.last == 1
+            body = (*path.body, *steps, step)
+            yield Path(body, nodes, path.links + 1, free, single)
+
+    def _variants(self, atom: Atom, path: Path) -> Iterator[Step]:
+        """The link itself, and with limits in time where that is of use."""
+        yield atom
+        windows = self.windows.get(atom.predicate, ())
+        if not windows or (path.links and not _is_last_one(path.body)):
+            return
+        yield from (Recent(atom, last=number) for number in LAST)
+        yield from (Recent(atom, within=length) for length in windows)
+
+    # --- pairs -----------------------------------------------------------------------------------
+
+    def _meetings(self, paths: Sequence[Path]) -> list[Path]:
+        """Paths from one variable of the head to a thing or value to which another one leads too."""
+        found: dict[Body, Path] = {path.body: path for path in self._equalities(paths[0])}
+        for path in paths:
+            if path.links > self.max_links - 1:
+                continue
+            reached = [(node, ()) for node in path.nodes if node.origin is not None]
+            reached += [(a.node, a.steps) for a in path.attributes if a.kind in (THING, CATEGORY) and a.steps]
+            for node, steps in reached:
+                body = (*path.body, *steps)
+                for other in self._other_heads(body):
+                    for meeting in self._meeting(path, (node, body), other):
+                        found.setdefault(meeting.body, meeting)
+        return list(found.values())
+
+    def _equalities(self, start: Path) -> Iterator[Path]:
+        """Bodies in which the same attribute of two variables of the head has the same value."""
+        reached = [a for a in start.attributes if a.kind in (THING, CATEGORY) and a.steps]
+        for place, one in enumerate(reached):
+            for other in reached[:place]:
+                free = set(self._other_heads(one.steps)) != set(self._other_heads(other.steps))
+                if one.node.type == other.node.type and free:
+                    names = {other.node.variable: one.node.variable}
+                    steps = tuple(rename_step(step, names) for step in other.steps)
+                    yield Path((*one.steps, *steps), (one.node,), 0, start.next_variable, True, meets=True)
+
+    def _other_heads(self, body: Body) -> list[int]:
+        """The variables of the head that a body does not use."""
+        used = {term for step in body if isinstance(step, Atom | Recent) for term in _terms(step)}
+        return [term for term in self.head.args if isinstance(term, int) and term not in used]
+
+    def _meeting(self, path: Path, reached: tuple[Node, Body], other: int) -> Iterator[Path]:
+        node, body = reached
+        head_type = self.links.types_of(self.head.predicate)[other]
+        for predicate in self.links.predicates:
+            types = self.links.types_of(predicate)
+            for at, at_type in enumerate(types):
+                for to, to_type in enumerate(types):
+                    if at == to or at_type != head_type or to_type != node.type:
+                        continue
+                    for args in self._filled(path, types, {at: other, to: node.variable}, body):
+                        atom = Atom(predicate, args)
+                        if atom in body:
+                            continue
+                        free = max([path.next_variable, *(t + 1 for t in args if isinstance(t, int))])
+                        yield Path((*body, atom), (node,), path.links + 1, free, meets=True)
+
+    def _filled(
+        self, path: Path, types: Sequence[str], fixed: dict[int, int], body: Body
+    ) -> Iterator[tuple[int, ...]]:
+        """The arguments of a meeting atom: others are new, or variables of the path of the same type."""
+        others = [position for position in range(len(types)) if position not in fixed]
+        new = {position: path.next_variable + number for number, position in enumerate(others)}
+        yield tuple((fixed | new)[position] for position in range(len(types)))
+        used = {term for step in body if isinstance(step, Atom) for term in _terms(step)}
+        same = {
+            position: node.variable
+            for position in others
+            for node in path.nodes
+            if node.type == types[position] and node.variable in used and node.variable not in fixed.values()
+        }
+        if same:
+            yield tuple((fixed | new | same)[position] for position in range(len(types)))
+
+    # --- everything before the cut-off -----------------------------------------------------------
+
+    def _everywhere(self) -> Iterator[Path]:
+        """Paths that start from no variable: all recent facts of a kind of thing."""
+        seen: set[str] = set()
+        for predicate in self.links.predicates:
+            types = self.links.types_of(predicate)
+            windows = self.windows.get(predicate, ())
+            if not windows or types[0] in seen or len(types) < 2 or self.kind(types[0]) != THING:
+                continue
+            if not (self.links.is_functional(predicate, (0,)) and self.links.is_total(Place(predicate, 0))):
+                continue
+            seen.add(types[0])
+            free = len(self.head.args)
+            atom = Atom(predicate, tuple(range(free, free + len(types))))
+            node = Node(free, types[0])
+            for length in windows:
+                body = (Recent(atom, within=length),)
+                yield Path(body, (node,), 1, free + len(types))
+
+
+def _atom(place: Place, variable: int, new: dict[int, int]) -> Atom:
+    arguments = new | {place.position: variable}
+    return Atom(place.predicate, tuple(arguments[position] for position in range(len(arguments))))
+
+
+def _is_last_one(body: Body) -> bool:
+    """Whether each link to many in a body takes only the last fact."""
+    recent = [step for step in body if isinstance(step, Recent)]
+    return bool(recent) and all(step.last == 1 for step in recent)
+
+
+def _terms(step: Step) -> tuple[object, ...]:
+    return (
+        step.atom.args if isinstance(step, Recent | NumberOf) else step.args if isinstance(step, Atom) else ()
+    )

@@ -19,8 +19,8 @@ from hornbeam.in_place.source import TableSource
 from hornbeam.logic.schema import DATE, NUMBER, value_of
 
 SQL_TYPES = {None: "TEXT", NUMBER: "DOUBLE", DATE: "TIMESTAMP"}
-EARLIEST = 0.25
-"""The time that takes the place of minus infinity, which no date is, as a part of the earliest other time."""
+EARLIEST = -86_400_000_000.0
+"""The time that takes the place of minus infinity, which no date is."""
 
 
 def connected(engine: type[Engine]) -> Connection:
@@ -42,8 +42,7 @@ def with_dates_for_times(database: Database) -> Database:
     """The database; if its times are dates, none of them is minus infinity."""
     if database.origin.get("times") != DATE:
         return database
-    first = min([1.0, *(time for each in database.times.values() for time in each[np.isfinite(each)])])
-    times = {name: np.where(each == -np.inf, first * EARLIEST, each) for name, each in database.times.items()}
+    times = {name: np.where(each == -np.inf, EARLIEST, each) for name, each in database.times.items()}
     return replace(database, times=times)
 
 

@@ -6,11 +6,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
+from hypothesis import strategies as st
 
 from effect_bodies import TallyCase, check_tallies, groups, tally_cases
-from every_engine import ENGINES, every_other_engine
+from every_engine import BUDGETS, ENGINES, every_other_engine
 from hornbeam.data.database import UNKNOWN, Codes, Database
-from hornbeam.engines.contract import Engine
+from hornbeam.engines import tally as tallies
+from hornbeam.engines.contract import Engine, Skipped
 from hornbeam.engines.memory import fact_slices
 from hornbeam.engines.memory import tally as memory_tally
 from hornbeam.engines.memory.engine import MemoryEngine
@@ -41,6 +43,27 @@ def test_a_body_that_is_split_is_tallied_the_same(case: TallyCase) -> None:
         engine = MemoryEngine(case.database)
         check_tallies(engine, case, expected)
         check_tallies(engine, case, expected)
+
+
+@pytest.mark.parametrize("engine", [ENGINES["duckdb"]], ids=["duckdb"])
+@given(case=tally_cases(), budget=st.sampled_from(BUDGETS))
+@settings(max_examples=CASES)
+def test_every_engine_skips_by_the_same_estimate(engine: type[Engine], case: TallyCase, budget: int) -> None:
+    expected = NaiveEngine(case.database).tally(case.requests, case.keys)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tallies, "LEAST_CELLS", 0)
+        in_memory = MemoryEngine(case.database, budget).tally(case.requests, case.keys)
+        by_sql = engine(case.database, budget).tally(case.requests, case.keys)
+    for request, right, one, other in zip(case.requests, expected, in_memory, by_sql, strict=True):
+        assert isinstance(right, Tally)
+        for answer in (one, other):
+            if isinstance(answer, Skipped):
+                assert answer.clause == request and answer.estimate > answer.budget
+            else:
+                assert groups(answer) == groups(right)
+        # Memory also stops where the tables become larger than the estimate.
+        if isinstance(other, Skipped):
+            assert one == other
 
 
 @pytest.mark.parametrize("engine", IN_PLACE, ids=[engine.name for engine in IN_PLACE])

@@ -24,7 +24,17 @@ from hornbeam.engines.contract import INT64_MAX, Skipped
 from hornbeam.engines.memory.fact_slices import FactLimits, FactSlices, slices_of
 from hornbeam.engines.memory.grounding_tables import GroundingTable, as_matrix, from_matrix, grouped
 from hornbeam.engines.memory.indexes import FactIndexes
-from hornbeam.engines.tally import DAY, Tally, TallyRequest
+from hornbeam.engines.tally import (
+    DAY,
+    SPLIT_GROWTH,
+    SPLIT_ROWS,
+    TOO_LARGE,
+    Tally,
+    TallyRequest,
+    TallySizes,
+    head_variables,
+    single_source,
+)
 from hornbeam.logic.clauses import AT_LEAST, Atom, Comparison, Not
 from hornbeam.logic.effect_types import NUMBER_OF_FACTS, variable_types
 from hornbeam.logic.effects import (
@@ -36,23 +46,16 @@ from hornbeam.logic.effects import (
     atom_in,
     new_variables_of,
     predicates_in,
-    step_variables,
 )
 from hornbeam.logic.schema import number_of
 
-SPLIT_ROWS = 300_000
-"""Tables larger than this are avoided by tallying the rest of a body for distinct things."""
-SPLIT_GROWTH = 2
-"""... and only where the next link makes the table more than this many times larger."""
-BYTES_PER_CELL = 8
-
 
 class TooLargeError(Exception):
-    """A table would exceed the memory budget; ``rows`` is its number of rows."""
+    """A table would exceed the memory budget; ``cells`` is its number of cells, or of groundings."""
 
-    def __init__(self, rows: int) -> None:
-        super().__init__(rows)
-        self.rows = rows
+    def __init__(self, cells: int) -> None:
+        super().__init__(cells)
+        self.cells = cells
 
 
 class Asked(NamedTuple):
@@ -82,7 +85,7 @@ class Tallies:
     def __init__(self, database: Database, facts: FactIndexes, memory: int) -> None:
         self.database = database
         self.facts = facts
-        self.most_rows = max(1000, memory // (BYTES_PER_CELL * 8))
+        self._sizes = TallySizes(database, memory)
         self.days = database.origin.get("times") == "date"
         self._slices: dict[tuple[object, ...], FactSlices] = {}
         self._tables = Cache(memory // 4)
@@ -99,16 +102,16 @@ class Tallies:
         return [self._answer(request, keys) for request in requests]
 
     def _answer(self, request: TallyRequest, keys: Codes) -> Tally | Skipped:
-        arity = len(request.head.args)
-        in_body = (variable for step in request.body for variable in step_variables(step))
-        used = sorted({variable for variable in (*in_body, *request.variables) if variable < arity})
-        keyset, which = self._keyset(request, keys, tuple(used))
+        cells = self._sizes.cells(request, keys)
+        if cells > self._sizes.most:
+            return Skipped(request, TOO_LARGE, cells, self._sizes.most)
+        keyset, which = self._keyset(request, keys, head_variables(request))
         types = variable_types(self.database.schema, request.head, request.body)
         asked = Asked(request.variables, request.times, types)
         try:
             table = self._groups(keyset, request.body, asked)
         except TooLargeError as error:
-            return Skipped(request, "its groundings exceed the memory budget", error.rows, self.most_rows)
+            return Skipped(request, TOO_LARGE, error.cells, self._sizes.most)
         return self._spread(table, asked, which)
 
     def _keyset(self, request: TallyRequest, keys: Codes, used: tuple[int, ...]) -> tuple[KeySet, Integers]:
@@ -147,7 +150,7 @@ class Tallies:
                     first, end, slices = found
                     rows = int((end - first).sum())
                     if rows > SPLIT_ROWS and followed and rows > SPLIT_GROWTH * len(table.row):
-                        x = _single_source(body[place:], asked.variables, known)
+                        x = single_source(body[place:], asked.variables, known)
                         if x is not None and (table.times is None or self._has_times(body[place:])):
                             return self._split(keyset, (table, x), body, place, asked)
                     self._check(rows, len(table.columns) + 3)
@@ -303,8 +306,8 @@ class Tallies:
         return GroundingTable(table.row[keep], columns, _at(table.times, keep), _at(table.number, keep))
 
     def _check(self, rows: int, columns: int) -> None:
-        if rows * columns > self.most_rows * 8:
-            raise TooLargeError(rows)
+        if rows * columns > self._sizes.most:
+            raise TooLargeError(rows * columns)
 
     # --- answers ---------------------------------------------------------------------------------
 
@@ -328,13 +331,6 @@ class Tallies:
             # An unknown constant has no value, so it is on neither side of a threshold.
             return np.where(codes < 0, np.nan, np.append(self.database.numbers[type_name], np.nan)[codes])
         return codes
-
-
-def _single_source(rest: Body, wanted: tuple[int, ...], known: set[int]) -> int | None:
-    """The only known variable that the rest of a body and the wanted variables need, if there is one."""
-    needed = {variable for step in rest for variable in step_variables(step) if variable in known}
-    needed |= {variable for variable in wanted if variable in known}
-    return needed.pop() if len(needed) == 1 else None
 
 
 def _ranges(first: Integers, end: Integers) -> tuple[Integers, Integers]:

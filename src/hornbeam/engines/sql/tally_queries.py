@@ -1,9 +1,10 @@
 """The SQL query of a tally: one common table expression for each step of a body, and a grouped count.
 
 The first expression is the table of the examples' bindings. Each step reads the expression before it: an
-atom joins the facts, a negation keeps groundings without a matching fact, a number counts matching facts.
-The columns of a grounding are ``example``, ``v0 v1 ...`` for the variables, ``moment`` for its time, and
-what facts are compared with: ``upto`` for the cut-off, ``since0 since1 ...`` for links limited in time.
+atom joins the facts, a negation keeps groundings without a matching fact. The last facts, and numbers of
+facts, are found once for each combination of values that they depend on, and then joined. The columns of a
+grounding are ``example``, ``v0 v1 ...`` for the variables, ``moment`` for its time, and what facts are
+compared with: ``upto`` for the cut-off, ``since0 since1 ...`` for links limited in time.
 """
 
 from __future__ import annotations
@@ -87,7 +88,8 @@ class TallyQuery:
         self._others = (
             ["upto", *(f"since{n}" for n in range(len(bindings.within)))] if bindings.cutoff else []
         )
-        self._expressions: list[exp.Select] = []
+        self._expressions: list[tuple[str, exp.Select]] = []
+        self._last = ""
 
     def fetched(self) -> tuple[int, ...]:
         """The wanted variables that the query returns; the key of an example has the others."""
@@ -106,7 +108,7 @@ class TallyQuery:
         select = exp.Select().from_(keys, copy=False).select(own_column("example", "s"), copy=False)
         for number, name in enumerate(names):
             select = select.select(own_alias(own_column(f"k{number}", "s"), name), copy=False)
-        self._expressions.append(select)
+        self._follow(select)
         for step in self._request.body:
             self._add(step)
         types = self._types
@@ -120,10 +122,8 @@ class TallyQuery:
         named = [own_alias(group.copy(), f"g{number}") for number, group in enumerate(groups)]
         count = own_alias(dialect.cast(exp.Count(this=exp.Star())), "n")
         query = self._from_last().select(*named, count, copy=False).group_by(*groups, copy=False)
-        for number, expression in enumerate(self._expressions):
-            query = query.with_(
-                exp.TableAlias(this=exp.to_identifier(f"s{number}")), as_=expression, copy=False
-            )
+        for name, expression in self._expressions:
+            query = query.with_(exp.TableAlias(this=exp.to_identifier(name)), as_=expression, copy=False)
         return query
 
     def _add(self, step: Step) -> None:
@@ -137,55 +137,98 @@ class TallyQuery:
         atom = atom_in(step)
         assert atom is not None
         relation = self._source.relation(atom.predicate)
-        item = aliased(relation.item, "f")
         on = self._matching(atom, relation)
         if isinstance(step, Not):
-            facts = exp.Select().select(integer(1), copy=False).from_(item, copy=False)
+            facts = exp.Select().select(integer(1), copy=False).from_(aliased(relation.item, "f"), copy=False)
             if on:
                 facts = facts.where(conjunction(on), copy=False)
             self._keep([exp.Not(this=exp.Exists(this=facts))])
         elif isinstance(step, NumberOf):
-            columns = self._columns()
-            number = own_alias(exp.Count(this=relation.column(0, "f")), f"v{step.variable}")
-            select = self._from_last().select(*columns, number, copy=False)
-            select.append("joins", exp.Join(this=item, side="LEFT", on=conjunction(on)))
-            self._expressions.append(select.group_by(*(column.copy() for column in columns), copy=False))
-            self._known.append(step.variable)
+            self._count(step.variable, atom, relation, on)
+        elif isinstance(step, Recent) and relation.time is not None:
+            self._join_recent(step, atom, relation, on)
         else:
             self._join(step, atom, relation, on)
 
-    def _join(self, step: Atom | Recent, atom: Atom, relation: SqlRelation, on: list[exp.Expr]) -> None:
-        """Join the facts of an atom to the groundings; of a recent atom only those that it takes."""
+    def _join(self, step: Step, atom: Atom, relation: SqlRelation, on: list[exp.Expr]) -> None:
+        """Join the facts of an atom to the groundings."""
         timed = relation.time is not None
-        last = step.last if isinstance(step, Recent) and timed else None
-        if isinstance(step, Recent) and timed and self._bindings.cutoff and step.within is not None:
-            earliest = own_column(f"since{self._bindings.within.index(step.within)}", "s")
-            on = [*on, self._source.is_from(relation.since("f"), earliest)]
-        place = None
-        if last is not None:
-            # Groundings differ in a variable, so a part of the window has the facts of one grounding.
-            latest = exp.Ordered(
-                this=self._source.tallied_time(relation.since("f")), desc=True, nulls_first=True
-            )
-            place = exp.Window(
-                this=exp.Anonymous(this="RANK"),
-                partition_by=[own_column("example", "s"), *(own_column(f"v{v}", "s") for v in self._known)],
-                order=exp.Order(expressions=[latest]),
-            )
         select = self._from_last().select(*self._columns(moment=not timed), copy=False)
-        for variable in new_variables_of(step, set(self._known)):
-            column = relation.column(atom.args.index(variable), "f")
-            select = select.select(own_alias(column, f"v{variable}"), copy=False)
-            self._known.append(variable)
-        if timed:
-            self._has_moment = True
-            select = select.select(own_alias(relation.since("f"), "moment"), copy=False)
-        if place is not None:
-            select = select.select(own_alias(place, "place"), copy=False)
+        select = select.select(*self._found(step, atom, relation), copy=False)
         join_to(select, aliased(relation.item, "f"), "INNER", on)
-        self._expressions.append(select)
-        if last is not None:
-            self._keep([exp.LTE(this=own_column("place", "s"), expression=integer(last))])
+        self._follow(select)
+        self._bind(step, timed)
+
+    def _join_recent(self, step: Recent, atom: Atom, relation: SqlRelation, on: list[exp.Expr]) -> None:
+        """Join the facts that a recent atom takes to the groundings."""
+        depends = self._depends(atom, timed=True)
+        if step.within is not None and self._bindings.cutoff:
+            earliest = f"since{self._bindings.within.index(step.within)}"
+            on = [*on, self._source.is_from(relation.since("f"), own_column(earliest, "s"))]
+            depends.append(earliest)
+        if step.last is None:
+            self._join(step, atom, relation, on)
+            return
+        latest = exp.Ordered(this=self._source.tallied_time(relation.since("f")), desc=True, nulls_first=True)
+        place = exp.Window(
+            this=exp.Anonymous(this="RANK"),
+            partition_by=[own_column(name, "s") for name in depends],
+            order=exp.Order(expressions=[latest]),
+        )
+        facts = self._facts_of(depends, relation, on)
+        facts = facts.select(*self._found(step, atom, relation), own_alias(place, "place"), copy=False)
+        taken = self._name(facts, "t")
+        names = [f"v{variable}" for variable in new_variables_of(step, set(self._known))]
+        select = self._from_last().select(*self._columns(moment=False), copy=False)
+        select = select.select(*(own_column(name, "t") for name in (*names, "moment")), copy=False)
+        is_last = exp.LTE(this=own_column("place", "t"), expression=integer(step.last))
+        join_to(select, own_table(taken, "t"), "INNER", [*_same(depends), is_last])
+        self._follow(select)
+        self._bind(step, timed=True)
+
+    def _count(self, variable: int, atom: Atom, relation: SqlRelation, on: list[exp.Expr]) -> None:
+        """Add the number of facts that match an atom to the groundings."""
+        depends = self._depends(atom, relation.time is not None)
+        facts = self._facts_of(depends, relation, on)
+        facts = facts.select(own_alias(exp.Count(this=exp.Star()), "number"), copy=False)
+        if depends:
+            facts = facts.group_by(*(own_column(name, "s") for name in depends), copy=False)
+        counted = self._name(facts, "t")
+        number = exp.Coalesce(this=own_column("number", "t"), expressions=[integer(0)])
+        select = self._from_last().select(*self._columns(), own_alias(number, f"v{variable}"), copy=False)
+        join_to(select, own_table(counted, "t"), "LEFT", _same(depends))
+        self._follow(select)
+        self._known.append(variable)
+
+    def _depends(self, atom: Atom, timed: bool) -> list[str]:
+        """The columns of a grounding on which the facts that match an atom depend."""
+        known = [term for term in dict.fromkeys(atom.args) if isinstance(term, int) and term in self._known]
+        return [*(f"v{term}" for term in known), *(["upto"] if timed and self._bindings.cutoff else [])]
+
+    def _facts_of(self, depends: Sequence[str], relation: SqlRelation, on: Sequence[exp.Expr]) -> exp.Select:
+        """The matching facts for each combination of values of some columns of the groundings."""
+        item = aliased(relation.item, "f")
+        if not depends:
+            select = exp.Select().from_(item, copy=False)
+            return select.where(*on, copy=False) if on else select
+        columns = [own_column(name, "s") for name in depends]
+        distinct = self._name(self._from_last().select(*columns, copy=False).distinct(copy=False), "d")
+        select = exp.Select().from_(own_table(distinct, "s"), copy=False)
+        select = select.select(*(column.copy() for column in columns), copy=False)
+        join_to(select, item, "INNER", on)
+        return select
+
+    def _found(self, step: Step, atom: Atom, relation: SqlRelation) -> list[exp.Expr]:
+        """The columns that a joined fact adds to a grounding."""
+        found: list[exp.Expr] = [
+            own_alias(relation.column(atom.args.index(variable), "f"), f"v{variable}")
+            for variable in new_variables_of(step, set(self._known))
+        ]
+        return found if relation.time is None else [*found, own_alias(relation.since("f"), "moment")]
+
+    def _bind(self, step: Step, timed: bool) -> None:
+        self._known += new_variables_of(step, set(self._known))
+        self._has_moment = self._has_moment or timed
 
     def _matching(self, atom: Atom, relation: SqlRelation) -> list[exp.Expr]:
         """The conditions that a fact matches an atom in a grounding and exists for the example."""
@@ -214,13 +257,27 @@ class TallyQuery:
     def _keep(self, conditions: Sequence[exp.Expr]) -> None:
         """Keep the groundings that satisfy conditions."""
         select = self._from_last().select(*self._columns(), copy=False)
-        self._expressions.append(select.where(*conditions, copy=False))
+        self._follow(select.where(*conditions, copy=False))
+
+    def _follow(self, select: exp.Select) -> None:
+        """Add an expression with the groundings that the next step starts from."""
+        self._last = self._name(select, "s")
+
+    def _name(self, select: exp.Select, letter: str) -> str:
+        name = f"{letter}{len(self._expressions)}"
+        self._expressions.append((name, select))
+        return name
 
     def _from_last(self) -> exp.Select:
-        return exp.Select().from_(own_table(f"s{len(self._expressions) - 1}", "s"), copy=False)
+        return exp.Select().from_(own_table(self._last, "s"), copy=False)
 
     def _columns(self, moment: bool = True) -> list[exp.Expr]:
         """The columns of the groundings so far."""
         names = ["example", *(f"v{variable}" for variable in self._known), *self._others]
         names += ["moment"] if moment and self._has_moment else []
         return [own_column(name, "s") for name in names]
+
+
+def _same(names: Sequence[str]) -> list[exp.Expr]:
+    """The conditions that groundings and what was found for them have equal values."""
+    return [exp.EQ(this=own_column(name, "s"), expression=own_column(name, "t")) for name in names]

@@ -104,7 +104,7 @@ mutants: $(DEV)
 reliability: $(RUNTIME)
 	$(BIN)/python reliability/document.py
 
-FUZZED := facts modes clauses models schemas
+FUZZED := facts modes clauses effects models schemas
 SECONDS := 600
 
 fuzz: $(DEV)

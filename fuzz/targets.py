@@ -1,8 +1,8 @@
 """The targets of fuzzing: every reader of text that may come from a stranger.
 
 A target takes the bytes of a file. Whatever they are, reading succeeds or raises a ``HornbeamError`` of one
-sentence. Fast readers must agree with the careful one, and printed modes, clauses and models must read back
-as themselves.
+sentence. Fast readers must agree with the careful one, and printed modes, clauses, effects and models must
+read back as themselves.
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ from hornbeam.loading.facts.reader import Contents, read_carefully, read_content
 from hornbeam.loading.files import read_text
 from hornbeam.loading.tables.schema_file import check_statements, read_schema_file
 from hornbeam.logic.canonical import canonical
+from hornbeam.logic.english import curve_table, effect_sentence, text_of
 from hornbeam.logic.parse import parse_clause, parse_mode
+from hornbeam.logic.parse_effect import parse_effect
 from hornbeam.logic.schema import DATE, NUMBER, Schema
 from hornbeam.model.files import load_model, model_text, parse_model
 
@@ -82,6 +84,21 @@ def clauses(data: bytes) -> None:
             assert canonical(parse_clause(str(smallest), schema)) == smallest, smallest
 
 
+def effects(data: bytes) -> None:
+    """An effect, with a schema and without: the text of a printed effect is the same text."""
+    text = data.decode("utf-8", "replace")
+    for schema in (None, SCHEMA):
+        try:
+            effect = parse_effect(text, schema)
+        except HornbeamError as error:
+            _one_sentence(error)
+            continue
+        assert str(parse_effect(str(effect), schema)) == str(effect), effect
+        assert curve_table(effect.curve, effect.feature)
+        if schema is not None:
+            assert text_of(effect_sentence(effect, schema)).endswith(".")
+
+
 def models(data: bytes) -> None:
     """A model file of any learner: what is read can be shown and written, and reads back as itself."""
     try:
@@ -103,7 +120,9 @@ def schemas(data: bytes) -> None:
         _one_sentence(error)
 
 
-TARGETS: dict[str, Target] = {each.__name__: each for each in (facts, modes, clauses, models, schemas)}
+TARGETS: dict[str, Target] = {
+    each.__name__: each for each in (facts, modes, clauses, effects, models, schemas)
+}
 
 
 def _content(path: Path, careful: bool) -> object:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 FUZZ = Path(__file__).parents[2] / "fuzz"
-TARGETS = ("facts", "modes", "clauses", "models", "schemas")
+TARGETS = ("facts", "modes", "clauses", "effects", "models", "schemas")
 INPUTS = sorted(path for folder in ("seeds", "found") for path in FUZZ.glob(f"{folder}/*/*"))
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from hornbeam.errors import SchemaError
 from hornbeam.logic.clauses import Atom, Comparison
-from hornbeam.logic.effects import Body, Equals, NumberOf, atom_in
-from hornbeam.logic.schema import NUMBER, Schema
+from hornbeam.logic.effects import OF_NUMBERS, SINCE, SPREAD, SUM, Body, Equals, Feature, NumberOf, atom_in
+from hornbeam.logic.schema import DATE, NUMBER, Schema
 from hornbeam.logic.text import variable_name
 
 NUMBER_OF_FACTS = "#"
@@ -50,3 +50,32 @@ def variable_types(schema: Schema, head: Atom, body: Body) -> dict[int, str]:
 def kind_of_type(schema: Schema, type_name: str) -> str | None:
     """The kind of a numeric type, or of a number of facts; None for any other type."""
     return NUMBER if type_name == NUMBER_OF_FACTS else schema.numeric.get(type_name)
+
+
+def feature_misfit(
+    schema: Schema, head: Atom, body: Body, feature: Feature, name: str | None = None
+) -> str | None:
+    """Why a feature does not fit the type of its variable, as a sentence; None if it fits.
+
+    ``name`` is the variable's name in the sentence.
+    """
+    if feature.variable is None or feature.kind not in (*OF_NUMBERS, SINCE):
+        return None
+    type_name = variable_types(schema, head, body)[feature.variable]
+    kind = kind_of_type(schema, type_name)
+    name = name or variable_name(feature.variable)
+    if feature.kind == SINCE and kind != DATE:
+        return f'"{SINCE}" needs a date, but variable {name} is of type {type_name}, which is not a date.'
+    if kind is None:
+        return (
+            f'"{feature.kind}" needs a number, but variable {name} is of type {type_name}, '
+            "which is not numeric."
+        )
+    return None
+
+
+def has_dates(schema: Schema, head: Atom, body: Body, feature: Feature) -> bool:
+    """Whether the values of a feature are dates."""
+    if feature.variable is None or feature.kind not in OF_NUMBERS or feature.kind in (SUM, SPREAD):
+        return False
+    return kind_of_type(schema, variable_types(schema, head, body)[feature.variable]) == DATE

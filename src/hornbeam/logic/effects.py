@@ -199,3 +199,23 @@ def predicates_in(body: Body) -> Iterator[str]:
         atom = atom_in(step)
         if atom is not None:
             yield atom.predicate
+
+
+def in_order_of_use(effect: Effect) -> Effect:
+    """The effect with its variables numbered by first use: the head's first, then as the text has them.
+
+    >>> curve = Curve((), (1.0,))
+    >>> print(in_order_of_use(Effect(Atom("bad", (0,)), (Atom("age", (0, 7)),), Feature(VALUE, 7), curve)))
+    value B [else: 1] : bad(A) :- age(A,B).
+    """
+    names: dict[int, int] = {}
+    for step in (effect.head, *effect.body):
+        for variable in step_variables(step):
+            names.setdefault(variable, len(names))
+    kind, number = effect.feature
+    return Effect(
+        rename_atom(effect.head, names),
+        tuple(rename_step(step, names) for step in effect.body),
+        Feature(kind, None if number is None else names.get(number, number)),
+        effect.curve,
+    )

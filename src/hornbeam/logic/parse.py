@@ -19,13 +19,13 @@ from hornbeam.logic.schema import Schema, read_value
 
 WORD = r"""(?: [^\s(),:'"%{}=!`.] | (?<!\))\.(?!//)(?=[^\s).,%"']) )++"""
 """A word, as a verbose regular expression: a full stop is part of it only if more of the word follows."""
-_BEGINNING = r"""
+BEGINNING = r"""
     (?P<space>   \s+ | %[^\n]* | //[^\n]* )
   | (?P<quoted>  '(?:[^'\\\n]|\\.)*+' | "(?:[^"\\\n]|\\.)*+" )
 """
 _TOKEN = re.compile(
     rf"""
-    {_BEGINNING}
+    {BEGINNING}
   | (?P<arrow>   :- | <- )
   | (?P<mark>    [(),:{{}}=!`] )
   | (?P<word>    {WORD} )
@@ -33,9 +33,9 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE,
 )
-_CLAUSE_TOKEN = re.compile(
+CLAUSE_TOKEN = re.compile(
     rf"""
-    {_BEGINNING}
+    {BEGINNING}
   | (?P<arrow>   :- | <-(?![0-9.]) )
   | (?P<compare> [<>]=? )
   | (?P<mark>    [(),:{{}}=!`] )
@@ -243,16 +243,9 @@ def parse_clause(text: str, schema: Schema | None = None, source: str = "clause"
     >>> print(parse_clause("cancer(P) :- age(P, X), not X < 35, X<40"))
     cancer(A) :- age(A,B), B >= 35, B < 40.
     """
-    parser = Parser(Text(text, source), pattern=_CLAUSE_TOKEN)
-    reader = _ClauseReader(parser, schema)
-    head_token = parser.token
-    head = reader.atom()
-    if any(isinstance(term, str) for term in head.args) or len(set(head.args)) != len(head.args):
-        raise ParseError(
-            f'the arguments of the head "{head.predicate}" must be distinct variables '
-            "(words that start with an upper-case letter).",
-            parser.text.place(head_token.offset),
-        )
+    parser = Parser(Text(text, source), pattern=CLAUSE_TOKEN)
+    reader = ClauseReader(parser, schema)
+    head = reader.head()
     body: list[Literal] = []
     instead = ":-"
     if parser.token.kind == "arrow":
@@ -270,7 +263,7 @@ def parse_clause(text: str, schema: Schema | None = None, source: str = "clause"
     return Clause(head, tuple(body))
 
 
-class _ClauseReader:
+class ClauseReader:
     """Reads literals of a clause, numbers variables by first use, and checks both against a schema."""
 
     def __init__(self, parser: Parser, schema: Schema | None) -> None:
@@ -280,6 +273,17 @@ class _ClauseReader:
         self.types: dict[int, tuple[str, str]] = {}
         self.comparisons: list[tuple[Comparison, Token]] = []
 
+    def head(self) -> Atom:
+        token = self.parser.token
+        head = self.atom()
+        if any(isinstance(term, str) for term in head.args) or len(set(head.args)) != len(head.args):
+            raise ParseError(
+                f'the arguments of the head "{head.predicate}" must be distinct variables '
+                "(words that start with an upper-case letter).",
+                self.parser.text.place(token.offset),
+            )
+        return head
+
     def literal(self) -> Literal:
         first = self.parser.token
         negated = first.kind == "word" and first.value.lower() == "not"
@@ -288,18 +292,18 @@ class _ClauseReader:
         token = self.parser.token
         if token.kind in ("word", "quoted") and token.value:
             self.parser.next()
-            if self.parser.token.kind == "compare" and _is_variable(token):
-                return self._comparison(token, negated)
-            atom = self._atom(token)
+            if self.parser.token.kind == "compare" and is_variable(token):
+                return self.comparison(token, negated)
+            atom = self.atom_named(token)
             return Not(atom) if negated else atom
         raise self.parser.fail("a predicate name")
 
     def atom(self) -> Atom:
         token = self.parser.token
         self.parser.name("a predicate name")
-        return self._atom(token)
+        return self.atom_named(token)
 
-    def _comparison(self, variable: Token, negated: bool) -> Comparison:
+    def comparison(self, variable: Token, negated: bool) -> Comparison:
         """A comparison such as ``X >= 35`` whose variable was just read; negation swaps the two operators."""
         operator = self.parser.token
         if operator.value not in (AT_LEAST, BELOW):
@@ -310,7 +314,7 @@ class _ClauseReader:
         if value is None:
             raise self.parser.fail("a number, or a date such as 2001-12-31")
         self.parser.next()
-        number = self._term(variable)
+        number = self.term(variable)
         assert isinstance(number, int)
         comparison = Comparison(number, operator.value, value)
         comparison = comparison.negated() if negated else comparison
@@ -326,17 +330,17 @@ class _ClauseReader:
             if problem is not None:
                 raise SchemaError(problem, self.parser.text.place(token.offset))
 
-    def _atom(self, token: Token) -> Atom:
+    def atom_named(self, token: Token) -> Atom:
         """An atom whose name was just read."""
         predicate = token.value.lower()
         arguments = self.parser.arguments()
-        atom = Atom(predicate, tuple(map(self._term, arguments)))
+        atom = Atom(predicate, tuple(map(self.term, arguments)))
         if self.schema is not None:
             self._check(atom, token, arguments)
         return atom
 
-    def _term(self, token: Token) -> Term:
-        if not _is_variable(token):
+    def term(self, token: Token) -> Term:
+        if not is_variable(token):
             return token.value
         if token.value == "_":
             return self.numbers.setdefault(f"_ {token.offset}", len(self.numbers))
@@ -366,5 +370,5 @@ class _ClauseReader:
                     )
 
 
-def _is_variable(token: Token) -> bool:
+def is_variable(token: Token) -> bool:
     return token.kind == "word" and (token.value[0].isupper() or token.value[0] == "_")

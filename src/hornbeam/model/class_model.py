@@ -17,7 +17,16 @@ from hornbeam.errors import ModelError, OptionError, did_you_mean
 from hornbeam.logic.schema import Schema
 from hornbeam.model.clause_model import Floats
 from hornbeam.model.fields import Fields
-from hornbeam.model.files import Common, LearnedModel, ModelKind, fields_of, read_fields, register_kind
+from hornbeam.model.files import (
+    Common,
+    LearnedModel,
+    ModelKind,
+    fields_of,
+    read_fields,
+    register_kind,
+    version_of,
+)
+from hornbeam.model.training import Training
 
 LEARNER = "one-vs-rest"
 
@@ -47,6 +56,12 @@ class ClassModel:
     @property
     def size_text(self) -> str:
         return f"{len(self.classes)} classes ({'; '.join(model.size_text for model in self.models)})"
+
+    @property
+    def training(self) -> Training | None:
+        """The fingerprint of the training keys, if all models have the same one."""
+        fingerprints = {getattr(model, "training", None) for model in self.models}
+        return fingerprints.pop() if len(fingerprints) == 1 else None
 
     def members(self) -> list[tuple[str, LearnedModel]]:
         """Each class that has a model, with its model."""
@@ -111,4 +126,8 @@ def _read(common: Common, fields: Fields) -> ClassModel:
     return ClassModel(common.target, common.schema, classes, tuple(models), common.settings)
 
 
-register_kind(LEARNER, ModelKind(_fields, _read))
+def _version(model: ClassModel) -> int:
+    return max(map(version_of, model.models), default=1)
+
+
+register_kind(LEARNER, ModelKind(_fields, _read, _version))

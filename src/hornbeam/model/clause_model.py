@@ -1,7 +1,7 @@
-"""Weighted clauses, and the probabilities that a model made of them predicts.
+"""Weighted clauses, and the probabilities that a model made of them and of effects predicts.
 
-A model is data: a prior, weighted clauses, and the schema it was learned under. Predicates and constants
-appear by name. Nothing here knows how a model is learned.
+A model is data: a prior, weighted clauses, effects, and the schema it was learned under. Predicates and
+constants appear by name. Nothing here knows how a model is learned.
 """
 
 from __future__ import annotations
@@ -20,14 +20,17 @@ from hornbeam.drawing.notebook import notebook_table
 from hornbeam.engines.contract import Column, Counts, Engine
 from hornbeam.engines.count import count_all
 from hornbeam.engines.guarded import count_guarded
-from hornbeam.errors import LimitError, plural
+from hornbeam.errors import LimitError, ModelError, plural
 from hornbeam.logic.canonical import canonical, with_constant
 from hornbeam.logic.clauses import Clause, atoms_of
+from hornbeam.logic.effects import predicates_in
 from hornbeam.logic.english import sentence, text_of
 from hornbeam.logic.guards import GUARDED, guard_of
 from hornbeam.logic.schema import Schema
 from hornbeam.logic.text import format_constant, variable_name
+from hornbeam.model.effects import FittedEffect, levels_of, merged, values_of
 from hornbeam.model.features import COUNT, SHARE, bound_of, feature_values, shares
+from hornbeam.model.training import Training
 
 Floats = npt.NDArray[np.float64]
 SHOWN = 5
@@ -131,7 +134,10 @@ def sigmoid(scores: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class Model:
-    """The prior and the weighted clauses of a target: ``P = sigmoid(prior + sum of contributions)``."""
+    """The prior, the weighted clauses and the effects of a target.
+
+    ``P = sigmoid(prior + sum of contributions)``. What an effect adds is the level of its curve.
+    """
 
     target: str
     schema: Schema
@@ -139,6 +145,8 @@ class Model:
     clauses: tuple[WeightedClause, ...]
     settings: Mapping[str, object] = field(default_factory=dict)
     learner: str = "rlr"
+    effects: tuple[FittedEffect, ...] = ()
+    training: Training | None = None
 
     def __str__(self) -> str:
         lines = [f"prior {self.prior:.6g}", *map(str, self.clauses)]
@@ -175,12 +183,22 @@ class Model:
         return self.settings.get("false_counts") == GUARDED
 
     @property
+    def dated(self) -> bool:
+        """Whether times are dates, so that lengths of time are in days."""
+        return self.settings.get("times") == "date"
+
+    @property
     def size_text(self) -> str:
-        return plural(len(self.clauses), "clause")
+        effects = plural(len(self.effects), "effect")
+        if not self.clauses and self.effects:
+            return effects
+        clauses = plural(len(self.clauses), "clause")
+        return f"{clauses} and {effects}" if self.effects else clauses
 
     def predicates(self) -> tuple[str, ...]:
         """The predicates that the bodies use, sorted."""
-        return tuple(sorted({atom.predicate for w in self.clauses for atom in atoms_of(w.clause.body)}))
+        of_clauses = {atom.predicate for w in self.clauses for atom in atoms_of(w.clause.body)}
+        return tuple(sorted(of_clauses.union(*(predicates_in(each.effect.body) for each in self.effects))))
 
     def counts(self, engine: Engine, keys: Codes) -> list[Counts]:
         """True counts and the total that the model uses, for each of its clauses.
@@ -221,14 +239,14 @@ class Model:
         return [Counts(counts.true, total) for counts, total in zip(counted, totals, strict=True)]
 
     def scores(self, engine: Engine, keys: Codes) -> Floats:
-        """The log-odds of each example, clause by clause in model order."""
+        """The log-odds of each example: the prior, then clause by clause and effect by effect."""
         result = np.full(len(keys), self.prior, dtype=np.float64)
         for contribution in self.contributions(engine, keys):
             result += contribution
         return result
 
     def contributions(self, engine: Engine, keys: Codes) -> Iterator[Floats]:
-        """What each clause adds to the log-odds of each example, in model order."""
+        """What each clause, then each effect, adds to the log-odds of each example, in model order."""
         plain = [weighted for weighted in self.clauses if weighted.each is None]
         # A guard need not be counted if no weight multiplies the false count.
         within = [weighted for weighted in plain if self.guarded and weighted.weighs_false]
@@ -242,6 +260,9 @@ class Model:
                 yield weighted.contribution(counts.true, counts.totals)
             else:
                 yield _constants_contribution(weighted, engine, keys)
+        effects = [fitted.effect for fitted in self.effects]
+        for effect, values in zip(effects, values_of(engine, effects, keys), strict=True):
+            yield levels_of(effect.curve, values)
 
     def probabilities(self, engine: Engine, keys: Codes) -> Floats:
         """P(y=1) of each example."""
@@ -267,6 +288,10 @@ class Model:
         from hornbeam.engines.export.scoring import ScoredClause, ScoringModel, scoring_query
         from hornbeam.engines.sql.expressions import SqlTable
 
+        if self.effects:
+            raise ModelError(
+                "SQL cannot be written for a model with effects; predict with the command line or in Python."
+            )
         of_training = self.populations == "training"
         times = self.settings.get("times")
         clauses = [
@@ -294,7 +319,7 @@ class Model:
         )
 
     def compact(self) -> Model:
-        """An equivalent model in which each body appears once: weights of repeated bodies are added.
+        """An equivalent model in which each body appears once: weights and curves of repeats are added.
 
         A clause keeps the position of its first occurrence. Predictions stay the same to 1e-12.
         """
@@ -305,7 +330,7 @@ class Model:
             clause = weighted.clause if order_matters else canonical(weighted.clause)
             unweighted = replace(weighted, clause=clause, weights=(0.0, 0.0, 0.0))
             groups.setdefault(unweighted, []).append(weighted)
-        merged = tuple(
+        summed = tuple(
             replace(
                 unweighted,
                 weights=_summed([each.weights for each in members]),
@@ -313,7 +338,7 @@ class Model:
             )
             for unweighted, members in groups.items()
         )
-        return replace(self, clauses=merged)
+        return replace(self, clauses=summed, effects=merged(self.effects))
 
 
 def counts_by_constant(

@@ -34,22 +34,23 @@ class Fields:
 
     def whole(self, name: str) -> int:
         """A whole number of at least 0."""
-        value = self._value(name)
-        if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-            raise self.wrong(name, "a whole number of at least 0", value)
-        return value
+        return self._whole(name, self._value(name))
+
+    def wholes(self, name: str) -> tuple[int, ...]:
+        """A list of whole numbers of at least 0."""
+        return tuple(self._whole(name, value) for value in self.values(name))
 
     def number(self, name: str) -> float:
         """A finite number."""
-        return self._number(name, self._value(name))
+        return self.as_number(name, self._value(name))
 
     def numbers(self, name: str) -> tuple[float, ...]:
         """A list of finite numbers."""
-        return tuple(self._number(name, value) for value in self._list(name))
+        return tuple(self.as_number(name, value) for value in self.values(name))
 
     def texts(self, name: str) -> tuple[str, ...]:
         """A list of texts."""
-        values = self._list(name)
+        values = self.values(name)
         if not all(isinstance(value, str) for value in values):
             raise self.wrong(name, "a list of texts", values)
         return tuple(map(str, values))
@@ -62,14 +63,18 @@ class Fields:
 
     def weights(self, name: str) -> tuple[tuple[str, float], ...]:
         """A JSON object of finite numbers, in the order of the file."""
-        return tuple((text, self._number(name, value)) for text, value in self.mapping(name).items())
+        return tuple((text, self.as_number(name, value)) for text, value in self.mapping(name).items())
+
+    def nested(self, name: str) -> Fields:
+        """A JSON object; messages name it by the name of the field."""
+        return Fields(self.mapping(name), self._place, f' of "{name}"{self._owner}')
 
     def objects(self, name: str, each: str) -> Iterator[Fields]:
         """A list of JSON objects; messages name an object by the word ``each`` and its number."""
-        for number, value in enumerate(self._list(name), start=1):
+        for number, value in enumerate(self.values(name), start=1):
             if not isinstance(value, dict):
                 raise self.wrong(name, "a list of JSON objects", value)
-            yield Fields(value, self._place, f" of {each} {number}")
+            yield Fields(value, self._place, f" of {each} {number}{self._owner}")
 
     def close(self) -> None:
         """Refuse fields that were not read: a misspelt field must not be ignored."""
@@ -83,13 +88,15 @@ class Fields:
         self._read.add(name)
         return self._values[name]
 
-    def _list(self, name: str) -> list[object]:
+    def values(self, name: str) -> list[object]:
+        """A list of any JSON values."""
         value = self._value(name)
         if not isinstance(value, list):
             raise self.wrong(name, "a list", value)
         return value
 
-    def _number(self, name: str, value: object) -> float:
+    def as_number(self, name: str, value: object) -> float:
+        """A value of a field as a finite number."""
         if isinstance(value, int | float) and not isinstance(value, bool):
             try:
                 number = float(value)
@@ -98,3 +105,8 @@ class Fields:
             if math.isfinite(number):
                 return number
         raise self.wrong(name, "a finite number", value)
+
+    def _whole(self, name: str, value: object) -> int:
+        if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+            raise self.wrong(name, "a whole number of at least 0", value)
+        return value

@@ -3,7 +3,8 @@
 A file holds the format version, target, schema, numeric types, learner, the settings that change
 the result, and the fields of the learner's kind of model: for ``rlr`` the prior and the weighted
 clauses with their totals on the training data. It never holds times or paths, or how the model
-was computed.
+was computed. Version 2 adds effects and a fingerprint of the training keys; models that have neither
+are written in version 1.
 
 Each learner has a kind of model, registered by the module that defines it. ``HOMES`` names these
 modules, so that reading a file imports no more than the file needs.
@@ -27,10 +28,13 @@ from hornbeam.logic.guards import GUARDED, new_variables
 from hornbeam.logic.parse import parse_clause
 from hornbeam.logic.schema import KINDS, Schema
 from hornbeam.model.clause_model import Floats, Model, WeightedClause
+from hornbeam.model.effect_fields import effect_fields, read_effect
 from hornbeam.model.features import COUNT, FEATURES, SHARE, is_feature
 from hornbeam.model.fields import Fields
+from hornbeam.model.training import read_training, training_fields
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
+"""The newest version of the format; each model is written in the oldest version that can hold it."""
 MOST_BYTES = 1 << 28
 """Size limit of a model file, so that reading ends even if the file is an endless device."""
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
@@ -84,6 +88,8 @@ class ModelKind(NamedTuple):
 
     fields: Callable[[Any], dict[str, object]]
     read: Callable[[Common, Fields], LearnedModel]
+    version: Callable[[Any], int] = lambda model: 1
+    """the oldest version of the format that can hold a model"""
 
 
 HOMES: dict[str, str] = {
@@ -112,10 +118,15 @@ def read_fields(common: Common, fields: Fields) -> LearnedModel:
     return _kind(common.learner, None).read(common, fields)
 
 
+def version_of(model: LearnedModel) -> int:
+    """The version of the format in which a model is written."""
+    return _kind(model.learner, None).version(model)
+
+
 def model_text(model: LearnedModel) -> str:
     """The model as JSON text: sorted keys, fixed layout, a newline at the end."""
     document: dict[str, object] = {
-        "format_version": FORMAT_VERSION,
+        "format_version": version_of(model),
         "learner": model.learner,
         "schema": {name: list(types) for name, types in model.schema.predicates.items()},
         "settings": dict(model.settings),
@@ -146,6 +157,8 @@ def parse_model(text: str, source: str = "model") -> LearnedModel:
         raise fields.wrong("target", "a predicate of the schema", common.target)
     model = kind.read(common, fields)
     fields.close()
+    if version_of(model) != version:
+        raise fields.wrong("format_version", f"{version_of(model)} for what the file holds", version)
     return model
 
 
@@ -257,13 +270,36 @@ def _clause_fields(model: Model) -> dict[str, object]:
         | ({} if weighted.each is None else {"each": weighted.each, "constants": dict(weighted.constants)})
         for weighted in model.clauses
     ]
-    return {"prior": model.prior, "clauses": clauses}
+    more: dict[str, object] = {}
+    if model.effects:
+        more["effects"] = [effect_fields(fitted) for fitted in model.effects]
+    if model.training is not None:
+        more["training"] = training_fields(model.training)
+    return {"prior": model.prior, "clauses": clauses, **more}
 
 
 def _read_clauses(common: Common, fields: Fields) -> Model:
     prior = fields.number("prior")
     clauses = tuple(_read_clause(common, member) for member in fields.objects("clauses", "clause"))
-    return Model(common.target, common.schema, prior, clauses, common.settings, common.learner)
+    effects = [
+        read_effect(common.target, common.schema, member)
+        for member in (fields.objects("effects", "effect") if fields.has("effects") else ())
+    ]
+    training = read_training(fields.nested("training")) if fields.has("training") else None
+    return Model(
+        common.target,
+        common.schema,
+        prior,
+        clauses,
+        common.settings,
+        common.learner,
+        tuple(effects),
+        training,
+    )
+
+
+def _clause_version(model: Model) -> int:
+    return 2 if model.effects or model.training is not None else 1
 
 
 def _read_clause(common: Common, fields: Fields) -> WeightedClause:
@@ -304,5 +340,5 @@ def _can_share(common: Common, clause: Clause, fields: Fields) -> bool:
     return guarded and not new_variables(clause) and not fields.has("each")
 
 
-WEIGHTED_CLAUSES = ModelKind(_clause_fields, _read_clauses)
+WEIGHTED_CLAUSES = ModelKind(_clause_fields, _read_clauses, _clause_version)
 register_kind("rlr", WEIGHTED_CLAUSES)

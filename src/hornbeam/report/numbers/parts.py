@@ -17,7 +17,8 @@ from hornbeam.errors import ModelError
 from hornbeam.learning.trees.model import TreeModel
 from hornbeam.learning.trees.trees import leaves, tree_text
 from hornbeam.logic.clauses import Clause, atoms_of
-from hornbeam.logic.english import Pieces, clause_pieces, sentence
+from hornbeam.logic.effects import Effect, body_text, predicates_in
+from hornbeam.logic.english import Pieces, clause_pieces, curve_rows, effect_sentence, sentence
 from hornbeam.logic.text import variable_name
 from hornbeam.model.clause_model import Floats, Model, WeightedClause
 from hornbeam.model.features import COUNT, LOG, SHARE, bound_of
@@ -120,7 +121,22 @@ def _no_report(model: LearnedModel) -> ModelError:
 
 @parts_of.register
 def _(model: Model) -> list[ModelPart]:
-    return [_clause_part(number, each, model) for number, each in enumerate(model.clauses, start=1)]
+    clauses = [_clause_part(number, each, model) for number, each in enumerate(model.clauses, start=1)]
+    effects = [_effect_part(number, each.effect, model) for number, each in enumerate(model.effects, start=1)]
+    return clauses + effects
+
+
+def _effect_part(number: int, effect: Effect, model: Model) -> ModelPart:
+    return ModelPart(
+        name=f"effect {number}",
+        sentence=effect_sentence(effect, model.schema, model.dated),
+        formula=[body_text(effect.head, effect.body)],
+        weights=tuple((row.values, row.level) for row in curve_rows(effect.curve, effect.feature)),
+        note="",
+        clause=None,
+        feature=str(effect.feature),
+        predicates=frozenset(predicates_in(effect.body)),
+    )
 
 
 def _clause_part(number: int, weighted: WeightedClause, model: Model) -> ModelPart:

@@ -34,12 +34,12 @@ def literal_pieces(literal: Literal) -> Pieces:
     terms: list[Pieces] = [
         [format_constant(term) if isinstance(term, str) else term] for term in literal.args
     ]
-    return [f"{format_name(literal.predicate)}(", *_joined(terms, ", ", ", "), ")"]
+    return [f"{format_name(literal.predicate)}(", *joined(terms, ", ", ", "), ")"]
 
 
 def body_pieces(body: Sequence[Literal]) -> Pieces:
     """A body in logic notation: its literals, separated by commas."""
-    return _joined([literal_pieces(literal) for literal in body], ", ", ", ") if body else ["true"]
+    return joined([literal_pieces(literal) for literal in body], ", ", ", ") if body else ["true"]
 
 
 def clause_pieces(clause: Clause) -> Pieces:
@@ -85,17 +85,17 @@ def sentence(
     free = clause.free_variables()
     if not free:
         return [*head, _IF[rises], *conditions, "."]
-    nouns = {variable: _noun(name) for variable, name in schema.variable_types(clause).items()}
+    nouns = {variable: noun_of(name) for variable, name in schema.variable_types(clause).items()}
     several = _several(free, nouns)
     if share:
         last, guard = literal_pieces(clause.body[-1]), _all_of(clause.body[:-1])
         return [*head, _LARGER[rises], "the share with ", *last, " of the ", *several, " with ", *guard, "."]
     if each is not None:
-        how: Pieces = [" depends on which ", f"{_plural(nouns[each])} ", each, " there are with "]
+        how: Pieces = [" depends on which ", f"{plural_of(nouns[each])} ", each, " there are with "]
     elif at_least is not None and at_least > 1:
         how = [_IF[rises], f"there are at least {at_least:,} ", *several, " with "]
     elif single or at_least is not None:
-        some = _joined([[f"some {nouns[variable]} ", variable] for variable in free], ", ", " and ")
+        some = joined([[f"some {nouns[variable]} ", variable] for variable in free], ", ", " and ")
         how = [_IF[rises], "there is " if len(free) == 1 else "there are ", *some, " with "]
     else:
         how = [_MORE[rises], *several, " there are with "]
@@ -109,25 +109,25 @@ _LARGER = {True: " is likelier the larger ", False: " is less likely the larger 
 
 def _all_of(body: Sequence[Literal]) -> Pieces:
     """``friends(A, B) and smokes(B)``."""
-    return _joined([literal_pieces(literal) for literal in body], ", ", " and ")
+    return joined([literal_pieces(literal) for literal in body], ", ", " and ")
 
 
 def _several(free: Sequence[int], types: Mapping[int, str]) -> Pieces:
     """``persons B``, or ``combinations of person B and film C``."""
     if len(free) == 1:
-        return [f"{_plural(types[free[0]])} ", free[0]]
+        return [f"{plural_of(types[free[0]])} ", free[0]]
     return [
         "combinations of ",
-        *_joined([[f"{types[variable]} ", variable] for variable in free], ", ", " and "),
+        *joined([[f"{types[variable]} ", variable] for variable in free], ", ", " and "),
     ]
 
 
-def _noun(type_name: str) -> str:
+def noun_of(type_name: str) -> str:
     """A type's name as a word: a column ``age`` has values of the type ``age_value``."""
     return type_name.removesuffix("_value") or type_name
 
 
-def _plural(noun: str) -> str:
+def plural_of(noun: str) -> str:
     """The plural of a type's name; a name that is not a plain word stays as it is."""
     if not noun.isascii() or not noun.isalpha() or noun.endswith("s"):
         return noun
@@ -136,7 +136,7 @@ def _plural(noun: str) -> str:
     return f"{noun}es" if noun.endswith(("x", "ch", "sh")) else f"{noun}s"
 
 
-def _joined(items: Sequence[Pieces], between: str, before_last: str) -> Pieces:
+def joined(items: Sequence[Pieces], between: str, before_last: str) -> Pieces:
     pieces: Pieces = []
     for position, item in enumerate(items):
         if position:

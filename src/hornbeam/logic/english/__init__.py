@@ -1,0 +1,29 @@
+"""Clauses, effects and curves for people: English sentences and small tables."""
+
+from hornbeam.logic.english.clauses import (
+    Pieces,
+    atom_text,
+    body_pieces,
+    clause_pieces,
+    literal_pieces,
+    sentence,
+    text_of,
+)
+from hornbeam.logic.english.curves import CurveRow, curve_rows, curve_table, odds_text
+from hornbeam.logic.english.effects import effect_sentence, feature_pieces
+
+__all__ = [
+    "CurveRow",
+    "Pieces",
+    "atom_text",
+    "body_pieces",
+    "clause_pieces",
+    "curve_rows",
+    "curve_table",
+    "effect_sentence",
+    "feature_pieces",
+    "literal_pieces",
+    "odds_text",
+    "sentence",
+    "text_of",
+]

@@ -1,0 +1,119 @@
+"""Curves for people: their shape in a word, and their levels as a small table."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from datetime import datetime
+from itertools import pairwise
+from typing import NamedTuple
+
+from hornbeam.logic.clauses import Value
+from hornbeam.logic.effects import COUNT, DISTINCT, Curve, Feature
+from hornbeam.logic.text import format_value
+
+FLAT, RISES, FALLS, PEAKS, DIPS, VARIES = "is flat", "rises", "falls", "peaks", "dips", "varies"
+"""The shapes of curves."""
+WHOLE = (COUNT, DISTINCT)
+"""Features whose values are whole numbers from 0."""
+
+
+class CurveRow(NamedTuple):
+    """One level of a curve: the range of values that have it, and the change in log-odds."""
+
+    values: str
+    level: float
+
+    @property
+    def odds(self) -> float:
+        """The factor by which the odds change."""
+        return math.exp(min(self.level, 709.0))
+
+
+def shape_of(levels: Sequence[float]) -> str:
+    """The shape of a curve with these levels, from small values to large ones.
+
+    >>> shape_of((0.0, 1.0, 1.0)), shape_of((0.0, 2.0, 1.0)), shape_of((1.0, 0.0, 1.0, 0.0))
+    ('rises', 'peaks', 'varies')
+    """
+    changes = [later > earlier for earlier, later in pairwise(levels) if later != earlier]
+    turns = [one for one, other in pairwise(changes) if one != other]
+    if not changes:
+        return FLAT
+    if not turns:
+        return RISES if changes[0] else FALLS
+    if len(turns) == 1:
+        return PEAKS if changes[0] else DIPS
+    return VARIES
+
+
+def curve_rows(curve: Curve, feature: Feature) -> list[CurveRow]:
+    """The levels of a curve with their ranges of values; the last row is that of missing values.
+
+    Values of counts are never missing, so such a curve has no row for them.
+
+    >>> curve_rows(Curve((1.0, 3.0), (-0.5, 0.0, 0.7)), Feature("count"))[:2]
+    [CurveRow(values='0', level=-0.5), CurveRow(values='1 to 2', level=0.0)]
+    """
+    bounds = [None, *curve.cuts, None]
+    whole = feature.kind in WHOLE and _whole_ranges(curve.cuts)
+    rows = [
+        CurveRow(range_text(low, high, whole), level)
+        for low, high, level in zip(bounds, bounds[1:], curve.levels, strict=False)
+    ]
+    if feature.kind not in WHOLE or curve.missing:
+        rows.append(CurveRow("missing", curve.missing))
+    return rows
+
+
+def range_text(low: Value | None, high: Value | None, whole: bool = False) -> str:
+    """The values from ``low`` to below ``high`` in words; None is no bound, ``whole``: whole numbers from 0.
+
+    >>> range_text(None, 3.0), range_text(3.0, 7.0), range_text(7.0, None), range_text(None, 1.0, True)
+    ('below 3', '3 to below 7', '7 or more', '0')
+    """
+    if whole and not isinstance(low, datetime) and not isinstance(high, datetime):
+        first = 0 if low is None else max(math.ceil(low), 0)
+        if high is None:
+            return f"{first:,} or more" if first else "any"
+        last = math.ceil(high) - 1
+        return f"{first:,}" if first == last else f"{first:,} to {last:,}"
+    date = isinstance(low, datetime) or isinstance(high, datetime)
+    if low is None:
+        return "any" if high is None else f"{'before' if date else 'below'} {format_value(high)}"
+    if high is None:
+        return f"{format_value(low)} {'or later' if date else 'or more'}"
+    return f"{format_value(low)} to {'before' if date else 'below'} {format_value(high)}"
+
+
+def _whole_ranges(cuts: Sequence[Value]) -> bool:
+    """Whether there is a whole number from 0 between every two cuts, and one below the first cut."""
+    numbers = [cut for cut in cuts if not isinstance(cut, datetime)]
+    steps = [0, *map(math.ceil, numbers)]
+    return len(numbers) == len(cuts) and all(one < two for one, two in pairwise(steps))
+
+
+def odds_text(level: float) -> str:
+    """The change of the odds that a level makes.
+
+    >>> odds_text(0.42), odds_text(-7.0), odds_text(30.0)
+    ('odds x 1.52', 'odds x 0.000912', 'odds x 1.07e+13')
+    """
+    return f"odds x {CurveRow('', level).odds:.3g}"
+
+
+def curve_table(curve: Curve, feature: Feature) -> str:
+    """The levels of a curve as lines of text.
+
+    >>> print(curve_table(Curve((3.0,), (-0.5, 0.42), -0.2), Feature("mean", 1)))
+    below 3    -0.5   odds x 0.607
+    3 or more  +0.42  odds x 1.52
+    missing    -0.2   odds x 0.819
+    """
+    rows = [(row.values, _signed(row.level), odds_text(row.level)) for row in curve_rows(curve, feature)]
+    widths = [max(len(row[place]) for row in rows) for place in range(2)]
+    return "\n".join(f"{values:<{widths[0]}}  {level:<{widths[1]}}  {odds}" for values, level, odds in rows)
+
+
+def _signed(level: float) -> str:
+    return f"{level:+.4g}" if level else "0"

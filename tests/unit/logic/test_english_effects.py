@@ -1,0 +1,127 @@
+"""Effects in English: one sentence each, in the words of the tables."""
+
+import pytest
+
+from hornbeam.logic.effects import Curve, Feature
+from hornbeam.logic.english import curve_table, effect_sentence, text_of
+from hornbeam.logic.parse_effect import parse_effect
+from hornbeam.logic.schema import DATE, NUMBER, Schema
+
+SCHEMA = Schema(
+    {
+        "bad": ("users",),
+        "pair": ("users", "users"),
+        "user_id": ("orders", "users"),
+        "amount": ("orders", "amount_value"),
+        "status": ("orders", "status_value"),
+        "paid": ("orders",),
+        "birthday": ("users", "day"),
+        "team_id": ("users", "teams"),
+        "age": ("teams", "age_value"),
+        "vip": ("users",),
+        "friend": ("users", "users"),
+        "ratings": ("users", "movies"),
+        "rating": ("users", "movies", "rating_value"),
+        "genre": ("movies", "genre_value"),
+    },
+    {"amount_value": NUMBER, "day": DATE, "age_value": NUMBER, "rating_value": NUMBER},
+)
+RISES = "[< 3: -0.1; < 7: 0; else: 0.4]"
+DIPS = "[< 15: 0; < 35: -1; else: 1]"
+
+
+@pytest.mark.parametrize(
+    ("effect", "sentence"),
+    [
+        (
+            f"mean V {RISES} : bad(A) :- within 30 last 5 user_id(B,A), amount(B,V).",
+            "bad(A) is likelier the larger the mean amount of its last 5 orders in the last 30 days.",
+        ),
+        (
+            "sum V [missing: -0.2; < 3: 1; < 4: 0; else: -1] : bad(A) :- user_id(B,A), amount(B,V).",
+            "bad(A) is less likely the larger the total amount of its orders; a missing value lowers the "
+            "log-odds by 0.2.",
+        ),
+        (
+            "count [< 1: 0; else: 1] : bad(A) :- user_id(B,A), status(B,open), amount(B,V), V >= 5.",
+            "bad(A) is likelier if the number of its orders with status open and with amount at least 5 is 1 "
+            "or more.",
+        ),
+        ("count [< 1: 0; else: -1] : bad(A) :- vip(A).", "bad(A) is less likely if vip(A)."),
+        (
+            f"count {RISES} : bad(A) :- vip(A), friend(A,B), user_id(C,B), not paid(C).",
+            "bad(A) is likelier the larger the number of orders that are not paid of its friends "
+            "(for examples that are vip).",
+        ),
+        (
+            "share [< .5: 0; < .7: -1; else: -1] : bad(A) :- user_id(B,A), not status(B,open).",
+            "bad(A) is less likely if the share of its orders without status open is 0.5 or more.",
+        ),
+        (
+            f"value V {DIPS} : bad(A) :- team_id(A,B), age(B,V).",
+            "bad(A) is least likely if the age of its team is 15 to below 35.",
+        ),
+        (
+            "value V [< 2001-01-01: 0; < 2003-01-01: 1; else: 0] : bad(A) :- birthday(A,V).",
+            "bad(A) is likeliest if its birthday is 2001-01-01 to before 2003-01-01.",
+        ),
+        (
+            f"since V {DIPS} : bad(A) :- birthday(A,V).",
+            "bad(A) is least likely if the number of days since its birthday is 15 to below 35.",
+        ),
+        (
+            f"since last {RISES} : bad(A) :- within 1 user_id(B,A).",
+            "bad(A) is likelier the larger the number of days since the latest of its orders in the last "
+            "day.",
+        ),
+        (
+            f"mean R {RISES} : bad(A) :- rating(A,M,R), genre(M,'Sci-Fi').",
+            "bad(A) is likelier the larger the mean rating of its movies with genre 'Sci-Fi'.",
+        ),
+        (
+            f"count {RISES} : bad(A) :- ratings(A,M), genre(M,G), G = drama.",
+            "bad(A) is likelier the larger the number of its movies with genre drama.",
+        ),
+        (
+            "share [< .5: 0; else: 1] : bad(A) :- friend(A,B), team_id(B,C), C = reds.",
+            "bad(A) is likelier if the share of teams of its friends that are reds is 0.5 or more.",
+        ),
+        (
+            f"distinct G {RISES} : bad(A) :- ratings(A,M), genre(M,G).",
+            "bad(A) is likelier the larger the number of different genres of its movies.",
+        ),
+        (
+            f"count {RISES} : pair(A,B) :- ratings(A,M), ratings(B,M).",
+            "pair(A, B) is likelier the larger the number of movies C of A with ratings(B, C).",
+        ),
+        (
+            "max N [< 3: 0; < 4: -1; < 5: 3; else: -2] : bad(A) :- ratings(A,M), N = number of ratings(U,M).",
+            "bad(A) depends on the largest number of ratings of its movies.",
+        ),
+        (
+            "month [< 3: 1; else: 1] : bad(A) :- true.",
+            "bad(A) does not depend on the month of the cut-off.",
+        ),
+    ],
+)
+def test_an_effect_is_one_sentence(effect: str, sentence: str) -> None:
+    assert text_of(effect_sentence(parse_effect(effect, SCHEMA), SCHEMA, dated=True)) == sentence
+
+
+def test_without_dates_a_window_has_no_unit() -> None:
+    effect = parse_effect(f"count {RISES} : bad(A) :- within 30 user_id(B,A).", SCHEMA)
+    assert text_of(effect_sentence(effect, SCHEMA)) == (
+        "bad(A) is likelier the larger the number of its orders at most 30 before the cut-off."
+    )
+
+
+def test_a_curve_is_a_table() -> None:
+    assert curve_table(Curve((1.0, 2.0, 5.0), (-0.5, 0.0, 0.1, 1.25)), Feature("count")) == (
+        "0          -0.5   odds x 0.607\n"
+        "1          0      odds x 1\n"
+        "2 to 4     +0.1   odds x 1.11\n"
+        "5 or more  +1.25  odds x 3.49"
+    )
+    assert curve_table(Curve((), (2.0,), -1.0), Feature("mean", 1)) == (
+        "any      +2  odds x 7.39\nmissing  -1  odds x 0.368"
+    )

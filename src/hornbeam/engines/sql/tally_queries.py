@@ -4,7 +4,8 @@ The first expression is the table of the examples' bindings. Each step reads the
 atom joins the facts, a negation keeps groundings without a matching fact. The last facts, and numbers of
 facts, are found once for each combination of values that they depend on, and then joined. The columns of a
 grounding are ``example``, ``v0 v1 ...`` for the variables, ``moment`` for its time, and what facts are
-compared with: ``upto`` for the cut-off, ``since0 since1 ...`` for links limited in time.
+compared with: ``upto`` for the cut-off, ``since0 since1 ...`` for links limited in time. Before a link,
+groundings that differ only in variables that are not needed any more become one, with their number ``n``.
 """
 
 from __future__ import annotations
@@ -33,7 +34,16 @@ from hornbeam.engines.sql.expressions import (
 from hornbeam.engines.tally import TallyRequest
 from hornbeam.logic.clauses import AT_LEAST, Atom, Comparison, Not
 from hornbeam.logic.effect_types import NUMBER_OF_FACTS
-from hornbeam.logic.effects import Equals, NumberOf, Recent, Step, atom_in, new_variables_of
+from hornbeam.logic.effects import (
+    Body,
+    Equals,
+    NumberOf,
+    Recent,
+    Step,
+    atom_in,
+    new_variables_of,
+    step_variables,
+)
 from hornbeam.logic.schema import number_of
 
 
@@ -85,6 +95,7 @@ class TallyQuery:
         self._bindings = bindings
         self._known = [*bindings.variables]
         self._has_moment = False
+        self._has_number = False
         self._others = (
             ["upto", *(f"since{n}" for n in range(len(bindings.within)))] if bindings.cutoff else []
         )
@@ -109,8 +120,10 @@ class TallyQuery:
         for number, name in enumerate(names):
             select = select.select(own_alias(own_column(f"k{number}", "s"), name), copy=False)
         self._follow(select)
-        for step in self._request.body:
+        for place, step in enumerate(self._request.body):
             self._add(step)
+            if isinstance(step, Atom | Recent):
+                self._collapse(self._request.body[place + 1 :], dialect)
         types = self._types
         groups: list[exp.Expr] = [dialect.cast(own_column("example", "s"))]
         for variable in self.fetched():
@@ -120,11 +133,35 @@ class TallyQuery:
         if self.has_moment:
             groups.append(self._source.tallied_time(own_column("moment", "s")))
         named = [own_alias(group.copy(), f"g{number}") for number, group in enumerate(groups)]
-        count = own_alias(dialect.cast(exp.Count(this=exp.Star())), "n")
-        query = self._from_last().select(*named, count, copy=False).group_by(*groups, copy=False)
+        query = (
+            self._from_last().select(*named, self._number(dialect), copy=False).group_by(*groups, copy=False)
+        )
         for name, expression in self._expressions:
             query = query.with_(exp.TableAlias(this=exp.to_identifier(name)), as_=expression, copy=False)
         return query
+
+    def _collapse(self, rest: Body, dialect: Dialect) -> None:
+        """Make groundings that are the same for the other steps one, if a link follows."""
+        known = set(self._known)
+        needed = {variable for step in rest for variable in step_variables(step)} | {*self.fetched()}
+        has_link = any(isinstance(step, Atom | Recent) and new_variables_of(step, known) for step in rest)
+        if not has_link or all(
+            variable in needed or variable in self._bindings.variables for variable in known
+        ):
+            return
+        self._known = [variable for variable in self._known if variable in needed]
+        later = [atom_in(step) for step in rest if isinstance(step, Atom | Recent)]
+        is_replaced = any(atom and self._source.relation(atom.predicate).time is not None for atom in later)
+        self._has_moment = self._has_moment and self._request.times and not is_replaced
+        columns = [column for column in self._columns() if column.name != "n"]
+        select = self._from_last().select(*columns, self._number(dialect), copy=False)
+        self._follow(select.group_by(*(column.copy() for column in columns), copy=False))
+        self._has_number = True
+
+    def _number(self, dialect: Dialect) -> exp.Expr:
+        """The number of groundings in a group."""
+        number = exp.Sum(this=own_column("n", "s")) if self._has_number else exp.Count(this=exp.Star())
+        return own_alias(dialect.cast(number), "n")
 
     def _add(self, step: Step) -> None:
         if isinstance(step, Comparison):
@@ -275,6 +312,7 @@ class TallyQuery:
         """The columns of the groundings so far."""
         names = ["example", *(f"v{variable}" for variable in self._known), *self._others]
         names += ["moment"] if moment and self._has_moment else []
+        names += ["n"] if self._has_number else []
         return [own_column(name, "s") for name in names]
 
 

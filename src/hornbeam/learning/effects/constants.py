@@ -57,7 +57,12 @@ class ConstantWeights:
 
 
 def constant_weights(
-    engine: Engine, head: Atom, paths: Sequence[Path], keys: Codes, labels: Labels, folds: npt.NDArray[np.int64]
+    engine: Engine,
+    head: Atom,
+    paths: Sequence[Path],
+    keys: Codes,
+    labels: Labels,
+    folds: npt.NDArray[np.int64],
 ) -> ConstantWeights | None:
     """The weights, or None if they predict no better than the base rate."""
     families, matrix = _matrix(engine, head, paths, keys)
@@ -100,9 +105,7 @@ def _base(labels: Labels, folds: npt.NDArray[np.int64]) -> Floats:
     return result
 
 
-def _matrix(
-    engine: Engine, head: Atom, paths: Sequence[Path], keys: Codes
-) -> tuple[list[Family], Matrix]:
+def _matrix(engine: Engine, head: Atom, paths: Sequence[Path], keys: Codes) -> tuple[list[Family], Matrix]:
     """ln(1 + count) of each constant for each example."""
     families: list[Family] = []
     rows, columns, entries, width = [], [], [], 0
@@ -147,7 +150,9 @@ def _clauses(
     for family in families:
         names = engine.database.population(family.type).decode(family.codes)
         own = weights[family.start : family.start + len(names)].tolist()
-        constants = tuple(sorted((name, round_weight(weight)) for name, weight in zip(names, own, strict=True)))
+        constants = tuple(
+            sorted((name, round_weight(weight)) for name, weight in zip(names, own, strict=True))
+        )
         body = clause_of(head, family.body)
         clauses.append(WeightedClause(body, (0.0, 0.0, 0.0), 0, LOG, family.variable, constants))
     return tuple(clauses)

@@ -30,6 +30,9 @@ SPLIT_ROWS = 300_000
 """Tables larger than this are avoided by tallying the rest of a body for distinct things..."""
 SPLIT_GROWTH = 2
 """... but only where the next link makes the table more than this many times larger."""
+WORK_PER_CELL = 16
+"""Numbers that may be multiplied and added, when parts are joined, for each cell of the budget."""
+MOST_GROUNDINGS = 2.0**62
 TOO_LARGE = "its groundings may exceed the memory budget"
 """The reason why a tally is skipped."""
 
@@ -90,7 +93,19 @@ class TallySizes:
             n_keys *= self._different(keys, variable)
         types = variable_types(self._database.schema, request.head, request.body)
         search = _Search(request, types, n_cutoffs)
-        return int(min(self._follow(search, min(n_keys, len(keys)), set(used), request.body)[0], 2.0**62))
+        if self._groundings(used, request.body) > MOST_GROUNDINGS:
+            return int(MOST_GROUNDINGS)
+        cells = self._follow(search, min(n_keys, len(keys)), set(used), request.body)[0]
+        return int(min(cells, MOST_GROUNDINGS))
+
+    def _groundings(self, used: tuple[int, ...], body: Body) -> float:
+        """An estimate of the number of groundings of one key."""
+        known, number = set(used), 1.0
+        for step in body:
+            if isinstance(step, Atom | Recent):
+                number *= self._fan_out(step, known)
+            known.update(new_variables_of(step, known))
+        return number
 
     def _different(self, keys: Codes, column: int) -> int:
         """The number of distinct codes in a column of keys."""
@@ -112,20 +127,24 @@ class TallySizes:
                         things = max(1.0, min(rows, size * search.cutoffs))
                         most, groups = self._follow(search, things, {source}, body[place:])
                         joined = min(rows, keys * size) * groups / things
+                        result = self._groups(search, keys, joined)
                         width = len(search.request.variables) + 3
-                        return max(cells, most, joined * width), joined
+                        return max(cells, most, result * width, joined / WORK_PER_CELL), result
                 rows = after
                 cells = max(cells, rows * (len(known) + 3))
                 followed = followed or bool(new)
             known.update(new)
-        for variable in search.request.variables:
-            keys *= 1.0 if variable < len(search.request.head.args) else self._values(search.types[variable])
-        return cells, rows if search.request.times else min(rows, keys)
+        return cells, self._groups(search, keys, rows)
 
-    def _values(self, type_name: str) -> float:
-        if type_name == NUMBER_OF_FACTS:
-            return float("inf")
-        return float(len(self._database.population(type_name)))
+    def _groups(self, search: _Search, keys: float, groundings: float) -> float:
+        """The number of groups, at most, of some groundings for some keys."""
+        request, types = search.request, search.types
+        free = [types[variable] for variable in request.variables if variable >= len(request.head.args)]
+        if request.times or NUMBER_OF_FACTS in free:
+            return groundings
+        for type_name in free:
+            keys *= len(self._database.population(type_name))
+        return min(groundings, keys)
 
     def _fan_out(self, step: Atom | Recent, known: set[int]) -> float:
         """The average number of facts that match an atom, given constants and known variables."""

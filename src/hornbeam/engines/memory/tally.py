@@ -29,6 +29,7 @@ from hornbeam.engines.tally import (
     SPLIT_GROWTH,
     SPLIT_ROWS,
     TOO_LARGE,
+    WORK_PER_CELL,
     Tally,
     TallyRequest,
     TallySizes,
@@ -215,7 +216,7 @@ class Tallies:
         assert lead.number is not None and groups.number is not None
         sizes = np.bincount(groups.row, minlength=part.size)[lead.columns[x]]
         rows = int(sizes.sum())
-        self._check(rows, len(asked.variables) + 3)
+        self._check(rows // WORK_PER_CELL, 1)
         largest = int(lead.number.max(initial=0)) * int(groups.number.max(initial=0)) * rows
         if largest > INT64_MAX:
             raise TooLargeError(largest)
@@ -223,6 +224,7 @@ class Tallies:
             return grouped(replace(groups, row=groups.row[:0]), asked.variables, asked.times, 0)
         to_things = summed(lead.row, lead.columns[x], lead.number, (keyset.size, part.size))
         to_values, (columns, moments) = as_matrix(groups, asked.variables, asked.times, part.size)
+        self._check(min(rows, keyset.size * to_values.shape[1]), len(asked.variables) + 3)
         return from_matrix(to_things.product(to_values), asked.variables, columns, moments)
 
     def _find(
@@ -306,7 +308,8 @@ class Tallies:
         return GroundingTable(table.row[keep], columns, _at(table.times, keep), _at(table.number, keep))
 
     def _check(self, rows: int, columns: int) -> None:
-        if rows * columns > self._sizes.most:
+        # Matrices of groups have fewer than 2**31 entries.
+        if rows * columns > self._sizes.most or rows >= 2**31:
             raise TooLargeError(rows * columns)
 
     # --- answers ---------------------------------------------------------------------------------

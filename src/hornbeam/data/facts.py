@@ -59,6 +59,10 @@ class FactStore(Protocol):
         """The predicates whose facts have times."""
         ...
 
+    def span_of(self, predicate: str) -> tuple[float, float]:
+        """The first and the last time of the facts of a predicate with times, without minus infinity."""
+        ...
+
     def cutoff_codes(self, cutoffs: Floats) -> Codes:
         """The codes of cut-off times in the keys of examples."""
         ...
@@ -156,6 +160,11 @@ class FactsInMemory:
 
     def timed(self) -> Collection[str]:
         return self.times.keys()
+
+    def span_of(self, predicate: str) -> tuple[float, float]:
+        times = self.times[predicate]
+        known = times[np.isfinite(times)]
+        return float(known.min(initial=np.inf)), float(known.max(initial=-np.inf))
 
     @cached_property
     def moments(self) -> Floats:

@@ -139,6 +139,11 @@ def part_of(columns: Sequence[npt.NDArray[np.int64]], numbers: Sequence[int]) ->
     )
 
 
+def key_hashes(database: Database, target: str, keys: Codes, seed: int) -> npt.NDArray[np.uint64]:
+    """A hash of the seed and the text of each example."""
+    return _hashes(database, target, keys, seed)[0]
+
+
 def _hashes(
     database: Database, target: str, keys: Codes, seed: int
 ) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64]]:

@@ -14,7 +14,7 @@ from hornbeam.engines.sql.expressions import Dialect
 from hornbeam.engines.sql.loaded import LoadedSource
 from hornbeam.engines.sql.query_templates import QueryTemplates
 from hornbeam.engines.sql.session import MeasuredSource, SqlSession
-from hornbeam.engines.sql.tallies import SqlTallies, tally_all
+from hornbeam.engines.sql.tallies.answers import SqlTallies, tally_all
 from hornbeam.engines.tally import Tally, TallyRequest, TallySizes
 from hornbeam.errors import OptionError
 from hornbeam.logic.clauses import Clause

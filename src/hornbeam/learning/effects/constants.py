@@ -34,6 +34,8 @@ LEAST_EXAMPLES = 5
 """Minimum number of training examples that reach a constant with a weight."""
 MOST_CONSTANTS = 5000
 """A variable with more constants gets no weights: they would only copy the data."""
+MANY = 50
+"""Weights per constant need a variable with at least this many constants; fewer are candidates one by one."""
 FOLDS = 5
 
 
@@ -60,11 +62,11 @@ def constant_weights(
     engine: Engine,
     head: Atom,
     paths: Sequence[Path],
-    keys: Codes,
-    labels: Labels,
+    data: tuple[Codes, Labels],
     folds: npt.NDArray[np.int64],
 ) -> ConstantWeights | None:
-    """The weights, or None if they predict no better than the base rate."""
+    """The weights, or None if they predict no better than the base rate; ``data`` has keys and labels."""
+    keys, labels = data
     families, matrix = _matrix(engine, head, paths, keys)
     if not families:
         return None
@@ -124,10 +126,10 @@ def _matrix(engine: Engine, head: Atom, paths: Sequence[Path], keys: Codes) -> t
         columns.append(width + place[inverse.ravel()[keep]])
         entries.append(np.log1p(tally.number[keep].astype(np.float64)))
         width += int(frequent.sum())
-    if not families:
+    if not any(len(family.codes) >= MANY for family in families):
         return [], Matrix(np.zeros(1, dtype=np.int32), np.zeros(0, dtype=np.int32), np.zeros(0), (0, 0))
-    parts = (np.concatenate(each) for each in (rows, columns, entries))
-    return families, summed(*parts, (len(keys), width))
+    row, column, entry = (np.concatenate(each) for each in (rows, columns, entries))
+    return families, summed(row, column, entry, (len(keys), width))
 
 
 def _variables(paths: Sequence[Path]) -> list[tuple[Body, int, str]]:
@@ -138,7 +140,8 @@ def _variables(paths: Sequence[Path]) -> list[tuple[Body, int, str]]:
             continue
         for attribute in path.attributes:
             own = attribute.kind == THING and path.links == 1 and not attribute.steps
-            if own or (attribute.kind == CATEGORY and is_clause(attribute.steps)):
+            category = attribute.kind == CATEGORY and is_clause(attribute.steps)
+            if own or (category and (path.links == 0 or not attribute.steps)):
                 found.append(((*path.body, *attribute.steps), attribute.node.variable, attribute.node.type))
     return found
 

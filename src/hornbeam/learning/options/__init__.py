@@ -1,10 +1,12 @@
 """The options of every learner: their meaning, allowed values, defaults and presets."""
 
 from hornbeam.learning.options.declared import (
+    ALL,
     BASE_RATE,
     BEST,
     OPTIONS,
     AggOptions,
+    EffectOptions,
     FitOptions,
     ILPOptions,
     MLNOptions,
@@ -14,6 +16,7 @@ from hornbeam.learning.options.option import Options
 from hornbeam.learning.options.presets import DEFAULT, PAPER, PRESETS, fit_options
 
 __all__ = [
+    "ALL",
     "BASE_RATE",
     "BEST",
     "DEFAULT",
@@ -21,6 +24,7 @@ __all__ = [
     "PAPER",
     "PRESETS",
     "AggOptions",
+    "EffectOptions",
     "FitOptions",
     "ILPOptions",
     "MLNOptions",

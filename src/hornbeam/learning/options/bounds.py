@@ -33,19 +33,19 @@ class Bound(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Whole:
-    """A whole number between two limits, both included; or None, if it is among the words."""
+    """A whole number between two limits, both included; or one of some words."""
 
     least: int
     most: int
-    words: tuple[None, ...] = ()
+    words: tuple[Word, ...] = ()
 
-    def take(self, value: object) -> int | None:
+    def take(self, value: object) -> int | str | None:
         if isinstance(value, Integral) and not isinstance(value, bool):
             number = int(value)
             if self.least <= number <= self.most:
                 return number
-        elif value is None and value in self.words:
-            return None
+        elif (value is None or isinstance(value, str)) and value in self.words:
+            return value
         raise ValueError
 
     def text(self, word_text: WordText = repr) -> str:

@@ -17,6 +17,8 @@ from hornbeam.logic.guards import FALSE_COUNTS, POPULATION
 
 BEST = "best"
 """The feature that is chosen for each clause when it is added."""
+ALL = "all"
+"""All effects of the long model."""
 BASE_RATE = "base-rate"
 """The prior that is the log-odds of the positives among the training examples."""
 
@@ -142,6 +144,41 @@ POPULATIONS = Option(
     OneOf(("database", "training")),
 )
 
+# --- effects -------------------------------------------------------------------------------------
+
+LEARNING_RATE = Option("Share of its best size that each step has.", WEIGHTS, Number(above=0.0))
+N_BAGS = Option(
+    "Number of models that are averaged, each learned from 85 % of the examples; the others choose the number "
+    "of steps. 1 learns one model, and chooses the number of steps by cross-validation.",
+    WEIGHTS,
+    Whole(1, 1000),
+    flag="--bags",
+)
+N_CUTS = Option("Maximum number of cuts of a curve.", CLAUSES, Whole(1, 100), flag="--cuts")
+MAX_LINKS = Option(
+    "Maximum number of links to many things in a body. Links to one thing are free.", CLAUSES, Whole(0, 4)
+)
+MAX_CONDITIONS = Option(
+    "Maximum number of conditions in a body: constants, comparisons, flags.", CLAUSES, Whole(0, 4)
+)
+PER_CONSTANT_WEIGHTS = Option("Allow weights for each constant of a variable.", CLAUSES, YesNo())
+HELD_OUT = Option(
+    "Choose the number of steps and of effects on held-out examples; otherwise all steps are done.",
+    WEIGHTS,
+    YesNo(),
+)
+MAX_EFFECTS = Option(
+    "Maximum number of effects in the model, or all for the long model. If it is not given, the model has the "
+    "fewest effects whose loss on held-out examples is within a standard error of the long model's.",
+    WEIGHTS,
+    Whole(1, 1_000_000, words=(None, ALL)),
+    flag="--effects",
+)
+MIN_SUPPORT = Option(
+    "Minimum number of training examples on each side of a cut, and with a constant.",
+    CLAUSES,
+    Whole(1, 10**9),
+)
 # --- training examples ---------------------------------------------------------------------------
 
 NEG_POS_RATIO = Option(
@@ -187,6 +224,37 @@ class FitOptions(Options):
     per_constant: bool = PER_CONSTANT.default(True, paper=False)
     validate: bool = VALIDATE.default(True, paper=False)
     max_clauses: int | None = MAX_CLAUSES.default(None)
+
+
+@dataclass(frozen=True, slots=True)
+class EffectOptions(Options):
+    """The options of ``rlr`` with the preset ``default``: effects with curves.
+
+    >>> EffectOptions(n_bags=0)
+    Traceback (most recent call last):
+    hornbeam.errors.OptionError: n_bags=0 is refused: it must be a whole number from 1 to 1000.
+    """
+
+    learner: ClassVar[str] = "rlr"
+    summary: ClassVar[str] = "effects with curves, found along links"
+
+    n_steps: int = N_STEPS.default(600)
+    learning_rate: float = LEARNING_RATE.default(0.1)
+    n_bags: int = N_BAGS.default(10)
+    l2: float = L2.default(5.0)
+    n_cuts: int = N_CUTS.default(8)
+    max_links: int = MAX_LINKS.default(2)
+    max_conditions: int = MAX_CONDITIONS.default(2)
+    max_literals: int | None = MAX_LITERALS.default(None, bound=Whole(1, 20, words=(None,)))
+    max_effects: int | str | None = MAX_EFFECTS.default(None)
+    min_support: int | None = MIN_SUPPORT.default(None, bound=Whole(1, 10**9, words=(None,)))
+    per_constant: bool = PER_CONSTANT_WEIGHTS.default(True)
+    validate: bool = HELD_OUT.default(True)
+    neg_pos_ratio: float | None = NEG_POS_RATIO.default(50.0)
+    seed: int = SEED.default(0)
+    prior: float | str = PRIOR.default(BASE_RATE)
+    negation: bool = NEGATION.default(False)
+    n_thresholds: int = N_THRESHOLDS.default(8)
 
 
 @dataclass(frozen=True, slots=True)

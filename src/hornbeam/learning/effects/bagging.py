@@ -1,0 +1,54 @@
+"""Bags: which examples each of several models learns from, by the hash of their keys.
+
+An example's part depends on the seed, the number of the bag and the names in its key, not on its cut-off: the
+same thing at another time is never in the bag and held out at once.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from hornbeam.data.database import Codes, Database
+from hornbeam.data.hashes import mixed
+from hornbeam.data.sampling import key_hashes
+from hornbeam.learning.numbers import Floats
+
+SHARE = 0.85
+"""Share of the examples in each bag."""
+FOLDS = 5
+"""Number of folds that choose the number of steps if there is one bag."""
+
+
+class Design(NamedTuple):
+    """The weight of each example in each model, and which models are averaged."""
+
+    weights: Floats
+    """one column for each model"""
+    averaged: tuple[int, ...]
+
+
+def design(database: Database, target: str, keys: Codes, n_bags: int, seed: int) -> Design:
+    """Bags of 85 % of the examples; or, for one bag, folds and one model of all examples."""
+    arity = database.schema.arity(target)
+    hashes = key_hashes(database, target, keys[:, :arity], seed)
+    if n_bags == 1:
+        folds = fold_numbers(hashes)
+        weights = [(folds != fold).astype(np.float64) for fold in range(FOLDS)]
+        return Design(np.column_stack([*weights, np.ones(len(keys))]), (FOLDS,))
+    columns = [shares(hashes, bag) < SHARE for bag in range(n_bags)]
+    return Design(np.column_stack(columns).astype(np.float64), tuple(range(n_bags)))
+
+
+def fold_numbers(hashes: npt.NDArray[np.uint64]) -> npt.NDArray[np.int64]:
+    """The fold of each example, in which its score is held out."""
+    return (shares(hashes, -1) * FOLDS).astype(np.int64)
+
+
+def shares(hashes: npt.NDArray[np.uint64], number: int) -> Floats:
+    """A number from 0 to 1 for each hash; for another ``number``, other ones."""
+    factor = np.uint64((2 * (number + 2) * 0x9E3779B97F4A7C15 + 1) & 0xFFFFFFFFFFFFFFFF)
+    result: Floats = mixed(hashes * factor).astype(np.float64) / 2.0**64
+    return result

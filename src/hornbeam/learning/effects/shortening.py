@@ -1,0 +1,176 @@
+"""The short model: the fewest effects that predict held-out examples as well as the long model.
+
+Effects are chosen one by one so that their curves, fitted to the long model's scores, leave least of them
+unexplained. The same choice is fitted to the scores of each bag, and judged on the examples outside the bag.
+The short model has the fewest effects whose loss is within one paired standard error of the long model's, and
+whose scores are close to the long model's: bags overfit more than their average does, so that their held-out
+examples alone would be content with too few effects.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from hornbeam.learning.losses.loss import Loss
+from hornbeam.learning.numbers import Floats
+
+SWEEPS = 3
+"""How often each curve is fitted again to what the others leave, whenever effects were added."""
+RIDGE = 5.0
+"""Weight of the long model's level in the fit of a level: other effects' curves replace little of it."""
+SHARE_LOST = 0.005
+"""Share of the long model's gain over no effects that the difference of scores may cost at most."""
+SIZES = (0, 1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 18, 22, 27, 33, 40, 50, 60, 75, 95, 120)
+"""The numbers of effects that are judged on held-out examples."""
+
+Bins = npt.NDArray[np.uint8]
+
+
+class Long(NamedTuple):
+    """The long model: the bins of its candidates, and the score of each example in each model."""
+
+    bins: Bins
+    scores: Floats
+    """one column for each model; the last one is the average, which is the long model"""
+    weights: Floats
+    """weight of each example in each model; the last column counts every example"""
+    curves: list[Floats]
+    """the curves of each model: a row for each candidate"""
+    offset: Floats
+    """what effects other than curves add to the score of each example"""
+
+
+@dataclass(frozen=True, eq=False)
+class Short:
+    """The candidates of the short model in order of choice, their curves, and the intercept."""
+
+    chosen: tuple[int, ...]
+    curves: Floats
+    intercept: float
+    enough: bool = True
+    """whether it predicts held-out examples as well as the long model"""
+
+
+def shortened(long: Long, targets: Floats, loss: Loss, most: int | None, judge: tuple[bool, float]) -> Short:
+    """The short model; ``most`` is the largest number of effects allowed.
+
+    ``judge`` says whether held-out examples judge it, and how much the long model lowered their loss.
+    Otherwise it has as many effects as allowed.
+    """
+    judged, gained = judge
+    order = _order(long, targets, loss, SIZES[-1] if most is None else most)
+    sizes = [size for size in SIZES if size < len(order)] + [len(order)]
+    if not judged:
+        sizes = [len(order)]
+    fits = [_Fit(long, column, targets, loss) for column in range(long.scores.shape[1])]
+    enough = not judged
+    for size in sizes:
+        for fit in fits:
+            fit.extend(order[:size])
+        if not judged:
+            break
+        mean, error = _excess(long, fits, targets, loss)
+        enough = mean <= error and fits[-1].distance() <= SHARE_LOST * gained
+        if enough:
+            break
+    final = fits[-1]
+    levels = [final.curves[candidate] for candidate in final.chosen]
+    curves = np.array(levels) if levels else np.zeros((0, 1))
+    return Short(tuple(final.chosen), curves, final.intercept, enough)
+
+
+def _excess(long: Long, fits: list[_Fit], targets: Floats, loss: Loss) -> tuple[float, float]:
+    """The mean loss above the long model's on examples outside the bags, and its standard error."""
+    outside = long.weights[:, -1:] - long.weights[:, :-1]
+    times = outside.sum(axis=1)
+    total = np.zeros(len(targets))
+    for column in range(outside.shape[1]):
+        short, whole = fits[column].score, long.scores[:, column]
+        total += outside[:, column] * (loss.each(targets, short) - loss.each(targets, whole))
+    seen = times > 0
+    if not seen.any():
+        return 0.0, 0.0
+    # An example that is outside several bags counts once, with its mean.
+    each = total[seen] / times[seen]
+    number = long.weights[seen, -1]
+    size = float(number.sum())
+    mean = float((each * number).sum() / size)
+    spread = float((((each - mean) ** 2) * number).sum() / size)
+    return mean, float(np.sqrt(spread / size))
+
+
+def _order(long: Long, targets: Floats, loss: Loss, most: int) -> list[int]:
+    """Candidates in the order in which they explain the long model's scores."""
+    fit = _Fit(long, long.scores.shape[1] - 1, targets, loss)
+    size = int(long.bins.max(initial=0)) + 1
+    one = [np.bincount(row, fit.weights, minlength=size) for row in long.bins]
+    weights = np.array(one).reshape(len(long.bins), size)
+    chosen: list[int] = []
+    while len(chosen) < min(most, len(long.bins)):
+        left = fit.weights * (fit.wanted - fit.score)
+        sums = np.array([np.bincount(row, left, minlength=size) for row in long.bins])
+        gains = np.round((sums * sums / (weights + RIDGE)).sum(axis=1), 9)
+        gains[chosen] = -1.0
+        best = int(gains.argmax())
+        if gains[best] <= 1e-6:
+            break
+        chosen.append(best)
+        fit.extend(chosen)
+    return chosen
+
+
+class _Fit:
+    """Curves of some candidates that approximate the scores of one model by weighted least squares."""
+
+    def __init__(self, long: Long, column: int, targets: Floats, loss: Loss) -> None:
+        self.bins = long.bins
+        self.wanted = long.scores[:, column]
+        _, curvature = loss.gradients(targets, self.wanted)
+        self.weights = long.weights[:, column] * np.maximum(curvature, 1e-3)
+        self.total = float(long.weights[:, column].sum())
+        self.size = int(long.bins.max(initial=0)) + 1
+        self.own = long.curves[column]
+        self.chosen: list[int] = []
+        self.curves: dict[int, Floats] = {}
+        self.intercept = 0.0
+        self.score = long.offset.copy()
+        self._centre()
+
+    def extend(self, order: list[int]) -> None:
+        """Fit the curves of more candidates, and those so far again."""
+        new = order[len(self.chosen) :]
+        for candidate in new:
+            self.curves[candidate] = self.own[candidate].copy()
+            self.score += self.own[candidate][self.bins[candidate]]
+        self._centre()
+        self.chosen = list(order)
+        for _ in range(SWEEPS):
+            for candidate in self.chosen:
+                self._fit(candidate)
+            self._centre()
+
+    def distance(self) -> float:
+        """The loss that the difference of scores costs, if the wanted scores were right."""
+        left = self.wanted - self.score
+        return float(0.5 * (self.weights * left * left).sum() / self.total)
+
+    def _fit(self, candidate: int) -> None:
+        row = self.bins[candidate]
+        left = self.weights * (self.wanted - self.score)
+        sums = np.bincount(row, left, minlength=self.size)
+        weights = np.bincount(row, self.weights, minlength=self.size)
+        curve = self.curves[candidate]
+        change = (sums + RIDGE * (self.own[candidate] - curve)) / (weights + RIDGE)
+        self.curves[candidate] = curve + change
+        self.score += change[row]
+
+    def _centre(self) -> None:
+        total = float(self.weights.sum())
+        if total > 0:
+            change = float((self.weights * (self.wanted - self.score)).sum()) / total
+            self.intercept += change
+            self.score += change

@@ -1,27 +1,39 @@
 """Every engine tallies the groundings of a body as the definition does (``docs/effects.md``)."""
 
-import pytest
-from hypothesis import given, settings
+from contextlib import closing
+from dataclasses import replace
 
-from effect_bodies import TallyCase, check_tallies, tally_cases
-from every_engine import every_other_engine
-from hornbeam.engines.contract import Engine
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from effect_bodies import TallyCase, check_tallies, groups, tally_cases
+from every_engine import BUDGETS, ENGINES, every_other_engine
+from hornbeam.data.database import UNKNOWN, Codes, Database
+from hornbeam.engines import tally as tallies
+from hornbeam.engines.contract import Engine, Skipped
 from hornbeam.engines.memory import fact_slices
 from hornbeam.engines.memory import tally as memory_tally
 from hornbeam.engines.memory.engine import MemoryEngine
 from hornbeam.engines.naive import NaiveEngine
-from strategies import CASES
+from hornbeam.engines.tally import Tally
+from hornbeam.logic.effect_types import NUMBER_OF_FACTS, variable_types
+from strategies import CASES, STRANGER, TARGET, with_cutoffs
+from tables_of_worlds import connected, facts_in_place, with_dates_for_times
+
+IN_PLACE = [ENGINES[name] for name in ("duckdb", "postgres", "spark") if name in ENGINES]
 
 
 @every_other_engine
 @given(case=tally_cases())
-@settings(max_examples=CASES)
+@settings(max_examples=max(CASES // 2, 1))
 def test_an_engine_tallies_what_the_definition_tallies(engine: type[Engine], case: TallyCase) -> None:
     check_tallies(engine(case.database), case, NaiveEngine(case.database).tally(case.requests, case.keys))
 
 
 @given(case=tally_cases())
-@settings(max_examples=CASES)
+@settings(max_examples=max(CASES // 2, 1))
 def test_a_body_that_is_split_is_tallied_the_same(case: TallyCase) -> None:
     expected = NaiveEngine(case.database).tally(case.requests, case.keys)
     with pytest.MonkeyPatch.context() as patch:
@@ -31,3 +43,86 @@ def test_a_body_that_is_split_is_tallied_the_same(case: TallyCase) -> None:
         engine = MemoryEngine(case.database)
         check_tallies(engine, case, expected)
         check_tallies(engine, case, expected)
+
+
+@pytest.mark.parametrize("engine", [ENGINES["duckdb"]], ids=["duckdb"])
+@given(case=tally_cases(), budget=st.sampled_from(BUDGETS))
+@settings(max_examples=CASES)
+def test_every_engine_skips_by_the_same_estimate(engine: type[Engine], case: TallyCase, budget: int) -> None:
+    expected = NaiveEngine(case.database).tally(case.requests, case.keys)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tallies, "LEAST_CELLS", 0)
+        in_memory = MemoryEngine(case.database, budget).tally(case.requests, case.keys)
+        by_sql = engine(case.database, budget).tally(case.requests, case.keys)
+    for request, right, one, other in zip(case.requests, expected, in_memory, by_sql, strict=True):
+        assert isinstance(right, Tally)
+        for answer in (one, other):
+            if isinstance(answer, Skipped):
+                assert answer.clause == request and answer.estimate > answer.budget
+            else:
+                assert groups(answer) == groups(right)
+        # Memory also stops where the tables become larger than the estimate.
+        if isinstance(other, Skipped):
+            assert one == other
+
+
+@pytest.mark.parametrize("engine", IN_PLACE, ids=[engine.name for engine in IN_PLACE])
+@given(case=tally_cases())
+@settings(max_examples=max(CASES // 2, 1))
+def test_facts_in_place_are_tallied_as_if_they_were_loaded(engine: type[Engine], case: TallyCase) -> None:
+    assume(_has_one_name_for_each_value(case.database))
+    case = _as_dated(case)
+    expected = NaiveEngine(case.database).tally(case.requests, case.keys)
+    with closing(connected(engine)) as connection:
+        database = facts_in_place(case.database, connection)
+        keys = _keys_in_place(case, database)
+        answers = engine(database).tally(case.requests, keys)
+        for request, right, tally in zip(case.requests, expected, answers, strict=True):
+            types = variable_types(database.schema, request.head, request.body)
+            names = [types[variable] for variable in request.variables]
+            assert isinstance(tally, Tally) and isinstance(right, Tally)
+            assert named(tally, names, database) == named(right, names, case.database), request
+
+
+def _has_one_name_for_each_value(database: Database) -> bool:
+    """In place a number is its value, whatever its text: such data, and keys that are not numbers."""
+    schema = database.schema
+    is_key = any(name in schema.numeric for name in schema.types_of(TARGET))
+    return not is_key and all(len(np.unique(each)) == len(each) for each in database.numbers.values())
+
+
+def _as_dated(case: TallyCase) -> TallyCase:
+    database = with_dates_for_times(case.database)
+    cutoffs = case.database.cutoffs_of(TARGET, case.keys)
+    if cutoffs is None:
+        return replace(case, database=database)
+    plain = case.keys[:, : database.schema.arity(TARGET)]
+    return replace(case, database=database, keys=with_cutoffs(database, plain, cutoffs))
+
+
+def _keys_in_place(case: TallyCase, database: Database) -> Codes:
+    """The same keys and cut-offs in the codes of a database in place."""
+    types = database.schema.types_of(TARGET)
+    columns = []
+    for codes, name in zip(case.keys.T, types, strict=False):
+        names = [*case.database.population(name).names, STRANGER]
+        columns.append(database.population(name).encode(names[code] for code in codes.tolist()))
+    keys = np.column_stack(columns)
+    cutoffs = case.database.cutoffs_of(TARGET, case.keys)
+    return keys if cutoffs is None else np.column_stack([keys, database.cutoff_codes(cutoffs)])
+
+
+def named(tally: Tally, types: list[str], database: Database) -> dict[tuple[object, ...], int]:
+    """The groups of a tally with names in place of codes; an unknown key has no name."""
+    result: dict[tuple[object, ...], int] = {}
+    for (row, *values), number in groups(tally).items():
+        names = [
+            value
+            if name is None or name == NUMBER_OF_FACTS or name in database.schema.numeric
+            else None
+            if value == UNKNOWN
+            else database.population(name).names[int(str(value))]
+            for value, name in zip(values, [*types, None], strict=False)
+        ]
+        result[row, *names] = number
+    return result

@@ -130,7 +130,7 @@ class NaiveEngine(Engine):
 
     def _tally(self, request: TallyRequest, keys: Codes) -> Tally:
         types = variable_types(self.database.schema, request.head, request.body)
-        cutoffs = self.database.cutoffs_of(request.head.predicate, keys)
+        cutoffs = self.database.last_times_of(request.head.predicate, keys)
         ends = [inf] * len(keys) if cutoffs is None else cutoffs.tolist()
         numbers: Counter[tuple[float, ...]] = Counter()
         for place, (key, cutoff) in enumerate(zip(keys.tolist(), ends, strict=True)):
@@ -195,7 +195,7 @@ class NaiveEngine(Engine):
                 code == (self._code(term, name) if isinstance(term, str) else terms.setdefault(term, code))
                 for term, name, code in zip(atom.args, types, row, strict=True)
             )
-            if same and (since < cutoff or cutoff == inf or atom.predicate not in self.database.times):
+            if same and (since <= cutoff or atom.predicate not in self.database.times):
                 yield _Match(row, since)
 
     def _recent(self, step: Recent, matches: list[_Match], cutoff: float) -> list[_Match]:

@@ -6,20 +6,35 @@ code (``feature_values``), so all engines give the same values.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from hornbeam.data.database import Codes, Database
 from hornbeam.data.numbers import Floats
 from hornbeam.data.rows import Integers, grouped, row_numbers
 from hornbeam.logic.clauses import Atom
-from hornbeam.logic.effects import Body, body_text
+from hornbeam.logic.effect_types import NUMBER_OF_FACTS, variable_types
+from hornbeam.logic.effects import Body, Recent, body_text, new_variables_of, step_variables
 
 Rows = npt.NDArray[np.int64]
 DAY = 86_400_000_000.0
 """Microseconds in a day."""
+BYTES_PER_CELL = 8
+LEAST_CELLS = 8_000
+"""Tables with at most this many cells are allowed whatever the budget."""
+SPLIT_ROWS = 300_000
+"""Tables larger than this are avoided by tallying the rest of a body for distinct things..."""
+SPLIT_GROWTH = 2
+"""... but only where the next link makes the table more than this many times larger."""
+WORK_PER_CELL = 16
+"""Numbers that may be multiplied and added, when parts are joined, for each cell of the budget."""
+MOST_GROUNDINGS = 2.0**62
+TOO_LARGE = "its groundings may exceed the memory budget"
+"""The reason why a tally is skipped."""
 
 
 class TallyRequest(NamedTuple):
@@ -53,6 +68,117 @@ class Tally:
     number: Rows
     """number of groundings in the group"""
     times: Floats | None = None
+
+
+class TallySizes:
+    """Estimates of the tables that tallies need, from the numbers of facts: the same for every engine."""
+
+    def __init__(self, database: Database, memory: int) -> None:
+        self._database = database
+        self.most = max(LEAST_CELLS, memory // BYTES_PER_CELL)
+        """the most cells that a table may have"""
+        self._average: dict[tuple[str, tuple[int, ...]], float] = {}
+        self._keys: Codes | None = None
+        self._distinct: dict[int, int] = {}
+
+    def cells(self, request: TallyRequest, keys: Codes) -> int:
+        """An estimate of the cells of the largest table."""
+        if keys is not self._keys:
+            self._keys, self._distinct = keys, {}
+        arity = len(request.head.args)
+        used = head_variables(request)
+        n_cutoffs = self._different(keys, arity) if keys.shape[1] > arity else 1
+        n_keys = float(n_cutoffs)
+        for variable in used:
+            n_keys *= self._different(keys, variable)
+        types = variable_types(self._database.schema, request.head, request.body)
+        search = _Search(request, types, n_cutoffs)
+        if self._groundings(used, request.body) > MOST_GROUNDINGS:
+            return int(MOST_GROUNDINGS)
+        cells = self._follow(search, min(n_keys, len(keys)), set(used), request.body)[0]
+        return int(min(cells, MOST_GROUNDINGS))
+
+    def _groundings(self, used: tuple[int, ...], body: Body) -> float:
+        """An estimate of the number of groundings of one key."""
+        known, number = set(used), 1.0
+        for step in body:
+            if isinstance(step, Atom | Recent):
+                number *= self._fan_out(step, known)
+            known.update(new_variables_of(step, known))
+        return number
+
+    def _different(self, keys: Codes, column: int) -> int:
+        """The number of distinct codes in a column of keys."""
+        if column not in self._distinct:
+            self._distinct[column] = len(np.unique(keys[:, column]))
+        return self._distinct[column]
+
+    def _follow(self, search: _Search, keys: float, known: set[int], body: Body) -> tuple[float, float]:
+        """The cells of the largest table for a body from some keys, and the number of groups at its end."""
+        known, rows, cells, followed = set(known), keys, 0.0, False
+        for place, step in enumerate(body):
+            new = new_variables_of(step, known)
+            if isinstance(step, Atom | Recent):
+                after = rows * self._fan_out(step, known)
+                if followed and after > SPLIT_ROWS and after > SPLIT_GROWTH * rows:
+                    source = single_source(body[place:], search.request.variables, known)
+                    if source is not None:
+                        size = len(self._database.population(search.types[source]))
+                        things = max(1.0, min(rows, size * search.cutoffs))
+                        most, groups = self._follow(search, things, {source}, body[place:])
+                        joined = min(rows, keys * size) * groups / things
+                        result = self._groups(search, keys, joined)
+                        width = len(search.request.variables) + 3
+                        return max(cells, most, result * width, joined / WORK_PER_CELL), result
+                rows = after
+                cells = max(cells, rows * (len(known) + 3))
+                followed = followed or bool(new)
+            known.update(new)
+        return cells, self._groups(search, keys, rows)
+
+    def _groups(self, search: _Search, keys: float, groundings: float) -> float:
+        """The number of groups, at most, of some groundings for some keys."""
+        request, types = search.request, search.types
+        free = [types[variable] for variable in request.variables if variable >= len(request.head.args)]
+        if request.times or NUMBER_OF_FACTS in free:
+            return groundings
+        for type_name in free:
+            keys *= len(self._database.population(type_name))
+        return min(groundings, keys)
+
+    def _fan_out(self, step: Atom | Recent, known: set[int]) -> float:
+        """The average number of facts that match an atom, given constants and known variables."""
+        atom = step.atom if isinstance(step, Recent) else step
+        places = tuple(
+            place for place, term in enumerate(atom.args) if isinstance(term, str) or term in known
+        )
+        key = (atom.predicate, places)
+        if key not in self._average:
+            _, distinct = self._database.facts.shape_at(*key)
+            self._average[key] = self._database.n_facts(atom.predicate) / max(distinct, 1)
+        average = self._average[key]
+        return min(average, step.last) if isinstance(step, Recent) and step.last is not None else average
+
+
+class _Search(NamedTuple):
+    request: TallyRequest
+    types: Mapping[int, str]
+    cutoffs: int
+    """number of distinct cut-offs"""
+
+
+def head_variables(request: TallyRequest) -> tuple[int, ...]:
+    """The head variables that a request uses, in ascending order."""
+    in_body = (variable for step in request.body for variable in step_variables(step))
+    arity = len(request.head.args)
+    return tuple(sorted({each for each in (*in_body, *request.variables) if each < arity}))
+
+
+def single_source(rest: Body, wanted: tuple[int, ...], known: set[int]) -> int | None:
+    """The only known variable that the rest of a body and the wanted variables need, if there is one."""
+    needed = {variable for step in rest for variable in step_variables(step) if variable in known}
+    needed |= {variable for variable in wanted if variable in known}
+    return needed.pop() if len(needed) == 1 else None
 
 
 def spread(tally: Tally, of_example: Integers) -> Tally:

@@ -42,6 +42,7 @@ class TableFacts:
         self._source = source
         self._closes_connection = closes_connection
         self._is_closed = False
+        self._shapes: dict[tuple[str, tuple[int, ...]], tuple[int, int]] = {}
 
     @property
     def source(self) -> TableSource:
@@ -86,6 +87,37 @@ class TableFacts:
         often = exp.GTE(this=exp.Count(this=exp.Star()), expression=integer(least))
         query = exp.select(own_column("v")).from_(values).group_by(own_column("v")).having(often)
         return tuple(sorted(key_text(name) for (name,) in self.source.run(query)))
+
+    def shape_at(self, predicate: str, positions: Sequence[int]) -> tuple[int, int]:
+        source = self.source
+        if predicate not in source.tables:
+            return 0, 0
+        key = (predicate, tuple(positions))
+        if key not in self._shapes:
+            relation = source.relation(predicate)
+            number = exp.alias_(exp.Count(this=exp.Star()), "n")
+            counts = exp.select(number).from_(aliased(relation.item, "f"))
+            if positions:
+                counts = counts.group_by(*(relation.column(place, "f") for place in positions))
+            largest = exp.Max(this=own_column("n"))
+            present = exp.GT(this=own_column("n"), expression=integer(0))
+            query = exp.select(largest, exp.Count(this=exp.Star())).from_(counts.subquery("h"))
+            ((most, distinct),) = source.run(query.where(present))
+            self._shapes[key] = int(most or 0), int(distinct)
+        return self._shapes[key]
+
+    def is_identity(self, predicate: str) -> bool:
+        source = self.source
+        types = source.schema.types_of(predicate)
+        if len(types) != 2 or types[0] != types[1]:
+            return False
+        if predicate not in source.tables:
+            return True
+        relation = source.relation(predicate)
+        differs = exp.NEQ(this=relation.column(0, "f"), expression=relation.column(1, "f"))
+        query = exp.select(exp.Count(this=exp.Star())).from_(aliased(relation.item, "f")).where(differs)
+        ((number,),) = source.run(query)
+        return int(number) == 0
 
     def thresholds_at(
         self, predicate: str, position: int, number: int, until: float = np.inf

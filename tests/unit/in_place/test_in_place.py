@@ -182,6 +182,12 @@ def test_questions_about_facts_are_answered_by_queries(opened: tuple[Database, t
     for predicate in SCHEMA.predicates:
         assert database.n_facts(predicate) == loaded.n_facts(predicate), predicate
         assert database.has_facts(predicate) == loaded.has_facts(predicate), predicate
+        assert database.facts.is_identity(predicate) == loaded.facts.is_identity(predicate), predicate
+        places = range(SCHEMA.arity(predicate))
+        for positions in ((), *((place,) for place in places), tuple(places)):
+            assert database.facts.shape_at(predicate, positions) == loaded.facts.shape_at(
+                predicate, positions
+            ), (predicate, positions)
     for least in (1, 2, 3, 4):
         assert database.frequent("friends", 0, least) == loaded.frequent("friends", 0, least)
     assert database.has_times is loaded.has_times is False

@@ -63,9 +63,9 @@ class FactSlices:
             return first, end
         step = len(self.moments) + 1
         if cutoffs is not None:
-            # An infinite cut-off admits every fact, and nothing is too long before it.
+            # Nothing is too long before an infinite cut-off.
             endless = cutoffs == np.inf
-            before = np.where(endless, len(self.moments), np.searchsorted(self.moments, cutoffs))
+            before = np.searchsorted(self.moments, cutoffs, side="right")
             end = self._search(place * step + before, first, end)
             if limits.within is not None:
                 edge = np.where(endless, 0, np.searchsorted(self.moments, cutoffs - limits.within))

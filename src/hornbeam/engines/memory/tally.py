@@ -24,7 +24,18 @@ from hornbeam.engines.contract import INT64_MAX, Skipped
 from hornbeam.engines.memory.fact_slices import FactLimits, FactSlices, slices_of
 from hornbeam.engines.memory.grounding_tables import GroundingTable, as_matrix, from_matrix, grouped
 from hornbeam.engines.memory.indexes import FactIndexes
-from hornbeam.engines.tally import DAY, Tally, TallyRequest
+from hornbeam.engines.tally import (
+    DAY,
+    SPLIT_GROWTH,
+    SPLIT_ROWS,
+    TOO_LARGE,
+    WORK_PER_CELL,
+    Tally,
+    TallyRequest,
+    TallySizes,
+    head_variables,
+    single_source,
+)
 from hornbeam.logic.clauses import AT_LEAST, Atom, Comparison, Not
 from hornbeam.logic.effect_types import NUMBER_OF_FACTS, variable_types
 from hornbeam.logic.effects import (
@@ -36,23 +47,16 @@ from hornbeam.logic.effects import (
     atom_in,
     new_variables_of,
     predicates_in,
-    step_variables,
 )
 from hornbeam.logic.schema import number_of
 
-SPLIT_ROWS = 300_000
-"""Tables larger than this are avoided by tallying the rest of a body for distinct things."""
-SPLIT_GROWTH = 2
-"""... and only where the next link makes the table more than this many times larger."""
-BYTES_PER_CELL = 8
-
 
 class TooLargeError(Exception):
-    """A table would exceed the memory budget; ``rows`` is its number of rows."""
+    """A table would exceed the memory budget; ``cells`` is its number of cells, or of groundings."""
 
-    def __init__(self, rows: int) -> None:
-        super().__init__(rows)
-        self.rows = rows
+    def __init__(self, cells: int) -> None:
+        super().__init__(cells)
+        self.cells = cells
 
 
 class Asked(NamedTuple):
@@ -82,7 +86,7 @@ class Tallies:
     def __init__(self, database: Database, facts: FactIndexes, memory: int, cache: Cache) -> None:
         self.database = database
         self.facts = facts
-        self.most_rows = max(1000, memory // (BYTES_PER_CELL * 8))
+        self._sizes = TallySizes(database, memory)
         self.days = database.origin.get("times") == "date"
         self._slices: dict[tuple[object, ...], FactSlices] = {}
         self._cache = cache
@@ -100,16 +104,16 @@ class Tallies:
         return [self._answer(request, keys) for request in requests]
 
     def _answer(self, request: TallyRequest, keys: Codes) -> Tally | Skipped:
-        arity = len(request.head.args)
-        in_body = (variable for step in request.body for variable in step_variables(step))
-        used = sorted({variable for variable in (*in_body, *request.variables) if variable < arity})
-        keyset, which = self._keyset(request, keys, tuple(used))
+        cells = self._sizes.cells(request, keys)
+        if cells > self._sizes.most:
+            return Skipped(request, TOO_LARGE, cells, self._sizes.most)
+        keyset, which = self._keyset(request, keys, head_variables(request))
         types = variable_types(self.database.schema, request.head, request.body)
         asked = Asked(request.variables, request.times, types)
         try:
             table = self._groups(keyset, request.body, asked)
         except TooLargeError as error:
-            return Skipped(request, "its groundings exceed the memory budget", error.rows, self.most_rows)
+            return Skipped(request, TOO_LARGE, error.cells, self._sizes.most)
         return self._spread(table, asked, which)
 
     def _keyset(self, request: TallyRequest, keys: Codes, used: tuple[int, ...]) -> tuple[KeySet, Integers]:
@@ -148,7 +152,7 @@ class Tallies:
                     first, end, slices = found
                     rows = int((end - first).sum())
                     if rows > SPLIT_ROWS and followed and rows > SPLIT_GROWTH * len(table.row):
-                        x = _single_source(body[place:], asked.variables, known)
+                        x = single_source(body[place:], asked.variables, known)
                         if x is not None and (table.times is None or self._has_times(body[place:])):
                             return self._split(keyset, (table, x), body, place, asked)
                     self._check(rows, len(table.columns) + 3)
@@ -213,7 +217,7 @@ class Tallies:
         assert lead.number is not None and groups.number is not None
         sizes = np.bincount(groups.row, minlength=part.size)[lead.columns[x]]
         rows = int(sizes.sum())
-        self._check(rows, len(asked.variables) + 3)
+        self._check(rows // WORK_PER_CELL, 1)
         largest = int(lead.number.max(initial=0)) * int(groups.number.max(initial=0)) * rows
         if largest > INT64_MAX:
             raise TooLargeError(largest)
@@ -221,6 +225,7 @@ class Tallies:
             return grouped(replace(groups, row=groups.row[:0]), asked.variables, asked.times, 0)
         to_things = summed(lead.row, lead.columns[x], lead.number, (keyset.size, part.size))
         to_values, (columns, moments) = as_matrix(groups, asked.variables, asked.times, part.size)
+        self._check(min(rows, keyset.size * to_values.shape[1]), len(asked.variables) + 3)
         return from_matrix(to_things.product(to_values), asked.variables, columns, moments)
 
     def _find(
@@ -304,8 +309,9 @@ class Tallies:
         return GroundingTable(table.row[keep], columns, _at(table.times, keep), _at(table.number, keep))
 
     def _check(self, rows: int, columns: int) -> None:
-        if rows * columns > self.most_rows * 8:
-            raise TooLargeError(rows)
+        # Matrices of groups have fewer than 2**31 entries.
+        if rows * columns > self._sizes.most or rows >= 2**31:
+            raise TooLargeError(rows * columns)
 
     # --- answers ---------------------------------------------------------------------------------
 
@@ -329,13 +335,6 @@ class Tallies:
             # An unknown constant has no value, so it is on neither side of a threshold.
             return np.where(codes < 0, np.nan, np.append(self.database.numbers[type_name], np.nan)[codes])
         return codes
-
-
-def _single_source(rest: Body, wanted: tuple[int, ...], known: set[int]) -> int | None:
-    """The only known variable that the rest of a body and the wanted variables need, if there is one."""
-    needed = {variable for step in rest for variable in step_variables(step) if variable in known}
-    needed |= {variable for variable in wanted if variable in known}
-    return needed.pop() if len(needed) == 1 else None
 
 
 def _ranges(first: Integers, end: Integers) -> tuple[Integers, Integers]:

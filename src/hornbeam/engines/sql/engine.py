@@ -14,8 +14,8 @@ from hornbeam.engines.sql.expressions import Dialect
 from hornbeam.engines.sql.loaded import LoadedSource
 from hornbeam.engines.sql.query_templates import QueryTemplates
 from hornbeam.engines.sql.session import MeasuredSource, SqlSession
-from hornbeam.engines.sql.tallies import SqlTallies, tally_all
-from hornbeam.engines.tally import Tally, TallyRequest
+from hornbeam.engines.sql.tallies.answers import SqlTallies, tally_all
+from hornbeam.engines.tally import Tally, TallyRequest, TallySizes
 from hornbeam.errors import OptionError
 from hornbeam.logic.clauses import Clause
 
@@ -38,6 +38,7 @@ class SqlEngine(Engine):
         self._source: LoadedSource | None = None
         self._finalizer: Callable[[], object] | None = None
         self._templates = QueryTemplates()
+        self._tally_sizes = TallySizes(database, memory)
 
     @abstractmethod
     def _connect(self) -> Connection:
@@ -55,7 +56,7 @@ class SqlEngine(Engine):
 
     def tally(self, requests: Sequence[TallyRequest], keys: Codes) -> list[Tally | Skipped]:
         connection, source = self._opened()
-        return tally_all(SqlTallies(self.database, connection, source, keys, self.memory), requests)
+        return tally_all(SqlTallies(self.database, connection, source, keys, self._tally_sizes), requests)
 
     def close(self) -> None:
         """Close the connection and drop the tables made through it; a later call opens a new one."""

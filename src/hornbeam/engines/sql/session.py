@@ -30,7 +30,7 @@ from hornbeam.engines.sql.plan import Formula, Guard, HeadBindings, SqlMessage
 from hornbeam.engines.sql.queries import HeadBindingTable, counts_query, largest_logarithm, logarithms_query
 from hornbeam.engines.sql.query_templates import CountsQuery, QueryTemplates
 from hornbeam.engines.sql.sizes import WIDE_MAX, Sizes
-from hornbeam.engines.sql.tally_queries import TallySource
+from hornbeam.engines.sql.tallies.queries import TallySource
 from hornbeam.logic.clauses import Clause
 
 MOST_CLAUSES = 400

@@ -14,28 +14,31 @@ from hornbeam.data.rows import Integers, distinct_rows
 from hornbeam.engines.contract import Skipped
 from hornbeam.engines.sql.connection import Connection, Values
 from hornbeam.engines.sql.expressions import CUTOFF
-from hornbeam.engines.sql.tally_queries import Bindings, TallyQuery, TallySource
-from hornbeam.engines.tally import DAY, Tally, TallyRequest, spread
+from hornbeam.engines.sql.tallies.queries import Bindings, TallyQuery, TallySource
+from hornbeam.engines.tally import DAY, TOO_LARGE, Tally, TallyRequest, TallySizes, head_variables, spread
 from hornbeam.logic.effect_types import NUMBER_OF_FACTS, variable_types
-from hornbeam.logic.effects import Recent, step_variables
+from hornbeam.logic.effects import Recent
 
 
 class SqlTallies:
     """Answers requests for one set of examples."""
 
     def __init__(
-        self, database: Database, connection: Connection, source: TallySource, keys: Codes, memory: int
+        self, database: Database, connection: Connection, source: TallySource, keys: Codes, sizes: TallySizes
     ) -> None:
         self._database = database
         self._connection = connection
         self._source = source
         self._keys = keys
-        self._memory = memory
+        self._sizes = sizes
         self._unit = DAY if database.origin.get("times") == "date" else 1.0
         self._known: dict[tuple[object, ...], tuple[Bindings, Integers, Integers]] = {}
 
     def tally(self, request: TallyRequest) -> Tally | Skipped:
         """The tally of one request."""
+        cells = self._sizes.cells(request, self._keys)
+        if cells > self._sizes.most:
+            return Skipped(request, TOO_LARGE, cells, self._sizes.most)
         bindings, first, of_example = self._bindings(request)
         types = variable_types(self._database.schema, request.head, request.body)
         writer = TallyQuery(self._source, request, types, bindings)
@@ -67,9 +70,7 @@ class SqlTallies:
 
     def _bindings(self, request: TallyRequest) -> tuple[Bindings, Integers, Integers]:
         """The table of the distinct keys, an example of each, and which of them each example has."""
-        arity = len(request.head.args)
-        in_body = (variable for step in request.body for variable in step_variables(step))
-        used = tuple(sorted({each for each in (*in_body, *request.variables) if each < arity}))
+        used = head_variables(request)
         within = tuple(
             dict.fromkeys(
                 step.within for step in request.body if isinstance(step, Recent) and step.within is not None
@@ -94,7 +95,8 @@ class SqlTallies:
         ]
         if cutoffs is not None:
             ends = cutoffs[first]
-            values += [source.moments(ends), *(source.moments(self._earliest(ends, w)) for w in within)]
+            after = np.where(np.isfinite(ends), np.nextafter(ends, np.inf), ends)
+            values += [source.moments(after), *(source.moments(self._earliest(ends, w)) for w in within)]
             types += [CUTOFF] * (1 + len(within))
         columns: dict[str, Values] = {"example": np.arange(len(first), dtype=np.int64)}
         columns |= {f"k{number}": column for number, column in enumerate(values)}

@@ -1,0 +1,1 @@
+"""Tallies of groundings by SQL."""

@@ -10,7 +10,7 @@ from math import inf, isfinite, isnan, nan, sqrt
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from effect_bodies import TallyCase, groups, tally_cases
@@ -93,6 +93,7 @@ def root(square: Fraction) -> float:
 
 @pytest.mark.parametrize("kind", [*kinds.OF_NUMBERS, kinds.DISTINCT, kinds.COUNT])
 @given(groundings=GROUNDINGS)
+@example(groundings=[[(2.0, 1.0), (-5e-324, 1.0), (9007199254740994.0, 1.0), (9007199254740994.0, 1.0)]])
 @settings(max_examples=max(CASES // 4, 1))
 def test_a_feature_of_values_is_its_definition(kind: str, groundings: list[list[Grounding]]) -> None:
     tally = tally_of(groundings)

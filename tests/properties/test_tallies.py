@@ -76,6 +76,8 @@ def test_facts_in_place_are_tallied_as_if_they_were_loaded(engine: type[Engine],
     with closing(connected(engine)) as connection:
         database = facts_in_place(case.database, connection)
         keys = _keys_in_place(case, database)
+        for predicate in case.database.times:
+            assert database.facts.span_of(predicate) == case.database.facts.span_of(predicate)
         answers = engine(database).tally(case.requests, keys)
         for request, right, tally in zip(case.requests, expected, answers, strict=True):
             types = variable_types(database.schema, request.head, request.body)

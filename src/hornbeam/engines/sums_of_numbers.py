@@ -34,7 +34,8 @@ def sums_by_row(row: Whole, values: Floats, number: Whole, size: int) -> Floats:
         coarse, fine = math.ldexp(1.0, top - 26), math.ldexp(1.0, top - 53)
         high = np.rint(values / coarse) * coarse if coarse > 0 else values
         low = values - high
-        if fine > 0 and (low / fine == np.rint(low / fine)).all():
+        # The quotient of a tiny number may be rounded to 0, so the product decides.
+        if fine > 0 and (np.rint(low / fine) * fine == low).all():
             return _sums(row, high * number, size) + _sums(row, low * number, size)
     return _one_by_one(row, values, number, size)
 

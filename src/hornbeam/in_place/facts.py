@@ -13,6 +13,8 @@ from hornbeam.data.numbers import Floats, numbers_of, weighted_quantiles
 from hornbeam.engines.contract import DEFAULT_MEMORY
 from hornbeam.engines.estimate import ColumnSizes
 from hornbeam.engines.sql.expressions import (
+    EVERYTHING,
+    NOTHING,
     SqlRelation,
     aliased,
     cutoff_value,
@@ -167,6 +169,23 @@ class TableFacts:
 
     def timed(self) -> Collection[str]:
         return self._source.timed()
+
+    def span_of(self, predicate: str) -> tuple[float, float]:
+        source = self.source
+        relation = source.relation(predicate)
+        since = source.tallied_time(relation.since("f"))
+        query = exp.select(exp.Min(this=since), exp.Max(this=since.copy()))
+        query = query.from_(aliased(relation.item, "f"))
+        if source.time_kind != DATE:
+            edges = [cutoff_value(edge[source.time_kind], source.time_kind) for edge in (NOTHING, EVERYTHING)]
+            query = query.where(
+                exp.GT(this=since.copy(), expression=edges[0]), exp.LT(this=since.copy(), expression=edges[1])
+            )
+        ((first, last),) = source.run(query)
+        if first is None:
+            return np.inf, -np.inf
+        earliest, latest = source.decoded_times(np.array([first, last], dtype=object)).tolist()
+        return earliest, latest
 
     def cutoff_codes(self, last: Floats) -> Codes:
         return self._source.cutoff_codes(last.tolist())[:, None]

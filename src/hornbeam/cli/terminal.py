@@ -58,7 +58,6 @@ def print_explanation(explanation: Explanation) -> None:
     """Print what each clause, tree or feature adds and why, the strongest first, with bars."""
     from rich.text import Text
 
-    from hornbeam.errors import plural
     from hornbeam.logic.clauses import Atom
     from hornbeam.logic.english import atom_text
 
@@ -68,9 +67,8 @@ def print_explanation(explanation: Explanation) -> None:
     most = max(abs(added) for added in [explanation.prior, *(added for added, _ in adding)]) or 1.0
     for added, because in [*adding, (explanation.prior, "the prior")]:
         table.add_row(_signed(added), _bar(added / most), Text(printable(because)))
-    if len(adding) < len(reasons):
-        others = plural(len(reasons) - len(adding), "other clause")
-        table.add_row(Text("0", style=_QUIET), "", Text(others, style=_QUIET))
+    if explanation.others_text:
+        table.add_row(Text("0", style=_QUIET), "", Text(explanation.others_text, style=_QUIET))
     head = Text(printable(atom_text(Atom(explanation.target, explanation.key))), style="bold")
     odds = f": probability {explanation.probability:.4f}, log-odds {explanation.log_odds:+.4g}"
     _print(Text.assemble(head, odds), table)

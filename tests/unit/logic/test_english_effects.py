@@ -96,7 +96,7 @@ DIPS = "[< 15: 0; < 35: -1; else: 1]"
         ),
         (
             "max N [< 3: 0; < 4: -1; < 5: 3; else: -2] : bad(A) :- ratings(A,M), N = number of ratings(U,M).",
-            "bad(A) depends on the largest number of ratings of its movies.",
+            "bad(A) depends on the largest number of users of its movies.",
         ),
         (
             "month [< 3: 1; else: 1] : bad(A) :- true.",

@@ -17,6 +17,7 @@ from hornbeam.logic.effects import (
     Step,
     atom_in,
     new_variables_of,
+    step_variables,
 )
 from hornbeam.logic.english.clauses import Pieces, joined, literal_pieces, noun_of, plural_of
 from hornbeam.logic.english.curves import DIPS, FALLS, FLAT, PEAKS, RISES, WHOLE, range_text, shape_of
@@ -165,18 +166,26 @@ class _BodyWords:
         parent = things[-1] if things else None
         for variable in new:
             if isinstance(step, NumberOf):
-                name = f"number of {plural_of(_plain(step.atom.predicate))}"
+                inner = [each for each in step_variables(step) if each not in known and each != variable]
+                name = self._noun(step.atom, inner[0] if len(inner) == 1 else None, parent)
+                name = f"number of {plural_of(_plain(name))}"
                 self.described[variable] = _Described(name, parent, True)
                 continue
             recent = step if isinstance(step, Recent) else None
             if self._is_value(variable):
                 self.described[variable] = _Described(_plain(atom.predicate), parent, True, recent)
             else:
-                same = parent is not None and self.types[parent] == self.types[variable]
-                name = atom.predicate if same else noun_of(self.types[variable])
+                name = self._noun(atom, variable, parent)
                 self.described[variable] = _Described(_plain(name), parent, False, recent)
                 # A further value of the same fact, such as a rating, belongs to the thing reached.
                 parent = variable
+
+    def _noun(self, atom: Atom, variable: int | None, parent: int | None) -> str:
+        """The type of the things that an atom leads to; its predicate if the type says nothing new."""
+        type_name = None if variable is None else self.types[variable]
+        if type_name is None or (parent is not None and self.types[parent] == type_name):
+            return atom.predicate
+        return noun_of(type_name)
 
     def _is_value(self, variable: int) -> bool:
         name = self.types[variable]

@@ -152,9 +152,14 @@ def _rows(effect: Effect, engine: Engine, keys: Codes, shown: int) -> Rows:
 
 
 def _number(engine: Engine, effect: Effect, keys: Codes) -> int:
-    """The number of groundings of a body; 0 if it is too large to count."""
-    (tally,) = engine.tally([TallyRequest(effect.head, effect.body)], keys)
-    return 0 if isinstance(tally, Skipped) else int(tally.number.sum())
+    """The number of groundings that made the value; 0 if they are too many to tally."""
+    head, body, (kind, variable), _ = effect
+    numeric = kind in (*kinds.OF_NUMBERS, kinds.SINCE)
+    asked = (variable,) if numeric and variable is not None else ()
+    (tally,) = engine.tally([TallyRequest(head, body, asked, kind in _TIMED)], keys)
+    if isinstance(tally, Skipped):
+        return 0
+    return int(_making(tally, kind, 0 if asked else None).number.sum())
 
 
 def _making(tally: Tally, kind: str, column: int | None) -> Tally:

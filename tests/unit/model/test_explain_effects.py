@@ -98,7 +98,7 @@ def test_the_text_says_it_in_words():
         "  +0.5 because the mean amount of its orders is 4.16667, from 3 values of B, C: (o1, 4), (o2, 8), "
         "...\n"
         "  +0.25 because its birthday is 1990-05-01\n"
-        "  -0.125 because the largest number of orders of the example is 3, from 1 value of B: 3\n"
+        "  -0.125 because its largest number of orders is 3, from 1 value of B: 3\n"
         "  +0 from 1 other effect\n"
         "  -1 from the prior"
     )

@@ -91,7 +91,19 @@ def effect_sentence(effect: Effect, schema: Schema, dated: bool = False) -> Piec
     if curve.missing:
         change = "raises" if curve.missing > 0 else "lowers"
         text.append(f"; a missing value {change} the log-odds by {abs(curve.missing):.3g}")
-    return [*text, "."]
+    return _without_seams([*text, "."])
+
+
+def _without_seams(pieces: Pieces) -> Pieces:
+    """The pieces with neighbouring strings joined."""
+    joint: Pieces = []
+    for piece in pieces:
+        last = joint[-1] if joint else None
+        if isinstance(piece, str) and isinstance(last, str):
+            joint[-1] = last + piece
+        else:
+            joint.append(piece)
+    return joint
 
 
 def _extreme(curve: Curve, peak: bool, whole: bool) -> str:
@@ -121,12 +133,14 @@ def feature_pieces(effect: Effect, schema: Schema, dated: bool = False) -> Piece
         which = "earliest" if kind == kinds.SINCE_FIRST else "latest"
         return [f"the {unit} since the {which} of ", *words.groundings()]
     assert variable is not None
+    if kind == kinds.DISTINCT:
+        return ["the number of ", *words.different(variable)]
     if kind == kinds.VALUE:
         return words.value(variable)
     if kind == kinds.SINCE:
         return [f"the {unit} since ", *words.value(variable)]
-    if kind == kinds.DISTINCT:
-        return ["the number of different ", *words.values(variable, several=True)]
+    if words.is_own(variable):
+        return ["its ", _OF_VALUES[kind], *words.own_values(variable)]
     return ["the ", _OF_VALUES[kind], *words.values(variable)]
 
 
@@ -243,14 +257,23 @@ class _BodyWords:
         combined = phrases[0] if len(phrases) == 1 else ["combinations of ", *joined(phrases, ", ", " and ")]
         return [*combined, *self._of_example()]
 
-    def values(self, variable: int, several: bool = False) -> Pieces:
-        """``amount of its orders``; for a thing, and if asked for several, ``cities of its orders``."""
+    def different(self, variable: int) -> Pieces:
+        """``its different movies``, or ``different genres of its movies``."""
+        each = self.described.get(variable)
+        if each is None:
+            return ["different values of ", variable]
+        if not each.is_value:
+            return [*self.thing(variable, article="", different="different "), *self._of_example()]
+        if self.is_own(variable):
+            return ["its different ", *self.own_values(variable, several=True)]
+        return self._with_owner(f"different {plural_of(each.words)}", each)
+
+    def values(self, variable: int) -> Pieces:
+        """``amount of its orders``."""
         each = self.described.get(variable)
         if each is None:
             return ["value of ", variable]
-        if not each.is_value:
-            return self._with_owner(plural_of(each.words), each)
-        return self._with_owner(plural_of(each.words) if several else each.words, each)
+        return self._with_owner(each.words, each)
 
     def _with_owner(self, words: str, each: _Described) -> Pieces:
         return [words, *self._recent(each), " of ", *self._owner(each.parent), *self._of_example()]
@@ -260,9 +283,20 @@ class _BodyWords:
         each = self.described.get(variable)
         if each is None:
             return ["the value of ", variable]
-        if len(self.head.args) == 1 and each.parent == 0:
-            return [f"its {each.words}", *self._of_example()]
+        if self.is_own(variable):
+            return ["its ", *self.own_values(variable)]
         return [f"the {each.words} of ", *self._owner(each.parent, single=True), *self._of_example()]
+
+    def own_values(self, variable: int, several: bool = False) -> Pieces:
+        """``amount``, or ``amounts in the last 30 days``: values of the example itself."""
+        each = self.described[variable]
+        words = plural_of(each.words) if several else each.words
+        return [words, *self._recent(each), *self._of_example()]
+
+    def is_own(self, variable: int) -> bool:
+        """Whether a variable is linked to the example itself, which is one thing."""
+        each = self.described.get(variable)
+        return each is not None and each.parent == 0 and len(self.head.args) == 1
 
     def _owner(self, variable: int | None, single: bool = False) -> Pieces:
         if variable is None:
@@ -271,14 +305,16 @@ class _BodyWords:
             return ["the example"] if len(self.head.args) == 1 else [variable]
         return self.thing(variable, single)
 
-    def thing(self, variable: int, single: bool = False, article: str = "the ") -> Pieces:
+    def thing(
+        self, variable: int, single: bool = False, article: str = "the ", different: str = ""
+    ) -> Pieces:
         """``its last 5 orders in the last 365 days with status paid``, ``the orders of its accounts``."""
         each = self.described[variable]
         words = _singular(each.words) if single else plural_of(each.words)
         if each.recent is not None and each.recent.last is not None:
             words = f"last {words}" if each.recent.last == 1 else f"last {each.recent.last} {words}"
         own = each.parent == 0 and len(self.head.args) == 1
-        first = "its " if own else "all " if each.parent is None else article
+        first = ("its " if own else "all " if each.parent is None else article) + different
         letter: Pieces = [" ", variable] if variable in self.lettered else []
         conditions = joined([[" ", *pieces] for pieces in each.conditions], "", " and")
         owner: Pieces = [] if own or each.parent is None else [" of ", *self._owner(each.parent, single)]

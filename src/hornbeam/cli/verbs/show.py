@@ -31,7 +31,7 @@ def show(
     json: Json = False,
     out: Out = None,
 ) -> None:
-    """Print a model: its prior and its clauses, effects, trees or features.
+    """Print a model: its prior, clauses, effects, trees or features.
 
     A clause is printed as [w0, w1, w2] : head :- body. with its bias, the weight of the true count and the
     weight of the false count. An effect is printed as feature [curve] : head :- body. The 20 most important

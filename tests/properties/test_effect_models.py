@@ -15,7 +15,9 @@ from hornbeam.logic.effects import Curve, in_order_of_use, rename_step
 from hornbeam.logic.schema import number_of
 from hornbeam.model.class_model import ClassModel
 from hornbeam.model.clause_model import Model, WeightedClause
+from hornbeam.model.effect_reasons import EffectReason
 from hornbeam.model.effects import FittedEffect
+from hornbeam.model.explain import explain
 from hornbeam.model.files import model_text, parse_model
 from hornbeam.model.training import Training, training_of
 from strategies import TARGET, TIMES, bodies, databases, key_rows, schemas, with_cutoffs
@@ -154,3 +156,24 @@ def test_models_of_classes_with_effects_come_back(world) -> None:  # type: ignor
     assert model_text(back) == text
     engine = MemoryEngine(database)
     assert back.probabilities(engine, keys).tobytes() == classes.probabilities(engine, keys).tobytes()
+
+
+@given(worlds())
+@SOME
+def test_reasons_add_up_and_hold_the_rows_that_made_a_value(world) -> None:  # type: ignore[no-untyped-def]
+    database, keys, model = world
+    engine = MemoryEngine(database)
+    for key in keys[:2]:
+        names = ["it"] * database.schema.arity(TARGET)
+        explanation = explain(model, engine, key, names, shown=10**6)
+        added = explanation.prior + sum(reason.contribution for reason in explanation.reasons)
+        assert np.isclose(added, explanation.log_odds, rtol=0, atol=1e-9)
+        assert str(explanation)
+        for reason in explanation.reasons:
+            if not isinstance(reason, EffectReason):
+                continue
+            assert reason.variables == () or len(reason.groundings) <= reason.n_groundings
+            if reason.effect.feature.kind == "count":
+                assert reason.n_groundings == reason.value
+            if reason.value is None:
+                assert reason.contribution == reason.effect.curve.missing

@@ -31,34 +31,67 @@ def print_model(model: Model | AggregateModel) -> None:
     from rich.text import Text
 
     from hornbeam.logic.english import text_of
-    from hornbeam.model.clause_model import Model
+    from hornbeam.model.clause_model import WEIGHT_NAMES, Model
     from hornbeam.report.numbers.parts import parts_of, weights_text
 
     clauses = isinstance(model, Model)
-    names = ("bias", "true", "false") if clauses else ("weight", "mean")
-    table = _table(["", *names], [*(["feature"] if clauses else []), model.size_text])
-    for number, part in enumerate(parts_of(model), start=1):
+    parts = parts_of(model)
+    names: Sequence[str] = ("weight", "mean")
+    columns: Sequence[int] = (0, 1)
+    if isinstance(model, Model):
+        # Weights that are zero in all clauses are not shown.
+        columns = model.weight_columns()
+        names = [WEIGHT_NAMES[place] for place in columns]
+        parts = parts[: len(model.clauses)]
+    table = _table(["", *names], [*(["feature"] if clauses else []), _title(model)])
+    for number, part in enumerate(parts, start=1):
         logic = text_of(part.formula) if part.clause is None else str(part.clause)
-        weights = [_signed(weight) for _, weight in part.weights] or [Text("")] * len(names)
+        weights = [_signed(part.weights[place][1]) if part.weights else Text("") for place in columns]
         table.add_row(
             Text(str(number), style=_QUIET),
             *weights,
             *([Text(part.feature, style=_QUIET)] if clauses else []),
             _logic(logic if part.each is None else f"{weights_text(part)} : {logic}"),
         )
-    _print(
-        Text.assemble(
-            (printable(model.target), "bold"), f", learner {model.learner}, prior {model.prior:+.4g}"
-        ),
-        table,
+    title = Text.assemble(
+        (printable(model.target), "bold"), f", learner {model.learner}, prior {model.prior:+.4g}"
     )
+    effects = [_effects_table(model)] if isinstance(model, Model) and model.effects else []
+    _print(title, *effects, *([table] if parts or not effects else []))
+
+
+def _title(model: Model | AggregateModel) -> str:
+    """The title of the column of clauses or aggregates: their number."""
+    from hornbeam.errors import plural
+    from hornbeam.model.clause_model import Model
+
+    return plural(len(model.clauses), "clause") if isinstance(model, Model) else model.size_text
+
+
+def _effects_table(model: Model) -> Table:
+    """The most important effects, each as text and as a sentence."""
+    from rich.text import Text
+
+    from hornbeam.errors import plural
+    from hornbeam.model.effects import sentence_of, strongest
+
+    table = _table(["importance"], [plural(len(model.effects), "effect")])
+    shown = strongest(model.effects)
+    for fitted in shown:
+        text = Text.assemble(
+            _logic(str(fitted)), "\n", (printable(sentence_of(fitted, model.schema, model.dated)), _QUIET)
+        )
+        table.add_row(Text(f"{fitted.importance:.4g}"), text)
+    if len(shown) < len(model.effects):
+        more = plural(len(model.effects) - len(shown), "more effect")
+        table.add_row("", Text(f"and {more}", style=_QUIET))
+    return table
 
 
 def print_explanation(explanation: Explanation) -> None:
     """Print what each clause, tree or feature adds and why, the strongest first, with bars."""
     from rich.text import Text
 
-    from hornbeam.errors import plural
     from hornbeam.logic.clauses import Atom
     from hornbeam.logic.english import atom_text
 
@@ -68,9 +101,8 @@ def print_explanation(explanation: Explanation) -> None:
     most = max(abs(added) for added in [explanation.prior, *(added for added, _ in adding)]) or 1.0
     for added, because in [*adding, (explanation.prior, "the prior")]:
         table.add_row(_signed(added), _bar(added / most), Text(printable(because)))
-    if len(adding) < len(reasons):
-        others = plural(len(reasons) - len(adding), "other clause")
-        table.add_row(Text("0", style=_QUIET), "", Text(others, style=_QUIET))
+    if explanation.others_text:
+        table.add_row(Text("0", style=_QUIET), "", Text(explanation.others_text, style=_QUIET))
     head = Text(printable(atom_text(Atom(explanation.target, explanation.key))), style="bold")
     odds = f": probability {explanation.probability:.4f}, log-odds {explanation.log_odds:+.4g}"
     _print(Text.assemble(head, odds), table)
@@ -114,9 +146,10 @@ def _logic(text: str) -> Text:
     return coloured
 
 
-def _print(title: Text, table: Table) -> None:
+def _print(title: Text, *tables: Table) -> None:
     from rich.console import Console
 
     console = Console(highlight=False)
     console.print(title)
-    console.print(table)
+    for table in tables:
+        console.print(table)

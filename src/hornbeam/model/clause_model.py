@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -29,13 +29,26 @@ from hornbeam.logic.english import sentence, text_of
 from hornbeam.logic.guards import GUARDED, guard_of
 from hornbeam.logic.schema import Schema
 from hornbeam.logic.text import format_constant, variable_name
-from hornbeam.model.effects import FittedEffect, levels_of, merged, values_of
+from hornbeam.model.effects import (
+    SHOWN_EFFECTS,
+    FittedEffect,
+    effects_frame,
+    effects_html,
+    levels_of,
+    merged,
+    strongest,
+    values_of,
+)
 from hornbeam.model.features import COUNT, SHARE, bound_of, feature_values, shares
 from hornbeam.model.training import Training
+
+if TYPE_CHECKING:
+    import pandas
 
 Floats = npt.NDArray[np.float64]
 SHOWN = 5
 """Maximum number of constants that the text of a clause shows."""
+WEIGHT_NAMES = ("bias", "true", "false")
 AT_A_TIME = 256
 """Number of constants counted together, for a clause that has a weight for each constant."""
 Table = (
@@ -150,13 +163,30 @@ class Model:
     training: Training | None = None
 
     def __str__(self) -> str:
-        lines = [f"prior {self.prior:.6g}", *map(str, self.clauses)]
-        return "\n".join(lines)
+        lines = [f"prior {self.prior:.6g}", *map(str, self.clauses), *map(str, strongest(self.effects))]
+        more = len(self.effects) - SHOWN_EFFECTS
+        return "\n".join([*lines, f"and {plural(more, 'more effect')}"] if more > 0 else lines)
+
+    def to_frame(self) -> pandas.DataFrame:
+        """The effects as a data frame with a row for each, the most important first."""
+        return effects_frame(self.effects, self.schema, self.dated)
+
+    def weight_columns(self) -> tuple[int, ...]:
+        """Which of the weights (bias, true, false) some clause uses; the others are zero everywhere."""
+        return tuple(place for place in range(3) if any(weighted.weights[place] for weighted in self.clauses))
 
     def _repr_html_(self) -> str:
+        title = f"{self.size_text} of {self.target}, prior {signed_text(self.prior)}"
+        if not self.effects:
+            return self._clauses_html(title)
+        table = effects_html(title, self.effects, self.schema, self.dated)
+        return table + self._clauses_html("") if self.clauses else table
+
+    def _clauses_html(self, title: str) -> str:
+        columns = self.weight_columns()
         rows = [
             (
-                *(number_text(weight) for weight in weighted.weights),
+                *(number_text(weighted.weights[place]) for place in columns),
                 "" if weighted.feature == COUNT else weighted.feature,
                 [
                     element("code", str(weighted.clause)),
@@ -166,8 +196,8 @@ class Model:
             )
             for weighted in self.clauses
         ]
-        title = f"{self.size_text} of {self.target}, prior {signed_text(self.prior)}"
-        return notebook_table(title, ("bias", "true", "false", "feature", "clause"), rows, 3)
+        names = [WEIGHT_NAMES[place] for place in columns]
+        return notebook_table(title, (*names, "feature", "clause"), rows, len(names))
 
     def _sentence(self, weighted: WeightedClause) -> Sequence[str | int]:
         share = weighted.feature == SHARE

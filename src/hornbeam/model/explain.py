@@ -1,4 +1,4 @@
-"""Why a model predicts what it does for one example: what each clause adds, and its true groundings.
+"""Why a model predicts what it does for one example: what each clause and effect adds, and its groundings.
 
 ``explain`` is a generic function: a module that defines another kind of model registers its own version.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import singledispatch
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from hornbeam.data.database import Codes, Database
 from hornbeam.drawing.markup import element, signed_text
@@ -18,9 +18,14 @@ from hornbeam.errors import ModelError, plural
 from hornbeam.logic.clauses import Atom, Clause, Comparison, Literal, Not, Term
 from hornbeam.logic.text import format_constant, variable_name
 from hornbeam.model.clause_model import Model, WeightedClause, counts_by_constant, sigmoid
+from hornbeam.model.effect_reasons import EffectReason, effect_reasons
+from hornbeam.model.effects import frame_of
 from hornbeam.model.features import COUNT, SHARE, bound_of
 from hornbeam.model.files import LearnedModel
 from hornbeam.model.groundings import groundings
+
+if TYPE_CHECKING:
+    import pandas
 
 SHOWN = 5
 """Maximum number of true groundings that a reason lists."""
@@ -122,6 +127,20 @@ class Explanation:
             "reasons": [reason.as_dict() for reason in self.reasons],
         }
 
+    @property
+    def others_text(self) -> str:
+        """The number of reasons that add nothing, in words: ``2 other clauses``; empty if there are none."""
+        zero = [reason for reason in self.reasons if not reason.contribution]
+        effects = sum(isinstance(reason, EffectReason) for reason in zero)
+        noun = "effect" if effects and effects == len(zero) else "part" if effects else "clause"
+        return plural(len(zero), f"other {noun}") if zero else ""
+
+    def to_frame(self) -> pandas.DataFrame:
+        """The reasons as a data frame, the strongest first; the last row is the prior."""
+        because = [reason.because(self.key) for reason in self.reasons]
+        added = [reason.contribution for reason in self.reasons]
+        return frame_of({"adds": [*added, self.prior], "because": [*because, "the prior"]})
+
     def __str__(self) -> str:
         head = str(Atom(self.target, self.key))
         lines = [f"{head}: probability {self.probability:.4f}, log-odds {self.log_odds:+.4g}"]
@@ -130,9 +149,8 @@ class Explanation:
             for reason in self.reasons
             if reason.contribution
         ]
-        n_zero = sum(not reason.contribution for reason in self.reasons)
-        if n_zero:
-            lines.append(f"  +0 from {plural(n_zero, 'other clause')}")
+        if self.others_text:
+            lines.append(f"  +0 from {self.others_text}")
         lines.append(f"  {self.prior:+.4g} from the prior")
         return "\n".join(lines)
 
@@ -160,7 +178,8 @@ def explain(
     """The reasons for the prediction of one example.
 
     ``key`` holds the codes of the example in the engine's database, and ``name`` its names. Clauses with the
-    same body are one reason. A reason lists at most ``shown`` true groundings.
+    same body are one reason, and so are effects with the same body and feature. A reason lists at most
+    ``shown`` groundings.
     """
     raise ModelError(f"models of the learner {model.learner} cannot be explained.")
 
@@ -171,7 +190,7 @@ def _explain_clauses(
 ) -> Explanation:
     keys = key.reshape(1, -1)
     compact = model.compact()
-    reasons = []
+    reasons: list[Reason] = []
     for weighted, counts in zip(compact.clauses, compact.counts(engine, keys), strict=True):
         true = int(counts.true[0])
         free = weighted.clause.free_variables()
@@ -191,6 +210,8 @@ def _explain_clauses(
             constants=tuple(sorted(constants.items(), key=lambda entry: (-abs(entry[1]), entry[0]))[:shown]),
         )
         reasons.append(reason)
+    effects = [fitted.effect for fitted in compact.effects]
+    reasons += effect_reasons(effects, engine, key, shown, model.dated)
     return explanation(model, engine, key, name, reasons)
 
 

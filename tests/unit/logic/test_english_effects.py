@@ -96,7 +96,15 @@ DIPS = "[< 15: 0; < 35: -1; else: 1]"
         ),
         (
             "max N [< 3: 0; < 4: -1; < 5: 3; else: -2] : bad(A) :- ratings(A,M), N = number of ratings(U,M).",
-            "bad(A) depends on the largest number of ratings of its movies.",
+            "bad(A) depends on the largest number of users of its movies.",
+        ),
+        (
+            f"min D {DIPS} : bad(A) :- birthday(A,D), vip(A).",
+            "bad(A) is least likely if its smallest birthday (for examples that are vip) is 15 to below 35.",
+        ),
+        (
+            f"distinct M {RISES} : bad(A) :- ratings(A,M), genre(M,drama).",
+            "bad(A) is likelier the larger the number of its different movies with genre drama.",
         ),
         (
             "month [< 3: 1; else: 1] : bad(A) :- true.",

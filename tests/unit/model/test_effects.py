@@ -131,3 +131,52 @@ def test_a_curve_is_a_data_frame():
     assert count["values"].tolist() == ["0", "1", "2 or more"]
     assert count["examples"].tolist() == [1, 2, 3]
     assert COUNT.effect.feature == Feature("count")
+
+
+def many_effects(number):
+    effects = [
+        fitted(f"count [< {bound}: -1; else: 1] : bad(A) :- orders(A,B).", 1.0 / bound)
+        for bound in range(number, 0, -1)
+    ]
+    return replace(MODEL, effects=tuple(effects))
+
+
+def test_the_text_shows_the_most_important_effects_and_counts_the_others():
+    assert str(MODEL).splitlines() == ["prior 1", str(COUNT), str(MEAN)]
+    lines = str(many_effects(25)).splitlines()
+    assert lines[1] == "count [< 1: -1; else: 1] : bad(A) :- orders(A,B)."
+    assert lines[20:] == ["count [< 20: -1; else: 1] : bad(A) :- orders(A,B).", "and 5 more effects"]
+    assert str(many_effects(21)).endswith("\nand 1 more effect")
+    assert len(str(many_effects(20)).splitlines()) == 21
+
+
+def test_a_notebook_shows_effects_with_sentences():
+    html = MODEL._repr_html_()
+    assert "2 effects of bad, prior +1" in html
+    assert html.index("0.3") < html.index("0.1")
+    assert "[&lt; 1: 0.25; &lt; 2: 0; else: -0.5]" in html
+    assert "bad(A) is less likely the larger the number of its orders." in html
+    assert "bias" not in html
+    assert "and 5 more effects" in many_effects(25)._repr_html_()
+
+
+def test_columns_that_are_always_zero_are_not_shown():
+    clause = parse_clause("bad(A) :- orders(A,B).", SCHEMA)
+    model = Model("bad", SCHEMA, 1.0, (WeightedClause(clause, (0.0, 0.125, 0.0), 3),))
+    assert model.weight_columns() == (1,)
+    html = model._repr_html_()
+    assert ">true<" in html
+    assert ">bias<" not in html
+    assert ">false<" not in html
+    full = replace(model, clauses=(*model.clauses, WeightedClause(clause, (0.5, 0.0, -1.0), 3)))
+    assert all(f">{name}<" in full._repr_html_() for name in ("bias", "true", "false"))
+
+
+def test_the_effects_of_a_model_are_a_data_frame():
+    pytest.importorskip("pandas")
+    frame = MODEL.to_frame()
+    assert frame["importance"].tolist() == [0.3, 0.1]
+    assert frame["feature"].tolist() == ["count", "mean C"]
+    assert frame["effect"].tolist() == [str(COUNT), str(MEAN)]
+    assert frame["sentence"].tolist()[0] == "bad(A) is less likely the larger the number of its orders."
+    assert Model("bad", SCHEMA, 1.0, ()).to_frame().empty

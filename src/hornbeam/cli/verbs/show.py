@@ -31,10 +31,11 @@ def show(
     json: Json = False,
     out: Out = None,
 ) -> None:
-    """Print a model: its prior and its clauses, trees or features.
+    """Print a model: its prior, clauses, effects, trees or features.
 
     A clause is printed as [w0, w1, w2] : head :- body. with its bias, the weight of the true count and the
-    weight of the false count.
+    weight of the false count. An effect is printed as feature [curve] : head :- body. The 20 most important
+    effects are printed, and the others are counted; --json has all of them.
 
     \b
     Example: hornbeam show m.json --compact

@@ -17,6 +17,7 @@ from hornbeam.logic.effects import (
     Step,
     atom_in,
     new_variables_of,
+    step_variables,
 )
 from hornbeam.logic.english.clauses import Pieces, joined, literal_pieces, noun_of, plural_of
 from hornbeam.logic.english.curves import DIPS, FALLS, FLAT, PEAKS, RISES, WHOLE, range_text, shape_of
@@ -90,7 +91,19 @@ def effect_sentence(effect: Effect, schema: Schema, dated: bool = False) -> Piec
     if curve.missing:
         change = "raises" if curve.missing > 0 else "lowers"
         text.append(f"; a missing value {change} the log-odds by {abs(curve.missing):.3g}")
-    return [*text, "."]
+    return _without_seams([*text, "."])
+
+
+def _without_seams(pieces: Pieces) -> Pieces:
+    """The pieces with neighbouring strings joined."""
+    joint: Pieces = []
+    for piece in pieces:
+        last = joint[-1] if joint else None
+        if isinstance(piece, str) and isinstance(last, str):
+            joint[-1] = last + piece
+        else:
+            joint.append(piece)
+    return joint
 
 
 def _extreme(curve: Curve, peak: bool, whole: bool) -> str:
@@ -120,12 +133,14 @@ def feature_pieces(effect: Effect, schema: Schema, dated: bool = False) -> Piece
         which = "earliest" if kind == kinds.SINCE_FIRST else "latest"
         return [f"the {unit} since the {which} of ", *words.groundings()]
     assert variable is not None
+    if kind == kinds.DISTINCT:
+        return ["the number of ", *words.different(variable)]
     if kind == kinds.VALUE:
         return words.value(variable)
     if kind == kinds.SINCE:
         return [f"the {unit} since ", *words.value(variable)]
-    if kind == kinds.DISTINCT:
-        return ["the number of different ", *words.values(variable, several=True)]
+    if words.is_own(variable):
+        return ["its ", _OF_VALUES[kind], *words.own_values(variable)]
     return ["the ", _OF_VALUES[kind], *words.values(variable)]
 
 
@@ -165,18 +180,26 @@ class _BodyWords:
         parent = things[-1] if things else None
         for variable in new:
             if isinstance(step, NumberOf):
-                name = f"number of {plural_of(_plain(step.atom.predicate))}"
+                inner = [each for each in step_variables(step) if each not in known and each != variable]
+                name = self._noun(step.atom, inner[0] if len(inner) == 1 else None, parent)
+                name = f"number of {plural_of(_plain(name))}"
                 self.described[variable] = _Described(name, parent, True)
                 continue
             recent = step if isinstance(step, Recent) else None
             if self._is_value(variable):
                 self.described[variable] = _Described(_plain(atom.predicate), parent, True, recent)
             else:
-                same = parent is not None and self.types[parent] == self.types[variable]
-                name = atom.predicate if same else noun_of(self.types[variable])
+                name = self._noun(atom, variable, parent)
                 self.described[variable] = _Described(_plain(name), parent, False, recent)
                 # A further value of the same fact, such as a rating, belongs to the thing reached.
                 parent = variable
+
+    def _noun(self, atom: Atom, variable: int | None, parent: int | None) -> str:
+        """The type of the things that an atom leads to; its predicate if the type says nothing new."""
+        type_name = None if variable is None else self.types[variable]
+        if type_name is None or (parent is not None and self.types[parent] == type_name):
+            return atom.predicate
+        return noun_of(type_name)
 
     def _is_value(self, variable: int) -> bool:
         name = self.types[variable]
@@ -234,14 +257,23 @@ class _BodyWords:
         combined = phrases[0] if len(phrases) == 1 else ["combinations of ", *joined(phrases, ", ", " and ")]
         return [*combined, *self._of_example()]
 
-    def values(self, variable: int, several: bool = False) -> Pieces:
-        """``amount of its orders``; for a thing, and if asked for several, ``cities of its orders``."""
+    def different(self, variable: int) -> Pieces:
+        """``its different movies``, or ``different genres of its movies``."""
+        each = self.described.get(variable)
+        if each is None:
+            return ["different values of ", variable]
+        if not each.is_value:
+            return [*self.thing(variable, article="", different="different "), *self._of_example()]
+        if self.is_own(variable):
+            return ["its different ", *self.own_values(variable, several=True)]
+        return self._with_owner(f"different {plural_of(each.words)}", each)
+
+    def values(self, variable: int) -> Pieces:
+        """``amount of its orders``."""
         each = self.described.get(variable)
         if each is None:
             return ["value of ", variable]
-        if not each.is_value:
-            return self._with_owner(plural_of(each.words), each)
-        return self._with_owner(plural_of(each.words) if several else each.words, each)
+        return self._with_owner(each.words, each)
 
     def _with_owner(self, words: str, each: _Described) -> Pieces:
         return [words, *self._recent(each), " of ", *self._owner(each.parent), *self._of_example()]
@@ -251,9 +283,20 @@ class _BodyWords:
         each = self.described.get(variable)
         if each is None:
             return ["the value of ", variable]
-        if len(self.head.args) == 1 and each.parent == 0:
-            return [f"its {each.words}", *self._of_example()]
+        if self.is_own(variable):
+            return ["its ", *self.own_values(variable)]
         return [f"the {each.words} of ", *self._owner(each.parent, single=True), *self._of_example()]
+
+    def own_values(self, variable: int, several: bool = False) -> Pieces:
+        """``amount``, or ``amounts in the last 30 days``: values of the example itself."""
+        each = self.described[variable]
+        words = plural_of(each.words) if several else each.words
+        return [words, *self._recent(each), *self._of_example()]
+
+    def is_own(self, variable: int) -> bool:
+        """Whether a variable is linked to the example itself, which is one thing."""
+        each = self.described.get(variable)
+        return each is not None and each.parent == 0 and len(self.head.args) == 1
 
     def _owner(self, variable: int | None, single: bool = False) -> Pieces:
         if variable is None:
@@ -262,14 +305,16 @@ class _BodyWords:
             return ["the example"] if len(self.head.args) == 1 else [variable]
         return self.thing(variable, single)
 
-    def thing(self, variable: int, single: bool = False, article: str = "the ") -> Pieces:
+    def thing(
+        self, variable: int, single: bool = False, article: str = "the ", different: str = ""
+    ) -> Pieces:
         """``its last 5 orders in the last 365 days with status paid``, ``the orders of its accounts``."""
         each = self.described[variable]
         words = _singular(each.words) if single else plural_of(each.words)
         if each.recent is not None and each.recent.last is not None:
             words = f"last {words}" if each.recent.last == 1 else f"last {each.recent.last} {words}"
         own = each.parent == 0 and len(self.head.args) == 1
-        first = "its " if own else "all " if each.parent is None else article
+        first = ("its " if own else "all " if each.parent is None else article) + different
         letter: Pieces = [" ", variable] if variable in self.lettered else []
         conditions = joined([[" ", *pieces] for pieces in each.conditions], "", " and")
         owner: Pieces = [] if own or each.parent is None else [" of ", *self._owner(each.parent, single)]

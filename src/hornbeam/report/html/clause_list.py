@@ -205,7 +205,11 @@ def _weaker(rows: Sequence[Markup]) -> Markup | None:
 def _logarithm_note(measurements: Measurements) -> str:
     """A sentence for models that only use logarithms of counts."""
     model = measurements.model
-    if not isinstance(model, Model) or any(each.feature != LOG for each in model.clauses):
+    if (
+        not isinstance(model, Model)
+        or not model.clauses
+        or any(each.feature != LOG for each in model.clauses)
+    ):
         return ""
     return " Weights multiply the logarithm of a count, so that the first grounding adds most."
 

@@ -1,0 +1,201 @@
+"""Why an effect adds what it adds for one example: its value, and the groundings that made the value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from hornbeam.data.database import Codes, Database
+from hornbeam.engines.contract import Engine, Skipped
+from hornbeam.engines.feature_values import at_edge, at_rows
+from hornbeam.engines.tally import Tally, TallyRequest
+from hornbeam.errors import plural
+from hornbeam.logic import effects as kinds
+from hornbeam.logic.clauses import Not
+from hornbeam.logic.effect_types import has_dates, kind_of_type, variable_types
+from hornbeam.logic.effects import Body, Effect, clause_of, is_clause, new_variables_of
+from hornbeam.logic.english import effect_sentence, feature_pieces, text_of
+from hornbeam.logic.schema import DATE, Schema, value_of
+from hornbeam.logic.text import format_constant, format_value, variable_name
+from hornbeam.model.effects import levels_of, values_of
+
+_TIMED = (kinds.FIRST, kinds.LAST, *kinds.OF_TIMES)
+
+
+class Rows(NamedTuple):
+    """The groundings that made a value: how many there are, and the values of variables in some of them."""
+
+    number: int
+    variables: tuple[str, ...] = ()
+    shown: tuple[tuple[str, ...], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class EffectReason:
+    """What one effect adds to the log-odds of an example."""
+
+    effect: Effect
+    sentence: str
+    """what the effect says, in English"""
+    phrase: tuple[str | int, ...]
+    """the feature as a noun phrase"""
+    value: float | None
+    """the value of the feature; None if it is missing"""
+    value_text: str
+    contribution: float
+    """the level of the curve at the value"""
+    n_groundings: int
+    """number of groundings that made the value"""
+    variables: tuple[str, ...]
+    """names of the variables of the body that are not in the head"""
+    groundings: tuple[tuple[str, ...], ...]
+    """values of these variables in some of the groundings"""
+
+    def as_dict(self) -> dict[str, object]:
+        return {
+            "effect": str(self.effect),
+            "sentence": self.sentence,
+            "feature": str(self.effect.feature),
+            "value": self.value,
+            "contribution": self.contribution,
+            "n_groundings": self.n_groundings,
+            "groundings": [dict(zip(self.variables, values, strict=True)) for values in self.groundings],
+        }
+
+    def because(self, key: tuple[str, ...]) -> str:
+        """``the mean amount of its orders is 6, from 2 values of B, C: (o1, 4), (o2, 8)``."""
+        names = [*map(format_constant, key)]
+        phrase = "".join(
+            piece
+            if isinstance(piece, str)
+            else (names[piece] if piece < len(names) else variable_name(piece))
+            for piece in self.phrase
+        )
+        if phrase.startswith("whether "):
+            return f"{phrase.removeprefix('whether ')} is {'true' if self.value else 'false'}"
+        text = f"{phrase} is {self.value_text}"
+        own_value = self.effect.feature.kind == kinds.VALUE and len(self.variables) == 1
+        if not self.n_groundings or not self.variables or own_value:
+            return text
+        text += f", from {plural(self.n_groundings, 'value')} of {', '.join(self.variables)}"
+        if not self.groundings:
+            return text
+        single = len(self.variables) == 1
+        values = [row[0] if single else f"({', '.join(row)})" for row in self.groundings]
+        if len(values) < self.n_groundings:
+            values.append("...")
+        return f"{text}: {', '.join(values)}"
+
+
+def effect_reasons(
+    effects: list[Effect], engine: Engine, key: Codes, shown: int, dated: bool
+) -> list[EffectReason]:
+    """What each effect adds for one example, and why; at most ``shown`` groundings of each."""
+    keys = key.reshape(1, -1)
+    reasons = []
+    for effect, values in zip(effects, values_of(engine, effects, keys), strict=True):
+        rows = _rows(effect, engine, keys, shown)
+        schema = engine.database.schema
+        value = float(values[0])
+        reasons.append(
+            EffectReason(
+                effect=effect,
+                sentence=text_of(effect_sentence(effect, schema, dated)),
+                phrase=tuple(feature_pieces(effect, schema, dated)),
+                value=None if np.isnan(value) else value,
+                value_text=_value_text(effect, schema, value),
+                contribution=float(levels_of(effect.curve, values)[0]),
+                n_groundings=rows.number,
+                variables=rows.variables,
+                groundings=rows.shown,
+            )
+        )
+    return reasons
+
+
+def _value_text(effect: Effect, schema: Schema, value: float) -> str:
+    if np.isnan(value):
+        return "missing"
+    head, body, feature, _ = effect
+    if has_dates(schema, head, body, feature):
+        return format_value(value_of(value, DATE))
+    return f"{value:,.0f}" if value == int(value) and abs(value) < 1e16 else f"{value:.6g}"
+
+
+def _rows(effect: Effect, engine: Engine, keys: Codes, shown: int) -> Rows:
+    """The groundings that made the value of an effect for one example."""
+    head, body, (kind, variable), _ = effect
+    if kind == kinds.MONTH:
+        return Rows(0)
+    known = {term for term in head.args if isinstance(term, int)}
+    variables: list[int] = []
+    for step in body:
+        variables += new_variables_of(step, known)
+        known.update(variables)
+    names = tuple(map(variable_name, variables))
+    database = engine.database
+    if database.tables is not None:
+        return Rows(_number(engine, effect, keys), names, _rows_in_place(database, effect, keys, shown))
+    request = TallyRequest(head, body, tuple(variables), kind in _TIMED)
+    (tally,) = engine.tally([request], keys)
+    if isinstance(tally, Skipped):
+        return Rows(_number(engine, effect, keys), names)
+    tally = _making(tally, kind, None if variable not in variables else variables.index(variable))
+    types = variable_types(database.schema, head, body)
+    columns = [
+        _names(database, types[each], column) for each, column in zip(variables, tally.columns, strict=True)
+    ]
+    rows = sorted(zip(*columns, strict=True))[:shown] if columns else []
+    return Rows(int(tally.number.sum()), names, tuple(rows))
+
+
+def _number(engine: Engine, effect: Effect, keys: Codes) -> int:
+    """The number of groundings that made the value; 0 if they are too many to tally."""
+    head, body, (kind, variable), _ = effect
+    numeric = kind in (*kinds.OF_NUMBERS, kinds.SINCE)
+    asked = (variable,) if numeric and variable is not None else ()
+    (tally,) = engine.tally([TallyRequest(head, body, asked, kind in _TIMED)], keys)
+    if isinstance(tally, Skipped):
+        return 0
+    return int(_making(tally, kind, 0 if asked else None).number.sum())
+
+
+def _making(tally: Tally, kind: str, column: int | None) -> Tally:
+    """The rows that made the value: for a minimum, those with the smallest value, and so on."""
+    if kind in kinds.OF_NUMBERS and column is not None:
+        tally = at_rows(tally, ~np.isnan(tally.columns[column]))
+    if kind in _TIMED:
+        return at_edge(tally, last=kind in (kinds.LAST, kinds.SINCE_LAST))
+    if column is None or not len(tally.row):
+        return tally
+    values = tally.columns[column]
+    if kind in (kinds.MINIMUM, kinds.SINCE):
+        return at_rows(tally, values == values.min())
+    return at_rows(tally, values == values.max()) if kind == kinds.MAXIMUM else tally
+
+
+def _names(database: Database, type_name: str, column: np.ndarray) -> list[str]:
+    """The values of a variable as text."""
+    kind = kind_of_type(database.schema, type_name)
+    if kind is None:
+        population = database.population(type_name)
+        return [population.names[code] for code in column.tolist()]
+    return [format_value(value_of(number, kind)) for number in column.tolist()]
+
+
+def _rows_in_place(
+    database: Database, effect: Effect, keys: Codes, shown: int
+) -> tuple[tuple[str, ...], ...]:
+    """Groundings from tables in a database, for bodies and features that a clause can express."""
+    edge = (*_TIMED, kinds.MINIMUM, kinds.MAXIMUM, kinds.SINCE)
+    assert database.tables is not None
+    if effect.feature.kind in edge or not is_clause(effect.body) or not _binds_like_a_clause(effect.body):
+        return ()
+    return database.tables.groundings(clause_of(effect.head, effect.body), keys[0].tolist(), shown)
+
+
+def _binds_like_a_clause(body: Body) -> bool:
+    """Whether a body has no negation, whose own variables mean something else in a clause."""
+    return not any(isinstance(step, Not) for step in body)

@@ -54,8 +54,7 @@ def load(
     negative examples: "all", or a number of them per link, sampled with ``seed``. ``dangling`` says what to
     do with links to keys that do not exist: error, drop or keep. ``examples`` is a CSV or Parquet file or a
     data frame of keys, with the optional columns ``label`` and ``cutoff``. ``origin`` is the ``settings`` of
-    a model learned from tables: the tables are then read as they were for that model, and nothing is
-    inferred.
+    a model learned from tables: the tables are then read as for that model, and nothing is inferred.
 
     With ``engine`` duckdb, postgres or spark, tables stay where they are: only the examples are read, and the
     engine counts in the tables. A classifier with such a database uses its engine. DuckDB opens folders of
@@ -65,11 +64,10 @@ def load(
     is the master of Spark. Closing the database, or the end of the program, removes temporary tables and
     closes the connection.
 
-    An example may have a cut-off: then a row with a time is a fact for it only if its time is before the
-    cut-off. With ``at_cutoff="include"``, rows at the very time of the cut-off are facts too; by default it
-    is "before", or what the model of ``origin`` was learned with. ``as_of`` freezes the data: no example
-    sees a row at or after this date or number, whatever its cut-off. A date means 00:00, and a time
-    without a zone is in UTC.
+    For an example with a cut-off, a row with a time is a fact only if its time is before the cut-off. With
+    ``at_cutoff="include"``, rows at the very time are facts too; the default is "before", or what the model
+    of ``origin`` was learned with. ``as_of`` freezes the data: no example sees a row at or after this date or
+    number, whatever its cut-off. A date means 00:00, and a time without a zone is in UTC.
 
     The ``notices`` of the database list what was accepted but may surprise. Data that cannot be used raise an
     ``InputError``.
@@ -82,12 +80,7 @@ def load(
         return _under_rule(loading.load(source, split, default_split, **options), rule)
     from hornbeam.in_place.open import open_in_place
 
-    database = open_in_place(in_place, source, options, memory, scratch, master)
-    try:
-        return _under_rule(database, rule)
-    except BaseException:
-        database.close()
-        raise
+    return _under_rule(open_in_place(in_place, source, options, memory, scratch, master), rule)
 
 
 def _rule(at_cutoff: str | None, as_of: object, origin: Mapping[str, object] | None) -> CutoffRule:

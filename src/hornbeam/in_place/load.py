@@ -54,8 +54,7 @@ def load(
     negative examples: "all", or a number of them per link, sampled with ``seed``. ``dangling`` says what to
     do with links to keys that do not exist: error, drop or keep. ``examples`` is a CSV or Parquet file or a
     data frame of keys, with the optional columns ``label`` and ``cutoff``. ``origin`` is the ``settings`` of
-    a model learned from tables: the tables are then read as they were for that model, and nothing is
-    inferred.
+    a model learned from tables: the tables are then read as for that model, and nothing is inferred.
 
     With ``engine`` duckdb, postgres or spark, tables stay where they are: only the examples are read, and the
     engine counts in the tables. A classifier with such a database uses its engine. DuckDB opens folders of

@@ -39,6 +39,8 @@ def quoted_text(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
+NO_OTHER_FILES = "SET enable_external_access = false"
+"""After it DuckDB reads only the files that it has attached, and its own temporary files."""
 _PATTERN = re.compile(r"[*?[]")
 """Characters that make DuckDB take a path for a pattern of many files."""
 

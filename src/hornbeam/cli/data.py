@@ -42,8 +42,8 @@ class MadeFold:
 
         if split not in (TRAIN, TEST):
             raise OptionError(f'data set "{self.data.name}" has no split "{split}"; it has: {TEST}, {TRAIN}.')
-        unusable = {"schema": None, "examples": None, "negatives": None, "dangling": "error"}
-        unusable |= {"at_cutoff": None, "as_of": None}
+        unusable: dict[str, object] = {"schema": None, "examples": None, "negatives": None}
+        unusable |= {"dangling": "error", "at_cutoff": None, "as_of": None, "allow_outside": False}
         for name, usual in unusable.items():
             if options.get(name, usual) not in (usual, "none"):
                 flag = name.replace("_", "-")

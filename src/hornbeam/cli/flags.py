@@ -44,6 +44,15 @@ SchemaFile = Annotated[
         rich_help_panel=DATA,
     ),
 ]
+AllowOutside = Annotated[
+    bool,
+    typer.Option(
+        "--allow-outside",
+        help="Also read files that the data name outside DATA and the folder above it, and views of a DuckDB "
+        "file that read other files. Only for data that you trust.",
+        rich_help_panel=DATA,
+    ),
+]
 TableTarget = Annotated[
     str | None,
     typer.Option(
@@ -153,6 +162,7 @@ class Source:
     data: Data
     split: Split = None
     schema: SchemaFile = None
+    allow_outside: AllowOutside = False
 
     def table_options(self) -> dict[str, Any]:
         """The flags that are options of ``load`` for tables."""

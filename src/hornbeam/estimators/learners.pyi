@@ -31,8 +31,8 @@ class RLRClassifier(RelationalClassifier):
         Maximum number of boosting steps. Each step adds a clause (mln-boost: several, rdn-boost: a
         tree). Must be a whole number from 1 to 1000000. Preset paper: 10.
     l2 : float, default=2.0
-        Strength of the ridge penalty on the weights. Must be a finite number above 0. Preset paper:
-        1000.0.
+        Strength of the ridge penalty on the weights. Must be a finite number above 0 and at most
+        1e+100. Preset paper: 1000.0.
     max_literals : int, default=3
         Maximum number of literals in a clause body (rdn-boost: in a test, agg-lr: in a path). A
         comparison that is added together with an atom is not counted. Must be a whole number from 1
@@ -46,7 +46,7 @@ class RLRClassifier(RelationalClassifier):
     prior : float | str, default='base-rate'
         Log-odds before the first clause or tree: a number, or base-rate for the log-odds of the
         positives among the training examples. With refit, a fitted intercept takes its place. Must
-        be a finite number or 'base-rate'. Preset paper: 0.0.
+        be a finite number of a size of at most 1e+100 or 'base-rate'. Preset paper: 0.0.
     neg_pos_ratio : float | None, default=50.0
         Number of negatives to draw at random for each positive in training. Must be a finite number
         above 0 or None; None keeps all. Preset paper: None.
@@ -181,7 +181,7 @@ class MLNBoostClassifier(RelationalClassifier):
     prior : float | str, default=0.0
         Log-odds before the first clause or tree: a number, or base-rate for the log-odds of the
         positives among the training examples. With refit, a fitted intercept takes its place. Must
-        be a finite number or 'base-rate'.
+        be a finite number of a size of at most 1e+100 or 'base-rate'.
     neg_pos_ratio : float | None, default=2.0
         Number of negatives to draw at random for each positive in training. Must be a finite number
         above 0 or None; None keeps all.
@@ -270,7 +270,7 @@ class RDNBoostClassifier(RelationalClassifier):
     prior : float | str, default=-1.8
         Log-odds before the first clause or tree: a number, or base-rate for the log-odds of the
         positives among the training examples. With refit, a fitted intercept takes its place. Must
-        be a finite number or 'base-rate'.
+        be a finite number of a size of at most 1e+100 or 'base-rate'.
     neg_pos_ratio : float | None, default=2.0
         Number of negatives to draw at random for each positive in training. Must be a finite number
         above 0 or None; None keeps all.
@@ -358,7 +358,8 @@ class IlpRLRClassifier(RelationalClassifier):
         Maximum number of clause bodies that are tried for one positive example. Must be a whole
         number from 1 to 100000000.
     l2 : float, default=1.0
-        Strength of the ridge penalty on the weights. Must be a finite number above 0.
+        Strength of the ridge penalty on the weights. Must be a finite number above 0 and at most
+        1e+100.
     neg_pos_ratio : float | None, default=2.0
         Number of negatives to draw at random for each positive in training. Only the search for
         clauses uses the sample; the weights are fitted to all examples. Must be a finite number
@@ -435,7 +436,7 @@ class AggLRClassifier(RelationalClassifier):
         each clause between log and a bound on the count. Must be 'count' or 'log'.
     l2 : float, default=1.0
         Strength of the ridge penalty on the weights. The penalty is on the weights of standardised
-        columns. Must be a finite number above 0.
+        columns. Must be a finite number above 0 and at most 1e+100.
     neg_pos_ratio : float | None, default=None
         Number of negatives to draw at random for each positive in training. Must be a finite number
         above 0 or None; None keeps all.

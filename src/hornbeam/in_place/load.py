@@ -39,6 +39,7 @@ def load(
     master: str | None = None,
     at_cutoff: str | None = None,
     as_of: object = None,
+    allow_outside: bool = False,
 ) -> Database:
     """Load facts or tables as a ``Database``, or open tables in place.
 
@@ -54,26 +55,25 @@ def load(
     negative examples: "all", or a number of them per link, sampled with ``seed``. ``dangling`` says what to
     do with links to keys that do not exist: error, drop or keep. ``examples`` is a CSV or Parquet file or a
     data frame of keys, with the optional columns ``label`` and ``cutoff``. ``origin`` is the ``settings`` of
-    a model learned from tables: the tables are then read as they were for that model, and nothing is
-    inferred.
+    a model learned from tables: the tables are then read as for that model, and nothing is inferred.
 
     With ``engine`` duckdb, postgres or spark, tables stay where they are: only the examples are read, and the
     engine counts in the tables. A classifier with such a database uses its engine. DuckDB opens folders of
     tables and DuckDB files, PostgreSQL a server, Spark folders of Parquet files and its catalogue; other
     sources are loaded into memory. ``memory`` limits the memory of the engine, in bytes. ``scratch`` is a
     folder for what DuckDB cannot keep in memory, or a schema for temporary tables of PostgreSQL. ``master``
-    is the master of Spark. Closing the database, or the end of the program, removes temporary tables and
-    closes the connection.
+    is the master of Spark. Closing the database, or the end of the program, removes temporary tables.
 
     For an example with a cut-off, a row with a time is a fact only if its time is before the cut-off or, with
     ``at_cutoff="include"``, at the cut-off (default: "before", or the choice of the model of ``origin``).
     ``as_of`` freezes the data: rows at or after this date (00:00 UTC) or number are facts for no example.
 
-    The ``notices`` of the database list what was accepted but may surprise. Data that cannot be used raise an
-    ``InputError``.
+    Files that the data name must be in their folder or the folder above, and views of a DuckDB file must not
+    read files, unless ``allow_outside`` is true. The ``notices`` of the database list what was accepted but
+    may surprise. Data that cannot be used raise an ``InputError``.
     """
-    options: dict[str, Any] = {"target": target, "schema": schema, "examples": examples}
-    options |= {"negatives": negatives, "dangling": dangling, "seed": seed, "origin": origin}
+    options: dict[str, Any] = {"target": target, "schema": schema, "examples": examples, "origin": origin}
+    options |= {"negatives": negatives, "dangling": dangling, "seed": seed, "allow_outside": allow_outside}
     rule = _rule(at_cutoff, as_of, origin)
     in_place = _engine_in_place(engine, source, split, schema is not None)
     if in_place is None:

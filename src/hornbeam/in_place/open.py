@@ -50,8 +50,8 @@ def open_in_place(
     assert isinstance(source, str | os.PathLike)
     connection = _connect(engine, source, memory, scratch, master)
 
-    def reader(source: Any, stated: Mapping[str, Statement]) -> list[Table]:
-        return _tables(engine, connection, source, stated)
+    def reader(source: Any, stated: Mapping[str, Statement], allow_outside: bool) -> list[Table]:
+        return _tables(engine, connection, source, stated, allow_outside)
 
     try:
         tables = read_in_place(source, TableOptions(**options), reader)
@@ -87,11 +87,16 @@ def _connect(
 
 
 def _tables(
-    engine: str, connection: Any, source: str | os.PathLike[str], stated: Mapping[str, Statement]
+    engine: str,
+    connection: Any,
+    source: str | os.PathLike[str],
+    stated: Mapping[str, Statement],
+    allow_outside: bool,
 ) -> list[Table]:
     """The tables of a source that are used."""
     tables = []
-    for name, (path, key, foreign_keys) in _catalogue(engine, connection, source, stated).items():
+    catalogue = _catalogue(engine, connection, source, stated, allow_outside)
+    for name, (path, key, foreign_keys) in catalogue.items():
         statement = stated.get(name, Statement())
         if statement.use:
             if engine == "duckdb":
@@ -102,7 +107,11 @@ def _tables(
 
 
 def _catalogue(
-    engine: str, connection: Any, source: str | os.PathLike[str], stated: Mapping[str, Statement]
+    engine: str,
+    connection: Any,
+    source: str | os.PathLike[str],
+    stated: Mapping[str, Statement],
+    allow_outside: bool,
 ) -> dict[str, Catalogued]:
     """The tables of a source by name, with their names in the database and their keys."""
     if engine == "postgres":
@@ -119,7 +128,7 @@ def _catalogue(
         from hornbeam.loading.tables.sources.duckdb import duckdb_catalogue
 
         catalogue = duckdb_catalogue(path)
-        connection.attach(path, "data")
+        connection.attach(path, "data", allow_outside)
         return {
             name: table._replace(path=as_when_loaded(connection, ("data", *table.path)))
             for name, table in catalogue.items()

@@ -54,9 +54,9 @@ def read_in_place(source: Source, options: TableOptions, reader: Reader) -> Tabl
     """What the tables of a source are and mean in logic; ``reader`` gives tables that stay in place."""
     stated: dict[str, Statement] = {}
 
-    def read(source: Source, statements: Mapping[str, Statement]) -> list[Table]:
+    def read(source: Source, statements: Mapping[str, Statement], allow_outside: bool) -> list[Table]:
         stated.update(statements)
-        return reader(source, statements)
+        return reader(source, statements, allow_outside)
 
     relational = read_relational(source, options, read)
     for plan in relational.plans:

@@ -25,6 +25,7 @@ def load(
     dangling: str = "error",
     seed: int = 0,
     origin: Mapping[str, object] | None = None,
+    allow_outside: bool = False,
 ) -> Database:
     """Load facts and examples into memory, from a folder of facts or from tables.
 
@@ -40,11 +41,11 @@ def load(
             )
         if isinstance(negatives, int | float) and not negatives > 0:
             raise OptionError(f"negatives={negatives} is refused: it must be 'all' or a number above 0.")
-        options = TableOptions(target, schema, examples, negatives, dangling, seed, origin)
+        options = TableOptions(target, schema, examples, negatives, dangling, seed, origin, allow_outside)
         return load_tables(source, options)
     assert isinstance(source, str | os.PathLike)
     not_default = None if dangling == "error" else dangling
     for name, given in (("schema", schema), ("negatives", negatives), ("dangling", not_default)):
         if given is not None:
             raise OptionError(f"{name} is for tables, but there are no tables in {source}.")
-    return load_folder(source, split, default_split, target, examples)
+    return load_folder(source, split, default_split, target, examples, allow_outside)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import stat
 from codecs import BOM_UTF8
 from pathlib import Path
@@ -48,6 +49,24 @@ def entries(folder: Path) -> list[Path]:
         return sorted(folder.iterdir())
     except (OSError, ValueError):
         return []
+
+
+ALLOW_OUTSIDE = "allow_outside=True (--allow-outside)"
+"""How a user allows files that are not part of the data."""
+
+
+def check_inside(folder: Path, path: Path, written_in: Place | None = None) -> None:
+    """Refuse a path, written in a file of the data, that leads out of a folder and its parent.
+
+    Someone else may have written the data. Links are not resolved: what they lead to may be anywhere.
+    """
+    around = Path(os.path.normpath(folder.absolute())).parent
+    if not Path(os.path.normpath(path.absolute())).is_relative_to(around):
+        raise DataError(
+            f'"{path}" is not read, because it is neither in "{folder}" nor in the folder above; move it '
+            f"there, or allow such paths by {ALLOW_OUTSIDE}.",
+            written_in,
+        )
 
 
 def read_text(path: Path, asked_by: Place | None = None) -> str:

@@ -67,7 +67,8 @@ def _inspect_tables(place: str, source: Source, target: str | None, form: str | 
 
     if source.split is not None:
         raise OptionError("--split is refused: tables have no splits.")
-    inspected = inspect_tables(place, TableOptions(target=target, schema=source.schema))
+    options = TableOptions(target, source.schema, allow_outside=source.allow_outside)
+    inspected = inspect_tables(place, options)
     if form == "--toml":
         write_result([inspected.toml()], None, exact=True)
     elif form == "--predicates":

@@ -36,14 +36,16 @@ def load_folder(
     default_split: str = DEFAULT_SPLIT,
     target: str | None = None,
     examples: Any = None,
+    allow_outside: bool = False,
 ) -> Database:
     """Load facts, modes and examples from a folder: in BoostSRL layout (with a split) or flat.
 
     The default split is for BoostSRL layout; a flat folder has no splits, and naming one is an error.
-    A table of ``examples`` replaces the examples of the target that the folder holds.
+    A table of ``examples`` replaces the examples of the target that the folder holds. Files may import files
+    from the folder and its parent; ``allow_outside`` allows all others.
     """
     layout = find_layout(Path(path), split, default_split)
-    sources = read_sources(layout)
+    sources = read_sources(layout, None if allow_outside else Path(path))
     background = background_of(sources)
     _check_arities(sources, background)
     atoms = _Atoms.of(sources)

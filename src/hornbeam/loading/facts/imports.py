@@ -12,7 +12,7 @@ from hornbeam.errors import DataError, Place
 from hornbeam.loading.facts.layout import Layout
 from hornbeam.loading.facts.reader import Contents, read_contents
 from hornbeam.loading.facts.statements import Import
-from hornbeam.loading.files import read_text
+from hornbeam.loading.files import check_inside, read_text
 
 
 class FileRole(Enum):
@@ -36,9 +36,12 @@ class SourceFile:
     contents: Contents
 
 
-def read_sources(layout: Layout) -> list[SourceFile]:
-    """Background, facts, positives and negatives; each file comes after the files that it imports."""
-    reader = _ImportReader()
+def read_sources(layout: Layout, folder: Path | None = None) -> list[SourceFile]:
+    """Background, facts, positives and negatives; each file comes after the files that it imports.
+
+    Imports must not lead out of ``folder`` and its parent.
+    """
+    reader = _ImportReader(folder)
     sources: list[SourceFile] = []
     if layout.background is not None:
         sources.extend(reader.read(layout.background, FileRole.BACKGROUND))
@@ -50,10 +53,13 @@ def read_sources(layout: Layout) -> list[SourceFile]:
 
 @dataclass(slots=True)
 class _ImportReader:
+    folder: Path | None
     done: set[tuple[FileRole, Path]] = field(default_factory=set)
     """files that were read, and in which role: a second import adds nothing"""
     open: dict[Path, Iterator[Import]] = field(default_factory=dict)
     """files that are being read, each imported by the one before it, with the imports that remain"""
+    written: dict[Path, Path] = field(default_factory=dict)
+    """the paths of imported files as they are written, where the file was found behind a link"""
 
     def read(self, path: Path, role: FileRole) -> Iterator[SourceFile]:
         """A file after all files that it imports. There is no recursion: a chain of imports may be long."""
@@ -68,9 +74,17 @@ class _ImportReader:
                 yield SourceFile(role, contents.pop())
                 continue
             imported = _imported(importing.path, statement.file)
+            self._check(importing, statement, imported)
             # A file that was read as background has given its modes, and its atoms are not examples.
             if not {(role, _real(imported)), (FileRole.BACKGROUND, _real(imported))} & self.done:
                 contents.append(self._opened(imported, role, importing.place(statement)))
+
+    def _check(self, importing: Contents, statement: Import, imported: Path) -> None:
+        """Refuse an import that leads out of the folder; links may lead anywhere."""
+        written = self.written.get(importing.path, importing.path).parent / statement.file
+        if self.folder is not None:
+            check_inside(self.folder, written, importing.place(statement))
+        self.written.setdefault(imported, written)
 
     def _opened(self, path: Path, role: FileRole, asked_by: Place | None = None) -> Contents:
         text = read_text(path, asked_by)

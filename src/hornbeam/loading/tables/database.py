@@ -18,7 +18,7 @@ from hornbeam.loading.tables.column import Column, Domain, Table
 from hornbeam.loading.tables.examples import CUTOFF, given_examples, read_examples
 from hornbeam.loading.tables.roles import Form, Plan, plans
 from hornbeam.loading.tables.schema_file import Role, Statement, check_statements, statements, with_files_of
-from hornbeam.loading.tables.sources.read import read_tables, stated_schema
+from hornbeam.loading.tables.sources.read import check_files, read_tables, stated_schema
 from hornbeam.loading.tables.target_notices import label_notices, tables_apart
 from hornbeam.loading.tables.targets import (
     NO_NEGATIVES,
@@ -55,6 +55,8 @@ class TableOptions:
     seed: int = 0
     origin: Mapping[str, object] | None = None
     """the settings of a model: its tables and target; with it, nothing is inferred"""
+    allow_outside: bool = False
+    """whether a schema and the views of a DuckDB file may name files that are not part of the data"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,8 +69,9 @@ class Relational:
     notices: tuple[Notice, ...]
 
 
-Reader = Callable[[Source, Mapping[str, Statement]], list[Table]]
-"""Gives the tables of a source, without those that are stated to be left out."""
+Reader = Callable[[Source, Mapping[str, Statement], bool], list[Table]]
+"""Gives the tables of a source, without those that are stated to be left out; the last argument says whether
+views may read files."""
 
 
 def read_relational(source: Source, options: TableOptions, reader: Reader = read_tables) -> Relational:
@@ -77,7 +80,9 @@ def read_relational(source: Source, options: TableOptions, reader: Reader = read
     learned = _of_model(options.origin or {})
     # The model knows keys, links and roles; the schema still says how the files are written.
     stated = with_files_of(learned, stated) if learned else stated
-    tables = reader(source, stated)
+    if not options.allow_outside:
+        check_files(source, stated, place)
+    tables = reader(source, stated, options.allow_outside)
     notices = [notice for table in tables for notice in table.notices]
     if learned:
         tables, more = _completed(tables, learned, (options.origin or {}).get("times") == DATE)

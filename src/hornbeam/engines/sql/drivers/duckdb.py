@@ -37,7 +37,7 @@ from hornbeam.engines.sql.expressions import (
     own_column,
 )
 from hornbeam.errors import EngineError
-from hornbeam.quoting import database_file, one_file, quoted_path
+from hornbeam.quoting import NO_OTHER_FILES, database_file, one_file, quoted_path
 
 LEAST_MEMORY = 256_000_000
 """Minimum memory limit of DuckDB, even if the budget for partial results is smaller."""
@@ -76,10 +76,15 @@ class DuckDBConnection(Connection):
         self._room = memory // 16 // CELL // int(threads)
         self._bits = LEAST_BITS
 
-    def attach(self, file: Path, name: str) -> None:
-        """Open a DuckDB file for reading under a name; its tables are then ``name.table``."""
+    def attach(self, file: Path, name: str, allow_outside: bool = False) -> None:
+        """Open a DuckDB file for reading under a name; its tables are then ``name.table``.
+
+        Afterwards no other file is read, by a view for example, unless ``allow_outside``.
+        """
         path, alias = exp.Literal.string(database_file(file)), exp.to_identifier(name, quoted=True)
         self._execute(f"ATTACH {self.dialect.text(path)} AS {self.dialect.text(alias)} (READ_ONLY)")
+        if not allow_outside:
+            self._execute(NO_OTHER_FILES)
 
     def view_parquet(self, path: Path) -> str:
         """Create a view of a Parquet file; returns its name."""
@@ -196,6 +201,11 @@ def failure(error: duckdb.Error, spill: Path) -> str:
         return (
             f"DuckDB ran out of memory or of disk space in {spill.parent}: {reason} "
             "Raise the limit with memory=."
+        )
+    if isinstance(error, duckdb.PermissionException):
+        return (
+            f"a view of the DuckDB file reads another file ({reason}); leave the view out by use = false in "
+            "schema.toml, or allow such views by allow_outside=True (--allow-outside)."
         )
     if isinstance(error, duckdb.IOException):
         return (

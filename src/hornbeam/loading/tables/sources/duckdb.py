@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hornbeam.errors import DataError, plural
+from hornbeam.loading.files import ALLOW_OUTSIDE
 from hornbeam.loading.tables.column import Catalogued, Column, ForeignKey, Table, of_table, unreadable_type
 from hornbeam.loading.tables.new_columns import (
     boolean_column,
@@ -30,7 +31,7 @@ from hornbeam.loading.tables.new_columns import (
     text_column,
 )
 from hornbeam.loading.tables.types import inferred
-from hornbeam.quoting import database_file, one_file, quoted, quoted_path, quoted_text
+from hornbeam.quoting import NO_OTHER_FILES, database_file, one_file, quoted, quoted_path, quoted_text
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -83,10 +84,16 @@ def read_parquet(name: str, path: Path, unused: Collection[str]) -> Table:
 
 
 def read_duckdb_file(
-    path: Path, unused: Mapping[str, Collection[str]], left_out: Collection[str] = ()
+    path: Path,
+    unused: Mapping[str, Collection[str]],
+    left_out: Collection[str] = (),
+    allow_outside: bool = False,
 ) -> list[Table]:
-    """The tables and views of a DuckDB file, sorted by name, with their keys; some are left out."""
-    with _attached(path) as duck:
+    """The tables and views of a DuckDB file, sorted by name, with their keys; some are left out.
+
+    Views that read other files are refused, unless ``allow_outside``.
+    """
+    with _attached(path, allow_outside) as duck:
         views = set(duck.execute(_VIEWS).fetchall())
         tables = []
         for name, (parts, key, foreign_keys) in _catalogue(duck).items():
@@ -110,13 +117,20 @@ _VIEWS = "SELECT schema_name, view_name FROM duckdb_views() WHERE database_name 
 
 
 @contextmanager
-def _attached(path: Path) -> Iterator[DuckDBPyConnection]:
+def _attached(path: Path, allow_outside: bool = False) -> Iterator[DuckDBPyConnection]:
     import duckdb
 
     with connection() as duck:
         try:
             duck.execute(f"ATTACH ? AS {_ATTACHED} (READ_ONLY)", [database_file(path)])
+            if not allow_outside:
+                duck.execute(NO_OTHER_FILES)
             yield duck
+        except duckdb.PermissionException as error:
+            raise DataError(
+                f'a view of the DuckDB file "{path}" reads another file ({_short(error)}); leave the view '
+                f"out by use = false in schema.toml, or allow such views by {ALLOW_OUTSIDE}."
+            ) from None
         except duckdb.Error as error:
             raise DataError(f'cannot read the DuckDB file "{path}": {_short(error)}.') from None
 

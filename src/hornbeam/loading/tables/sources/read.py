@@ -9,6 +9,7 @@ from typing import Any, cast
 
 from hornbeam.errors import DataError, OptionError, Place, SchemaError
 from hornbeam.loading.connection_string import is_connection
+from hornbeam.loading.files import check_inside, is_folder
 from hornbeam.loading.kind_of_source import (
     SCHEMA_FILE,
     Source,
@@ -37,14 +38,25 @@ def stated_schema(source: Source, schema: object) -> tuple[dict[str, Statement],
     return {}, Place("schema")
 
 
-def read_tables(source: Source, stated: Statements) -> list[Table]:
+def check_files(source: Source, stated: Statements, place: Place) -> None:
+    """Refuse files of tables that are neither in the folder of the data nor in the folder above."""
+    if isinstance(source, Mapping) or not is_folder(Path(source)):
+        return
+    for statement in stated.values():
+        if statement.file is not None and statement.use:
+            check_inside(Path(source), Path(source) / statement.file, place)
+
+
+def read_tables(source: Source, stated: Statements, allow_outside: bool = False) -> list[Table]:
     """All tables of a source, sorted by name, without those that are stated to be left out.
 
     Columns that are stated to be unused are not read. Every source gives the same order, because it
-    decides which names predicates get where names clash.
+    decides which names predicates get where names clash. ``allow_outside`` lets views read files.
     """
     left_out = [name for name, statement in stated.items() if not statement.use]
-    tables = [table for table in _tables(source, stated, left_out) if table.name not in left_out]
+    tables = [
+        table for table in _tables(source, stated, left_out, allow_outside) if table.name not in left_out
+    ]
     if not tables:
         raise DataError(
             f"there is no table in {_shown(source)}; name a source with at least one table to use."
@@ -52,7 +64,9 @@ def read_tables(source: Source, stated: Statements) -> list[Table]:
     return sorted(tables, key=lambda table: table.name)
 
 
-def _tables(source: Source, stated: Statements, left_out: Collection[str]) -> list[Table]:
+def _tables(
+    source: Source, stated: Statements, left_out: Collection[str], allow_outside: bool
+) -> list[Table]:
     unused = {name: statement.unused() for name, statement in stated.items()}
     # Each reader is imported when it is needed: none needs the libraries of the others.
     kind = kind_of_source(source, has_schema=True)
@@ -74,7 +88,7 @@ def _tables(source: Source, stated: Statements, left_out: Collection[str]) -> li
     if kind is SourceKind.DUCKDB_FILE:
         from hornbeam.loading.tables.sources.duckdb import read_duckdb_file
 
-        return read_duckdb_file(path, unused, left_out)
+        return read_duckdb_file(path, unused, left_out, allow_outside)
     if kind is SourceKind.OTHER_FILE:
         raise DataError(
             f'"{path}" is neither a DuckDB nor a SQLite file, nor named .csv, .tsv or .parquet; '

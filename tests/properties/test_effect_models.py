@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from effect_strategies import curves, effects_of
 from hornbeam.data.database import Codes, Database
-from hornbeam.engines.feature_values import FeatureRequest, feature_values
+from hornbeam.engines.features.values import FeatureRequest, feature_values
 from hornbeam.engines.memory.engine import MemoryEngine
 from hornbeam.logic.clauses import Clause, head_atom
 from hornbeam.logic.effects import Curve, in_order_of_use, rename_step

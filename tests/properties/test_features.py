@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from effect_bodies import TallyCase, groups, tally_cases
 from hornbeam.engines.contract import Engine
-from hornbeam.engines.feature_values import (
+from hornbeam.engines.features.values import (
     FeatureRequest,
     feature_values,
     months_of,

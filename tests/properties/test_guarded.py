@@ -6,7 +6,7 @@ from hypothesis import given, settings
 
 from every_engine import every_engine
 from hornbeam.engines.contract import Engine
-from hornbeam.engines.guarded import count_guarded
+from hornbeam.engines.counting.guarded import count_guarded
 from hornbeam.engines.naive import NaiveEngine
 from hornbeam.logic.canonical import canonical
 from hornbeam.logic.clauses import Atom, Clause, Comparison, Literal, Not

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 from hornbeam.engines.contract import Counts
-from hornbeam.engines.holding import CanonicalParts, Holding
+from hornbeam.engines.counting.holding import CanonicalParts, Holding
 from hornbeam.engines.memory.engine import MemoryEngine
 from hornbeam.engines.naive import NaiveEngine
 from hornbeam.learning.options import ILPOptions

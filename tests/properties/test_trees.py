@@ -9,7 +9,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from hornbeam.data.database import Database
-from hornbeam.engines.holding import Holding
+from hornbeam.engines.counting.holding import Holding
 from hornbeam.engines.memory.engine import MemoryEngine
 from hornbeam.engines.naive import NaiveEngine
 from hornbeam.errors import Place

@@ -12,7 +12,7 @@ import numpy as np
 
 from hornbeam.data.database import UNKNOWN, Codes, Database
 from hornbeam.engines.contract import DEFAULT_MEMORY, INT64_MAX, Counts, Engine, Session, Skipped
-from hornbeam.engines.count_cache import CountCache
+from hornbeam.engines.counting.count_cache import CountCache
 from hornbeam.engines.estimate import ArgumentSizes, Estimates
 from hornbeam.engines.plan import Planner
 from hornbeam.engines.tally import DAY, Tally, TallyRequest

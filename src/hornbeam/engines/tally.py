@@ -92,7 +92,7 @@ class TallySizes:
         for variable in used:
             n_keys *= self._different(keys, variable)
         types = variable_types(self._database.schema, request.head, request.body)
-        search = _Search(request, types, n_cutoffs)
+        search = _Estimating(request, types, n_cutoffs)
         if self._groundings(used, request.body) > MOST_GROUNDINGS:
             return int(MOST_GROUNDINGS)
         cells = self._follow(search, min(n_keys, len(keys)), set(used), request.body)[0]
@@ -113,7 +113,7 @@ class TallySizes:
             self._distinct[column] = len(np.unique(keys[:, column]))
         return self._distinct[column]
 
-    def _follow(self, search: _Search, keys: float, known: set[int], body: Body) -> tuple[float, float]:
+    def _follow(self, search: _Estimating, keys: float, known: set[int], body: Body) -> tuple[float, float]:
         """The cells of the largest table for a body from some keys, and the number of groups at its end."""
         known, rows, cells, followed = set(known), keys, 0.0, False
         for place, step in enumerate(body):
@@ -136,7 +136,7 @@ class TallySizes:
             known.update(new)
         return cells, self._groups(search, keys, rows)
 
-    def _groups(self, search: _Search, keys: float, groundings: float) -> float:
+    def _groups(self, search: _Estimating, keys: float, groundings: float) -> float:
         """The number of groups, at most, of some groundings for some keys."""
         request, types = search.request, search.types
         free = [types[variable] for variable in request.variables if variable >= len(request.head.args)]
@@ -160,7 +160,7 @@ class TallySizes:
         return min(average, step.last) if isinstance(step, Recent) and step.last is not None else average
 
 
-class _Search(NamedTuple):
+class _Estimating(NamedTuple):
     request: TallyRequest
     types: Mapping[int, str]
     cutoffs: int

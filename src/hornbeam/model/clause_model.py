@@ -19,8 +19,8 @@ from hornbeam.data.numbers import CutoffRule
 from hornbeam.drawing.markup import element, number_text, signed_text
 from hornbeam.drawing.notebook import notebook_table
 from hornbeam.engines.contract import Column, Counts, Engine
-from hornbeam.engines.count import count_all
-from hornbeam.engines.guarded import count_guarded
+from hornbeam.engines.counting.count import count_all
+from hornbeam.engines.counting.guarded import count_guarded
 from hornbeam.errors import LimitError, ModelError, plural
 from hornbeam.logic.canonical import canonical, with_constant
 from hornbeam.logic.clauses import Clause, atoms_of

@@ -9,7 +9,7 @@ import numpy as np
 
 from hornbeam.data.database import Codes, Database
 from hornbeam.engines.contract import Engine, Skipped
-from hornbeam.engines.feature_values import at_edge, at_rows
+from hornbeam.engines.features.values import at_edge, at_rows
 from hornbeam.engines.tally import Tally, TallyRequest
 from hornbeam.errors import plural
 from hornbeam.logic import effects as kinds

@@ -14,8 +14,8 @@ from hornbeam.data.numbers import Floats
 from hornbeam.drawing.markup import Markup, element, number_text
 from hornbeam.drawing.notebook import notebook_table
 from hornbeam.engines.contract import Engine, Skipped
-from hornbeam.engines.count import LEAST_KEYS
-from hornbeam.engines.feature_values import FeatureRequest, feature_values
+from hornbeam.engines.counting.count import LEAST_KEYS
+from hornbeam.engines.features.values import FeatureRequest, feature_values
 from hornbeam.errors import EngineError, LimitError, plural
 from hornbeam.logic.effects import Curve, Effect, in_order_of_use
 from hornbeam.logic.english import curve_rows, effect_sentence, text_of

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hornbeam.engines.contract import LOG_UNIT, Column
-from hornbeam.engines.exact_sums import whole_logarithms
+from hornbeam.engines.counting.exact_sums import whole_logarithms
 
 Floats = npt.NDArray[np.float64]
 COUNT = "count"

@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from hornbeam.data.build import build
 from hornbeam.data.database import Database
-from hornbeam.engines.count import count_all
+from hornbeam.engines.counting.count import count_all
 from hornbeam.engines.registry import open_engine
 from hornbeam.files import write_file
 from hornbeam.learning.boosting.boost import fit

@@ -6,7 +6,7 @@ import pytest
 from hornbeam.data.build import build
 from hornbeam.data.database import Codes
 from hornbeam.engines.contract import Counts, Skipped
-from hornbeam.engines.count import LEAST_KEYS, count_all
+from hornbeam.engines.counting.count import LEAST_KEYS, count_all
 from hornbeam.engines.naive import NaiveEngine
 from hornbeam.errors import LimitError
 from hornbeam.logic.parse import parse_clause

@@ -13,7 +13,7 @@ from hornbeam.data.build import build
 from hornbeam.data.database import Codes
 from hornbeam.engines.cache import ENTRY
 from hornbeam.engines.contract import Counts, Engine, Session, Skipped
-from hornbeam.engines.count_cache import CountCache
+from hornbeam.engines.counting.count_cache import CountCache
 from hornbeam.logic.clauses import Atom, Clause
 from hornbeam.logic.schema import Schema
 

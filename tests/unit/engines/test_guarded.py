@@ -15,7 +15,7 @@ from hornbeam.data.build import build
 from hornbeam.data.database import Database
 from hornbeam.datasets.worlds import smokers
 from hornbeam.engines.contract import Skipped, Sums
-from hornbeam.engines.guarded import new_total
+from hornbeam.engines.counting.guarded import new_total
 from hornbeam.engines.memory.engine import MemoryEngine
 from hornbeam.engines.naive import NaiveEngine
 from hornbeam.errors import LimitError

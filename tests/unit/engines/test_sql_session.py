@@ -22,7 +22,7 @@ from hornbeam.data.build import build
 from hornbeam.data.database import Database
 from hornbeam.datasets.worlds import smokers
 from hornbeam.engines.contract import Counts, Skipped
-from hornbeam.engines.exact_sums import whole_logarithms
+from hornbeam.engines.counting.exact_sums import whole_logarithms
 from hornbeam.engines.memory.engine import MemoryEngine
 from hornbeam.engines.naive import NaiveEngine
 from hornbeam.engines.sql.connection import Connection

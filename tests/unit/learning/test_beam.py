@@ -11,7 +11,7 @@ import pytest
 from hornbeam.data.build import build
 from hornbeam.data.database import Codes
 from hornbeam.engines.contract import Counts, Engine, Session, Skipped
-from hornbeam.engines.count_cache import CountCache
+from hornbeam.engines.counting.count_cache import CountCache
 from hornbeam.learning.search.beam import SearchLimits, SearchResult, SearchSpace, first_in_rank, search
 from hornbeam.learning.search.ridge import Ridge, clause_sums, exact_gain, gains, response
 from hornbeam.logic.clauses import Atom, Clause

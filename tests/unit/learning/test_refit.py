@@ -10,8 +10,8 @@ from sklearn.linear_model import LogisticRegression
 
 from hornbeam.datasets import worlds as generate
 from hornbeam.engines.contract import LOG_UNIT, Sums
-from hornbeam.engines.count_cache import CountCache
-from hornbeam.engines.exact_sums import whole_logarithms
+from hornbeam.engines.counting.count_cache import CountCache
+from hornbeam.engines.counting.exact_sums import whole_logarithms
 from hornbeam.engines.memory.engine import MemoryEngine
 from hornbeam.engines.naive import NaiveEngine
 from hornbeam.learning.boosting import boost

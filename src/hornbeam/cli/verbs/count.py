@@ -53,8 +53,8 @@ def count(
     Example: hornbeam count data/toy_cancer "cancer(A) :- friends(A,B), smokes(B)."
     """
     from hornbeam.data.database import Notice
-    from hornbeam.engines.count import count_all
-    from hornbeam.engines.guarded import count_guarded
+    from hornbeam.engines.counting.count import count_all
+    from hornbeam.engines.counting.guarded import count_guarded
     from hornbeam.engines.registry import open_engine
     from hornbeam.logic.parse import parse_clause
 

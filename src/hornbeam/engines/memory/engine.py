@@ -28,7 +28,7 @@ from hornbeam.engines.contract import (
     Skipped,
     narrowest,
 )
-from hornbeam.engines.count_cache import CountCache
+from hornbeam.engines.counting.count_cache import CountCache
 from hornbeam.engines.estimate import BYTES_PER_BINDING, ArgumentSizes, Estimates
 from hornbeam.engines.memory.cutoffs import CutoffFactors
 from hornbeam.engines.memory.indexes import FactIndexes

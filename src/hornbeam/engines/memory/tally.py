@@ -51,7 +51,7 @@ from hornbeam.logic.effects import (
 from hornbeam.logic.schema import number_of
 
 
-class TooLargeError(Exception):
+class TableTooLargeError(Exception):
     """A table would exceed the memory budget; ``cells`` is its number of cells, or of groundings."""
 
     def __init__(self, cells: int) -> None:
@@ -112,7 +112,7 @@ class Tallies:
         asked = Asked(request.variables, request.times, types)
         try:
             table = self._groups(keyset, request.body, asked)
-        except TooLargeError as error:
+        except TableTooLargeError as error:
             return Skipped(request, TOO_LARGE, error.cells, self._sizes.most)
         return self._spread(table, asked, which)
 
@@ -220,7 +220,7 @@ class Tallies:
         self._check(rows // WORK_PER_CELL, 1)
         largest = int(lead.number.max(initial=0)) * int(groups.number.max(initial=0)) * rows
         if largest > INT64_MAX:
-            raise TooLargeError(largest)
+            raise TableTooLargeError(largest)
         if not rows:
             return grouped(replace(groups, row=groups.row[:0]), asked.variables, asked.times, 0)
         to_things = summed(lead.row, lead.columns[x], lead.number, (keyset.size, part.size))
@@ -311,7 +311,7 @@ class Tallies:
     def _check(self, rows: int, columns: int) -> None:
         # Matrices of groups have fewer than 2**31 entries.
         if rows * columns > self._sizes.most or rows >= 2**31:
-            raise TooLargeError(rows * columns)
+            raise TableTooLargeError(rows * columns)
 
     # --- answers ---------------------------------------------------------------------------------
 

@@ -18,7 +18,7 @@ from hornbeam.data.database import Database
 from hornbeam.data.relations import Examples
 from hornbeam.data.sampling import in_order, sampled
 from hornbeam.engines.contract import LOG_UNIT, Engine
-from hornbeam.engines.guarded import new_total
+from hornbeam.engines.counting.guarded import new_total
 from hornbeam.learning.boosting.columns import Columns
 from hornbeam.learning.boosting.prune import strongest
 from hornbeam.learning.boosting.steps import (

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hornbeam.engines.contract import INT64_MAX, LOG_UNIT
-from hornbeam.engines.exact_sums import EXACT_FLOAT
+from hornbeam.engines.counting.exact_sums import EXACT_FLOAT
 from hornbeam.learning.boosting.columns import Columns, Feature, Offered
 from hornbeam.learning.numbers import GRADIENT_BITS, Integers
 from hornbeam.learning.search.beam import length_of

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from hornbeam.data.database import Codes
 from hornbeam.data.numbers import Floats, weighted_quantiles
 from hornbeam.engines.contract import Engine, Skipped
-from hornbeam.engines.feature_values import (
+from hornbeam.engines.features.values import (
     FeatureRequest,
     counts_of,
     cutoffs_for,
@@ -54,7 +54,7 @@ MOST_CONSTANTS = 60
 """Maximum number of constants of a category that are tried, the most frequent first."""
 
 
-class Candidate(NamedTuple):
+class FeatureCandidate(NamedTuple):
     """A feature, its cuts, and a score for each bin by which the feature is seen as a line."""
 
     request: FeatureRequest
@@ -69,7 +69,7 @@ class Pool:
     n_cuts: int
     min_support: int
     most_bytes: int
-    candidates: list[Candidate] = field(default_factory=list)
+    candidates: list[FeatureCandidate] = field(default_factory=list)
     rows: list[Bins] = field(default_factory=list)
     left_out: int = 0
     """number of candidates for which there was no memory"""
@@ -94,7 +94,7 @@ class Pool:
             return
         self._seen.add(key)
         self.rows.append(bins)
-        self.candidates.append(Candidate(request, cuts, scores_of(values, bins, len(cuts), counts)))
+        self.candidates.append(FeatureCandidate(request, cuts, scores_of(values, bins, len(cuts), counts)))
 
 
 def _fingerprint(bins: Bins) -> bytes:
@@ -213,8 +213,9 @@ class Offers:
             self._add(body, Feature(kind, variable), value_of_tally(tally, kind, len(self.keys)))
         if self.cut and _is_timed(self, path.body) and not _is_limited(path.body):
             timed = self.engine.tally([TallyRequest(self.head, body, (variable,), True)], self.keys)[0]
-            for kind in (FIRST, LAST) if isinstance(timed, Tally) else ():
-                self._add(body, Feature(kind, variable), value_of_tally(timed, kind, len(self.keys)))
+            if isinstance(timed, Tally):
+                for kind in (FIRST, LAST):
+                    self._add(body, Feature(kind, variable), value_of_tally(timed, kind, len(self.keys)))
         values, total = tally.columns[0], counts_of(tally, len(self.keys))
         distinct, inverse = np.unique(values, return_inverse=True)
         facts = np.bincount(inverse.ravel(), tally.number)

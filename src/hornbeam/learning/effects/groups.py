@@ -1,4 +1,4 @@
-"""Groups of training examples with equal bins and equal targets: one row of a group stands for all of them."""
+"""EqualExamples of training examples with equal bins and equal targets: one row of a group stands for all of them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hornbeam.learning.numbers import Floats
 
 
 @dataclass(frozen=True, eq=False)
-class Groups:
+class EqualExamples:
     """The first example of each group, and the group of each example."""
 
     first: npt.NDArray[np.int64]
@@ -28,7 +28,7 @@ class Groups:
         return np.column_stack(columns).astype(np.float64)
 
 
-def groups_of(bins: npt.NDArray[np.uint8], columns: list[Floats]) -> Groups:
+def groups_of(bins: npt.NDArray[np.uint8], columns: list[Floats]) -> EqualExamples:
     """The groups of examples with equal bins of all candidates and equal numbers in all columns."""
     size = len(columns[0])
     hashes = np.zeros((2, size), dtype=np.uint64)
@@ -44,4 +44,4 @@ def groups_of(bins: npt.NDArray[np.uint8], columns: list[Floats]) -> Groups:
         hashes += mixed(values * np.uint64(2 * number + 1)) * np.array([[1], [5]], dtype=np.uint64)
     both = hashes[0] ^ mixed(hashes[1])
     _, first, which = np.unique(both, return_index=True, return_inverse=True)
-    return Groups(first.astype(np.int64), which.ravel().astype(np.int64))
+    return EqualExamples(first.astype(np.int64), which.ravel().astype(np.int64))

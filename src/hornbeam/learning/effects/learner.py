@@ -20,12 +20,12 @@ from hornbeam.data.sampling import in_order, key_hashes, sampled
 from hornbeam.engines.contract import Engine
 from hornbeam.learning.effects.bagging import SHARE, design, fold_numbers
 from hornbeam.learning.effects.boosting import Steps, boost
-from hornbeam.learning.effects.candidates import Candidate, Offers, Pool
+from hornbeam.learning.effects.candidates import FeatureCandidate, Offers, Pool
 from hornbeam.learning.effects.constants import ConstantWeights, constant_weights
 from hornbeam.learning.effects.groups import groups_of
-from hornbeam.learning.effects.language import Links
 from hornbeam.learning.effects.paths import Path, PathFinder
 from hornbeam.learning.effects.shortening import Long, shortened
+from hornbeam.learning.effects.vocabulary import Vocabulary
 from hornbeam.learning.effects.windows import windows_of
 from hornbeam.learning.history import ALL_STEPS, History
 from hornbeam.learning.loop import NO_CONTROL, Control
@@ -107,7 +107,9 @@ def _candidates(problem: Problem) -> tuple[list[Path], Offers]:
     engine, options, examples = problem.engine, problem.options, problem.examples
     cut = engine.database.cutoffs_of(examples.target, examples.keys) is not None
     windows = windows_of(engine.database, examples) if cut else {}
-    finder = PathFinder(Links(engine.database, examples.target), problem.head, windows, options.max_links)
+    finder = PathFinder(
+        Vocabulary(engine.database, examples.target), problem.head, windows, options.max_links
+    )
     paths = finder.paths()
     size = len(examples.labels)
     support = options.min_support or max(3, size // 500)
@@ -276,7 +278,8 @@ class _Boosted:
     def _spread(self, candidate: int, curves: list[dict[int, Floats]]) -> Floats:
         """The standard error of each level, from its spread between bags that share most examples."""
         bags = [self._levels(curves[bag], candidate) for bag in self.design.averaged]
-        return np.std(np.array(bags), axis=0) * math.sqrt(SHARE / (1.0 - SHARE))
+        errors: Floats = np.std(np.array(bags), axis=0) * math.sqrt(SHARE / (1.0 - SHARE))
+        return errors
 
     def _levels(self, own: dict[int, Floats], candidate: int) -> Floats:
         levels = own.get(candidate)
@@ -295,7 +298,7 @@ class _Boosted:
         return intercept + self.block.intercept - float(self.block.crossed.mean())
 
 
-def _score_table(candidates: list[Candidate], size: int) -> Floats:
+def _score_table(candidates: list[FeatureCandidate], size: int) -> Floats:
     """The score of each bin of each candidate."""
     table = np.zeros((len(candidates), size))
     for row, candidate in zip(table, candidates, strict=True):

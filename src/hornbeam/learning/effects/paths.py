@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from hornbeam.learning.effects.language import Links, Place
+from hornbeam.learning.effects.vocabulary import Position, Vocabulary
 from hornbeam.logic.clauses import Atom
 from hornbeam.logic.effects import Body, NumberOf, Recent, Step, atom_in, rename_step
 
@@ -29,12 +29,12 @@ CATEGORY, NUMBER, DATE, THING, FLAG, FACTS = "category", "number", "date", "thin
 """Kinds of attributes; ``FACTS`` is a number of facts."""
 
 
-class Node(NamedTuple):
+class Thing(NamedTuple):
     """A variable of a path, and how it was reached."""
 
     variable: int
     type: str
-    origin: Place | None = None
+    origin: Position | None = None
 
 
 class Attribute(NamedTuple):
@@ -42,7 +42,7 @@ class Attribute(NamedTuple):
 
     kind: str
     steps: Body
-    node: Node
+    node: Thing
     partial: bool = False
     """whether some things lack it"""
 
@@ -52,7 +52,7 @@ class Path:
     """A body of links, the variables it reaches last, and the number of links to many."""
 
     body: Body
-    nodes: tuple[Node, ...]
+    nodes: tuple[Thing, ...]
     links: int
     next_variable: int
     single: bool = False
@@ -62,10 +62,10 @@ class Path:
     attributes: tuple[Attribute, ...] = field(default=(), compare=False)
 
 
-class _Reached(NamedTuple):
+class _Found(NamedTuple):
     """A thing that a path leads to functionally."""
 
-    node: Node
+    node: Thing
     steps: Body
     depth: int
 
@@ -83,11 +83,11 @@ class _Closing:
         self.seen: set[tuple[object, ...]] = {
             (atom.predicate, *atom.args) for step in path.body if (atom := atom_in(step)) is not None
         }
-        self.scope: list[_Reached] = []
+        self.scope: list[_Found] = []
 
-    def closed(self, nodes: Sequence[Node]) -> Path:
-        todo = [_Reached(node, (), 0) for node in nodes]
-        self.scope = [_Reached(node, (), 0) for node in self._earlier(nodes)]
+    def closed(self, nodes: Sequence[Thing]) -> Path:
+        todo = [_Found(node, (), 0) for node in nodes]
+        self.scope = [_Found(node, (), 0) for node in self._earlier(nodes)]
         while todo and len(self.attributes) < self.most:
             reached = todo.pop(0)
             kind = self.finder.kind(reached.node.type)
@@ -103,7 +103,7 @@ class _Closing:
         attributes = tuple(self.attributes[: self.most])
         return replace(path, next_variable=self.free, attributes=attributes)
 
-    def _earlier(self, nodes: Sequence[Node]) -> list[Node]:
+    def _earlier(self, nodes: Sequence[Thing]) -> list[Thing]:
         """The variables of the body, or the head's, that are things and not among these."""
         types = dict(enumerate(self.links.types_of(self.finder.head.predicate)))
         used: set[int] = set()
@@ -115,11 +115,11 @@ class _Closing:
                     types[term] = type_name
                     used.add(term)
         known = {node.variable for node in nodes}
-        return [Node(v, types[v]) for v in sorted(used - known) if self.finder.kind(types[v]) == THING]
+        return [Thing(v, types[v]) for v in sorted(used - known) if self.finder.kind(types[v]) == THING]
 
-    def _entered(self, reached: _Reached, place: Place, kind: str) -> list[_Reached]:
+    def _entered(self, reached: _Found, place: Position, kind: str) -> list[_Found]:
         """The things and values that an atom with this thing at an argument leads to functionally."""
-        found: list[_Reached] = []
+        found: list[_Found] = []
         ways = self._joined(reached, place) if kind == THING else iter(({},))
         for joined in ways:
             types = self.links.types_of(place.predicate)
@@ -142,7 +142,7 @@ class _Closing:
             elif not self.links.is_functional(place.predicate, tuple(sorted(bound))):
                 if depth == 1 and kind == THING:
                     number = NumberOf(self.free + len(others), atom)
-                    counted = Node(number.variable, FACTS)
+                    counted = Thing(number.variable, FACTS)
                     self.attributes.append(Attribute(FACTS, (*steps, number), counted))
                     self.free += len(others) + 1
             elif depth <= FUNCTIONAL_DEPTH:
@@ -150,15 +150,15 @@ class _Closing:
                 if len(bound) > 1 or not self.links.is_total(place):
                     self.attributes.append(Attribute(FLAG, (*steps, atom), reached.node, partial=True))
                 found += [
-                    _Reached(Node(new[p], types[p], Place(place.predicate, p)), (*steps, atom), depth)
+                    _Found(Thing(new[p], types[p], Position(place.predicate, p)), (*steps, atom), depth)
                     for p in others
                 ]
         return found
 
-    def _joined(self, reached: _Reached, place: Place) -> Iterator[dict[int, _Reached]]:
+    def _joined(self, reached: _Found, place: Position) -> Iterator[dict[int, _Found]]:
         """Ways to fill other arguments with things in scope: none of them, or as many as possible."""
         yield {}
-        filled: dict[int, _Reached] = {}
+        filled: dict[int, _Found] = {}
         for position, type_name in enumerate(self.links.types_of(place.predicate)):
             if position == place.position:
                 continue
@@ -179,7 +179,7 @@ class PathFinder:
     ``windows`` are the lengths of time offered for links with times, and empty without cut-offs.
     """
 
-    links: Links
+    links: Vocabulary
     head: Atom
     windows: dict[str, tuple[float, ...]]
     max_links: int = 2
@@ -204,7 +204,7 @@ class PathFinder:
 
     # --- attributes ------------------------------------------------------------------------------
 
-    def closed(self, path: Path, nodes: Sequence[Node], most: int = MOST_ATTRIBUTES) -> Path:
+    def closed(self, path: Path, nodes: Sequence[Thing], most: int = MOST_ATTRIBUTES) -> Path:
         """The path with the attributes of these variables, and of what they lead to functionally."""
         return _Closing(self, path, most).closed(nodes)
 
@@ -218,12 +218,12 @@ class PathFinder:
 
     def _start(self) -> Path:
         types = self.links.types_of(self.head.predicate)
-        nodes = tuple(Node(variable, type_name) for variable, type_name in enumerate(types))
+        nodes = tuple(Thing(variable, type_name) for variable, type_name in enumerate(types))
         return self.closed(Path((), nodes, 0, len(types), single=True), nodes)
 
     def _followed(self, path: Path) -> Iterator[Path]:
         """The paths with one more link to many."""
-        sources: list[tuple[Node, Body]] = [(node, ()) for node in path.nodes]
+        sources: list[tuple[Thing, Body]] = [(node, ()) for node in path.nodes]
         sources += [(a.node, a.steps) for a in path.attributes if a.kind == THING and a.steps]
         for node, steps in sources:
             if self.kind(node.type) != THING:
@@ -234,13 +234,13 @@ class PathFinder:
                     continue
                 yield from self._linked(path, (node, steps), place)
 
-    def _linked(self, path: Path, source: tuple[Node, Body], place: Place) -> Iterator[Path]:
+    def _linked(self, path: Path, source: tuple[Thing, Body], place: Position) -> Iterator[Path]:
         node, steps = source
         types = self.links.types_of(place.predicate)
         others = [position for position in range(len(types)) if position != place.position]
         new = {position: path.next_variable + number for number, position in enumerate(others)}
         atom = _atom(place, node.variable, new)
-        nodes = tuple(Node(new[p], types[p], Place(place.predicate, p)) for p in others)
+        nodes = tuple(Thing(new[p], types[p], Position(place.predicate, p)) for p in others)
         free = path.next_variable + len(others)
         for step in self._variants(atom, path):
             single = path.single and isinstance(step, Recent) and step.last == 1
@@ -264,7 +264,7 @@ class PathFinder:
         for path in paths:
             if path.links > self.max_links - 1:
                 continue
-            reached = [(node, ()) for node in path.nodes if node.origin is not None]
+            reached: list[tuple[Thing, Body]] = [(node, ()) for node in path.nodes if node.origin is not None]
             reached += [(a.node, a.steps) for a in path.attributes if a.kind in (THING, CATEGORY) and a.steps]
             for node, steps in reached:
                 body = (*path.body, *steps)
@@ -289,7 +289,7 @@ class PathFinder:
         used = {term for step in body if isinstance(step, Atom | Recent) for term in _terms(step)}
         return [term for term in self.head.args if isinstance(term, int) and term not in used]
 
-    def _meeting(self, path: Path, reached: tuple[Node, Body], other: int) -> Iterator[Path]:
+    def _meeting(self, path: Path, reached: tuple[Thing, Body], other: int) -> Iterator[Path]:
         node, body = reached
         head_type = self.links.types_of(self.head.predicate)[other]
         for predicate in self.links.predicates:
@@ -332,18 +332,20 @@ class PathFinder:
             windows = self.windows.get(predicate, ())
             if not windows or types[0] in seen or len(types) < 2 or self.kind(types[0]) != THING:
                 continue
-            if not (self.links.is_functional(predicate, (0,)) and self.links.is_total(Place(predicate, 0))):
+            if not (
+                self.links.is_functional(predicate, (0,)) and self.links.is_total(Position(predicate, 0))
+            ):
                 continue
             seen.add(types[0])
             free = len(self.head.args)
             atom = Atom(predicate, tuple(range(free, free + len(types))))
-            node = Node(free, types[0])
+            node = Thing(free, types[0])
             for length in windows:
                 body = (Recent(atom, within=length),)
                 yield Path(body, (node,), 1, free + len(types))
 
 
-def _atom(place: Place, variable: int, new: dict[int, int]) -> Atom:
+def _atom(place: Position, variable: int, new: dict[int, int]) -> Atom:
     arguments = new | {place.position: variable}
     return Atom(place.predicate, tuple(arguments[position] for position in range(len(arguments))))
 

@@ -20,7 +20,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from hornbeam.engines.holding import Body, Truth
+from hornbeam.engines.counting.holding import Body, Truth
 from hornbeam.learning.numbers import GRADIENT_BITS, Integers, round_weight
 from hornbeam.learning.search.beam import NEAR, first_in_rank
 from hornbeam.learning.trees.tests import NodeTest, NodeTests, Rows

@@ -12,8 +12,8 @@ import numpy as np
 
 from hornbeam.data.database import Codes
 from hornbeam.engines.contract import Engine
-from hornbeam.engines.count import count_all
-from hornbeam.engines.holding import Body, Truth
+from hornbeam.engines.counting.count import count_all
+from hornbeam.engines.counting.holding import Body, Truth
 from hornbeam.errors import InputError, plural
 from hornbeam.learning.trees.picture import tree_picture
 from hornbeam.learning.trees.trees import (

@@ -20,7 +20,7 @@ import numpy as np
 from hornbeam.data.relations import Examples
 from hornbeam.data.sampling import redrawn, sampled
 from hornbeam.engines.contract import Engine, Skipped
-from hornbeam.engines.holding import Holding
+from hornbeam.engines.counting.holding import Holding
 from hornbeam.learning.checkpoint import Checkpoint, fit_fingerprint
 from hornbeam.learning.history import ALL_STEPS, NO_GAIN, History
 from hornbeam.learning.loop import NO_CONTROL, Control, Pause, run

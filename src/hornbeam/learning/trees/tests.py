@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from hornbeam.engines.holding import Body, CanonicalParts, Holding, Truth
+from hornbeam.engines.counting.holding import Body, CanonicalParts, Holding, Truth
 from hornbeam.learning.trees.trees import body_text
 from hornbeam.logic.clauses import Clause, Comparison, Literal, literal_variables, rename
 from hornbeam.logic.components import Component, cut, extended, known

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hornbeam.engines.holding import Body, Truth
+from hornbeam.engines.counting.holding import Body, Truth
 from hornbeam.logic.canonical import canonical
 from hornbeam.logic.clauses import Atom, Clause, Literal
 from hornbeam.logic.components import cut, extended, known

@@ -15,7 +15,7 @@ from hornbeam.data.database import Codes
 from hornbeam.drawing.markup import number_text, signed_text
 from hornbeam.drawing.notebook import notebook_table
 from hornbeam.engines.contract import Counts, Engine, Skipped
-from hornbeam.engines.count import count_all
+from hornbeam.engines.counting.count import count_all
 from hornbeam.errors import InputError, LimitError, plural
 from hornbeam.logic.clauses import Clause, atoms_of, head_atom
 from hornbeam.logic.parse import parse_clause

@@ -21,8 +21,8 @@ from hornbeam.data.database import Codes
 from hornbeam.data.relations import Examples
 from hornbeam.data.sampling import atom_texts, sampled
 from hornbeam.engines.contract import Counts, Engine, Skipped
-from hornbeam.engines.count import count_all
-from hornbeam.engines.holding import Body, CanonicalParts, Holding, Truth
+from hornbeam.engines.counting.count import count_all
+from hornbeam.engines.counting.holding import Body, CanonicalParts, Holding, Truth
 from hornbeam.errors import LimitError
 from hornbeam.learning.history import History
 from hornbeam.learning.loop import NO_CONTROL, Control, Pause, run

@@ -15,7 +15,15 @@ from hornbeam.engines.contract import Skipped
 from hornbeam.engines.sql.connection import Connection, Values
 from hornbeam.engines.sql.expressions import CUTOFF
 from hornbeam.engines.sql.tallies.queries import Bindings, TallyQuery, TallySource
-from hornbeam.engines.tally import DAY, TOO_LARGE, Tally, TallyRequest, TallySizes, head_variables, spread
+from hornbeam.engines.tally import (
+    DAY,
+    TOO_LARGE,
+    Tally,
+    TallyRequest,
+    TallySizes,
+    head_variables,
+    spread,
+)
 from hornbeam.logic.effect_types import NUMBER_OF_FACTS, variable_types
 from hornbeam.logic.effects import Recent
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from hornbeam.data.database import Codes
 from hornbeam.engines.contract import INT64_MAX, Column, Counts, Engine
-from hornbeam.engines.count import count_all
+from hornbeam.engines.counting.count import count_all
 from hornbeam.logic.clauses import Clause
 from hornbeam.logic.guards import guard_of, new_variables
 

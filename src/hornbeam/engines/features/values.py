@@ -16,7 +16,7 @@ from hornbeam.data.database import Codes
 from hornbeam.data.numbers import Floats
 from hornbeam.data.rows import run_starts
 from hornbeam.engines.contract import Engine, Skipped
-from hornbeam.engines.sums_of_numbers import sums_by_row
+from hornbeam.engines.features.sums import sums_by_row
 from hornbeam.engines.tally import DAY, Tally, TallyRequest
 from hornbeam.logic import effects as kinds
 from hornbeam.logic.clauses import Atom

@@ -17,7 +17,7 @@ import numpy as np
 
 from hornbeam.data.database import Codes
 from hornbeam.engines.contract import Column, Counts, Engine, Session, Skipped, Sums
-from hornbeam.engines.exact_sums import (
+from hornbeam.engines.counting.exact_sums import (
     Integers,
     RowSum,
     exact_row_sums,

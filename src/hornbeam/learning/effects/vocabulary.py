@@ -17,7 +17,7 @@ from hornbeam.data.database import Database
 from hornbeam.logic.modes import Kind
 
 
-class Place(NamedTuple):
+class Position(NamedTuple):
     """An argument of a predicate."""
 
     predicate: str
@@ -25,22 +25,22 @@ class Place(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Links:
+class Vocabulary:
     """The predicates that may be used in bodies for a target, by the types of their arguments."""
 
     database: Database
     target: str
 
     @cached_property
-    def _places(self) -> dict[str, list[Place]]:
+    def _places(self) -> dict[str, list[Position]]:
         """The arguments of each type that may be entered."""
-        places: dict[str, list[Place]] = {}
+        places: dict[str, list[Position]] = {}
         for predicate in self.predicates:
             if self.database.facts.is_identity(predicate):
                 continue
             for position, type_name in enumerate(self.types_of(predicate)):
                 if self._has(predicate, position, Kind.BOUND, Kind.OPEN):
-                    places.setdefault(type_name, []).append(Place(predicate, position))
+                    places.setdefault(type_name, []).append(Position(predicate, position))
         return places
 
     @cached_property
@@ -79,7 +79,7 @@ class Links:
     def types_of(self, predicate: str) -> tuple[str, ...]:
         return self.database.schema.types_of(predicate)
 
-    def entries(self, type_name: str) -> Iterator[Place]:
+    def entries(self, type_name: str) -> Iterator[Position]:
         """The arguments at which a thing of a type may stand."""
         return iter(self._places.get(type_name, ()))
 
@@ -87,7 +87,7 @@ class Links:
         """Whether no constants have more than one fact at these arguments together."""
         return self._shape(predicate, positions)[0] <= 1
 
-    def is_total(self, place: Place) -> bool:
+    def is_total(self, place: Position) -> bool:
         """Whether every constant of the type has a fact at this argument."""
         type_name = self.types_of(place.predicate)[place.position]
         return self._shape(place.predicate, (place.position,))[1] >= len(self.database.population(type_name))

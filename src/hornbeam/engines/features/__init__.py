@@ -1,0 +1,1 @@
+"""The values of features, computed from tallies of the groundings of bodies."""

@@ -11,6 +11,9 @@ from hornbeam.data.numbers import Floats
 from hornbeam.errors import DataError
 
 Whole = npt.NDArray[np.int64]
+BITS = 26
+"""Bits of each part of a value: sums of fewer than 2**26 such parts are exact."""
+MOST_PARTS = 8
 _MOST = 2.0**53
 """Whole numbers up to this one are exact as floats."""
 
@@ -28,16 +31,33 @@ def sums_by_row(row: Whole, values: Floats, number: Whole, size: int) -> Floats:
         raise DataError("a sum of numbers exceeds the largest float; scale the column, or leave it out.")
     if largest * groundings < _MOST and (values == np.rint(values)).all():
         return _sums(row, values * number, size)
-    if groundings < 2.0**26:
-        # Each value is split in two parts of 26 bits, so that both sums are exact.
-        top = math.frexp(largest)[1]
-        coarse, fine = math.ldexp(1.0, top - 26), math.ldexp(1.0, top - 53)
-        high = np.rint(values / coarse) * coarse if coarse > 0 else values
-        low = values - high
-        # The quotient of a tiny number may be rounded to 0, so the product decides.
-        if fine > 0 and (np.rint(low / fine) * fine == low).all():
-            return _sums(row, high * number, size) + _sums(row, low * number, size)
-    return _one_by_one(row, values, number, size)
+    parts = _parts(values, math.frexp(largest)[1]) if groundings < 2.0**BITS else None
+    if parts is None:
+        return _one_by_one(row, values, number, size)
+    sums = [_sums(row, part * number, size) for part in parts]
+    if len(sums) < 3:
+        return sum(sums[1:], sums[0])
+    return np.array([math.fsum(each) for each in zip(*(column.tolist() for column in sums), strict=True)])
+
+
+def _parts(values: Floats, top: int) -> list[Floats] | None:
+    """Values below 2**top as sums of parts of 26 bits each, whose sums are exact; None if that takes too many.
+
+    >>> [part.tolist() for part in _parts(np.array([3.0, 2.0**-30]), 2)]
+    [[3.0, 0.0], [0.0, 9.313225746154785e-10]]
+    """
+    parts: list[Floats] = []
+    rest = values
+    for place in range(1, MOST_PARTS + 1):
+        coarse = math.ldexp(1.0, top - BITS * place)
+        if coarse < np.finfo(np.float64).tiny:
+            return None
+        part = np.rint(rest / coarse) * coarse
+        parts.append(part)
+        rest = rest - part
+        if not rest.any():
+            return parts
+    return None
 
 
 def _sums(row: Whole, values: Floats, size: int) -> Floats:

@@ -1,7 +1,8 @@
 """Bags: which examples each of several models learns from, by the hash of their keys.
 
-An example's part depends on the seed, the number of the bag and the names in its key, not on its cut-off: the
-same thing at another time is never in the bag and held out at once.
+An example's part depends on the seed, the number of the bag and the names in its key. If examples have
+cut-offs, it depends on the stretch of time of the cut-off instead: what was true of all things at one time
+must not be learned from some of them and judged on others.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from hornbeam.learning.numbers import Floats
 
 SHARE = 0.85
 """Share of the examples in each bag."""
+STRETCHES = 40
+"""Number of stretches of time into which cut-offs are divided."""
 FOLDS = 5
 """Number of folds that choose the number of steps if there is one bag."""
 
@@ -30,10 +33,19 @@ class Design(NamedTuple):
     averaged: tuple[int, ...]
 
 
+def example_hashes(database: Database, target: str, keys: Codes, seed: int) -> npt.NDArray[np.uint64]:
+    """A hash of each example: equal for examples that are never separated."""
+    cutoffs = database.real_cutoffs_of(target, keys)
+    if cutoffs is None or len(np.unique(cutoffs)) < STRETCHES:
+        return key_hashes(database, target, keys[:, : database.schema.arity(target)], seed)
+    _, ranks = np.unique(cutoffs, return_inverse=True)
+    stretches = ranks.ravel() * STRETCHES // (int(ranks.max()) + 1)
+    return mixed(mixed(stretches.astype(np.uint64) + np.uint64(1)) + np.uint64(seed))
+
+
 def design(database: Database, target: str, keys: Codes, n_bags: int, seed: int) -> Design:
     """Bags of 85 % of the examples; or, for one bag, folds and one model of all examples."""
-    arity = database.schema.arity(target)
-    hashes = key_hashes(database, target, keys[:, :arity], seed)
+    hashes = example_hashes(database, target, keys, seed)
     if n_bags == 1:
         folds = fold_numbers(hashes)
         weights = [(folds != fold).astype(np.float64) for fold in range(FOLDS)]

@@ -25,6 +25,8 @@ ACTIVE = 40
 """Number of candidates that are active for each bag."""
 RENEWALS = (0, 24, 48, 96, 192, 384, 768)
 """The steps before which the active candidates are chosen again among all."""
+MOST_CELLS = 8_000_000
+"""Sums of all candidates are prepared once if there are at most this many bins, else piece by piece."""
 PATIENCE = 60
 """Steps without a lower loss on held-out examples after which boosting ends."""
 
@@ -130,7 +132,7 @@ class _Boosting:
             self.score += offset[:, None]
         self.intercepts = start.copy()
         self.bags = Bags(start, [[] for _ in range(number)])
-        self.all = BinSums(bins) if len(bins) else None
+        self.all = BinSums(bins) if 0 < bins.size <= MOST_CELLS else None
         self.active = np.empty(0, dtype=np.int64)
         self.sums: BinSums | None = None
         for bag in range(number):
@@ -140,7 +142,7 @@ class _Boosting:
 
     def run(self) -> Bags:
         done, best = 0, 0
-        while self.all is not None and done < self.steps.number:
+        while len(self.bins) and done < self.steps.number:
             if done in RENEWALS or self.sums is None:
                 self._renew()
             gradients = self._gradients()
@@ -166,11 +168,19 @@ class _Boosting:
 
     def _renew(self) -> None:
         """Choose the active candidates: for each bag, those with the largest gains."""
-        assert self.all is not None
         if len(self.bins) <= 2 * ACTIVE:
-            self.active, self.sums = np.arange(len(self.bins)), self.all
+            self.active, self.sums = np.arange(len(self.bins)), self.all or BinSums(self.bins)
             return
-        gains = self._gains(self.all, np.arange(len(self.bins)), self._gradients())
+        gradients = self._gradients()
+        if self.all is not None:
+            gains = self._gains(self.all, np.arange(len(self.bins)), gradients)
+        else:
+            size = max(1, MOST_CELLS // self.bins.shape[1])
+            parts = [
+                np.arange(start, min(start + size, len(self.bins)))
+                for start in range(0, len(self.bins), size)
+            ]
+            gains = np.vstack([self._gains(BinSums(self.bins[part]), part, gradients) for part in parts])
         top = np.argpartition(-gains, ACTIVE, axis=0)[:ACTIVE]
         used = {each.candidate for additions in self.bags.additions for each in additions[-2 * AT_ONCE :]}
         self.active = np.array(sorted({*top.ravel().tolist(), *used} - {-1}))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from hashlib import blake2b
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -50,6 +51,8 @@ from hornbeam.logic.effects import (
     atom_in,
 )
 
+FEW_THRESHOLDS = 4
+"""Maximum number of thresholds for numbers of facts, and on links limited in time."""
 MOST_CONSTANTS = 60
 """Maximum number of constants of a category that are tried, the most frequent first."""
 
@@ -86,7 +89,7 @@ class Pool:
         first = bins[0]
         if (bins == first).all():
             return
-        key = _fingerprint(bins)
+        key = _fingerprint(bins, len(cuts) + 2)
         if key in self._seen:
             return
         if (len(self.rows) + 1) * len(bins) > self.most_bytes:
@@ -97,14 +100,13 @@ class Pool:
         self.candidates.append(FeatureCandidate(request, cuts, scores_of(values, bins, len(cuts), counts)))
 
 
-def _fingerprint(bins: Bins) -> bytes:
-    from hashlib import blake2b
-
-    # Mirror images have equal fingerprints: bins are numbered in order of first use.
-    _, first, inverse = np.unique(bins, return_index=True, return_inverse=True)
-    rank = np.empty(len(first), dtype=np.uint8)
-    rank[np.argsort(first)] = np.arange(len(first))
-    return blake2b(rank[inverse.ravel()].tobytes(), digest_size=16).digest()
+def _fingerprint(bins: Bins, number: int) -> bytes:
+    """A hash that is equal for mirror images: bins are numbered in order of first use."""
+    rank = np.full(number, number, dtype=np.uint8)
+    present = np.flatnonzero(np.bincount(bins, minlength=number))
+    first = [int((bins == level).argmax()) for level in present]
+    rank[present[np.argsort(first)]] = np.arange(len(present))
+    return blake2b(rank[bins].tobytes(), digest_size=16).digest()
 
 
 def scores_of(values: Floats, bins: Bins, n_cuts: int, counts: bool) -> tuple[float, ...]:
@@ -209,24 +211,35 @@ class Offers:
         if path.single:
             self._add(body, Feature(VALUE, variable), value_of_tally(tally, VALUE, len(self.keys)))
             return
-        for kind in (MEAN, SUM, MINIMUM, MAXIMUM, SPREAD):
+        limited = _is_limited(path.body)
+        offered: tuple[str, ...] = (MEAN, SUM, MINIMUM, MAXIMUM, SPREAD)
+        if limited:
+            offered = (MEAN, MINIMUM, MAXIMUM) if path.links == 1 else (MEAN,)
+        for kind in offered:
             self._add(body, Feature(kind, variable), value_of_tally(tally, kind, len(self.keys)))
-        if self.cut and _is_timed(self, path.body) and not _is_limited(path.body):
+        if self.cut and _is_timed(self, path.body) and not limited:
             timed = self.engine.tally([TallyRequest(self.head, body, (variable,), True)], self.keys)[0]
             if isinstance(timed, Tally):
                 for kind in (FIRST, LAST):
                     self._add(body, Feature(kind, variable), value_of_tally(timed, kind, len(self.keys)))
-        values, total = tally.columns[0], counts_of(tally, len(self.keys))
+        few = limited or attribute.kind == kinds.FACTS
+        self._of_thresholds(body, variable, tally, few)
+
+    def _of_thresholds(self, body: Body, variable: int, tally: Tally, few: bool) -> None:
+        """Counts and shares of the groundings on one side of a threshold."""
+        values, total, size = tally.columns[0], counts_of(tally, len(self.keys)), len(self.keys)
         distinct, inverse = np.unique(values, return_inverse=True)
         facts = np.bincount(inverse.ravel(), tally.number)
-        for threshold in weighted_quantiles(distinct, facts, self.n_thresholds, "number"):
+        number = min(self.n_thresholds, FEW_THRESHOLDS) if few else self.n_thresholds
+        for threshold in weighted_quantiles(distinct, facts, number, "number"):
             for operator in (AT_LEAST, BELOW):
                 keep = values >= threshold if operator == AT_LEAST else values < threshold
-                true = np.bincount(tally.row[keep], tally.number[keep], minlength=len(self.keys))
+                true = np.bincount(tally.row[keep], tally.number[keep], minlength=size).astype(np.float64)
                 steps = (*body, Comparison(variable, operator, threshold))
-                self._add(steps, Feature(COUNT), true.astype(np.float64))
+                if not _is_limited(body):
+                    self._add(steps, Feature(COUNT), true)
                 if operator == AT_LEAST:
-                    self._add(steps, Feature(SHARE), share_of(true.astype(np.float64), total))
+                    self._add(steps, Feature(SHARE), share_of(true, total))
 
     def _of_category(self, path: Path, attribute: Attribute, tally: Tally) -> None:
         size = len(self.keys)
@@ -242,9 +255,12 @@ class Offers:
             body = (*path.body, *attribute.steps, Equals(attribute.node.variable, name))
             true = np.zeros(size)
             true[rows] = number
-            self._add(body, Feature(COUNT), true)
+            if not _is_limited(body):
+                self._add(body, Feature(COUNT), true)
             if not path.single:
                 self._add(body, Feature(SHARE), share_of(true, total))
+            elif _is_limited(body):
+                self._add(body, Feature(COUNT), true)
 
     def _add(self, body: Body, feature: Feature, values: Floats) -> None:
         self.pool.add(FeatureRequest(self.head, body, feature), values)

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from hornbeam.data.relations import Examples
-from hornbeam.data.sampling import in_order, key_hashes, sampled
+from hornbeam.data.sampling import in_order, sampled
 from hornbeam.engines.contract import Engine
-from hornbeam.learning.effects.bagging import SHARE, design, fold_numbers
+from hornbeam.learning.effects.bagging import SHARE, design, example_hashes, fold_numbers
 from hornbeam.learning.effects.boosting import Steps, boost
 from hornbeam.learning.effects.candidates import FeatureCandidate, Offers, Pool
 from hornbeam.learning.effects.constants import ConstantWeights, constant_weights
@@ -52,6 +52,9 @@ from hornbeam.model.clause_model import Model
 from hornbeam.model.effects import FittedEffect
 from hornbeam.model.training import key_names, training_of
 
+LEAST_ATTRIBUTES = 300
+MOST_VALUES = 10_000_000
+"""About this many values of attributes are looked at: with more examples, fewer attributes."""
 DATED = (VALUE, MINIMUM, MAXIMUM, FIRST, LAST)
 """Features of a date that are dates themselves."""
 
@@ -123,10 +126,12 @@ def _candidates(problem: Problem) -> tuple[list[Path], Offers]:
 
 def _block(problem: Problem, paths: list[Path]) -> ConstantWeights | None:
     examples, options = problem.examples, problem.options
-    if not options.per_constant or len(problem.head.args) > 1:
+    database = problem.engine.database
+    # What a thing does at one time says too much about it at another, and about the time.
+    cut = database.last_times_of(examples.target, examples.keys) is not None
+    if not options.per_constant or len(problem.head.args) > 1 or cut:
         return None
-    keys = examples.keys[:, :1]
-    folds = fold_numbers(key_hashes(problem.engine.database, examples.target, keys, options.seed))
+    folds = fold_numbers(example_hashes(database, examples.target, examples.keys, options.seed))
     return constant_weights(problem.engine, problem.head, paths, (examples.keys, examples.labels), folds)
 
 
@@ -141,6 +146,7 @@ class _Boosted:
         bins = np.array(pool.rows) if pool.rows else np.zeros((0, len(examples.labels)), dtype=np.uint8)
         self.groups = groups_of(bins, [problem.targets, offset])
         self.bins = np.ascontiguousarray(bins[:, self.groups.first])
+        self.levels = int(self.bins.max(initial=0)) + 1
         self.targets, self.offset = problem.targets[self.groups.first], offset[self.groups.first]
         self.design = design(
             problem.engine.database, examples.target, examples.keys, options.n_bags, options.seed
@@ -149,7 +155,7 @@ class _Boosted:
         self.sizes = self.groups.sizes
         self.bags = boost(
             self.bins,
-            _score_table(pool.candidates, int(self.bins.max(initial=0)) + 1),
+            _score_table(pool.candidates, self.levels),
             (self.targets, self.sizes),
             self.weights,
             problem.loss,
@@ -286,7 +292,7 @@ class _Boosted:
         return self._none() if levels is None else levels
 
     def _none(self) -> Floats:
-        return np.zeros(int(self.bins.max(initial=0)) + 1)
+        return np.zeros(self.levels)
 
     def _mean(self, intercepts: list[float]) -> float:
         return math.fsum(intercepts[bag] for bag in self.design.averaged) / len(self.design.averaged)

@@ -17,6 +17,8 @@ from hornbeam.logic.effects import Body, NumberOf, Recent, Step, atom_in, rename
 
 LAST = (1, 3, 5, 10, 20)
 """How many of the last facts of a link are taken, in variants of the link."""
+LAST_OF_SECOND = (5, 20)
+"""The same for a second link."""
 MOST_PATHS = 400
 """Maximum number of paths; further ones are left out, shorter paths first."""
 FUNCTIONAL_DEPTH = 3
@@ -183,6 +185,7 @@ class PathFinder:
     head: Atom
     windows: dict[str, tuple[float, ...]]
     max_links: int = 2
+    most_attributes: int = MOST_ATTRIBUTES
 
     def paths(self) -> list[Path]:
         """All paths with their attributes, those with fewer links first."""
@@ -193,13 +196,13 @@ class PathFinder:
         found = [path for level in levels for path in level]
         if len(self.head.args) > 1:
             found += self._shared_out([found], self._meetings(found))
-        return found + self._shared_out([found], list(self._everywhere()))
+        return found
 
     def _shared_out(self, done: Sequence[Sequence[Path]], paths: list[Path]) -> list[Path]:
         """The first paths with their attributes, among which the attributes still allowed are shared out."""
         paths = paths[: max(0, MOST_PATHS - sum(map(len, done)))]
         used = sum(len(path.attributes) for level in done for path in level)
-        most = max(LEAST_ATTRIBUTES, (MOST_ATTRIBUTES - used) // max(1, len(paths)))
+        most = max(LEAST_ATTRIBUTES, (self.most_attributes - used) // max(1, len(paths)))
         return [self.closed(path, path.nodes, most) for path in paths]
 
     # --- attributes ------------------------------------------------------------------------------
@@ -222,7 +225,13 @@ class PathFinder:
         return self.closed(Path((), nodes, 0, len(types), single=True), nodes)
 
     def _followed(self, path: Path) -> Iterator[Path]:
-        """The paths with one more link to many."""
+        """The paths with one more link to many.
+
+        With cut-offs, every example sees other facts, so that each link more multiplies the work: then a
+        second link follows only the last fact of the first, or a link without times.
+        """
+        if self.windows and path.links and not path.single and self._is_timed(path.body):
+            return
         sources: list[tuple[Thing, Body]] = [(node, ()) for node in path.nodes]
         sources += [(a.node, a.steps) for a in path.attributes if a.kind == THING and a.steps]
         for node, steps in sources:
@@ -233,6 +242,11 @@ class PathFinder:
                 if len(types) < 2 or self.links.is_functional(place.predicate, (place.position,)):
                     continue
                 yield from self._linked(path, (node, steps), place)
+
+    def _is_timed(self, body: Body) -> bool:
+        return any(
+            (atom := atom_in(step)) is not None and self.links.is_timed(atom.predicate) for step in body
+        )
 
     def _linked(self, path: Path, source: tuple[Thing, Body], place: Position) -> Iterator[Path]:
         node, steps = source
@@ -253,8 +267,8 @@ class PathFinder:
         windows = self.windows.get(atom.predicate, ())
         if not windows or (path.links and not _is_last_one(path.body)):
             return
-        yield from (Recent(atom, last=number) for number in LAST)
-        yield from (Recent(atom, within=length) for length in windows)
+        yield from (Recent(atom, last=number) for number in (LAST if not path.links else LAST_OF_SECOND))
+        yield from (Recent(atom, within=length) for length in (windows if not path.links else windows[-1:]))
 
     # --- pairs -----------------------------------------------------------------------------------
 
@@ -321,28 +335,6 @@ class PathFinder:
         }
         if same:
             yield tuple((fixed | new | same)[position] for position in range(len(types)))
-
-    # --- everything before the cut-off -----------------------------------------------------------
-
-    def _everywhere(self) -> Iterator[Path]:
-        """Paths that start from no variable: all recent facts of a kind of thing."""
-        seen: set[str] = set()
-        for predicate in self.links.predicates:
-            types = self.links.types_of(predicate)
-            windows = self.windows.get(predicate, ())
-            if not windows or types[0] in seen or len(types) < 2 or self.kind(types[0]) != THING:
-                continue
-            if not (
-                self.links.is_functional(predicate, (0,)) and self.links.is_total(Position(predicate, 0))
-            ):
-                continue
-            seen.add(types[0])
-            free = len(self.head.args)
-            atom = Atom(predicate, tuple(range(free, free + len(types))))
-            node = Thing(free, types[0])
-            for length in windows:
-                body = (Recent(atom, within=length),)
-                yield Path(body, (node,), 1, free + len(types))
 
 
 def _atom(place: Position, variable: int, new: dict[int, int]) -> Atom:

@@ -106,7 +106,7 @@ def _excess(long: Long, fits: list[_Fit], targets: Floats, loss: Loss) -> tuple[
 def _order(long: Long, targets: Floats, loss: Loss, most: int) -> list[int]:
     """Candidates in the order in which they explain the long model's scores."""
     fit = _Fit(long, long.scores.shape[1] - 1, targets, loss)
-    size = int(long.bins.max(initial=0)) + 1
+    size = fit.size
     one = [np.bincount(row, fit.weights, minlength=size) for row in long.bins]
     weights = np.array(one).reshape(len(long.bins), size)
     chosen: list[int] = []
@@ -132,8 +132,8 @@ class _Fit:
         _, curvature = loss.gradients(targets, self.wanted)
         self.weights = long.weights[:, column] * np.maximum(curvature, 1e-3)
         self.total = float(long.weights[:, column].sum())
-        self.size = int(long.bins.max(initial=0)) + 1
         self.own = long.curves[column]
+        self.size = self.own.shape[1]
         self.chosen: list[int] = []
         self.curves: dict[int, Floats] = {}
         self.intercept = 0.0

@@ -110,11 +110,10 @@ def _candidates(problem: Problem) -> tuple[list[Path], Offers]:
     engine, options, examples = problem.engine, problem.options, problem.examples
     cut = engine.database.cutoffs_of(examples.target, examples.keys) is not None
     windows = windows_of(engine.database, examples) if cut else {}
-    finder = PathFinder(
-        Vocabulary(engine.database, examples.target), problem.head, windows, options.max_links
-    )
-    paths = finder.paths()
     size = len(examples.labels)
+    vocabulary = Vocabulary(engine.database, examples.target)
+    most = min(MOST_ATTRIBUTES, max(LEAST_ATTRIBUTES, MOST_VALUES // size))
+    paths = PathFinder(vocabulary, problem.head, windows, options.max_links, most).paths()
     support = options.min_support or max(3, size // 500)
     pool = Pool(options.n_cuts, support, engine.memory // 4)
     offers = Offers(engine, problem.head, examples.keys, pool, options.n_thresholds, cut)

@@ -306,15 +306,14 @@ class Model:
         cut-off count as they did for the model.
         """
         from hornbeam.engines.export.scoring import ScoringModel, scoring_query
-        from hornbeam.engines.export.user_tables import sql_tables
-        from hornbeam.loading.tables.learned import learned_tables
+        from hornbeam.engines.sql.expressions import SqlTable
+        from hornbeam.loading.tables.learned import examples_table, learned_tables
 
         learned, given = learned_tables(self.settings), dict(tables or {})
         compact = self.compact()
         if learned is not None:
             given = learned.places(self.predicates(), self.schema.predicates, given) | given
-            if examples is None and learned.examples is not None:
-                examples = (learned.examples, learned.keys)
+        asked = SqlTable.of(*(examples or examples_table(self.settings, self.schema.arity(self.target))))
         model = ScoringModel(
             self.target,
             self.schema,
@@ -324,7 +323,7 @@ class Model:
             cast("str | None", self.settings.get("times")),
             CutoffRule.of_settings(self.settings).at_cutoff,
         )
-        return scoring_query(model, dialect, sql_tables(given), examples and sql_tables({"": examples})[""])
+        return scoring_query(model, dialect, {n: SqlTable.of(*each) for n, each in given.items()}, asked)
 
     def _scored(self, weighted: WeightedClause) -> list[ScoredClause]:
         """A clause for SQL; weights of constants need one join if the body allows it, else a clause each."""

@@ -158,11 +158,6 @@ class UserFacts:
         return select.select(exp.alias_(earliest, "since")).group_by(*(value.copy() for value in columns))
 
 
-def sql_tables(tables: Mapping[str, Table]) -> dict[str, SqlTable]:
-    """Tables as queries read them."""
-    return {name: SqlTable.of(*table) for name, table in tables.items()}
-
-
 def comment_of(text: str) -> str:
     """Text that can neither end its comment nor begin another one."""
     return " " + text.replace("*/", "* /").replace("/*", "/ *").replace("\n", " ").strip() + " "

@@ -78,6 +78,14 @@ def learned_tables(settings: Mapping[str, object]) -> LearnedTables | None:
     return LearnedTables(predicates, keys, _table_of_examples(target, keys, forms))
 
 
+def examples_table(settings: Mapping[str, object], arity: int) -> tuple[str, tuple[str, ...]]:
+    """The table of examples to score if none is named, and the columns of its keys."""
+    learned = learned_tables(settings)
+    if learned is None or len(learned.keys) != arity:
+        return "examples", tuple(f"arg{number + 1}" for number in range(arity))
+    return learned.examples or "examples", learned.keys
+
+
 def _table_of_examples(target: Target, keys: tuple[str, ...], forms: Mapping[str, Form]) -> str | None:
     """The table whose rows are the examples: that of a column, or the only argument of a new target."""
     tables = target.arguments if target.table is None else (target.table,)

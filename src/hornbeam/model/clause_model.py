@@ -21,7 +21,7 @@ from hornbeam.drawing.notebook import notebook_table
 from hornbeam.engines.contract import Column, Counts, Engine
 from hornbeam.engines.counting.count import count_all
 from hornbeam.engines.counting.guarded import count_guarded
-from hornbeam.errors import LimitError, ModelError, plural
+from hornbeam.errors import LimitError, plural
 from hornbeam.logic.canonical import canonical, with_constant
 from hornbeam.logic.clauses import Clause, atoms_of
 from hornbeam.logic.effects import predicates_in
@@ -39,11 +39,14 @@ from hornbeam.model.effects import (
     strongest,
     values_of,
 )
-from hornbeam.model.features import COUNT, SHARE, bound_of, feature_values, shares
+from hornbeam.model.features import COUNT, SHARE, bound_of, false_counts, feature_values, shares
 from hornbeam.model.training import Training
 
 if TYPE_CHECKING:
     import pandas
+
+    from hornbeam.engines.export.scoring import ScoredClause
+    from hornbeam.engines.export.user_tables import Table
 
 Floats = npt.NDArray[np.float64]
 SHOWN = 5
@@ -51,12 +54,6 @@ SHOWN = 5
 WEIGHT_NAMES = ("bias", "true", "false")
 AT_A_TIME = 256
 """Number of constants counted together, for a clause that has a weight for each constant."""
-Table = (
-    tuple[str | Sequence[str], Sequence[str]]
-    | tuple[str | Sequence[str], Sequence[str], str | None]
-    | tuple[str | Sequence[str], Sequence[str], str | None, str | None]
-)
-"""A table in a database: name (or the parts of a qualified name), columns, flag column, time column."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,15 +126,6 @@ class WeightedClause:
             WeightedClause(with_constant(self.clause, self.each, name), (0.0, weight, 0.0), 1, self.feature)
             for name, weight in self.constants
         ]
-
-
-def false_counts(true: Column, total: int | Column) -> Floats:
-    """``total - true``, rounded to the nearest float from the exact integer."""
-    if not isinstance(total, int) or total < 2**63:
-        return (total - true.astype(np.int64)).astype(np.float64)
-    values, inverse = np.unique(true, return_inverse=True)
-    exact = np.array([float(total - int(value)) for value in values], dtype=np.float64)
-    return exact[inverse.ravel()]
 
 
 def sigmoid(scores: Floats) -> Floats:
@@ -311,51 +299,51 @@ class Model:
         ``{"friends": ("social.friends", ["who", "whom"])}``. Two more entries are optional: a flag column, if
         only rows with the flag are facts, and a time column, if a row is a fact from that time on, as in
         ``("visits", ["who", "shop"], None, "day")``. If the table's own name contains a dot, give the parts
-        of the qualified name as a list. A predicate that is not in ``tables`` is read from a table of the
-        same name with the columns ``arg1 arg2 ...``. ``examples`` describes the table of examples in the
-        same way (default: a table ``examples``); its time column holds the cut-offs. Facts at a cut-off
-        count as they did for the model.
+        of the qualified name as a list. Other predicates are read from the tables that the model was learned
+        from; if that was not from tables, from a table of the predicate's name with the columns
+        ``arg1 arg2 ...``. ``examples`` describes the table of examples in the same way (default: the table
+        of the target's column, or a table ``examples``); its time column holds the cut-offs. Facts at a
+        cut-off count as they did for the model.
         """
-        from hornbeam.engines.export.features import is_join
-        from hornbeam.engines.export.scoring import ScoredClause, ScoringModel, scoring_query
+        from hornbeam.engines.export.scoring import ScoringModel, scoring_query
         from hornbeam.engines.sql.expressions import SqlTable
+        from hornbeam.loading.tables.learned import examples_table, learned_tables
 
-        if self.effects:
-            raise ModelError(
-                "SQL cannot be written for a model with effects; predict with the command line or in Python."
-            )
-        of_training = self.populations == "training"
-        times = self.settings.get("times")
-        clauses = [
+        learned, given = learned_tables(self.settings), dict(tables or {})
+        compact = self.compact()
+        if learned is not None:
+            given = learned.places(self.predicates(), self.schema.predicates, given) | given
+        asked = SqlTable.of(*(examples or examples_table(self.settings, self.schema.arity(self.target))))
+        model = ScoringModel(
+            self.target,
+            self.schema,
+            self.prior,
+            [scored for weighted in compact.clauses for scored in compact._scored(weighted)],
+            [fitted.effect for fitted in compact.effects],
+            cast("str | None", self.settings.get("times")),
+            CutoffRule.of_settings(self.settings).at_cutoff,
+        )
+        return scoring_query(model, dialect, {n: SqlTable.of(*each) for n, each in given.items()}, asked)
+
+    def _scored(self, weighted: WeightedClause) -> list[ScoredClause]:
+        """A clause for SQL; weights of constants need one join if the body allows it, else a clause each."""
+        from hornbeam.engines.export.features import is_join
+        from hornbeam.engines.export.scoring import ScoredClause
+
+        is_one = bool(weighted.constants) and is_join(weighted.clause)
+        return [
             ScoredClause(
                 single.clause,
                 single.weights,
-                single.total if of_training else None,
+                single.total if self.populations == "training" else None,
                 single.feature,
                 single.each,
                 single.constants,
                 guard_of(single.clause) if self.guarded and len(single.clause.body) > 1 else None,
                 bound_of(single.feature),
             )
-            for weighted in self.compact().clauses
-            # Weights of constants need one join if the body allows it, else one clause for each constant.
-            for single in (
-                [weighted] if weighted.constants and is_join(weighted.clause) else weighted.by_constant()
-            )
+            for single in ([weighted] if is_one else weighted.by_constant())
         ]
-        return scoring_query(
-            ScoringModel(
-                self.target,
-                self.schema,
-                self.prior,
-                clauses,
-                cast("str | None", times),
-                CutoffRule.of_settings(self.settings).at_cutoff,
-            ),
-            dialect,
-            {name: SqlTable.of(*table) for name, table in (tables or {}).items()},
-            None if examples is None else SqlTable.of(*examples),
-        )
 
     def compact(self) -> Model:
         """An equivalent model in which each body appears once: weights and curves of repeats are added.

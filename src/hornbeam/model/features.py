@@ -65,6 +65,15 @@ def feature_values(counts: Floats, feature: str) -> Floats:
     return (counts >= bound).astype(np.float64)
 
 
+def false_counts(true: Column, total: int | Column) -> Floats:
+    """``total - true``, rounded to the nearest float from the exact integer."""
+    if not isinstance(total, int) or total < 2**63:
+        return (total - true.astype(np.int64)).astype(np.float64)
+    values, inverse = np.unique(true, return_inverse=True)
+    exact = np.array([float(total - int(value)) for value in values], dtype=np.float64)
+    return exact[inverse.ravel()]
+
+
 def shares(true: Column, within: Column) -> Floats:
     """True counts divided by the counts of the guard, ``within``; 0 where the guard has none.
 

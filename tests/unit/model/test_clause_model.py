@@ -11,7 +11,8 @@ from hornbeam.engines.naive import NaiveEngine
 from hornbeam.errors import LimitError
 from hornbeam.logic.parse import parse_clause
 from hornbeam.logic.schema import Schema
-from hornbeam.model.clause_model import Model, WeightedClause, false_counts
+from hornbeam.model.clause_model import Model, WeightedClause
+from hornbeam.model.features import false_counts
 
 SCHEMA = Schema({"friends": ("person", "person"), "smokes": ("person",), "cancer": ("person",)})
 DATABASE = build(

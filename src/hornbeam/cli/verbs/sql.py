@@ -24,15 +24,21 @@ def sql(
         ),
     ] = "duckdb",
     examples: Annotated[
-        str, typer.Option("--examples", metavar="TABLE", help="Table that holds the examples to score.")
-    ] = "examples",
+        str | None,
+        typer.Option(
+            "--examples",
+            metavar="TABLE",
+            help="Table that holds the examples to score. Default: the table of the target's column, else "
+            "examples.",
+        ),
+    ] = None,
     key: Annotated[
         list[str] | None,
         typer.Option(
             "--key",
             metavar="COLUMN",
             help="Column of that table that holds an argument of the target; repeat it for each argument. "
-            "Default: arg1, arg2, ...",
+            "Default: the keys of the model's tables, else arg1, arg2, ...",
         ),
     ] = None,
     cutoff: Annotated[
@@ -42,24 +48,26 @@ def sql(
     tables: Annotated[
         Path | None,
         typer.Option(
-            "--tables", metavar="FILE", help="JSON file: table and columns of each predicate; see above."
+            "--tables", metavar="FILE", help="JSON file: other tables and columns of predicates; see above."
         ),
     ] = None,
     out: Out = None,
 ) -> None:
     """Print a model as one SQL query that scores a table of examples.
 
-    For each example, the query returns its keys, the true and false counts of every clause (or the sum of
-    the weights, if the clause has a weight for each constant), the score and the probability.
+    For each example, the query returns its keys, the counts of every clause (or the sum of the weights, if
+    the clause has a weight for each constant), the value of every effect, the score and the probability.
 
-    Each predicate is read from a table of its name with the columns arg1, arg2, ..., unless --tables names
-    another: {"friends": {"table": "social.friends", "columns": ["who", "whom"]}}. An entry may also have
-    "true", a column that is true in the rows that are facts, and "time", the column with their times.
+    Each predicate is read from the table that the model was learned from. If that was not from tables, it is
+    read from a table of its name with the columns arg1, arg2, .... --tables names others:
+    {"friends": {"table": "social.friends", "columns": ["who", "whom"]}}. An entry may also have "true", a
+    column that is true in the rows that are facts, and "time", the column with their times.
 
     \b
     Example: hornbeam sql --model m.json --dialect postgres --examples people --key id
     """
     from hornbeam.errors import ModelError, Place
+    from hornbeam.loading.tables.learned import examples_table
     from hornbeam.model.clause_model import Model
     from hornbeam.model.files import load_model
 
@@ -67,8 +75,9 @@ def sql(
     learned = load_model(model)
     if not isinstance(learned, Model):
         raise ModelError(f"a model of learner {learned.learner} cannot be written as SQL.", Place(str(model)))
-    columns = key or [f"arg{number + 1}" for number in range(learned.schema.arity(learned.target))]
-    write_result([learned.sql(dialect, _tables(tables), (examples, columns, None, cutoff))], out, exact=True)
+    table, columns = examples_table(learned.settings, learned.schema.arity(learned.target))
+    asked = (examples or table, key or columns, None, cutoff)
+    write_result([learned.sql(dialect, _tables(tables), asked)], out, exact=True)
 
 
 def _tables(path: Path | None) -> dict[str, Any]:

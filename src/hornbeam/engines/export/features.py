@@ -15,6 +15,11 @@ from hornbeam.engines.sql.expressions import Dialect, integer, own_column, own_t
 from hornbeam.engines.sql.plan import HeadBindings, Root, Shape, SqlMessage
 from hornbeam.logic.clauses import Atom, Clause, Comparison, literal_variables
 
+LARGEST_SCORE = 700
+"""Scores are clipped to this size: some systems refuse exp of a larger number, because it overflows."""
+AT_ONCE = 20
+"""Number of terms added in one pair of parentheses, so that no expression is nested too deeply."""
+
 
 def double(value: exp.Expr) -> exp.Expr:
     """A number as DOUBLE."""
@@ -44,6 +49,40 @@ def _logarithm(count: exp.Expr) -> exp.Expr:
         default=count,
     )
     return exp.Ln(this=exp.Add(this=real(1.0), expression=least))
+
+
+def weighted_sum(bias: float, terms: Sequence[tuple[float, exp.Expr]]) -> exp.Expr:
+    """``((bias + w1 * t) + w2 * f)`` in parentheses, without the terms whose weight is 0."""
+    parts = [exp.Mul(this=real(weight), expression=value) for weight, value in terms if weight]
+    return exp.Paren(this=_added([*([real(bias)] if bias or not parts else []), *parts]))
+
+
+def total_of(terms: Sequence[exp.Expr]) -> exp.Expr:
+    """The sum of terms from left to right, in groups if there are many."""
+    while len(terms) > AT_ONCE:
+        groups = [terms[start : start + AT_ONCE] for start in range(0, len(terms), AT_ONCE)]
+        terms = [exp.Paren(this=_added(group)) for group in groups]
+    return _added(terms)
+
+
+def _added(terms: Sequence[exp.Expr]) -> exp.Expr:
+    first, *others = terms
+    for term in others:
+        first = exp.Add(this=first, expression=term)
+    return first
+
+
+def probability_of(score: exp.Expr) -> exp.Expr:
+    """1 / (1 + exp(-score))."""
+    above = exp.GT(this=score.copy(), expression=real(LARGEST_SCORE))
+    below = exp.LT(this=score.copy(), expression=real(-LARGEST_SCORE))
+    limits = [(above, LARGEST_SCORE), (below, -LARGEST_SCORE)]
+    within = exp.Case(
+        ifs=[exp.If(this=condition, true=real(limit)) for condition, limit in limits],
+        default=score.copy(),
+    )
+    power = exp.Paren(this=exp.Add(this=real(1.0), expression=exp.Exp(this=exp.Neg(this=within))))
+    return exp.Div(this=real(1.0), expression=power, typed=False, safe=False)
 
 
 def is_join(clause: Clause) -> bool:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import NamedTuple
 
 import sqlglot
@@ -21,11 +20,15 @@ from hornbeam.engines.export.features import (
     double,
     feature_value,
     join_of,
+    probability_of,
     share,
     sums_query,
+    total_of,
+    weighted_sum,
     weights_query,
 )
-from hornbeam.engines.export.user_tables import FreeNames, NamedQuery, UserFacts
+from hornbeam.engines.export.paths import EffectQueries, adds_nothing, level_of
+from hornbeam.engines.export.user_tables import FreeNames, NamedQuery, Times, UserFacts, comment_of
 from hornbeam.engines.export.user_values import values_for
 from hornbeam.engines.sql.expressions import (
     Dialect,
@@ -58,13 +61,11 @@ from hornbeam.engines.sql.queries import (
     projection_query,
 )
 from hornbeam.errors import OptionError, SchemaError, did_you_mean, plural
-from hornbeam.logic.clauses import Clause, Comparison
+from hornbeam.logic.clauses import Clause
+from hornbeam.logic.effects import Effect
 from hornbeam.logic.guards import new_variables
 from hornbeam.logic.schema import Schema
 from hornbeam.logic.text import variable_name
-
-LARGEST_SCORE = 700
-"""Scores are clipped to this size: some systems refuse exp of a larger number, because it overflows."""
 
 
 class ScoredClause(NamedTuple):
@@ -83,6 +84,16 @@ class ScoredClause(NamedTuple):
     bound: int | None = None
     """the number N of the feature ``at least N``"""
 
+    @property
+    def weighs_false(self) -> bool:
+        """Whether the score depends on false counts."""
+        return self.each is None and (self.feature == "share" or self.weights[2] != 0)
+
+    @property
+    def weighs_anything(self) -> bool:
+        weights = self.weights if self.each is None else [weight for _, weight in self.constants]
+        return any(weights)
+
 
 @dataclass(frozen=True, slots=True)
 class ScoringModel:
@@ -92,6 +103,7 @@ class ScoringModel:
     schema: Schema
     prior: float
     clauses: Sequence[ScoredClause]
+    effects: Sequence[Effect] = ()
     times: str | None = None
     """the kind of times, numbers or dates; None if the model was learned from facts without times"""
     at_cutoff: str = BEFORE
@@ -104,9 +116,11 @@ def scoring_query(
     tables: Mapping[str, SqlTable] | None = None,
     examples: SqlTable | None = None,
 ) -> str:
-    """A query with a row per example: its keys, each clause's counts, the log-odds, the probability.
+    """A query with a row per example: its keys, the clauses' counts, the effects' values, the log-odds, the
+    probability.
 
     For a clause with a weight for each constant, the row has the sum of its weights instead of its counts.
+    False counts that no weight multiplies, and clauses and effects that add nothing, are left out.
 
     Without a mapping, the facts of a predicate are read from the table of the same name, and the examples
     from ``examples``, with columns ``arg1 arg2 ...``. The ``time`` of the examples is their cut-off: in
@@ -137,6 +151,16 @@ class _ScoringQuery:
         examples: SqlTable | None,
     ) -> None:
         self._model = model
+        self._clauses = {
+            number: weighted if weighted.weighs_false else weighted._replace(guard=None)
+            for number, weighted in enumerate(model.clauses, start=1)
+            if weighted.weighs_anything
+        }
+        self._effects = {
+            number: effect
+            for number, effect in enumerate(model.effects, start=1)
+            if not adds_nothing(effect.curve)
+        }
         self._dialect = dialect
         self._arity = model.schema.arity(model.target)
         self._examples = examples or SqlTable(("examples",), _arguments(self._arity))
@@ -158,19 +182,15 @@ class _ScoringQuery:
         defaults = {name: SqlTable((name,), _arguments(len(types))) for name, types in predicates.items()}
         self._names = FreeNames([self._examples, *(defaults | dict(tables)).values()])
         self._values = values_for(dialect.name)
-        self._facts = UserFacts(
-            model.schema, defaults | dict(tables), self._names, self._times, self._values, model.at_cutoff
-        )
+        times = Times(model.times, self._times is not None, model.at_cutoff)
+        self._facts = UserFacts(model.schema, defaults | dict(tables), self._names, times, self._values)
         if self._times is not None and not self._facts.timed():
             raise OptionError(
                 "the examples have a cut-off, but no table of facts has a time; name the time column of each "
                 "table that has one."
             )
-        if dialect.name == "sqlite" and (self._times is not None or _has_dates(model)):
-            raise OptionError(
-                "SQLite has no type for times, so it cannot compare dates and cut-offs; "
-                "use another dialect (DuckDB reads SQLite files)."
-            )
+        if self._times is not None:
+            self._values.check_times()
         self._keys = self._names.take("example_keys")
         self._message_tables: dict[SqlMessage, MessageTable] = {}
         self._guards: dict[Guard, str] = {}
@@ -181,7 +201,7 @@ class _ScoringQuery:
     def text(self) -> str:
         """The text of the whole query."""
         timed = self._facts.timed()
-        counted = [weighted for weighted in self._model.clauses if weighted.each is None]
+        counted = [weighted for weighted in self._clauses.values() if weighted.each is None]
         clauses = [clause for each in counted for clause in (each.clause, each.guard) if clause is not None]
         plans = [formula(clause, self._model.schema, timed) for clause in clauses]
         tables = Tables(self._message_tables, self._guards, None, self._population)
@@ -193,15 +213,21 @@ class _ScoringQuery:
         counts = NamedQuery(self._names.take("clause_counts"), query)
         sums = list(self._sums(timed))
         features = NamedQuery(self._names.take("clause_features"), self._features(counts.name))
-        scores = NamedQuery(self._names.take("example_scores"), self._scores(features.name))
+        effects = EffectQueries(
+            [*self._effects.values()], self._facts, self._names, self._dialect, self._keys
+        )
+        values = [*effects.with_values(features.name, self._width, [*self._effects])]
+        last = values[-1] if values else features
+        scores = NamedQuery(self._names.take("example_scores"), self._scores(last.name))
         populations = [NamedQuery(name, self._size(range_)) for range_, name in self._sizes.items()]
         examples = NamedQuery(self._keys, self._key_columns())
         facts = self._facts.queries()
-        expressions = [examples, *facts, *populations, *messages, counts, *sums, features, scores]
+        expressions = [examples, *facts, *populations, *messages, counts, *sums, features]
+        expressions += [*effects.queries(), *values, scores]
         query = self._result(scores.name)
         for name, expression, comment in expressions:
             if comment:
-                expression.add_comments([_comment(comment)])
+                expression.add_comments([comment_of(comment)])
             query = query.with_(name, as_=expression, copy=False)
         return self._dialect.text(query, pretty=True) + "\n"
 
@@ -244,18 +270,18 @@ class _ScoringQuery:
 
     def _sums(self, timed: frozenset[str]) -> Iterator[NamedQuery]:
         """For each clause with weights of constants: its weights, and their sum for each example."""
-        for number, weighted in enumerate(self._model.clauses):
+        for number, weighted in self._clauses.items():
             if weighted.each is None:
                 continue
             message, each = join_of(weighted.clause, weighted.each, timed)
             guard = message.shape.guard
             assert isinstance(guard, HeadBindings)
             yield from self._guard(guard)
-            weights = self._names.take(f"weights_{number + 1}")
+            weights = self._names.take(f"weights_{number}")
             yield NamedQuery(weights, weights_query(weighted.constants, self._dialect, self._values))
             counts = groundings_query(self._facts, message, each, self._guards, self._values.key)
             query = sums_query(counts, len(guard.head), weights, weighted.feature, weighted.bound)
-            name = self._names.take(f"weighed_{number + 1}")
+            name = self._names.take(f"weighed_{number}")
             self._sums_of[number] = name, guard.head
             comment = f"a weight for each {variable_name(weighted.each)} of {weighted.clause}"
             yield NamedQuery(name, query, comment)
@@ -287,7 +313,7 @@ class _ScoringQuery:
         for operator, threshold in range_.comparisons:
             condition = self._facts.compares(own_column("constant"), type_name, operator, threshold)
             query = query.where(condition)
-        query.add_comments([_comment(f"the population of {type_name}")])
+        query.add_comments([comment_of(f"the population of {type_name}")])
         return query
 
     def _total(self, weighted: ScoredClause) -> exp.Expr:
@@ -306,26 +332,28 @@ class _ScoringQuery:
         named: list[exp.Expr] = [own_column(f"k{number}", "c") for number in range(self._width)]
         joins: list[tuple[exp.Expr, exp.Expr]] = []
         place = 0
-        for number, weighted in enumerate(self._model.clauses):
+        for number, weighted in self._clauses.items():
             if weighted.each is not None:
                 name, head = self._sums_of[number]
-                alias = f"s{number + 1}"
+                alias = f"s{number}"
                 same = [
                     exp.EQ(this=own_column(f"k{at}", alias), expression=own_column(f"k{variable}", "c"))
                     for at, variable in enumerate(head)
                 ]
                 joins.append((own_table(name, alias), conjunction(same)))
                 total = exp.Coalesce(this=own_column("total", alias), expressions=[real(0.0)])
-                columns = [exp.alias_(total, f"sum_{number + 1}")]
+                columns = [exp.alias_(total, f"sum_{number}")]
             else:
                 true, both = own_column(f"t{place}", "c"), self._total(weighted)
                 place += 1
                 if weighted.guard is not None:
                     both = exp.Mul(this=both, expression=own_column(f"t{place}", "c"))
                     place += 1
-                false = exp.Sub(this=both, expression=true.copy())
-                columns = [exp.alias_(true, f"true_{number + 1}"), exp.alias_(false, f"false_{number + 1}")]
-            columns[0].add_comments([_comment(str(weighted.clause))])
+                columns = [exp.alias_(true, f"true_{number}")]
+                if weighted.weighs_false:
+                    false = exp.Sub(this=both, expression=true.copy())
+                    columns.append(exp.alias_(false, f"false_{number}"))
+            columns[0].add_comments([comment_of(str(weighted.clause))])
             named += columns
         select = exp.select(*named).from_(own_table(counts, "c"))
         for table, on in joins:
@@ -333,64 +361,39 @@ class _ScoringQuery:
         return select
 
     def _scores(self, features: str) -> exp.Select:
-        score: exp.Expr = real(self._model.prior)
-        for number, weighted in enumerate(self._model.clauses):
+        terms: list[exp.Expr] = [real(self._model.prior)]
+        for number, weighted in self._clauses.items():
             if weighted.each is not None:
-                score = exp.Add(this=score, expression=own_column(f"sum_{number + 1}"))
+                terms.append(own_column(f"sum_{number}"))
                 continue
-            w0, w1, w2 = map(real, weighted.weights)
-            true, false = (double(own_column(f"{name}_{number + 1}")) for name in ("true", "false"))
+            true, false = (double(own_column(f"{name}_{number}")) for name in ("true", "false"))
             if weighted.feature == "share":
                 true, false = share(true, false), real(0.0)
             else:
                 true = feature_value(true, weighted.feature, weighted.bound)
                 false = feature_value(false, weighted.feature, weighted.bound)
-            contribution = exp.Add(
-                this=exp.Paren(this=exp.Add(this=w0, expression=exp.Mul(this=w1, expression=true))),
-                expression=exp.Mul(this=w2, expression=false),
-            )
-            score = exp.Add(this=score, expression=exp.Paren(this=contribution))
-        return exp.select(exp.Star(), exp.alias_(double(score), "score")).from_(features)
+            w0, w1, w2 = weighted.weights
+            terms.append(weighted_sum(w0, [(w1, true), (w2 if weighted.weighs_false else 0.0, false)]))
+        for number, effect in self._effects.items():
+            terms.append(level_of(own_column(f"value_{number}"), effect.curve))
+        return exp.select(exp.Star(), exp.alias_(double(total_of(terms)), "score")).from_(features)
 
     def _result(self, scores: str) -> exp.Select:
         named = [
             exp.alias_(own_column(f"k{number}"), exp.to_identifier(name, quoted=True))
             for number, name in enumerate([*self._examples.columns, self._examples.time][: self._width])
         ]
-        for number, weighted in enumerate(self._model.clauses):
-            kinds = ("true", "false") if weighted.each is None else ("sum",)
-            named += [own_column(f"{kind}_{number + 1}") for kind in kinds]
+        for number, weighted in self._clauses.items():
+            if weighted.each is not None:
+                named.append(own_column(f"sum_{number}"))
+                continue
+            kinds = ("true", "false") if weighted.weighs_false else ("true",)
+            named += [own_column(f"{kind}_{number}") for kind in kinds]
+        named += [own_column(f"value_{number}") for number in self._effects]
         score = own_column("score")
-        above = exp.GT(this=score.copy(), expression=real(LARGEST_SCORE))
-        below = exp.LT(this=score.copy(), expression=real(-LARGEST_SCORE))
-        limits = [(above, LARGEST_SCORE), (below, -LARGEST_SCORE)]
-        within = exp.Case(
-            ifs=[exp.If(this=condition, true=real(limit)) for condition, limit in limits],
-            default=score.copy(),
-        )
-        power = exp.Exp(this=exp.Neg(this=within))
-        probability = exp.Div(
-            this=real(1.0),
-            expression=exp.Paren(this=exp.Add(this=real(1.0), expression=power)),
-            typed=False,
-            safe=False,
-        )
-        named += [score, exp.alias_(probability, "probability")]
+        named += [score, exp.alias_(probability_of(score), "probability")]
         return exp.select(*named).from_(scores)
-
-
-def _has_dates(model: ScoringModel) -> bool:
-    """Whether a clause compares dates."""
-    bodies = (weighted.clause.body for weighted in model.clauses)
-    return any(
-        isinstance(each, Comparison) and isinstance(each.value, datetime) for body in bodies for each in body
-    )
 
 
 def _distinct(value: exp.Column, table: str) -> exp.Select:
     return exp.select(exp.alias_(value, "constant")).distinct().from_(table)
-
-
-def _comment(text: str) -> str:
-    """Text that can neither end its comment nor begin another one."""
-    return " " + text.replace("*/", "* /").replace("/*", "/ *").replace("\n", " ").strip() + " "

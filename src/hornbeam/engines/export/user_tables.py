@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from sqlglot import exp
@@ -14,6 +14,13 @@ from hornbeam.engines.sql.expressions import EVERYTHING, SqlRelation, SqlTable, 
 from hornbeam.errors import SchemaError, plural
 from hornbeam.logic.clauses import Value
 from hornbeam.logic.schema import DATE, Schema, read_value
+
+Table = (
+    tuple[str | Sequence[str], Sequence[str]]
+    | tuple[str | Sequence[str], Sequence[str], str | None]
+    | tuple[str | Sequence[str], Sequence[str], str | None, str | None]
+)
+"""A table in a database: name (or the parts of a qualified name), columns, flag column, time column."""
 
 
 class NamedQuery(NamedTuple):
@@ -37,6 +44,17 @@ class FreeNames:
         return word
 
 
+class Times(NamedTuple):
+    """How the times of facts and the cut-offs of examples are compared."""
+
+    kind: str | None
+    """the kind of times, numbers or dates; None if the model knows none"""
+    cutoffs: bool
+    """whether examples have cut-offs"""
+    at_cutoff: str
+    """whether facts at the very time of a cut-off exist"""
+
+
 class UserFacts:
     """The user's tables as a source of facts: one common table expression for each predicate in use."""
 
@@ -45,18 +63,18 @@ class UserFacts:
         schema: Schema,
         tables: Mapping[str, SqlTable],
         free_names: FreeNames,
-        times: str | None,
+        times: Times,
         values: UserValues,
-        at_cutoff: str,
     ) -> None:
-        """``times`` is the kind of cut-offs, None if the examples have none."""
-        self._seen = exp.LTE if at_cutoff == INCLUDE else exp.LT
+        self._seen = exp.LTE if times.at_cutoff == INCLUDE else exp.LT
         self.schema = schema
-        self._values = values
-        self._times = times
+        self.values = values
+        self.times = times
         self._tables = tables
         self._free_names = free_names
         self._names: dict[str, str] = {}
+        self._with_time: set[str] = set()
+        """predicates whose times a query needs even if examples have no cut-offs"""
         for predicate, table in tables.items():
             if len(table.columns) != schema.arity(predicate):
                 columns = plural(len(table.columns), "column")
@@ -71,9 +89,20 @@ class UserFacts:
         return SqlRelation(exp.to_table(self.name(predicate)), columns, True, time)
 
     def timed(self) -> frozenset[str]:
-        if self._times is None:
-            return frozenset()
-        return frozenset(name for name, table in self._tables.items() if table.time is not None)
+        """The predicates whose facts some examples do not see: none if examples have no cut-offs."""
+        return frozenset(filter(self.has_time, self._tables)) if self.times.cutoffs else frozenset()
+
+    def has_time(self, predicate: str) -> bool:
+        """Whether the facts of a predicate have times."""
+        return self.times.kind is not None and self._tables[predicate].time is not None
+
+    def relation_with_time(self, predicate: str) -> SqlRelation:
+        """The facts of a predicate with their times, if they have any."""
+        if not self.has_time(predicate):
+            return self.relation(predicate)
+        self.values.check_times()
+        self._with_time.add(predicate)
+        return self.relation(predicate)._replace(time="since")
 
     def exists(self, since: exp.Expr, cutoff: exp.Expr) -> exp.Expr:
         # The query of the facts has made the time a value that compares with cut-offs.
@@ -82,25 +111,26 @@ class UserFacts:
 
     def everything(self) -> exp.Expr:
         """The cut-off of an example that sees every fact."""
-        assert self._times is not None
-        if self._times == DATE:
-            return self._values.moment_of(EVERYTHING[DATE])
-        return cutoff_value(EVERYTHING[self._times], self._times)
+        kind = self.times.kind
+        assert kind is not None
+        if kind == DATE:
+            return self.values.moment_of(EVERYTHING[DATE])
+        return cutoff_value(EVERYTHING[kind], kind)
 
     def cutoff(self, value: exp.Expr) -> exp.Expr:
         """The cut-off of an example, from the column that has it; an example without one sees every fact."""
-        assert self._times is not None
-        given = self._values.of_kind(value, self._times)
+        assert self.times.kind is not None
+        given = self.values.of_kind(value, self.times.kind)
         return exp.Coalesce(this=given, expressions=[self.everything()])
 
     def equals(self, value: exp.Expr, type_name: str, name: str) -> exp.Expr:
         if type_name in self.schema.numeric:
             constant = read_value(name)
-            return exp.false() if constant is None else self._values.equal_number(value, constant)
-        return self._values.equals(value, name)
+            return exp.false() if constant is None else self.values.equal_number(value, constant)
+        return self.values.equals(value, name)
 
     def compares(self, value: exp.Expr, type_name: str, operator: str, threshold: Value) -> exp.Expr:
-        return self._values.compared(value, operator, threshold)
+        return self.values.compared(value, operator, threshold)
 
     def name(self, predicate: str) -> str:
         """The name of the expression with a predicate's facts; no two predicates share one."""
@@ -117,12 +147,17 @@ class UserFacts:
         table = self._tables[predicate]
         columns = table.expressions("f")
         named = [exp.alias_(value.copy(), f"c{position}") for position, value in enumerate(columns)]
-        conditions = [self._values.is_present(value) for value in columns]
+        conditions = [self.values.is_present(value) for value in columns]
         if table.true is not None:
-            conditions.append(self._values.is_set(column(table.true, "f")))
+            conditions.append(self.values.is_set(column(table.true, "f")))
         select = exp.select(*named).from_(table.expression("f")).where(*conditions)
-        if predicate not in self.timed():
+        if predicate not in self.timed() | self._with_time:
             return select.distinct()
-        assert table.time is not None and self._times is not None
-        earliest = exp.Min(this=self._values.of_kind(column(table.time, "f"), self._times))
+        assert table.time is not None and self.times.kind is not None
+        earliest = exp.Min(this=self.values.of_kind(column(table.time, "f"), self.times.kind))
         return select.select(exp.alias_(earliest, "since")).group_by(*(value.copy() for value in columns))
+
+
+def comment_of(text: str) -> str:
+    """Text that can neither end its comment nor begin another one."""
+    return " " + text.replace("*/", "* /").replace("/*", "/ *").replace("\n", " ").strip() + " "

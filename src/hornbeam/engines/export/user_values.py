@@ -16,8 +16,9 @@ from datetime import datetime
 
 from sqlglot import exp
 
-from hornbeam.data.keys import key_text
+from hornbeam.engines.export.constant_names import moment_named, number_named, spellings
 from hornbeam.engines.sql.expressions import integer, numeric, real
+from hornbeam.errors import OptionError
 from hornbeam.logic.clauses import AT_LEAST, Value
 from hornbeam.logic.schema import DATE, read_value
 
@@ -37,12 +38,16 @@ def values_for(dialect: str) -> UserValues:
         "sqlite": _SQLite,
         "spark": _Spark,
         "databricks": _Spark,
+        "mysql": _MySQL,
     }
     return kinds.get(dialect, UserValues)()
 
 
 class UserValues:
     """Expressions that hold in every dialect; the session must be in UTC if moments have zones."""
+
+    def check_times(self) -> None:
+        """Raise an error if the system cannot compare times."""
 
     def number(self, value: exp.Expr) -> exp.Expr:
         """The value of a numeric column as DOUBLE."""
@@ -61,6 +66,14 @@ class UserValues:
     def moment_of(self, text: str) -> exp.Expr:
         """The TIMESTAMP that a text without a zone spells."""
         return exp.cast(exp.Literal.string(text), "TIMESTAMP")
+
+    def microseconds(self, moment: exp.Expr) -> exp.Expr:
+        """The number of microseconds from the start of 1970 to a TIMESTAMP in UTC, as DOUBLE."""
+        return exp.cast(self._since_1970(moment), "DOUBLE")
+
+    def _since_1970(self, moment: exp.Expr) -> exp.Expr:
+        start, unit = self.moment_of("1970-01-01 00:00:00"), exp.var("MICROSECOND")
+        return exp.DateDiff(this=moment, expression=start, unit=unit)
 
     def of_kind(self, value: exp.Expr, kind: str) -> exp.Expr:
         """The value of a numeric column of a kind, a number or a date."""
@@ -212,6 +225,9 @@ class _DuckDB(_Typed):
         """A moment as ISO text, with the zone of the session if its type has a zone."""
         return text(value)
 
+    def _since_1970(self, moment: exp.Expr) -> exp.Expr:
+        return exp.Anonymous(this="epoch_us", expressions=[moment])
+
     def _is_of(self, value: exp.Expr, pattern: str) -> exp.Expr:
         return exp.RegexpLike(this=self._type_of(value), expression=exp.Literal.string(pattern))
 
@@ -235,9 +251,27 @@ class _Postgres(_DuckDB):
         json = exp.Anonymous(this="to_jsonb", expressions=[value.copy()])
         return exp.Paren(this=exp.JSONBExtractScalar(this=json, expression=exp.Literal.string("{}")))
 
+    def _since_1970(self, moment: exp.Expr) -> exp.Expr:
+        seconds = exp.Extract(this=exp.var("EPOCH"), expression=moment)
+        return exp.Round(this=exp.Mul(this=seconds, expression=integer(1_000_000)))
+
 
 class _SQLite(_Typed):
     """SQLite: each value has its own type, and dates are text."""
+
+    def check_times(self) -> None:
+        raise OptionError(
+            "SQLite has no type for times, so it cannot compare dates and cut-offs; "
+            "use another dialect (DuckDB reads SQLite files)."
+        )
+
+    def moment(self, value: exp.Expr) -> exp.Expr:
+        self.check_times()
+        return super().moment(value)
+
+    def moment_of(self, text: str) -> exp.Expr:
+        self.check_times()
+        return super().moment_of(text)
 
     def is_real(self, value: exp.Expr) -> exp.Expr:
         kind = exp.Anonymous(this="typeof", expressions=[value.copy()])
@@ -251,7 +285,7 @@ class _SQLite(_Typed):
             as_number = exp.EQ(this=value.copy(), expression=self.constant(number_named(name) or 0.0))
             same = exp.EQ(this=text(value), expression=exp.Literal.string(name))
             return _case([(self.is_real(value), as_number)], same)
-        spelled = [exp.Literal.string(each) for each in _spellings(name)]
+        spelled = [exp.Literal.string(each) for each in spellings(name)]
         return exp.In(this=text(value), expressions=spelled)
 
     def key(self, value: exp.Expr) -> exp.Expr:
@@ -264,7 +298,7 @@ class _SQLite(_Typed):
             number = number_named(name)
             if number is not None:
                 yield name, _exactly(self.constant(number))
-            for spelled in _spellings(name):
+            for spelled in spellings(name):
                 if spelled == name or spelled not in taken:
                     taken.add(spelled)
                     yield name, exp.Literal.string(spelled)
@@ -283,45 +317,19 @@ class _Spark(UserValues):
     def moment_of(self, text: str) -> exp.Expr:
         return super().moment_of(f"{text}+00:00")
 
-
-# --- names and texts --------------------------------------------------------------------------------
-
-
-def number_named(name: str) -> float | None:
-    """The number whose text in keys is this name.
-
-    >>> number_named("3"), number_named("2.5"), number_named("3.0"), number_named("007")
-    (3.0, 2.5, None, None)
-    """
-    value = read_value(name)
-    return value if isinstance(value, float) and key_text(value) == name else None
+    def _since_1970(self, moment: exp.Expr) -> exp.Expr:
+        return exp.Anonymous(this="unix_micros", expressions=[moment])
 
 
-def moment_named(name: str) -> datetime | None:
-    """The date or moment whose text in keys is this name.
+class _MySQL(UserValues):
+    """MySQL: DATEDIFF counts days only."""
 
-    >>> moment_named("2024-12-31"), moment_named("2024-12-31 10:00")
-    (datetime.datetime(2024, 12, 31, 0, 0), None)
-    """
-    value = read_value(name)
-    if not isinstance(value, datetime):
-        return None
-    return value if name in (value.isoformat(), value.date().isoformat()) else None
+    def _since_1970(self, moment: exp.Expr) -> exp.Expr:
+        start, unit = self.moment_of("1970-01-01 00:00:00"), exp.var("MICROSECOND")
+        return exp.TimestampDiff(this=moment, expression=start, unit=unit)
 
 
-def _spellings(name: str) -> list[str]:
-    """The texts in which SQLite may hold a constant that is a truth value, a date or a moment.
-
-    >>> _spellings("2024-12-31"), _spellings("true"), _spellings("Rome")
-    (['2024-12-31', '2024-12-31 00:00:00', '2024-12-31T00:00:00'], ['true', '1'], ['Rome'])
-    """
-    truth = {"true": "1", "false": "0"}
-    if name in truth:
-        return [name, truth[name]]
-    moment = moment_named(name)
-    if moment is None:
-        return [name]
-    return list(dict.fromkeys((name, moment.isoformat(sep=" "), moment.isoformat())))
+# --- texts ----------------------------------------------------------------------------------------
 
 
 def text(value: exp.Expr) -> exp.Expr:

@@ -77,7 +77,7 @@ views may read files."""
 def read_relational(source: Source, options: TableOptions, reader: Reader = read_tables) -> Relational:
     """Reads the tables of a source, plans them and maps them to logic."""
     stated, place = stated_schema(source, options.schema)
-    learned = _of_model(options.origin or {})
+    learned = statements_of_model(options.origin or {})
     # The model knows keys, links and roles; the schema still says how the files are written.
     stated = with_files_of(learned, stated) if learned else stated
     if not options.allow_outside:
@@ -99,7 +99,7 @@ def read_relational(source: Source, options: TableOptions, reader: Reader = read
     return Relational(tuple(planned), mapping, target, tuple(notices))
 
 
-def _of_model(origin: Mapping[str, object]) -> dict[str, Statement]:
+def statements_of_model(origin: Mapping[str, object]) -> dict[str, Statement]:
     """What a model states about the tables it was learned from, checked: anyone may have edited its file."""
     tables = origin.get("tables", {})
     types = {"target": str, "negatives": str | int | float, "negatives_seed": int, "tables": Mapping}
@@ -348,10 +348,7 @@ def _completed(
     completed = []
     for name, statement in learned.items():
         table = given.get(name) or Table(name, {}, 0)
-        wanted = [*statement.roles, *(statement.links or ()), *filter(None, (statement.key, statement.time))]
-        lacking = [
-            column for column in wanted if column not in table.columns and column not in statement.unused()
-        ]
+        lacking = [column for column in _columns_of(statement) if column not in table.columns]
         if lacking and name in given:
             notices.append(
                 Notice(
@@ -359,11 +356,23 @@ def _completed(
                     "empty."
                 )
             )
-        columns = dict(table.columns)
-        for column in lacking:
+        completed.append(with_columns_of(table, statement, dates))
+    return completed, notices
+
+
+def with_columns_of(table: Table, statement: Statement, dates: bool) -> Table:
+    """A table with the columns that a model knows, empty where the table lacks them, and no others."""
+    columns = dict(table.columns)
+    for column in _columns_of(statement):
+        if column not in columns:
             codes = np.full(table.size, -1, dtype=np.int32)
             times = (Domain.MOMENT if dates else Domain.NUMBER) if column == statement.time else None
             columns[column] = Column(column, times or Domain.TEXT, np.empty(0, dtype=object), codes)
-        used = {column: value for column, value in columns.items() if column in wanted}
-        completed.append(replace(table, columns=used))
-    return completed, notices
+    wanted = [*_columns_of(statement), *statement.unused()]
+    return replace(table, columns={name: column for name, column in columns.items() if name in wanted})
+
+
+def _columns_of(statement: Statement) -> list[str]:
+    """The columns that a model uses."""
+    named = [*statement.roles, *(statement.links or ()), *filter(None, (statement.key, statement.time))]
+    return [column for column in named if column not in statement.unused()]

@@ -19,6 +19,7 @@ from sqlglot import exp
 from hornbeam.data.numbers import Floats
 from hornbeam.engines.sql.expressions import (
     Dialect,
+    SqlFacts,
     SqlRelation,
     SqlSource,
     aliased,
@@ -47,11 +48,8 @@ from hornbeam.logic.effects import (
 from hornbeam.logic.schema import number_of
 
 
-class TallySource(SqlSource, Protocol):
-    """Facts whose groundings can be tallied: values and times in the form in which queries compare them."""
-
-    def moments(self, times: Floats) -> npt.NDArray[Any]:
-        """Values for times, as keys of type ``CUTOFF``; infinity is after all facts, its negative before."""
+class StepSource(SqlFacts, Protocol):
+    """Facts that steps can be written for: times in the form in which queries compare them."""
 
     def is_before(self, since: exp.Expr, moment: exp.Expr) -> exp.Expr:
         """The condition that the time of a fact is before a moment, or the moment is infinity."""
@@ -59,11 +57,18 @@ class TallySource(SqlSource, Protocol):
     def is_from(self, since: exp.Expr, moment: exp.Expr) -> exp.Expr:
         """The condition that the time of a fact is a moment or later."""
 
-    def tallied(self, value: exp.Expr, type_name: str) -> exp.Expr:
-        """The value of a column of this type in the form in which it is grouped and fetched."""
-
     def tallied_time(self, since: exp.Expr) -> exp.Expr:
         """The time of a fact in the form in which it is compared, grouped and fetched."""
+
+
+class TallySource(StepSource, SqlSource, Protocol):
+    """Facts whose groundings can be tallied: values and times in the form in which queries compare them."""
+
+    def moments(self, times: Floats) -> npt.NDArray[Any]:
+        """Values for times, as keys of type ``CUTOFF``; infinity is after all facts, its negative before."""
+
+    def tallied(self, value: exp.Expr, type_name: str) -> exp.Expr:
+        """The value of a column of this type in the form in which it is grouped and fetched."""
 
     def decoded(self, type_name: str, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Fetched values of a type: floats if it is numeric, else codes, or names if values are not coded."""
@@ -81,13 +86,33 @@ class Bindings(NamedTuple):
     cutoff: bool
     """whether the next column is the cut-off, and one more follows for each of ``within``"""
     within: tuple[float, ...]
+    identity: tuple[str, ...] = ("example",)
+    """the columns that tell examples apart"""
 
 
-class TallyQuery:
-    """Writes the query of one request."""
+class Expressions:
+    """Collects common table expressions and names them."""
+
+    def __init__(self) -> None:
+        self.named: list[tuple[str, exp.Select]] = []
+
+    def add(self, select: exp.Select, letter: str) -> str:
+        """The name of an expression; ``letter`` tells what it holds."""
+        name = f"{letter}{len(self.named)}"
+        self.named.append((name, select))
+        return name
+
+
+class StepsQuery:
+    """Writes the groundings of the body of a request: one expression for each step."""
 
     def __init__(
-        self, source: TallySource, request: TallyRequest, types: Mapping[int, str], bindings: Bindings
+        self,
+        source: StepSource,
+        request: TallyRequest,
+        types: Mapping[int, str],
+        bindings: Bindings,
+        expressions: Expressions,
     ) -> None:
         self._source = source
         self._request = request
@@ -99,7 +124,7 @@ class TallyQuery:
         self._others = (
             ["upto", *(f"since{n}" for n in range(len(bindings.within)))] if bindings.cutoff else []
         )
-        self._expressions: list[tuple[str, exp.Select]] = []
+        self._expressions = expressions
         self._last = ""
 
     def fetched(self) -> tuple[int, ...]:
@@ -112,11 +137,12 @@ class TallyQuery:
         """Whether the query, which must be written, returns times."""
         return self._has_moment and self._request.times
 
-    def write(self, dialect: Dialect) -> exp.Select:
-        """The query: ``example``, the fetched variables, the time if there is one, and the number."""
+    def write_steps(self, dialect: Dialect) -> None:
+        """Write the expressions of all steps."""
         keys = own_table(self._bindings.table, "s")
         names = [*(f"v{variable}" for variable in self._known), *self._others]
-        select = exp.Select().from_(keys, copy=False).select(own_column("example", "s"), copy=False)
+        identity = [own_column(name, "s") for name in self._bindings.identity]
+        select = exp.Select().from_(keys, copy=False).select(*identity, copy=False)
         for number, name in enumerate(names):
             select = select.select(own_alias(own_column(f"k{number}", "s"), name), copy=False)
         self._follow(select)
@@ -124,21 +150,12 @@ class TallyQuery:
             self._add(step)
             if isinstance(step, Atom | Recent):
                 self._collapse(self._request.body[place + 1 :], dialect)
-        types = self._types
-        groups: list[exp.Expr] = [dialect.cast(own_column("example", "s"))]
-        for variable in self.fetched():
-            column, type_name = own_column(f"v{variable}", "s"), types[variable]
-            counted = type_name == NUMBER_OF_FACTS
-            groups.append(column if counted else self._source.tallied(column, type_name))
-        if self.has_moment:
-            groups.append(self._source.tallied_time(own_column("moment", "s")))
-        named = [own_alias(group.copy(), f"g{number}") for number, group in enumerate(groups)]
-        query = (
-            self._from_last().select(*named, self._number(dialect), copy=False).group_by(*groups, copy=False)
-        )
-        for name, expression in self._expressions:
-            query = query.with_(exp.TableAlias(this=exp.to_identifier(name)), as_=expression, copy=False)
-        return query
+
+    def grouped(self, groups: Sequence[exp.Expr], names: Sequence[str], dialect: Dialect) -> exp.Select:
+        """The groundings in groups of equal values, under these names, with the number in each group."""
+        named = [own_alias(group.copy(), name) for group, name in zip(groups, names, strict=True)]
+        select = self._from_last().select(*named, self._number(dialect), copy=False)
+        return select.group_by(*groups, copy=False)
 
     def _collapse(self, rest: Body, dialect: Dialect) -> None:
         """Make groundings that are the same for the other steps one, if a link follows."""
@@ -301,19 +318,41 @@ class TallyQuery:
         self._last = self._name(select, "s")
 
     def _name(self, select: exp.Select, letter: str) -> str:
-        name = f"{letter}{len(self._expressions)}"
-        self._expressions.append((name, select))
-        return name
+        return self._expressions.add(select, letter)
 
     def _from_last(self) -> exp.Select:
         return exp.Select().from_(own_table(self._last, "s"), copy=False)
 
     def _columns(self, moment: bool = True) -> list[exp.Expr]:
         """The columns of the groundings so far."""
-        names = ["example", *(f"v{variable}" for variable in self._known), *self._others]
+        names = [*self._bindings.identity, *(f"v{variable}" for variable in self._known), *self._others]
         names += ["moment"] if moment and self._has_moment else []
         names += ["n"] if self._has_number else []
         return [own_column(name, "s") for name in names]
+
+
+class TallyQuery(StepsQuery):
+    """Writes the query of one request."""
+
+    def __init__(
+        self, source: TallySource, request: TallyRequest, types: Mapping[int, str], bindings: Bindings
+    ) -> None:
+        super().__init__(source, request, types, bindings, Expressions())
+        self._tallied = source.tallied
+
+    def write(self, dialect: Dialect) -> exp.Select:
+        """The query: ``example``, the fetched variables, the time if there is one, and the number."""
+        self.write_steps(dialect)
+        groups: list[exp.Expr] = [dialect.cast(own_column("example", "s"))]
+        for variable in self.fetched():
+            column, type_name = own_column(f"v{variable}", "s"), self._types[variable]
+            groups.append(column if type_name == NUMBER_OF_FACTS else self._tallied(column, type_name))
+        if self.has_moment:
+            groups.append(self._source.tallied_time(own_column("moment", "s")))
+        query = self.grouped(groups, [f"g{number}" for number in range(len(groups))], dialect)
+        for name, expression in self._expressions.named:
+            query = query.with_(exp.TableAlias(this=exp.to_identifier(name)), as_=expression, copy=False)
+        return query
 
 
 def _same(names: Sequence[str]) -> list[exp.Expr]:

@@ -1,0 +1,205 @@
+"""An exported query gives the probabilities of a model with effects, on random worlds and random curves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from effect_bodies import TallyCase, tally_cases
+from hornbeam.data.database import Codes, Database
+from hornbeam.data.numbers import AT_CUTOFF, CutoffRule, Floats
+from hornbeam.engines.features.values import FeatureRequest, feature_values
+from hornbeam.engines.naive import NaiveEngine
+from hornbeam.errors import OptionError
+from hornbeam.logic import effects as kinds
+from hornbeam.logic.clauses import Atom
+from hornbeam.logic.effect_types import feature_misfit
+from hornbeam.logic.effects import Body, Curve, Effect, Feature, new_variables_of
+from hornbeam.logic.schema import DATE, NUMBER, number_of, value_of
+from hornbeam.model.clause_model import Model
+from hornbeam.model.effects import FittedEffect
+from sql_systems import SYSTEMS, Rows, opened
+from strategies import CASES, STRANGER, TARGET, with_cutoffs
+from tables_of_worlds import EARLIEST, with_dates_for_times
+
+TYPES = {
+    "duckdb": {None: "TEXT", NUMBER: "DOUBLE", DATE: "TIMESTAMP"},
+    "postgres": {None: "TEXT", NUMBER: "DOUBLE PRECISION", DATE: "TIMESTAMP"},
+    "sqlite": {None: "TEXT", NUMBER: "REAL", DATE: "TEXT"},
+}
+EVERY_SYSTEM = [system for system in (*SYSTEMS, "sqlite") if system in TYPES]
+LEVELS = (-1.5, -0.3, 0.0, 0.25, 0.7, 1.1)
+
+
+@st.composite
+def features(draw: st.DrawFn, database: Database, head: Atom, body: Body) -> Feature:
+    """A feature that fits a body: of a variable that a step binds, or of none."""
+    known = set(head.args)
+    bound = [*known]
+    for step in body:
+        bound += new_variables_of(step, {*bound})
+    kind = draw(st.sampled_from(kinds.KINDS))
+    if kind not in kinds.OF_VARIABLES:
+        return Feature(kind)
+    fitting = [
+        feature
+        for variable in sorted(map(int, set(bound)))
+        if feature_misfit(database.schema, head, body, feature := Feature(kind, variable)) is None
+    ]
+    return draw(st.sampled_from(fitting)) if fitting else Feature(kinds.COUNT)
+
+
+@st.composite
+def curves(draw: st.DrawFn, values: Floats) -> Curve:
+    """A curve some of whose cuts are values of the examples."""
+    known = sorted({*values[np.isfinite(values)].tolist(), 1.0, 2.5})
+    cuts = sorted(draw(st.lists(st.sampled_from(known), max_size=4, unique=True)))
+    levels = draw(st.lists(st.sampled_from(LEVELS), min_size=len(cuts) + 1, max_size=len(cuts) + 1))
+    return Curve(tuple(cuts), tuple(levels), draw(st.sampled_from(LEVELS)))
+
+
+@pytest.mark.parametrize("system", EVERY_SYSTEM)
+@given(case=tally_cases(), at_cutoff=st.sampled_from(AT_CUTOFF), data=st.data())
+@settings(max_examples=max(CASES // 10, 1))
+def test_the_query_gives_the_models_probabilities(
+    system: str, case: TallyCase, at_cutoff: str, data: st.DataObject
+) -> None:
+    assume(_is_in_tables(case.database))
+    database, keys = _under(case, at_cutoff)
+    head = case.requests[0].head
+    kind = str(database.origin.get("times", NUMBER))
+    engine = NaiveEngine(database)
+    fitted = []
+    for request in case.requests:
+        feature = data.draw(features(database, head, request.body))
+        assume(feature.kind != kinds.MONTH or kind == DATE)
+        (values,) = feature_values(engine, [FeatureRequest(head, request.body, feature)], keys)
+        assert isinstance(values, np.ndarray)
+        fitted.append(FittedEffect(Effect(head, request.body, feature, data.draw(curves(values)))))
+    options = {"times": kind, "at_cutoff": at_cutoff} if database.times else {}
+    learned = Model(TARGET, database.schema, 0.3, (), options, effects=tuple(fitted))
+    cutoffs = database.real_cutoffs_of(TARGET, keys)
+    examples = _names(database, keys)
+    try:
+        query = learned.sql(system, *_places(database, cutoffs is not None))
+    except OptionError as error:
+        assert system == "sqlite" and "SQLite has no type for times" in str(error)
+        return
+    with opened(system) as run:
+        _make_tables(run, system, database, examples, cutoffs)
+        rows = run(query)
+    ends = [None] * len(keys) if cutoffs is None else cutoffs.tolist()
+    expected = dict(
+        zip(zip(examples, ends, strict=True), learned.probabilities(engine, keys).tolist(), strict=True)
+    )
+    assert len(rows) == len(keys)
+    arity = database.schema.arity(TARGET)
+    for row in rows:
+        key = tuple(map(str, row[:arity])), None if cutoffs is None else _time(row[arity])
+        assert float(str(row[-1])) == pytest.approx(expected[key], abs=1e-9), query
+
+
+def _names(database: Database, keys: Codes) -> list[tuple[str, ...]]:
+    """The keys of the examples by name."""
+    types = database.schema.types_of(TARGET)
+    columns = [
+        [[*database.population(name).names, STRANGER][code] for code in codes.tolist()]
+        for name, codes in zip(types, keys.T, strict=False)
+    ]
+    return list(zip(*columns, strict=True))
+
+
+def _time(cutoff: object) -> float:
+    """A cut-off in a row as a number; the last date stands for none."""
+    if not isinstance(cutoff, datetime):
+        return float(str(cutoff))
+    return np.inf if cutoff.year == 9999 else number_of(cutoff)
+
+
+def _is_in_tables(database: Database) -> bool:
+    """In tables a number is its value, whatever its text, and empty text is missing."""
+    schema = database.schema
+    is_key = any(name in schema.numeric for name in schema.types_of(TARGET))
+    names = [name for each in database.populations.values() for name in each.names]
+    return (
+        not is_key
+        and "" not in names
+        and all(len(np.unique(each)) == len(each) for each in database.numbers.values())
+    )
+
+
+def _under(case: TallyCase, at_cutoff: str) -> tuple[Database, Codes]:
+    """The data under a rule of cut-offs, in which no date is minus infinity."""
+    cutoffs = case.database.real_cutoffs_of(TARGET, case.keys)
+    database = with_dates_for_times(case.database)
+    database = database.under_rule(CutoffRule(at_cutoff))
+    if cutoffs is None:
+        return database, case.keys
+    if database.origin.get("times") == DATE:
+        cutoffs = np.where(cutoffs == -np.inf, EARLIEST, np.round(cutoffs))
+    plain = case.keys[:, : database.schema.arity(TARGET)]
+    return database, with_cutoffs(database, plain, cutoffs)
+
+
+def _places(database: Database, cutoffs: bool) -> tuple[dict, tuple]:
+    tables = {
+        predicate: (f"t_{predicate}", [f"c{n}" for n in range(len(types))], None, time)
+        for predicate, types in database.schema.predicates.items()
+        for time in ["day" if predicate in database.times else None]
+    }
+    keys = [f"key{n}" for n in range(database.schema.arity(TARGET))]
+    return tables, ("asked", keys, None, "upto" if cutoffs else None)
+
+
+def _text(time: float, kind: str) -> str | None:
+    if time == np.inf:
+        return None
+    return str(value_of(time, kind)) if np.isfinite(time) else "-inf"
+
+
+def _make_tables(
+    run: Callable[[str], Rows],
+    system: str,
+    database: Database,
+    examples: list[tuple[str, ...]],
+    cutoffs: Floats | None,
+) -> None:
+    schema, types = database.schema, TYPES[system]
+    kind = str(database.origin.get("times", NUMBER))
+    for predicate, names in schema.predicates.items():
+        relation = database.relations.get(predicate)
+        columns = [] if relation is None else relation.columns
+        values = [
+            database.population(name).decode(codes) for name, codes in zip(names, columns, strict=False)
+        ]
+        rows = [tuple(map(str, row)) for row in zip(*values, strict=True)]
+        declared = [f"c{n} {types[schema.numeric.get(name)]}" for n, name in enumerate(names)]
+        if predicate in database.times:
+            declared.append(f"day {types[kind]}")
+            times = [_text(time, kind) for time in database.times[predicate].tolist()]
+            rows = [(*row, time) for row, time in zip(rows, times, strict=True)]
+        # A row that is there twice is one fact.
+        _make(run, f"t_{predicate}", declared, [*rows, *rows[:1]])
+    declared = [f"key{n} TEXT" for n in range(schema.arity(TARGET))]
+    if cutoffs is not None:
+        declared.append(f"upto {types[kind]}")
+        texts = [_text(cutoff, kind) for cutoff in cutoffs.tolist()]
+        _make(run, "asked", declared, [(*key, text) for key, text in zip(examples, texts, strict=True)])
+    else:
+        _make(run, "asked", declared, examples)
+
+
+def _make(run: Callable[[str], Rows], name: str, declared: list[str], rows: list[tuple]) -> None:
+    run(f"CREATE TEMPORARY TABLE {name} ({', '.join(declared)})")
+    if rows:
+        values = ", ".join(f"({', '.join(map(_literal, row))})" for row in rows)
+        run(f"INSERT INTO {name} VALUES {values}")
+
+
+def _literal(value: str | None) -> str:
+    return "NULL" if value is None else "'" + value.replace("'", "''") + "'"

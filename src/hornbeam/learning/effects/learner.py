@@ -23,7 +23,7 @@ from hornbeam.learning.effects.boosting import Steps, boost
 from hornbeam.learning.effects.candidates import FeatureCandidate, Offers, Pool
 from hornbeam.learning.effects.constants import ConstantWeights, constant_weights
 from hornbeam.learning.effects.groups import groups_of
-from hornbeam.learning.effects.paths import Path, PathFinder
+from hornbeam.learning.effects.paths import MOST_ATTRIBUTES, Path, PathFinder
 from hornbeam.learning.effects.shortening import Long, shortened
 from hornbeam.learning.effects.vocabulary import Vocabulary
 from hornbeam.learning.effects.windows import windows_of

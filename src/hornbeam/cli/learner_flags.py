@@ -102,7 +102,10 @@ def typed_text(value: object, none: str = ALL) -> str:
 
 
 _BY_GROUP = sorted(DECLARED, key=lambda name: GROUPS.index(next(iter(DECLARED[name].values())).option.group))
-_OLD = {name: typer.Option(f"--{name.replace('_', '-')}", hidden=True) for name in RENAMED}
+_OLD = {
+    old: typer.Option(f"--{old.replace('_', '-')}", hidden=True, help=f"Old name of {flag_of(new)}.")
+    for old, new in RENAMED.items()
+}
 LearnerFlags: Any = make_dataclass(
     "LearnerFlags",
     [(name, _annotation(name), field(default=None)) for name in _BY_GROUP]

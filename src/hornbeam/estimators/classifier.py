@@ -86,9 +86,15 @@ class RelationalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
 
     def _options(self) -> Options:
         """The options of the learner: given values, else those of the preset or of the learner."""
-        names = option_names(self.options_class)
+        names, preset = option_names(self.options_class), vars(self).get("preset")
         given = {name: value for name, value in vars(self).items() if name in names}
-        return options_for(self.options_class.learner, vars(self).get("preset"), **given)
+        if preset in PRESETS:
+            # A copy by get_params also names the options of the other preset, with their defaults.
+            own = PRESETS[preset].names()
+            given = {
+                name: value for name, value in given.items() if name in own or not _is_default(name, value)
+            }
+        return options_for(self.options_class.learner, preset, **given)
 
     def fit(self, X: Any, y: Any) -> Self:
         """Learn from keys and their labels: 0 and 1, or classes."""
@@ -237,6 +243,11 @@ class RelationalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         tags.input_tags.string = True
         tags.input_tags.categorical = True
         return tags
+
+
+def _is_default(name: str, value: object) -> bool:
+    """Whether a value is the default of an option in a preset that has the option."""
+    return any(name in each.names() and getattr(each, name) == value for each in PRESETS.values())
 
 
 def _labels(y: Any, size: int) -> tuple[npt.NDArray[Any], npt.NDArray[np.intp]]:

@@ -148,11 +148,11 @@ def test_a_damaged_file_is_refused(old, new, sentence):
 def test_a_class_without_examples_is_refused():
     from hornbeam.engines.registry import open_engine
     from hornbeam.learning.classes import fit_classes
-    from hornbeam.learning.options import FitOptions
+    from hornbeam.learning.options import PaperOptions
 
     database, X, _ = world()
     engine = open_engine("memory", database)
     keys = database.encode_keys("colour", X.astype(object))
     labels = (np.arange(30) % 2).astype(np.int8)
     with pytest.raises(DataError, match='no example of "colour" has class "red"'):
-        fit_classes("rlr", engine, Examples("colour", keys, labels, COLOURS), FitOptions())
+        fit_classes("rlr", engine, Examples("colour", keys, labels, COLOURS), PaperOptions())

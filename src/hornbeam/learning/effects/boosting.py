@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import csr_matrix
 
+from hornbeam.data.sparse import Matrix
 from hornbeam.learning.losses.loss import Loss
 from hornbeam.learning.numbers import GRADIENT_BITS, Floats
 
@@ -92,9 +92,11 @@ class BinSums:
                     starts.append(starts[-1] + len(rows[-1]))
         columns = np.concatenate(rows) if rows else np.empty(0, dtype=np.int64)
         self._places = np.array(places, dtype=np.int64).reshape(-1, 2)
-        self._matrix = csr_matrix(
-            (np.ones(len(columns)), columns.astype(np.int32), np.array(starts)),
-            shape=(len(rows), bins.shape[1]),
+        self._matrix = Matrix(
+            np.array(starts, dtype=np.int32),
+            columns.astype(np.int32),
+            np.ones(len(columns)),
+            (len(rows), bins.shape[1]),
         )
 
     def of(self, values: Floats) -> Floats:

@@ -136,7 +136,10 @@ class LongModel:
         curves, intercepts = self._curves()
         used = sorted({candidate for each in curves for candidate in each})
         if not used:
-            return self._based(self._mean(intercepts)), ()
+            start = self._mean(intercepts)
+            if self.block is None and self.boosting.steps.start is None:
+                start = self.problem.loss.start(self.targets, self.sizes)
+            return self._based(start), ()
         bins = self.bins[used]
         models = self._scores(curves, intercepts)
         averaged = models[:, list(self.design.averaged)].mean(axis=1)
@@ -144,7 +147,7 @@ class LongModel:
             bins,
             np.column_stack([models, averaged]),
             np.column_stack([self.weights, self.sizes]),
-            self._tables(used, curves),
+            [table[:, : int(bins.max()) + 1] for table in self._tables(used, curves)],
             self.offset,
         )
         most = self.options.max_effects

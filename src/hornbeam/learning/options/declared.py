@@ -209,7 +209,7 @@ class EffectOptions(Options):
 
     learner: ClassVar[str] = "rlr"
     preset: ClassVar[str | None] = DEFAULT
-    summary: ClassVar[str] = "relational logistic regression: effects with curves, found along links"
+    summary: ClassVar[str] = "effects with curves, found along links"
 
     n_steps: int = N_STEPS.default(600)
     learning_rate: float = LEARNING_RATE.default(0.1)

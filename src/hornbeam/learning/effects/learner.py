@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path as FilePath
 from typing import NamedTuple
 
@@ -38,6 +38,7 @@ from hornbeam.learning.numbers import round_weight
 from hornbeam.learning.options import BASE_RATE, EffectOptions
 from hornbeam.learning.problem import Fit, check_labels, language_for, prior_of
 from hornbeam.logic.clauses import head_atom
+from hornbeam.logic.effects import DISTINCT, Curve, Effect, Feature, clause_of, in_order_of_use
 from hornbeam.model.clause_model import Model, WeightedClause
 from hornbeam.model.effects import FittedEffect
 from hornbeam.model.training import key_names, training_of
@@ -155,7 +156,7 @@ class _Learner:
                 ending = Ending(INTERRUPTED, cut=True)
                 prior, effects = long.effects(short=False)
             prior += problem.correction
-            clauses = () if long.block is None else long.block.clauses
+            clauses = () if long.block is None else tuple(map(_numbered, long.block.clauses))
             nothing = not ending.cut and not effects and not clauses
             reason = NO_EFFECT if nothing else ending.reason
             history = History(state.rounds, reason, ending.cut, state.skipped, long.steps, long.score())
@@ -197,6 +198,13 @@ def _candidates(problem: Problem, pause: Pause, control: Control) -> tuple[list[
         # An error says if there is nothing that a body could be made of.
         language_for(engine.database, examples.target, False, 0, examples.keys)
     return paths, offers
+
+
+def _numbered(weighted: WeightedClause) -> WeightedClause:
+    """A clause with a weight per constant, its variables numbered by first use, as its text is read."""
+    clause, feature = weighted.clause, Feature(DISTINCT, weighted.each)
+    effect = in_order_of_use(Effect(clause.head, clause.body, feature, Curve((), (0.0,))))
+    return replace(weighted, clause=clause_of(effect.head, effect.body), each=effect.feature.variable)
 
 
 def _support(problem: Problem) -> int:

@@ -28,7 +28,7 @@ SMALL: dict[str, dict[str, object]] = {
     "ilp-rlr": {},
     "mln-boost": {"n_steps": 4, "max_literals": 2, "beam_width": 3},
     "rdn-boost": {"n_steps": 4, "beam_width": 3},
-    "rlr": {"n_steps": 4, "max_literals": 2, "n_bags": 2},
+    "rlr": {"n_steps": 40, "max_literals": 2, "n_bags": 2},
 }
 WORLD = university(n_departments=2, seed=1)
 TARGET = "advisedby"

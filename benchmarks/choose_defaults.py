@@ -1,6 +1,6 @@
 """How default options are chosen: cross-validation inside the training data of the first folds.
 
-    python benchmarks/choose_defaults.py [--only uwcse] [--try l2=3,30 beam_width=10] [--all-combinations]
+    python benchmarks/choose_defaults.py [--only uwcse] [--try l2=3,30 n_bags=1] [--all-combinations]
 
 Each option is varied on its own around the defaults. No first fold's test data are looked at. Where
 folds are groups (areas, universities), each other group in turn is taken out of the first fold's
@@ -16,7 +16,7 @@ import argparse
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 from time import process_time
@@ -27,10 +27,9 @@ from hornbeam.data.build import build
 from hornbeam.data.database import Database, Examples
 from hornbeam.datasets.folds import stratified
 from hornbeam.engines.memory.engine import MemoryEngine
-from hornbeam.learning.boosting.boost import fit
-from hornbeam.learning.options import FitOptions, fit_options
+from hornbeam.learning.effects.learner import fit
+from hornbeam.learning.options import EffectOptions, effect_options
 from hornbeam.loading import load
-from hornbeam.model.clause_model import Model
 from hornbeam.model.evaluate import evaluate
 from hornbeam.model.predict import codes_for, data_for
 from measure import DATA
@@ -42,20 +41,17 @@ GROUPED = {
 }
 FLAT = {"movielens_paper": "female", "mutagenesis": "active"}
 VARIATIONS = [
-    "n_steps=10,20,30,40",
-    "l2=0.5,1,2,5,10",
-    "neg_pos_ratio=10,20,50",
-    "beam_width=10,30",
-    "max_literals=2,3,4",
-    "length_penalty=0,0.1,0.2",
-    "feature=log",
-    "refit=False",
+    "learning_rate=0.05,0.2",
+    "l2=1,2,10,20",
+    "n_bags=1,5,20",
+    "n_cuts=4,16",
+    "neg_pos_ratio=10,20",
+    "max_links=1",
+    "max_conditions=0,1",
+    "max_effects=20,all",
     "per_constant=False",
-    "validate=False",
-    "look_ahead=True",
-    "false_counts=guarded",
 ]
-SCORES = ("auc_roc", "auc_pr", "log_loss_training_totals", "log_loss_database_totals")
+SCORES = ("auc_roc", "auc_pr", "log_loss")
 
 
 @dataclass(frozen=True)
@@ -125,26 +121,13 @@ def _without(database: Database, target: str, constants: set[str]) -> Database:
     return build(database.schema, database.modes, facts, {target: examples})
 
 
-def scores_of(part: Part, engine: MemoryEngine, options: FitOptions) -> dict[str, float]:
-    """Scores of one fit on the part held out; log-loss for both choices of totals."""
+def scores_of(part: Part, engine: MemoryEngine, options: EffectOptions) -> dict[str, float]:
+    """Scores of one fit on the part held out."""
     model = fit(engine, part.examples, options).model
     seen, _ = data_for(model, part.validation)
     keys, _ = codes_for(model, seen, part.names)
-    validation = MemoryEngine(seen)
-    training, database = (
-        evaluate(part.truth, _with_totals(model, totals).probabilities(validation, keys), draws=1)
-        for totals in ("training", "database")
-    )
-    return {
-        "auc_roc": training.auc_roc,
-        "auc_pr": training.auc_pr,
-        "log_loss_training_totals": training.log_loss,
-        "log_loss_database_totals": database.log_loss,
-    }
-
-
-def _with_totals(model: Model, populations: str) -> Model:
-    return replace(model, settings={**model.settings, "populations": populations})
+    scores = evaluate(part.truth, model.probabilities(MemoryEngine(seen), keys), draws=1)
+    return {"auc_roc": scores.auc_roc, "auc_pr": scores.auc_pr, "log_loss": scores.log_loss}
 
 
 def trials(arguments: argparse.Namespace) -> list[dict[str, object]]:
@@ -171,7 +154,7 @@ def main() -> None:
         for options in trials(arguments):
             started = process_time()
             found = [
-                scores_of(part, engine, fit_options(**options))
+                scores_of(part, engine, effect_options(**options))
                 for part, engine in zip(parts, engines, strict=True)
             ]
             means = {key: float(np.mean([each[key] for each in found])) for key in SCORES}

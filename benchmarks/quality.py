@@ -80,7 +80,7 @@ ROWS: dict[str, tuple[str, str | None, dict[str, Any]]] = {
     "default": ("rlr", "default", {}),
     "default with shares inside guards": ("rlr", "default", {"false_counts": "guarded"}),
     "default with look-ahead": ("rlr", "default", {"look_ahead": True}),
-    "default, at most 8 clauses": ("rlr", "default", {"max_clauses": 8}),
+    "default, at most 8 clauses": ("rlr", "default", {"max_effects": 8}),
     "default in 8 steps": ("rlr", "default", {"n_steps": 8}),
     "rdn-boost": ("rdn-boost", None, {}),
     "mln-boost": ("mln-boost", None, {}),

@@ -19,13 +19,12 @@ from hornbeam.datasets.worlds import smokers
 from hornbeam.engines.registry import open_engine
 from hornbeam.learning.boosting.boost import fit
 from hornbeam.learning.loop import Control
-from hornbeam.learning.options import fit_options
+from hornbeam.learning.options import paper_options
 from hornbeam.model.files import save_model
 from results import record
 
 STEPS = 8
-OPTIONS = fit_options(
-    "paper",
+OPTIONS = paper_options(
     n_steps=STEPS,
     l2=1.0,
     max_literals=2,

@@ -21,9 +21,9 @@ import psutil
 
 from hornbeam import load
 from hornbeam.engines.registry import open_engine
-from hornbeam.learning.boosting.boost import fit
+from hornbeam.learning.effects.learner import fit
 from hornbeam.learning.loop import Control
-from hornbeam.learning.options import fit_options
+from hornbeam.learning.options import effect_options
 from hornbeam.model.explain import explain
 from hornbeam.model.files import load_model, save_model
 from results import ROOT, record
@@ -92,7 +92,7 @@ def _round(data: Path, folder: Path, tables: bool) -> str:
     database = load(data)
     examples = database.examples_of("cancer")
     engine = open_engine("memory", database)
-    options = fit_options(n_steps=2, max_literals=2)
+    options = effect_options(n_bags=2, max_literals=2)
     state = folder / "state"
     fitted = fit(engine, examples, options, Control(checkpoint=state))
     (state / "checkpoint.json").unlink()

@@ -20,10 +20,10 @@ import typer.main
 
 from hornbeam.cli.app import app_of
 from hornbeam.cli.command import heading_of
-from hornbeam.cli.learner_flags import needs_text, typed_text
+from hornbeam.cli.learner_flags import typed_text
 from hornbeam.estimators import learners
 from hornbeam.estimators.parameters import parameters_of, type_text
-from hornbeam.learning.options import DEFAULT, OPTIONS, PRESETS, FitOptions
+from hornbeam.learning.options import DEFAULT, OPTIONS, PRESETS, EffectOptions, Options, PaperOptions
 from hornbeam.learning.options.option import Declared
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -51,10 +51,10 @@ that the learner does not have.
 
 ## rlr
 
-Relational logistic regression: boosted clauses with weights for true and false counts.
-
-`--preset`, or `preset=` in Python, names a set of values for all options that are not given. `default` was
-chosen by cross-validation inside training data; `paper` is the algorithm as it was published.
+Relational logistic regression. `--preset`, or `preset=` in Python, says what is learned: `default` learns
+effects with curves, `paper` is the algorithm as it was published, with boosted clauses. Each preset has
+options of its own; where the table has no value for a preset, the preset refuses the option. The old name
+`max_clauses` of `max_effects` is accepted with a warning.
 """
 SIGNATURES = """\
 # Written by tools/reference.py from the declarations in hornbeam.learning.options: run `make reference`.
@@ -92,7 +92,7 @@ def _paragraphs(command: Any) -> list[str]:
 def _section(name: str, command: Any) -> Iterator[str]:
     context = typer.Context(command)
     arguments = [each for each in command.params if each.param_type_name == "argument"]
-    options = [each for each in command.params if each.param_type_name == "option"]
+    options = [each for each in command.params if each.param_type_name == "option" and not each.hidden]
     words = ["hornbeam", name, *(each.make_metavar(context).strip("{}") for each in arguments)]
     yield f"## {name}\n"
     yield _as_text(" ".join([*words, *["[OPTIONS]"] * bool(options)]))
@@ -137,24 +137,29 @@ def _row(cells: Iterable[str]) -> str:
 def options_page() -> str:
     """The reference of options: those of rlr with all presets, then those of the other learners."""
     lines = [OPTIONS_PAGE, _row(["option", "meaning", "allowed", *PRESETS]), "|---|---|---|---|---|"]
-    for each in FitOptions.declared().values():
-        values = [typed_text(getattr(preset, each.name)) for preset in PRESETS.values()]
+    for each in (PaperOptions.declared() | EffectOptions.declared()).values():
+        values = [_value(preset, each) for preset in PRESETS.values()]
         lines.append(_row([*_cells(each), *values]))
     for learner, options in OPTIONS.items():
-        if options is FitOptions:
+        if options.preset is not None:
             continue
         summary = f"{options.summary[0].upper()}{options.summary[1:]}."
         lines += ["", f"## {learner}", "", summary, ""]
         lines += [_row(["option", "meaning", "allowed", DEFAULT]), "|---|---|---|---|"]
-        lines += [_row([*_cells(each), typed_text(each.default)]) for each in options.declared().values()]
+        lines += [_row([*_cells(each), _value(options(), each)]) for each in options.declared().values()]
     return "\n".join(lines) + "\n"
 
 
+def _value(preset: Options, each: Declared) -> str:
+    """The value of an option in a preset; empty if the preset does not have it."""
+    return typed_text(getattr(preset, each.name), each.option.none) if each.name in preset.names() else ""
+
+
 def _cells(each: Declared) -> list[str]:
-    needs = f"Needs {needs_text(each.option.needs)}." if each.option.needs else ""
-    none = f"In Python, {typed_text(None)} is None." if None in each.bound.words else ""
-    meaning = " ".join(filter(None, [each.option.help, each.note, needs, none]))
-    allowed = "yes or no" if each.type is bool else each.bound.text(typed_text)
+    word = each.option.none
+    none = f"In Python, {word} is None." if None in each.bound.words else ""
+    meaning = " ".join(filter(None, [each.option.help, each.note, none]))
+    allowed = "yes or no" if each.type is bool else each.bound.text(lambda text: typed_text(text, word))
     return [f"`{each.name}`<br>`{each.flag}`", meaning, allowed]
 
 

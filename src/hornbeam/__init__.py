@@ -17,19 +17,20 @@ if TYPE_CHECKING:
         RLRClassifier,
     )
     from hornbeam.in_place.load import load
-    from hornbeam.learning.options import FitOptions
+    from hornbeam.learning.options import EffectOptions, PaperOptions
     from hornbeam.model.clause_model import Model
     from hornbeam.model.files import load_model, save_model
 
 __all__ = [
     "AggLRClassifier",
     "Database",
-    "FitOptions",
+    "EffectOptions",
     "HornbeamError",
     "HornbeamWarning",
     "IlpRLRClassifier",
     "MLNBoostClassifier",
     "Model",
+    "PaperOptions",
     "RDNBoostClassifier",
     "RLRClassifier",
     "__version__",
@@ -42,12 +43,13 @@ __all__ = [
 _HOMES = {
     "AggLRClassifier": "hornbeam.estimators.learners",
     "Database": "hornbeam.data.database",
-    "FitOptions": "hornbeam.learning.options",
+    "EffectOptions": "hornbeam.learning.options",
     "HornbeamError": "hornbeam.errors",
     "HornbeamWarning": "hornbeam.errors",
     "IlpRLRClassifier": "hornbeam.estimators.learners",
     "MLNBoostClassifier": "hornbeam.estimators.learners",
     "Model": "hornbeam.model.clause_model",
+    "PaperOptions": "hornbeam.learning.options",
     "RDNBoostClassifier": "hornbeam.estimators.learners",
     "RLRClassifier": "hornbeam.estimators.learners",
     "load": "hornbeam.in_place.load",

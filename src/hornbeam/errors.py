@@ -19,7 +19,7 @@ Every message is one sentence: what is wrong, where, what was expected, what to 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 
@@ -70,8 +70,8 @@ class OptionError(InputError, ValueError):
     """An option whose value is not allowed.
 
     If one option of a learner is wrong, ``option`` is its name, ``value`` the given value and ``bound`` the
-    allowed values. If the option has no effect without other options, ``needs`` maps the names of these
-    options to the values that they need.
+    allowed values. If the option belongs to another preset, ``preset`` is that preset, and ``successor`` the
+    option to use in its place, if there is one.
     """
 
     def __init__(
@@ -82,13 +82,15 @@ class OptionError(InputError, ValueError):
         option: str | None = None,
         value: object = None,
         bound: object = None,
-        needs: Mapping[str, object] | None = None,
+        preset: str | None = None,
+        successor: str | None = None,
     ) -> None:
         super().__init__(message, place)
         self.option = option
         self.value = value
         self.bound = bound
-        self.needs = dict(needs or {})
+        self.preset = preset
+        self.successor = successor
 
 
 class ModelError(InputError):

@@ -68,7 +68,9 @@ def test_the_help_of_fit_shows_the_default_of_every_option_for_every_learner():
             _, _, defaults = helps[declared.flag].rpartition("  [")
             shown = [part.rpartition(": ") for part in defaults.removesuffix("]").split("; ")]
             values = {each: value for learners, _, value in shown for each in learners.split(", ")}
-            assert values.get(learner, values.get("default")) == typed_text(declared.default), name
+            assert values.get(learner, values.get("default")) == typed_text(
+                declared.default, declared.option.none
+            ), name
 
 
 @pytest.mark.parametrize("verb", VERBS)

@@ -12,7 +12,7 @@ from hornbeam.datasets.worlds import smokers, university
 from hornbeam.engines.contract import Engine
 from hornbeam.engines.memory.engine import MemoryEngine
 from hornbeam.learning.boosting.boost import fit
-from hornbeam.learning.options import FitOptions, fit_options
+from hornbeam.learning.options import PaperOptions, fit_options
 from hornbeam.loading import load
 from hornbeam.model.files import model_text
 from plain_options import plain
@@ -23,13 +23,13 @@ others = pytest.mark.parametrize("engine", OTHERS.values(), ids=OTHERS.keys())
 features = pytest.mark.parametrize("feature", ["count", "log"])
 
 
-def learned(engine: Engine, target: str, options: FitOptions) -> str:
+def learned(engine: Engine, target: str, options: PaperOptions) -> str:
     examples = engine.database.examples_of(target)
     return model_text(fit(engine, examples, options).model)
 
 
 @cache
-def in_memory(database: Database, target: str, options: FitOptions) -> str:
+def in_memory(database: Database, target: str, options: PaperOptions) -> str:
     return learned(MemoryEngine(database), target, options)
 
 

@@ -20,7 +20,7 @@ from hornbeam.errors import DataError, EngineError
 from hornbeam.in_place.load import load
 from hornbeam.learning.boosting.boost import fit
 from hornbeam.learning.loop import Control
-from hornbeam.learning.options import FitOptions
+from hornbeam.learning.options import PaperOptions
 from hornbeam.model.files import model_text
 from plain_options import plain
 
@@ -64,7 +64,7 @@ def learned(
     engine: Engine,
     saved: Path | None = None,
     on_step: Callable[..., None] | None = None,
-    options: FitOptions = OPTIONS,
+    options: PaperOptions = OPTIONS,
 ) -> str:
     examples = engine.database.examples_of("sick")
     return model_text(fit(engine, examples, options, Control(on_step=on_step, checkpoint=saved)).model)

@@ -18,7 +18,7 @@ from hornbeam.engines.memory.engine import MemoryEngine
 from hornbeam.engines.naive import NaiveEngine
 from hornbeam.learning.boosting.boost import fit
 from hornbeam.learning.losses.logistic import log_loss
-from hornbeam.learning.options import FitOptions
+from hornbeam.learning.options import PaperOptions
 from hornbeam.logic.clauses import Clause, head_atom
 from hornbeam.logic.modes import schema_of
 from hornbeam.logic.parse import parse_mode
@@ -80,7 +80,7 @@ def solve(matrix: list[list[Fraction]], right: list[Fraction]) -> list[Fraction]
     return [rows[i][3] / rows[i][i] for i in range(3)]
 
 
-def slow_fit(database: Database, target: str, options: FitOptions) -> list[tuple[str, list[float]]]:
+def slow_fit(database: Database, target: str, options: PaperOptions) -> list[tuple[str, list[float]]]:
     """Clauses and weights, straight from the definitions."""
     examples = database.examples_of(target)
     labels = examples.labels.tolist()
@@ -159,7 +159,7 @@ def float_digits(value: Fraction) -> str:
 
 @given(worlds(), OPTIONS)
 @settings(max_examples=60, deadline=None)
-def test_the_fast_learner_equals_the_slow_one(world: tuple[Database, str], options: FitOptions) -> None:
+def test_the_fast_learner_equals_the_slow_one(world: tuple[Database, str], options: PaperOptions) -> None:
     database, target = world
     examples = database.examples_of(target)
     expected = slow_fit(database, target, options)
@@ -171,7 +171,7 @@ def test_the_fast_learner_equals_the_slow_one(world: tuple[Database, str], optio
 @given(worlds(), OPTIONS)
 @settings(max_examples=60, deadline=None)
 def test_the_likelihood_of_the_training_examples_rises_with_every_step(
-    world: tuple[Database, str], options: FitOptions
+    world: tuple[Database, str], options: PaperOptions
 ) -> None:
     # With h the fit, d.h >= |h|^2, and the log-likelihood's curvature is at most 1/4: a step gains
     # at least 7/8 |h|^2.
@@ -192,7 +192,7 @@ def test_the_likelihood_of_the_training_examples_rises_with_every_step(
 @given(worlds(), OPTIONS, st.integers(0, 2**32))
 @settings(max_examples=30, deadline=None)
 def test_the_order_of_facts_examples_and_modes_is_no_part_of_the_model(
-    world: tuple[Database, str], options: FitOptions, seed: int
+    world: tuple[Database, str], options: PaperOptions, seed: int
 ) -> None:
     database, target = world
     options = replace(options, neg_pos_ratio=1.0)

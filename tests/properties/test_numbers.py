@@ -21,7 +21,7 @@ from hornbeam.engines.registry import open_engine
 from hornbeam.learning.boosting.boost import fit
 from hornbeam.learning.losses.dense import fit_weights
 from hornbeam.learning.numbers import GRADIENT_BITS
-from hornbeam.learning.options import FitOptions, fit_options
+from hornbeam.learning.options import PaperOptions, fit_options
 from hornbeam.learning.search.ridge import ClauseSums, LineFit, Response, Ridge, response
 from hornbeam.logic.modes import schema_of
 from hornbeam.logic.parse import parse_mode
@@ -157,7 +157,7 @@ def test_a_clause_that_separates_the_examples_keeps_finite_weights() -> None:
 # --- whole fits --------------------------------------------------------------------------------------
 
 
-def learned(database: Database, target: str, options: FitOptions, flip: bool = False) -> Model:
+def learned(database: Database, target: str, options: PaperOptions, flip: bool = False) -> Model:
     examples = database.examples_of(target)
     if flip:
         examples = replace(examples, labels=(1 - examples.labels).astype(np.int8))

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from hornbeam.datasets.worlds import UNIVERSITY_TRUTH, university
 from hornbeam.engines.registry import open_engine
-from hornbeam.learning.boosting import boost
-from hornbeam.learning.options import fit_options
+from hornbeam.learning.effects.learner import fit
+from hornbeam.learning.options import EffectOptions
 from hornbeam.model.evaluate import evaluate
 from hornbeam.model.explain import explain
 from hornbeam.report import About, report
@@ -27,13 +27,9 @@ def story(page: Path) -> Iterator[str]:
         f"  {training}\n"
         f"  {positives:,} positive and {len(examples) - positives:,} negative examples\n"
     )
-    fitted = boost.fit(
-        open_engine("memory", training),
-        examples,
-        fit_options(n_steps=3, max_literals=2, prior="base-rate", neg_pos_ratio=None),
-    )
-    model = fitted.model.compact()
-    yield f"Learned in {len(fitted.history.steps)} steps:\n{_indented(model)}\n"
+    fitted = fit(open_engine("memory", training), examples, EffectOptions(neg_pos_ratio=None))
+    model = fitted.model
+    yield f"Learned:\n{_indented(model)}\n  {fitted.history.score}\n"
     engine = open_engine("memory", testing)
     unseen = testing.examples_of(TARGET)
     probabilities = model.probabilities(engine, unseen.keys)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from hashlib import blake2b
-from typing import NamedTuple
-from zlib import crc32
 
 import numpy as np
 import numpy.typing as npt
@@ -105,38 +103,6 @@ def key_names(
         codes, places = np.unique(keys[:, column], return_inverse=True)
         names = database.population(type_name).names
         yield [None if code == UNKNOWN else names[code] for code in codes.tolist()], places.ravel()
-
-
-def part_numbers(
-    database: Database, target: str, keys: Codes, number: int, salt: str
-) -> list[npt.NDArray[np.int64]]:
-    """For each argument of the target, which of ``number`` parts the constant of each example is in.
-
-    The part of a constant depends on its name alone, so that it is the same in memory and in a database.
-    """
-    columns = []
-    for names, places in key_names(database, target, keys):
-        # A name may contain half of a surrogate pair.
-        texts = [f"{salt} {name}".encode("utf-8", "surrogatepass") for name in names]
-        parts = np.array([crc32(text) % number for text in texts])
-        columns.append(parts[places])
-    return columns
-
-
-class HeldOutPart(NamedTuple):
-    """Examples to learn from, and held-out examples that share no constant of an argument with them."""
-
-    inside: npt.NDArray[np.bool_]
-    outside: npt.NDArray[np.bool_]
-
-
-def part_of(columns: Sequence[npt.NDArray[np.int64]], numbers: Sequence[int]) -> HeldOutPart:
-    """The split that holds out the examples whose constants are in these parts, one for each argument."""
-    pairs = list(zip(columns, numbers, strict=True))
-    return HeldOutPart(
-        np.all([column != number for column, number in pairs], axis=0),
-        np.all([column == number for column, number in pairs], axis=0),
-    )
 
 
 def key_hashes(database: Database, target: str, keys: Codes, seed: int) -> npt.NDArray[np.uint64]:

@@ -23,12 +23,13 @@ from hornbeam.data.numbers import read_times
 from hornbeam.engines.contract import Engine
 from hornbeam.engines.registry import open_engine
 from hornbeam.errors import DataError, HornbeamWarning, OptionError
+from hornbeam.estimators.parameters import option_names
 from hornbeam.learning import loop
 from hornbeam.learning.classes import MOST_CLASSES, ClassFit, fit_classes
 from hornbeam.learning.history import History
 from hornbeam.learning.learners import learn, options_for
 from hornbeam.learning.loop import Control
-from hornbeam.learning.options import DEFAULT, PRESETS, FitOptions, Options
+from hornbeam.learning.options import DEFAULT, PRESETS, Options
 from hornbeam.learning.problem import Fit
 from hornbeam.model.class_model import ClassModel
 from hornbeam.model.clause_model import Model
@@ -60,10 +61,13 @@ class RelationalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
     def __getattr__(self, name: str) -> Any:
         """The value of an option that was not given: the preset's value, or the learner's default."""
         options = type(self).options_class
-        if name not in options.names():
+        if name not in option_names(options):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        preset = PRESETS.get(vars(self).get("preset", DEFAULT)) if options is FitOptions else None
-        return getattr(preset or options(), name)
+        if options.preset is None:
+            return getattr(options(), name)
+        preset = PRESETS.get(vars(self).get("preset", DEFAULT), PRESETS[DEFAULT])
+        owner = preset if name in preset.names() else next(p for p in PRESETS.values() if name in p.names())
+        return getattr(owner, name)
 
     def __sklearn_clone__(self) -> Self:
         """A copy with the same parameters given; the others still follow the preset."""
@@ -72,7 +76,7 @@ class RelationalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         """The parameters that were given, or that differ from their defaults."""
-        names, stored = type(self).options_class.names(), vars(self)
+        names, stored = option_names(type(self).options_class), vars(self)
         shown = [
             f"{name}={stored[name]!r}"
             for name, parameter in signature(type(self)).parameters.items()
@@ -82,8 +86,15 @@ class RelationalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
 
     def _options(self) -> Options:
         """The options of the learner: given values, else those of the preset or of the learner."""
-        given = {name: value for name, value in vars(self).items() if name in self.options_class.names()}
-        return options_for(self.options_class.learner, vars(self).get("preset"), **given)
+        names, preset = option_names(self.options_class), vars(self).get("preset")
+        given = {name: value for name, value in vars(self).items() if name in names}
+        if preset in PRESETS:
+            # A copy by get_params also names the options of the other preset, with their defaults.
+            own = PRESETS[preset].names()
+            given = {
+                name: value for name, value in given.items() if name in own or not _is_default(name, value)
+            }
+        return options_for(self.options_class.learner, preset, **given)
 
     def fit(self, X: Any, y: Any) -> Self:
         """Learn from keys and their labels: 0 and 1, or classes."""
@@ -232,6 +243,11 @@ class RelationalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         tags.input_tags.string = True
         tags.input_tags.categorical = True
         return tags
+
+
+def _is_default(name: str, value: object) -> bool:
+    """Whether a value is the default of an option in a preset that has the option."""
+    return any(name in each.names() and getattr(each, name) == value for each in PRESETS.values())
 
 
 def _labels(y: Any, size: int) -> tuple[npt.NDArray[Any], npt.NDArray[np.intp]]:

@@ -8,24 +8,24 @@ from __future__ import annotations
 
 from hornbeam.estimators.classifier import RelationalClassifier
 from hornbeam.estimators.parameters import takes_options_of
-from hornbeam.learning.options import AggOptions, FitOptions, ILPOptions, MLNOptions, RDNOptions
+from hornbeam.learning.options import AggOptions, EffectOptions, ILPOptions, MLNOptions, RDNOptions
 
 
-@takes_options_of(FitOptions)
+@takes_options_of(EffectOptions)
 class RLRClassifier(RelationalClassifier):
-    """Boosted relational logistic regression as a scikit-learn classifier.
+    """Relational logistic regression as a scikit-learn classifier.
 
     >>> from hornbeam.datasets.worlds import smokers
     >>> database = smokers(n_persons=200)
     >>> X, y = database.examples("cancer")
-    >>> classifier = RLRClassifier(database=database, target="cancer", n_steps=2, max_literals=2)
+    >>> classifier = RLRClassifier(database=database, target="cancer", n_bags=2)
     >>> classifier.fit(X, y).predict_proba(X).shape
     (200, 2)
 
-    An option that is not given has the value of the preset:
+    Each preset has options of its own. An option that is not given has the value of the preset:
 
     >>> RLRClassifier().l2, RLRClassifier(preset="paper").l2, RLRClassifier(preset="paper", l2=2.0).l2
-    (2.0, 1000.0, 2.0)
+    (5.0, 1000.0, 2.0)
     """
 
 

@@ -4,19 +4,19 @@ from hornbeam.data.database import Database
 from hornbeam.estimators.classifier import RelationalClassifier
 
 class RLRClassifier(RelationalClassifier):
-    """Boosted relational logistic regression as a scikit-learn classifier.
+    """Relational logistic regression as a scikit-learn classifier.
 
     >>> from hornbeam.datasets.worlds import smokers
     >>> database = smokers(n_persons=200)
     >>> X, y = database.examples("cancer")
-    >>> classifier = RLRClassifier(database=database, target="cancer", n_steps=2, max_literals=2)
+    >>> classifier = RLRClassifier(database=database, target="cancer", n_bags=2)
     >>> classifier.fit(X, y).predict_proba(X).shape
     (200, 2)
 
-    An option that is not given has the value of the preset:
+    Each preset has options of its own. An option that is not given has the value of the preset:
 
     >>> RLRClassifier().l2, RLRClassifier(preset="paper").l2, RLRClassifier(preset="paper", l2=2.0).l2
-    (2.0, 1000.0, 2.0)
+    (5.0, 1000.0, 2.0)
 
     Parameters
     ----------
@@ -25,67 +25,88 @@ class RLRClassifier(RelationalClassifier):
     target : str | None, default=None
         The predicate to learn. It may be left out if the database has examples of one target only.
     preset : str, default='default'
-        Named set of values for all options: default or paper. An option that is not given has the
-        value of the preset; the defaults shown here are those of the default preset.
-    n_steps : int, default=30
-        Maximum number of boosting steps. Each step adds a clause (mln-boost: several, rdn-boost: a
-        tree). Must be a whole number from 1 to 1000000. Preset paper: 10.
-    l2 : float, default=2.0
+        What is learned: default or paper. An option that is not given has the value of the preset.
+        The defaults shown here are those of the default preset. An option of the other preset is
+        refused.
+    n_steps : int, default=600
+        Maximum number of boosting steps. Each step adds to a curve (preset paper: a clause, mln-
+        boost: several, rdn-boost: a tree). Must be a whole number from 1 to 1000000. Preset paper:
+        10.
+    learning_rate : float, default=0.1
+        Share of its best size that each step has. Must be a finite number above 0 and at most 1.
+    n_bags : int, default=10
+        Number of models that are averaged, each learned from 85 % of the examples; the others
+        choose the number of steps. 1 learns one model, and chooses the number of steps by cross-
+        validation. Must be a whole number from 1 to 1000.
+    l2 : float, default=5.0
         Strength of the ridge penalty on the weights. Must be a finite number above 0 and at most
         1e+100. Preset paper: 1000.0.
-    max_literals : int, default=3
+    n_cuts : int, default=8
+        Maximum number of cuts of a curve. Must be a whole number from 1 to 100.
+    max_links : int, default=2
+        Maximum number of links to many things in a body. Links to one thing are free. Must be a
+        whole number from 0 to 4.
+    max_conditions : int, default=2
+        Maximum number of conditions in a body: constants, comparisons, flags. Must be a whole
+        number from 0 to 4.
+    max_literals : int | None, default=None
         Maximum number of literals in a clause body (rdn-boost: in a test, agg-lr: in a path). A
-        comparison that is added together with an atom is not counted. Must be a whole number from 1
-        to 20. Preset paper: 4.
-    beam_width : int, default=10
-        Number of candidates that are kept at each length of the search. Must be a whole number from
-        1 to 1000000. Preset paper: 1.
-    stop : str, default='best'
-        Take the best clause of any length (best), or always extend clauses to the maximum length
-        (full). Must be 'best' or 'full'. Preset paper: 'full'.
-    prior : float | str, default='base-rate'
-        Log-odds before the first clause or tree: a number, or base-rate for the log-odds of the
-        positives among the training examples. With refit, a fitted intercept takes its place. Must
-        be a finite number of a size of at most 1e+100 or 'base-rate'. Preset paper: 0.0.
+        comparison that is added together with an atom is not counted. For effects, the maximum
+        number of links and conditions in a body together. Must be a whole number from 1 to 20 or
+        None; None is any. Preset paper: 4.
+    max_effects : int | str | None, default=None
+        Maximum number of effects in the model, or all for the long model. With auto, the model has
+        the fewest effects whose loss on held-out examples is within a standard error of the long
+        model's. Must be a whole number from 1 to 1000000 or None or 'all'; None is auto.
+    min_support : int | None, default=None
+        Minimum number of training examples on each side of a cut, and with a constant; auto for 3,
+        or 0.2 % of the examples if that is more. Must be a whole number from 1 to 1000000000 or
+        None; None is auto.
+    per_constant : bool, default=True
+        Allow weights for each constant of a variable.
+    validate : bool, default=True
+        Choose the number of steps and of effects on held-out examples; otherwise all steps are
+        done.
     neg_pos_ratio : float | None, default=50.0
         Number of negatives to draw at random for each positive in training. Must be a finite number
-        above 0 or None; None keeps all. Preset paper: None.
+        above 0 or None; None is all. Preset paper: None.
     seed : int, default=0
         Seed for the draw of negatives and of examples to hold out. Must be a whole number from 0 to
         9223372036854775807.
+    prior : float | str, default='base-rate'
+        Log-odds before the first step: a number, or base-rate for the log-odds of the positives
+        among the training examples. Steps that add to curves, and refit, fit the intercept again.
+        Must be a finite number of a size of at most 1e+100 or 'base-rate'. Preset paper: 0.0.
     negation : bool, default=False
-        Allow negated literals.
-    populations : str, default='training'
+        Allow negated literals. Effects have none: a curve has a level for a count of 0.
+    n_thresholds : int, default=8
+        Maximum number of thresholds that are tried for each numeric argument; 0 allows no
+        comparisons. Must be a whole number from 0 to 10000. Preset paper: 16.
+    beam_width : int, default=1
+        Number of candidates that are kept at each length of the search. Must be a whole number from
+        1 to 1000000. Belongs to preset paper.
+    stop : str, default='full'
+        Take the best clause of any length (best), or always extend clauses to the maximum length
+        (full). Must be 'best' or 'full'. Belongs to preset paper.
+    populations : str, default='database'
         Data that give the total number of groundings of each clause in a prediction: the data to
         predict on (database), or the training data (training). Must be 'database' or 'training'.
-        Preset paper: 'database'.
-    n_thresholds : int, default=16
-        Maximum number of thresholds that are tried for each numeric argument; 0 allows no
-        comparisons. Must be a whole number from 0 to 10000.
+        Belongs to preset paper.
     false_counts : str, default='population'
         How false groundings are counted: over all combinations of constants (population), or only
         where the body without its last literal holds (guarded). Must be 'population' or 'guarded'.
-    feature : str, default='best'
-        Number that a weight multiplies: the count, log for ln(1 + count), or best to choose for
-        each clause between log and a bound on the count. Must be 'count' or 'log' or 'best'. Preset
-        paper: 'count'.
-    refit : bool, default=True
-        Fit the weights of all clauses again, jointly, after each step. Preset paper: False.
-    length_penalty : float, default=0.2
+        Belongs to preset paper.
+    feature : str, default='count'
+        Number that a weight multiplies: the count, or log for ln(1 + count). Must be 'count' or
+        'log'. Belongs to preset paper.
+    refit : bool, default=False
+        Fit the weights of all clauses again, jointly, after each step. Belongs to preset paper.
+    length_penalty : float, default=0.0
         Share of its gain that a clause loses for each literal after the first. Must be a number
-        from 0 to less than 1. Preset paper: 0.0.
+        from 0 to less than 1. Belongs to preset paper.
     look_ahead : bool, default=False
         Extend literals that only introduce a new variable, even if they gain nothing themselves.
-    per_constant : bool, default=True
-        Allow clauses that have a weight for each constant of a variable. Needs feature='best' and
-        refit=True. Preset paper: False.
-    validate : bool, default=True
-        Hold out training examples to choose l2, and to use fewer steps or one literal less if that
-        helps. Needs refit=True. Preset paper: False.
-    max_clauses : int | None, default=None
-        Maximum number of clauses in the model. If the steps find more, those that fit best together
-        are kept. Needs refit=True. Must be a whole number from 1 to 1000000 or None; None keeps
-        all.
+        Belongs to preset paper.
     unknown : str, default='warn'
         What to do about keys that are not in the database: 'warn' counts them as having no facts,
         'error' refuses them.
@@ -101,24 +122,30 @@ class RLRClassifier(RelationalClassifier):
     target: str | None
     preset: str
     n_steps: int
+    learning_rate: float
+    n_bags: int
     l2: float
-    max_literals: int
-    beam_width: int
-    stop: str
-    prior: float | str
+    n_cuts: int
+    max_links: int
+    max_conditions: int
+    max_literals: int | None
+    max_effects: int | str | None
+    min_support: int | None
+    per_constant: bool
+    validate: bool
     neg_pos_ratio: float | None
     seed: int
+    prior: float | str
     negation: bool
-    populations: str
     n_thresholds: int
+    beam_width: int
+    stop: str
+    populations: str
     false_counts: str
     feature: str
     refit: bool
     length_penalty: float
     look_ahead: bool
-    per_constant: bool
-    validate: bool
-    max_clauses: int | None
     unknown: str
     engine: str
     memory: int
@@ -128,25 +155,31 @@ class RLRClassifier(RelationalClassifier):
         database: Database | None = None,
         target: str | None = None,
         preset: str = "default",
-        n_steps: int = 30,
-        l2: float = 2.0,
-        max_literals: int = 3,
-        beam_width: int = 10,
-        stop: str = "best",
-        prior: float | str = "base-rate",
-        neg_pos_ratio: float | None = 50.0,
-        seed: int = 0,
-        negation: bool = False,
-        populations: str = "training",
-        n_thresholds: int = 16,
-        false_counts: str = "population",
-        feature: str = "best",
-        refit: bool = True,
-        length_penalty: float = 0.2,
-        look_ahead: bool = False,
+        n_steps: int = 600,
+        learning_rate: float = 0.1,
+        n_bags: int = 10,
+        l2: float = 5.0,
+        n_cuts: int = 8,
+        max_links: int = 2,
+        max_conditions: int = 2,
+        max_literals: int | None = None,
+        max_effects: int | str | None = None,
+        min_support: int | None = None,
         per_constant: bool = True,
         validate: bool = True,
-        max_clauses: int | None = None,
+        neg_pos_ratio: float | None = 50.0,
+        seed: int = 0,
+        prior: float | str = "base-rate",
+        negation: bool = False,
+        n_thresholds: int = 8,
+        beam_width: int = 1,
+        stop: str = "full",
+        populations: str = "database",
+        false_counts: str = "population",
+        feature: str = "count",
+        refit: bool = False,
+        length_penalty: float = 0.0,
+        look_ahead: bool = False,
         unknown: str = "warn",
         engine: str = "memory",
         memory: int = 2000000000,
@@ -163,15 +196,15 @@ class MLNBoostClassifier(RelationalClassifier):
     target : str | None, default=None
         The predicate to learn. It may be left out if the database has examples of one target only.
     n_steps : int, default=10
-        Maximum number of boosting steps. Each step adds a clause (mln-boost: several, rdn-boost: a
-        tree). Must be a whole number from 1 to 1000000.
+        Maximum number of boosting steps. Each step adds to a curve (preset paper: a clause, mln-
+        boost: several, rdn-boost: a tree). Must be a whole number from 1 to 1000000.
     clauses_per_step : int, default=3
         Maximum number of clauses that a step adds; each is fitted to what the earlier ones leave
         unexplained. Must be a whole number from 1 to 1000.
     max_literals : int, default=4
         Maximum number of literals in a clause body (rdn-boost: in a test, agg-lr: in a path). A
-        comparison that is added together with an atom is not counted. Must be a whole number from 1
-        to 20.
+        comparison that is added together with an atom is not counted. For effects, the maximum
+        number of links and conditions in a body together. Must be a whole number from 1 to 20.
     beam_width : int, default=10
         Number of candidates that are kept at each length of the search. Must be a whole number from
         1 to 1000000.
@@ -179,17 +212,17 @@ class MLNBoostClassifier(RelationalClassifier):
         Take the best clause of any length (best), or always extend clauses to the maximum length
         (full). Must be 'best' or 'full'.
     prior : float | str, default=0.0
-        Log-odds before the first clause or tree: a number, or base-rate for the log-odds of the
-        positives among the training examples. With refit, a fitted intercept takes its place. Must
-        be a finite number of a size of at most 1e+100 or 'base-rate'.
+        Log-odds before the first step: a number, or base-rate for the log-odds of the positives
+        among the training examples. Steps that add to curves, and refit, fit the intercept again.
+        Must be a finite number of a size of at most 1e+100 or 'base-rate'.
     neg_pos_ratio : float | None, default=2.0
         Number of negatives to draw at random for each positive in training. Must be a finite number
-        above 0 or None; None keeps all.
+        above 0 or None; None is all.
     seed : int, default=0
         Seed for the draw of negatives and of examples to hold out. Must be a whole number from 0 to
         9223372036854775807.
     negation : bool, default=False
-        Allow negated literals.
+        Allow negated literals. Effects have none: a curve has a level for a count of 0.
     n_thresholds : int, default=16
         Maximum number of thresholds that are tried for each numeric argument; 0 allows no
         comparisons. Must be a whole number from 0 to 10000.
@@ -250,8 +283,8 @@ class RDNBoostClassifier(RelationalClassifier):
     target : str | None, default=None
         The predicate to learn. It may be left out if the database has examples of one target only.
     n_steps : int, default=10
-        Maximum number of boosting steps. Each step adds a clause (mln-boost: several, rdn-boost: a
-        tree). Must be a whole number from 1 to 1000000.
+        Maximum number of boosting steps. Each step adds to a curve (preset paper: a clause, mln-
+        boost: several, rdn-boost: a tree). Must be a whole number from 1 to 1000000.
     max_depth : int, default=3
         Maximum number of tests from the root of a tree to a leaf. Must be a whole number from 1 to
         30.
@@ -262,25 +295,25 @@ class RDNBoostClassifier(RelationalClassifier):
         Minimum number of training examples in a leaf. Must be a whole number from 1 to 1000000000.
     max_literals : int, default=2
         Maximum number of literals in a clause body (rdn-boost: in a test, agg-lr: in a path). A
-        comparison that is added together with an atom is not counted. Must be a whole number from 1
-        to 20.
+        comparison that is added together with an atom is not counted. For effects, the maximum
+        number of links and conditions in a body together. Must be a whole number from 1 to 20.
     beam_width : int, default=10
         Number of candidates that are kept at each length of the search. Must be a whole number from
         1 to 1000000.
     prior : float | str, default=-1.8
-        Log-odds before the first clause or tree: a number, or base-rate for the log-odds of the
-        positives among the training examples. With refit, a fitted intercept takes its place. Must
-        be a finite number of a size of at most 1e+100 or 'base-rate'.
+        Log-odds before the first step: a number, or base-rate for the log-odds of the positives
+        among the training examples. Steps that add to curves, and refit, fit the intercept again.
+        Must be a finite number of a size of at most 1e+100 or 'base-rate'.
     neg_pos_ratio : float | None, default=2.0
         Number of negatives to draw at random for each positive in training. Must be a finite number
-        above 0 or None; None keeps all.
+        above 0 or None; None is all.
     redraw : bool, default=True
         Draw new negatives in each step.
     seed : int, default=0
         Seed for the draw of negatives and of examples to hold out. Must be a whole number from 0 to
         9223372036854775807.
     negation : bool, default=False
-        Allow negated literals.
+        Allow negated literals. Effects have none: a curve has a level for a count of 0.
     n_thresholds : int, default=16
         Maximum number of thresholds that are tried for each numeric argument; 0 allows no
         comparisons. Must be a whole number from 0 to 10000.
@@ -346,8 +379,8 @@ class IlpRLRClassifier(RelationalClassifier):
         The predicate to learn. It may be left out if the database has examples of one target only.
     max_literals : int, default=4
         Maximum number of literals in a clause body (rdn-boost: in a test, agg-lr: in a path). A
-        comparison that is added together with an atom is not counted. Must be a whole number from 1
-        to 20.
+        comparison that is added together with an atom is not counted. For effects, the maximum
+        number of links and conditions in a body together. Must be a whole number from 1 to 20.
     max_rounds : int, default=2
         Number of rounds in which a bottom clause is built; each round follows links one step
         further. Must be a whole number from 1 to 10.
@@ -363,7 +396,7 @@ class IlpRLRClassifier(RelationalClassifier):
     neg_pos_ratio : float | None, default=2.0
         Number of negatives to draw at random for each positive in training. Only the search for
         clauses uses the sample; the weights are fitted to all examples. Must be a finite number
-        above 0 or None; None keeps all.
+        above 0 or None; None is all.
     seed : int, default=0
         Seed for the draw of negatives and of examples to hold out. Must be a whole number from 0 to
         9223372036854775807.
@@ -429,17 +462,17 @@ class AggLRClassifier(RelationalClassifier):
         The predicate to learn. It may be left out if the database has examples of one target only.
     max_literals : int, default=2
         Maximum number of literals in a clause body (rdn-boost: in a test, agg-lr: in a path). A
-        comparison that is added together with an atom is not counted. Must be a whole number from 1
-        to 4.
+        comparison that is added together with an atom is not counted. For effects, the maximum
+        number of links and conditions in a body together. Must be a whole number from 1 to 4.
     feature : str, default='log'
-        Number that a weight multiplies: the count, log for ln(1 + count), or best to choose for
-        each clause between log and a bound on the count. Must be 'count' or 'log'.
+        Number that a weight multiplies: the count, or log for ln(1 + count). Must be 'count' or
+        'log'.
     l2 : float, default=1.0
         Strength of the ridge penalty on the weights. The penalty is on the weights of standardised
         columns. Must be a finite number above 0 and at most 1e+100.
     neg_pos_ratio : float | None, default=None
         Number of negatives to draw at random for each positive in training. Must be a finite number
-        above 0 or None; None keeps all.
+        above 0 or None; None is all.
     seed : int, default=0
         Seed for the draw of negatives and of examples to hold out. Must be a whole number from 0 to
         9223372036854775807.

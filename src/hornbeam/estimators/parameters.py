@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, TypeVar, get_args
 
 from hornbeam.data.database import Database
 from hornbeam.engines.contract import DEFAULT_MEMORY
-from hornbeam.learning.options import DEFAULT, PRESETS, FitOptions, Options
+from hornbeam.learning.options import DEFAULT, PAPER, PRESETS, Options, PaperOptions, new_name
 from hornbeam.learning.options.option import Declared
 
 _WIDTH = 96
@@ -45,8 +45,8 @@ PRESET = Described(
     "preset",
     str,
     DEFAULT,
-    f"Named set of values for all options: {' or '.join(PRESETS)}. An option that is not given has the value "
-    "of the preset; the defaults shown here are those of the default preset.",
+    f"What is learned: {' or '.join(PRESETS)}. An option that is not given has the value of the preset. The "
+    "defaults shown here are those of the default preset. An option of the other preset is refused.",
 )
 RUN = (
     Described(
@@ -69,10 +69,24 @@ RUN = (
 
 def parameters_of(options: type[Options]) -> list[Described]:
     """All parameters of the classifier that takes these options, in order."""
+    paper = PaperOptions.declared() if options.preset == DEFAULT else {}
+    own = options.declared()
     declared = [
-        Described(each.name, each.type, each.default, _help(each)) for each in options.declared().values()
+        Described(each.name, each.type, each.default, _help(each, paper.get(each.name)))
+        for each in own.values()
     ]
-    return [*DATA, *([PRESET] if options is FitOptions else []), *declared, *RUN]
+    declared += [
+        Described(each.name, each.type, each.default, f"{_help(each)} Belongs to preset {PAPER}.")
+        for each in paper.values()
+        if each.name not in own
+    ]
+    return [*DATA, *([PRESET] if options.preset == DEFAULT else []), *declared, *RUN]
+
+
+def option_names(options: type[Options]) -> tuple[str, ...]:
+    """The names of the options of a learner, in all its presets."""
+    more = PaperOptions.names() if options.preset == DEFAULT else ()
+    return tuple(dict.fromkeys((*options.names(), *more)))
 
 
 def takes_options_of(options: type[Options]) -> Callable[[Classifier], Classifier]:
@@ -92,9 +106,11 @@ def _initialiser(described: list[Described], options: type[Options]) -> Callable
     kind = Parameter.POSITIONAL_OR_KEYWORD
     shown = [Parameter(each.name, kind, default=each.default, annotation=each.type) for each in described]
     signature = Signature([Parameter("self", kind), *shown], return_annotation=None)
-    always = {each.name: each.default for each in described if each.name not in options.names()}
+    names = option_names(options)
+    always = {each.name: each.default for each in described if each.name not in names}
 
     def initialise(self: Any, *args: Any, **kwargs: Any) -> None:
+        kwargs = {new_name(name, names): value for name, value in kwargs.items()}
         given = signature.bind(self, *args, **kwargs).arguments
         del given["self"]
         # An option that is not given is not stored: it follows the preset, which may still change.
@@ -108,13 +124,14 @@ def _initialiser(described: list[Described], options: type[Options]) -> Callable
 # --- the docstring ---------------------------------------------------------------------------
 
 
-def _help(each: Declared) -> str:
-    """What an option does and allows, as sentences for Python."""
-    needs = " and ".join(f"{name}={value!r}" for name, value in each.option.needs.items())
-    words = [each.option.help, each.note, *([f"Needs {needs}."] if needs else [])]
+def _help(each: Declared, paper: Declared | None = None) -> str:
+    """What an option does and allows, as sentences for Python; ``paper`` is the option in that preset."""
+    words = [each.option.help, each.note]
     if each.type is not bool:
-        words.append(f"Must be {each.bound.text()}{'; None keeps all' if None in each.bound.words else ''}.")
-    words += [f"Preset {name}: {value!r}." for name, value in each.presets.items()]
+        none = f"; None is {each.option.none}" if None in each.bound.words else ""
+        words.append(f"Must be {each.bound.text()}{none}.")
+    if paper is not None and paper.default != each.default:
+        words.append(f"Preset {PAPER}: {paper.default!r}.")
     return " ".join(filter(None, words))
 
 

@@ -18,7 +18,7 @@ from hornbeam.data.relations import Examples
 from hornbeam.engines.contract import Skipped
 from hornbeam.errors import DataError, Place
 from hornbeam.files import remove_leftovers, write_file
-from hornbeam.learning.history import Record, Step, skipped_fields
+from hornbeam.learning.history import Record, Round, Step, skipped_fields
 from hornbeam.logic.parse import parse_clause
 from hornbeam.logic.schema import Schema
 from hornbeam.model.clause_model import WeightedClause
@@ -32,14 +32,25 @@ Fingerprint = Mapping[str, str]
 Done = TypeVar("Done", bound=Record)
 
 
+class Replay(NamedTuple):
+    """The choices of a fit that takes its steps again, in place of their results."""
+
+    candidates: str = ""
+    """a hash of the candidates that the numbers refer to"""
+    chosen: tuple[tuple[int, ...], ...] = ()
+    """for each step, the number of the candidate of each bag, or -1"""
+
+
+NO_REPLAY = Replay()
+
+
 class Saved(NamedTuple, Generic[Done]):
     """The contents of a checkpoint: the steps, the candidates skipped, and why the fit ended if it did."""
 
     steps: tuple[Done, ...] = ()
     skipped: tuple[Skipped, ...] = ()
     ended: str | None = None
-    chosen: tuple[float, ...] = ()
-    """the options chosen on held-out examples; empty if none were"""
+    replay: Replay = NO_REPLAY
 
 
 class Checkpoint(Generic[Done]):
@@ -68,17 +79,18 @@ class Checkpoint(Generic[Done]):
         steps: Sequence[Done],
         skipped: Sequence[Skipped],
         ended: str | None,
-        chosen: Sequence[float] = (),
+        replay: Replay = NO_REPLAY,
     ) -> None:
         """Replace the saved state in one atomic write."""
         document = {
             "format": FORMAT,
             "marks": self.fingerprint,
             "ended": ended or "",
-            "chosen": list(chosen),
             "steps": [step.as_dict() for step in steps],
             "skipped": [skipped_fields(each) for each in skipped],
         }
+        if replay.chosen:
+            document |= {"candidates": replay.candidates, "chosen": [list(step) for step in replay.chosen]}
         write_file(self.folder / FILE, json.dumps(document, allow_nan=False) + "\n")
 
     def load(self, schema: Schema) -> Saved[Done]:
@@ -97,20 +109,25 @@ class Checkpoint(Generic[Done]):
         fields = Fields(document, place)
         skipped = tuple(_read_skipped(each, schema) for each in fields.objects("skipped", "skipped clause"))
         steps = tuple(self.read(each, schema) for each in fields.objects("steps", "step"))
-        chosen = fields.numbers("chosen") if fields.has("chosen") else ()
-        if len(chosen) not in (0, 3):
-            raise fields.wrong("chosen", "three numbers, or none", list(chosen))
-        return Saved(steps, skipped, str(document.get("ended") or "") or None, chosen)
+        return Saved(steps, skipped, str(document.get("ended") or "") or None, _read_replay(fields))
+
+    def check_candidates(self, replay: Replay, candidates: str) -> None:
+        """Refuse choices that were made among other candidates, as by another version of the program."""
+        if replay.chosen and replay.candidates != candidates:
+            self._refuse(["candidates"])
 
     def _check_fingerprint(self, saved: object) -> None:
         hashes = saved if isinstance(saved, dict) else {}
         different = [name for name, value in self.fingerprint.items() if hashes.get(name) != value]
         if different:
-            raise DataError(
-                f"this checkpoint belongs to a fit with different {' and '.join(different)}; "
-                "name another folder, or remove it to start again.",
-                Place(str(self.folder)),
-            )
+            self._refuse(different)
+
+    def _refuse(self, different: Sequence[str]) -> None:
+        raise DataError(
+            f"this checkpoint belongs to a fit with different {' and '.join(different)}; "
+            "name another folder, or remove it to start again.",
+            Place(str(self.folder)),
+        )
 
 
 def read_step(fields: Fields, schema: Schema) -> Step:
@@ -130,6 +147,26 @@ def read_step(fields: Fields, schema: Schema) -> Step:
         skipped=fields.whole("skipped"),
         seconds=fields.number("seconds"),
     )
+
+
+def read_round(fields: Fields, schema: Schema) -> Round:
+    """A few steps of boosting curves, as ``Round.as_dict`` wrote them."""
+    held_out, base = (
+        fields.number(name) if fields.has(name) else None for name in ("held_out_loss", "base_loss")
+    )
+    return Round(fields.whole("step"), held_out, base)
+
+
+def _read_replay(fields: Fields) -> Replay:
+    """The choices of a fit, as they were saved; none if nothing is to be taken again."""
+    if not fields.has("candidates"):
+        return NO_REPLAY
+    steps: list[tuple[int, ...]] = []
+    for step in fields.values("chosen"):
+        if not isinstance(step, list) or not all(type(each) is int and each >= -1 for each in step):
+            raise fields.wrong("chosen", "a list of whole numbers from -1 for each step", step)
+        steps.append(tuple(step))
+    return Replay(fields.text("candidates"), tuple(steps))
 
 
 def _read_skipped(fields: Fields, schema: Schema) -> Skipped:

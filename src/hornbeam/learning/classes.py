@@ -40,6 +40,12 @@ class ClassHistory:
         endings = [history.ended for history in self.by_class.values()]
         return INTERRUPTED if INTERRUPTED in endings else endings[-1]
 
+    def scores(self) -> tuple[str, ...]:
+        """For each model, a line that says how well it predicts held-out examples."""
+        return tuple(
+            f"class {name}: {line}" for name, history in self.by_class.items() for line in history.scores()
+        )
+
     def notices(self) -> tuple[Notice, ...]:
         """Messages for the user, with the class they belong to."""
         return tuple(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Protocol
 
 from hornbeam.data.database import Notice
@@ -14,8 +14,7 @@ ALL_STEPS = "all steps done"
 NO_GAIN = "no clause lowers the error"
 INTERRUPTED = "interrupted"
 TIME_LIMIT = "time limit"
-CHOOSING = " while options were chosen on held-out examples; turn validate off to skip this"
-"""Appended to the reason if a fit was stopped before its first step."""
+NO_EFFECT = "no effect lowers the loss on held-out examples"
 
 
 class Record(Protocol):
@@ -23,7 +22,7 @@ class Record(Protocol):
 
     @property
     def number(self) -> int:
-        """The number of the step, from 1; 0 while options are chosen, before the first step."""
+        """The number of the step, from 1; 0 before the first step, while candidates are collected."""
         ...
 
     @property
@@ -39,35 +38,6 @@ class Record(Protocol):
     def as_dict(self) -> dict[str, object]:
         """The record as JSON values."""
         ...
-
-
-@dataclass(frozen=True, slots=True)
-class Trial:
-    """Progress of the choice of options, before the first step; not part of a history.
-
-    >>> Trial(2, 6, 3, 1200).title
-    'choosing options on held-out examples: trial 2 of 6, 3 steps'
-    """
-
-    trial: int
-    trials: int
-    steps: int = 0
-    """steps of this trial done so far"""
-    candidates: int = 0
-    """candidates of the last step"""
-
-    @property
-    def number(self) -> int:
-        return 0
-
-    @property
-    def title(self) -> str:
-        steps = f", {self.steps} step{'s' * (self.steps > 1)}" if self.steps else ""
-        return f"choosing options on held-out examples: trial {self.trial} of {self.trials}{steps}"
-
-    def as_dict(self) -> dict[str, object]:
-        """The trial as JSON values."""
-        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +88,63 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
+class Collected:
+    """The candidates of one path, before the first step; not part of a history.
+
+    >>> Collected(2, 40, 12).title
+    'candidates of path 2 of 40'
+    """
+
+    path: int
+    paths: int
+    candidates: int
+    """number of new candidates"""
+
+    @property
+    def number(self) -> int:
+        return 0
+
+    @property
+    def title(self) -> str:
+        return f"candidates of path {self.path} of {self.paths}"
+
+    def as_dict(self) -> dict[str, object]:
+        """The record as JSON values."""
+        return {"path": self.path, "paths": self.paths, "candidates": self.candidates}
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """A few small steps of boosting in all bags, and how well the models predict after them.
+
+    >>> Round(8, 0.41, 0.5).title
+    'log-loss on held-out examples 0.4100, base rate 0.5000'
+    """
+
+    number: int
+    """number of steps done"""
+    held_out_loss: float | None
+    """mean over the held-out examples; None if no example is held out"""
+    base_loss: float | None
+    """the same for models that know only the base rate"""
+
+    @property
+    def title(self) -> str:
+        if self.held_out_loss is None or self.base_loss is None:
+            return "no example is held out"
+        return f"log-loss on held-out examples {self.held_out_loss:.4f}, base rate {self.base_loss:.4f}"
+
+    @property
+    def candidates(self) -> int:
+        return 0
+
+    def as_dict(self) -> dict[str, object]:
+        """The round as JSON values."""
+        losses = {"held_out_loss": self.held_out_loss, "base_loss": self.base_loss}
+        return {"step": self.number} | {name: loss for name, loss in losses.items() if loss is not None}
+
+
+@dataclass(frozen=True, slots=True)
 class History:
     """The steps of a fit and why it ended."""
 
@@ -127,17 +154,23 @@ class History:
     """whether the fit was stopped early: on request, or by a time limit"""
     skipped: tuple[Skipped, ...] = ()
     """the candidates that were skipped, each once"""
-    choosing: bool = False
-    """whether it was stopped while options were chosen, before its first step"""
+    kept: int | None = None
+    """number of steps in the model, if those that predict held-out examples worse are left out"""
+    score: str = ""
+    """how well the model predicts held-out examples, in one line"""
+
+    def scores(self) -> tuple[str, ...]:
+        """A line that says how well the model predicts held-out examples; none if that is not known."""
+        return (self.score,) if self.score else ()
 
     def notices(self) -> tuple[Notice, ...]:
         """Messages for the user: the fit was stopped, learned nothing, or skipped clauses."""
         messages = []
         if self.cut:
             done = self.steps[-1].number if self.steps else 0
-            reason = self.ended + CHOOSING * self.choosing
-            messages.append(f"the fit was stopped early ({reason}); the model has {plural(done, 'step')}.")
-        elif not self.steps:
+            kept = plural(done if self.kept is None else self.kept, "step")
+            messages.append(f"the fit was stopped early ({self.ended}); the model has {kept}.")
+        elif not self.steps or self.ended == NO_EFFECT:
             messages.append(f"{self.ended}: the model predicts its prior for every example.")
         if self.skipped:
             messages.append(
@@ -153,7 +186,7 @@ class History:
             "cut": self.cut,
             "steps": [step.as_dict() for step in self.steps],
             "skipped": [skipped_fields(each) for each in self.skipped],
-        }
+        } | ({"score": self.score} if self.score else {})
 
 
 def skipped_fields(skipped: Skipped) -> dict[str, object]:

@@ -10,7 +10,7 @@ from hornbeam.data.relations import Examples
 from hornbeam.engines.contract import Engine
 from hornbeam.errors import OptionError, did_you_mean
 from hornbeam.learning.loop import NO_CONTROL, Control
-from hornbeam.learning.options import DEFAULT, OPTIONS, Options, fit_options
+from hornbeam.learning.options import DEFAULT, OPTIONS, PAPER, Options, fit_options
 from hornbeam.learning.problem import Fit
 from hornbeam.model.files import LearnedModel
 
@@ -21,8 +21,13 @@ class Home(NamedTuple):
     module: str
     checkpoint: bool
     """whether a fit can be saved step by step and resumed"""
-    presets: bool = False
-    """whether its options have presets"""
+    paper: str | None = None
+    """the module of its preset ``paper``, if its options have presets"""
+
+    @property
+    def presets(self) -> bool:
+        """Whether its options have presets."""
+        return self.paper is not None
 
 
 LEARNERS: Mapping[str, Home] = {
@@ -30,7 +35,7 @@ LEARNERS: Mapping[str, Home] = {
     "ilp-rlr": Home("hornbeam.study.ilp_rlr.learner", checkpoint=False),
     "mln-boost": Home("hornbeam.learning.boosting.mln_boost", checkpoint=True),
     "rdn-boost": Home("hornbeam.learning.trees.rdn_boost", checkpoint=True),
-    "rlr": Home("hornbeam.learning.boosting.boost", checkpoint=True, presets=True),
+    "rlr": Home("hornbeam.learning.effects.learner", True, paper="hornbeam.learning.boosting.boost"),
 }
 
 
@@ -81,5 +86,6 @@ def learn(
     home = home_of(learner)
     if control.checkpoint is not None and not home.checkpoint:
         raise OptionError(f'learner "{learner}" has no checkpoints; leave checkpoint out.')
-    fitted: Fit[LearnedModel] = import_module(home.module).fit(engine, examples, options, control)
+    module = home.paper if options.preset == PAPER and home.paper is not None else home.module
+    fitted: Fit[LearnedModel] = import_module(module).fit(engine, examples, options, control)
     return fitted

@@ -13,7 +13,7 @@ from hornbeam.learning.history import INTERRUPTED, TIME_LIMIT, Record
 Pause = Callable[[], None]
 """Called at each point where a fit may be stopped."""
 ShouldStop = Callable[[], str | None]
-"""Called before each length of each search; returns the reason to stop now, or ``None``."""
+"""Called between steps, and before each path or length of a search: the reason to stop, or ``None``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,7 @@ class Control:
     """How the caller of a fit watches it, saves it and stops it."""
 
     on_step: Callable[[Record], None] | None = None
-    """called after each step; before the first, with number 0, while options are chosen"""
+    """called after each step; before the first, with number 0, while candidates are collected"""
     checkpoint: str | Path | None = None
     """folder in which the state is saved after each step; the same fit continues from there"""
     should_stop: ShouldStop | None = None

@@ -2,8 +2,7 @@
 
 ``count`` is the count itself. ``log`` is ln(1 + count), so that the hundredth grounding adds less than the
 first. ``at least 5`` is 1 if the count is 5 or more, else 0. ``share`` is the share of the guard's groundings
-for which the last literal is true (see ``logic.guards``), and 0 if the guard has none. A search ranks
-clauses by one feature; the feature that a clause gets in the model is chosen when the clause is added.
+for which the last literal is true (see ``logic.guards``), and 0 if the guard has none.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ import re
 import numpy as np
 import numpy.typing as npt
 
-from hornbeam.engines.contract import LOG_UNIT, Column
+from hornbeam.engines.contract import Column
 from hornbeam.engines.counting.exact_sums import whole_logarithms
 
 Floats = npt.NDArray[np.float64]
@@ -22,8 +21,6 @@ LOG = "log"
 SHARE = "share"
 FEATURES = (COUNT, LOG, "at least N", SHARE)
 """How features are written; N is a whole number from 1."""
-MOST_BOUNDS = 8
-"""Maximum number of bounds that are tried for a clause."""
 
 _AT_LEAST = re.compile(r"at least ([1-9][0-9]{0,18})")
 
@@ -83,31 +80,6 @@ def shares(true: Column, within: Column) -> Floats:
     return true.astype(np.float64) / np.maximum(within.astype(np.float64), 1.0)
 
 
-def shares_in_units(true: Column, within: Column) -> npt.NDArray[np.int64]:
-    """Shares in whole units of 1/LOG_UNIT."""
-    return np.rint(shares(true, within) * LOG_UNIT).astype(np.int64)
-
-
-def in_units(counts: Column, feature: str) -> npt.NDArray[np.int64]:
-    """The values of ``log`` or of an ``at least`` feature in whole units of 1/LOG_UNIT: sums are exact."""
-    if feature == LOG:
-        return whole_logarithms(counts).astype(np.int64)
-    bound = bound_of(feature)
-    assert bound is not None
-    return (counts >= bound).astype(np.int64) * LOG_UNIT
-
-
-def offered(counts: Column, most: int = MOST_BOUNDS) -> tuple[str, ...]:
-    """The features worth trying for these counts: bounds at quantiles, and ``log`` for three or more values.
-
-    >>> offered(np.array([0, 0, 3, 7]))
-    ('log', 'at least 3', 'at least 7')
-    """
-    values = np.unique(counts)[1:]
-    several = len(values) > 1
-    if len(values) > most:
-        # Quantiles are whole positions in the sorted counts, so they do not depend on rounding.
-        ranks = (np.arange(1, most + 1) * len(counts)) // (most + 1)
-        values = np.intersect1d(np.sort(counts)[ranks], values)
-    bounds = tuple(at_least(int(value)) for value in values)
-    return (LOG, *bounds) if several else bounds
+def in_units(counts: Column) -> npt.NDArray[np.int64]:
+    """ln(1 + count) in whole units of 1/LOG_UNIT: sums are exact."""
+    return whole_logarithms(counts).astype(np.int64)

@@ -28,7 +28,7 @@ from hornbeam.model.clause_model import Floats, Model
 from hornbeam.model.evaluate import evaluate
 from hornbeam.model.files import LearnedModel
 from hornbeam.model.predict import predict
-from hornbeam.study.protocol import PR_OF_OTHER_CLASS, TRUTH, Run, Task
+from hornbeam.study.protocol import METHODS, PR_OF_OTHER_CLASS, TRUTH, Run, Task
 from hornbeam.version import __version__
 
 _PACKAGES = ("numpy", "scipy", "scikit-learn")
@@ -68,7 +68,7 @@ def measure(task: Task, run: Run) -> dict[str, Any]:
             run.learner,
             open_engine("memory", fold.train),
             examples,
-            options_for(run.learner, None, **run.settings),
+            METHODS[run.method].options(task, run.seed, run.settings.get("l2")),
         )
         spent = {
             "cpu_seconds": round(time.process_time() - cpu, 4),

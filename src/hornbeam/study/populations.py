@@ -23,9 +23,9 @@ from hornbeam.data.database import Database
 from hornbeam.engines.counting.count import count_all
 from hornbeam.engines.registry import open_engine
 from hornbeam.files import write_file
-from hornbeam.learning.boosting.boost import fit
+from hornbeam.learning.learners import learn
 from hornbeam.learning.losses.dense import fit_weights
-from hornbeam.learning.options import FitOptions, fit_options
+from hornbeam.learning.options import Options, fit_options
 from hornbeam.logic.clauses import Atom, Clause, head_atom
 from hornbeam.logic.parse import parse_mode
 from hornbeam.logic.schema import Schema
@@ -147,10 +147,12 @@ def _models(training: Database, population: int) -> Iterator[tuple[str, Model]]:
         yield name, _learned(training, options)
 
 
-def _learned(training: Database, options: FitOptions) -> Model:
+def _learned(training: Database, options: Options) -> Model:
     examples = training.examples_of("true")
     engine = open_engine("memory", training)
-    return fit(engine, examples, options).model.compact()
+    model = learn("rlr", engine, examples, options).model
+    assert isinstance(model, Model)
+    return model.compact()
 
 
 def _model(weights: tuple[float, float, float], population: int) -> Model:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from hornbeam.datasets import DataSet, data_set
 from hornbeam.datasets.catalogue import SmokersWorld, UniversityWorld
 from hornbeam.learning.learners import options_for
+from hornbeam.learning.options import Options
 from hornbeam.study.published import LAMBDAS
 
 PR_AT_2_TO_1 = "auc_pr_2to1"
@@ -53,13 +54,15 @@ class Method:
     papers_l2: bool = False
     """whether its penalty is the paper's lambda for the task"""
 
-    def settings(self, task: Task, seed: int = 0, l2: float | None = None) -> dict[str, Any]:
-        """Every option of the learner with the value it is run with."""
-        if self.learner == TRUTH:
-            return {}
+    def options(self, task: Task, seed: int = 0, l2: float | None = None) -> Options:
+        """The options that the learner is run with; ``l2`` is a penalty other than the task's."""
         penalty = l2 if l2 is not None else task.l2 if self.papers_l2 else None
         more = {} if penalty is None else {"l2": penalty}
-        return options_for(self.learner, self.preset, **self.explicit, **more, seed=seed).settings()
+        return options_for(self.learner, self.preset, **self.explicit, **more, seed=seed)
+
+    def settings(self, task: Task, seed: int = 0, l2: float | None = None) -> dict[str, Any]:
+        """Every option of the learner with the value it is run with."""
+        return {} if self.learner == TRUTH else self.options(task, seed, l2).settings()
 
 
 TRUTH = "truth"

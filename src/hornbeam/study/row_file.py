@@ -92,4 +92,5 @@ def same_settings(run: Run, settings: Mapping[str, Any]) -> bool:
     if run.learner == TRUTH or not settings.keys() <= run.settings.keys():
         return False
     published = options_for(run.learner, PAPER if home_of(run.learner).presets else None).settings()
-    return all(settings.get(name, published[name]) == value for name, value in run.settings.items())
+    known = {**published, **settings}
+    return all(name in known and known[name] == value for name, value in run.settings.items())

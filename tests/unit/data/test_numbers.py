@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from datetime import datetime
 
 import numpy as np
@@ -16,11 +17,12 @@ from hornbeam.data.under_schema import under
 from hornbeam.datasets.worlds import SHOPPERS_TRUTH, shoppers
 from hornbeam.engines.memory.engine import MemoryEngine
 from hornbeam.errors import DataError, ModelError
-from hornbeam.learning.boosting.boost import fit
-from hornbeam.learning.options import fit_options
+from hornbeam.learning.learners import learn
+from hornbeam.learning.options import Options, effect_options, paper_options
 from hornbeam.learning.search.beam import SearchLimits, SearchSpace, search
 from hornbeam.learning.search.ridge import Ridge, response
 from hornbeam.logic.clauses import Atom, Comparison, atoms_of
+from hornbeam.logic.effects import VALUE, Feature
 from hornbeam.logic.modes import schema_of
 from hornbeam.logic.parse import parse_clause, parse_mode
 from hornbeam.logic.refine import Language, refinements
@@ -31,13 +33,15 @@ from hornbeam.model.evaluate import evaluate
 from hornbeam.model.explain import explain
 from hornbeam.model.files import model_text, parse_model
 from hornbeam.model.predict import predict
+from plain_options import joint
 
+DEFAULTS = effect_options(n_bags=3)
 PLANTED = str(SHOPPERS_TRUTH.clauses[0].clause)
 
 
-def learned(database: Database, target: str, preset: str = "default", **options: object) -> Model:
-    examples = database.examples_of(target)
-    fitted = fit(MemoryEngine(database), examples, fit_options(preset, **options))
+def learned(database: Database, target: str, options: Options = DEFAULTS) -> Model:
+    fitted = learn("rlr", MemoryEngine(database), database.examples_of(target), options)
+    assert isinstance(fitted.model, Model)
     return fitted.model
 
 
@@ -46,16 +50,15 @@ def learned(database: Database, target: str, preset: str = "default", **options:
 
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize(
-    ("preset", "options"),
-    [("default", {"n_steps": 1}), ("paper", {"n_steps": 1, "max_literals": 3, "beam_width": 3, "l2": 1.0})],
+    "options", [joint(n_steps=1), paper_options(n_steps=1, max_literals=3, beam_width=3, l2=1.0)]
 )
-def test_a_threshold_planted_two_joins_away_is_found(preset: str, options: dict, seed: int) -> None:
-    model = learned(shoppers(1000, seed), "returns", preset, **options)
+def test_a_threshold_planted_two_joins_away_is_found(options: Options, seed: int) -> None:
+    model = learned(shoppers(1000, seed), "returns", options)
     assert [str(weighted.clause) for weighted in model.clauses] == [PLANTED]
 
 
 def test_a_model_with_a_threshold_ranks_unseen_data_as_well_as_the_truth() -> None:
-    model, unseen = learned(shoppers(1000, seed=1), "returns", n_steps=3), shoppers(1000, seed=2)
+    model, unseen = learned(shoppers(1000, seed=1), "returns"), shoppers(1000, seed=2)
     examples, engine = unseen.examples_of("returns"), MemoryEngine(unseen)
     found, best = (
         evaluate(examples.labels, each.probabilities(engine, examples.keys)).auc_roc
@@ -79,7 +82,7 @@ def persons(seed: int = 0) -> Database:
 
 
 def test_an_interval_is_found_by_adding_the_second_comparison() -> None:
-    model = learned(persons(), "busy", n_steps=1)
+    model = learned(persons(), "busy", joint(n_steps=1))
     (weighted,) = model.clauses
     atom, *comparisons = weighted.clause.body
     assert atom == Atom("age", (0, 1))
@@ -88,9 +91,28 @@ def test_an_interval_is_found_by_adding_the_second_comparison() -> None:
     assert abs(sides[">="] - 30) <= 5 and abs(sides["<"] - 50) <= 5
 
 
+def test_an_interval_is_a_curve_that_rises_and_falls() -> None:
+    first = learned(persons(), "busy").effects[0].effect
+    assert first.body == (Atom("age", (0, 1)),) and first.feature == Feature(VALUE, 1)
+    levels = {age: first.curve.levels[bisect_right(first.curve.cuts, age)] for age in (15, 40, 60, 85)}
+    assert levels[40] > 0 > max(levels[15], levels[60], levels[85])
+
+
 def test_without_thresholds_no_comparison_is_offered() -> None:
-    model = learned(persons(), "busy", n_steps=2, n_thresholds=0)
+    model = learned(persons(), "busy", joint(n_steps=2, n_thresholds=0))
     assert all(len(list(atoms_of(w.clause.body))) == len(w.clause.body) for w in model.clauses)
+    compared = {
+        number: [
+            step
+            for each in learned(
+                shoppers(300), "returns", effect_options(n_bags=2, n_thresholds=number)
+            ).effects
+            for step in each.effect.body
+            if isinstance(step, Comparison)
+        ]
+        for number in (0, 8)
+    }
+    assert compared[8] and not compared[0]
 
 
 # --- thresholds --------------------------------------------------------------------------------
@@ -130,7 +152,7 @@ def test_of_a_target_with_a_number_in_its_key_the_examples_give_the_thresholds()
     examples = ([("a", "10"), ("b", "20"), ("c", "30")], [0, 0, 1])
     database = build(schema, modes, {"open": [["a", "b"]]}, {"cold": examples})
     assert database.thresholds("cold", 16) == {("cold", 1): (20.0, 30.0)}
-    model = learned(database, "cold", n_steps=1, max_literals=1, l2=0.01)
+    model = learned(database, "cold", joint(n_steps=1, max_literals=1, l2=0.01))
     assert str(model.clauses[0].clause) == "cold(A,B) :- B < 30."  # as good as >=, and the smaller text
 
 
@@ -164,7 +186,7 @@ def test_a_body_is_a_candidate_once_whether_its_comparison_came_along_or_later()
 
 
 def test_a_model_file_keeps_numeric_types_and_reads_back() -> None:
-    model = learned(persons(), "busy", n_steps=2)
+    model = learned(persons(), "busy")
     text = model_text(model)
     assert '"numeric": {\n    "day": "date",\n    "years": "number"\n  }' in text
     again = parse_model(text)
@@ -182,7 +204,7 @@ def test_a_numeric_type_of_no_known_kind_is_refused() -> None:
 
 
 def test_data_that_do_not_know_their_numbers_are_read_as_the_model_says() -> None:
-    model = learned(persons(seed=1), "busy", n_steps=2)
+    model = learned(persons(seed=1), "busy")
     other = persons(seed=2)
     names, _ = other.examples("busy")
     bare = build(

@@ -9,7 +9,7 @@ import pytest
 
 from hornbeam.data.build import build
 from hornbeam.data.database import Database
-from hornbeam.data.sampling import atom_texts, part_numbers, sampled
+from hornbeam.data.sampling import atom_texts, sampled
 from hornbeam.logic.schema import Schema
 
 NAMES = [f"p{number}" for number in range(40)] + ["Upper Case", "it's"]
@@ -61,19 +61,6 @@ def test_an_unknown_key_has_a_text_too() -> None:
     world = build(Schema({"likes": ("person", "person")}), (), {"likes": [["ann"], ["Bob"]]})
     keys = np.array([[0, 1], [-1, 0], [1, -1]], dtype=np.int32)
     assert atom_texts(world, "likes", keys) == ["likes(ann,'Bob')", "likes(_,ann)", "likes('Bob',_)"]
-
-
-def test_a_constant_is_in_one_part_wherever_it_stands_and_whatever_its_name() -> None:
-    names = [*NAMES, "\ud800", "ä"]
-    rows = [(one, other) for one in names for other in names]
-    labels = [int(one < other) for one, other in rows]
-    world = build(Schema({"likes": ("person", "person")}), (), {}, {"likes": (rows, labels)})
-    keys = world.examples_of("likes").keys
-    first, second = part_numbers(world, "likes", keys, 3, "0")
-    by_code = dict(zip(keys[:, 0].tolist(), first.tolist(), strict=True))
-    assert set(by_code.values()) == {0, 1, 2}
-    assert [by_code[code] for code in keys[:, 0].tolist()] == first.tolist()
-    assert [by_code[code] for code in keys[:, 1].tolist()] == second.tolist()
 
 
 def test_negatives_are_drawn_whatever_their_names_hold() -> None:

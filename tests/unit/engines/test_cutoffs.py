@@ -16,10 +16,10 @@ from hornbeam.data.under_schema import under
 from hornbeam.engines.memory.engine import MemoryEngine
 from hornbeam.errors import DataError
 from hornbeam.estimators.learners import RLRClassifier
-from hornbeam.learning.boosting.boost import fit
 from hornbeam.learning.checkpoint import fit_fingerprint
+from hornbeam.learning.effects.learner import fit
 from hornbeam.learning.learners import learn, options_for
-from hornbeam.learning.options import fit_options
+from hornbeam.learning.options import effect_options
 from hornbeam.logic.modes import schema_of
 from hornbeam.logic.parse import parse_clause, parse_mode
 from hornbeam.logic.schema import NUMBER, Schema
@@ -122,7 +122,7 @@ def test_a_view_under_another_schema_keeps_the_cut_offs() -> None:
 def test_what_happens_after_the_cut_off_does_not_leak_into_a_model() -> None:
     database = leaking()
     examples = database.examples_of("churns")
-    options = fit_options(n_steps=3, max_literals=1)
+    options = effect_options(n_bags=3, max_literals=1)
     fair = fit(MemoryEngine(database), examples, options).model
     assert fair.predicates() == ("visit",)
     unfair = fit(MemoryEngine(database), replace(examples, keys=examples.keys[:, :1]), options).model
@@ -133,7 +133,7 @@ def test_the_estimator_takes_cut_offs_as_the_last_column_of_the_keys() -> None:
     database = leaking()
     X, y = database.examples("churns")
     assert X.shape == (300, 2)
-    classifier = RLRClassifier(database=database, target="churns", n_steps=2, max_literals=1)
+    classifier = RLRClassifier(database=database, target="churns", n_bags=3, max_literals=1)
     scores = cross_val_score(classifier, X, y, cv=3, scoring="roc_auc")
     assert 0.6 < scores.mean() < 0.95  # with the calls it would be 1
     assert classifier.fit(X, y).n_features_in_ == 2

@@ -24,11 +24,10 @@ from hornbeam.learning.boosting.choice import best_guarded
 from hornbeam.learning.boosting.columns import Columns
 from hornbeam.learning.loop import Control
 from hornbeam.learning.numbers import GRADIENT_BITS
-from hornbeam.learning.options import FitOptions, fit_options
+from hornbeam.learning.options import PaperOptions
 from hornbeam.learning.search.ridge import guarded_fit
 from hornbeam.logic.guards import guard_of
-from hornbeam.logic.modes import schema_of
-from hornbeam.logic.parse import parse_clause, parse_mode
+from hornbeam.logic.parse import parse_clause
 from hornbeam.logic.schema import Schema
 from hornbeam.model.clause_model import Model, WeightedClause
 from hornbeam.model.explain import explain
@@ -36,7 +35,7 @@ from hornbeam.model.features import SHARE
 from hornbeam.model.files import model_text, parse_model
 from hornbeam.report.numbers.examples_data import examples_data
 from hornbeam.report.numbers.measurements import measure
-from plain_options import plain
+from plain_options import joint, plain
 from sql_systems import SYSTEMS, opened
 
 SCHEMA = Schema({"risk": ("person",), "friends": ("person", "person"), "smokes": ("person",)})
@@ -237,13 +236,13 @@ def test_the_fit_is_ridge_regression(rows: list[tuple[int, int, int]], l2: float
 
 OPTIONS = {
     "one by one": plain(n_steps=3, l2=1.0, max_literals=2, neg_pos_ratio=None, false_counts="guarded"),
-    "jointly": fit_options(n_steps=4, max_literals=2, false_counts="guarded"),
+    "jointly": joint(n_steps=4, max_literals=2, false_counts="guarded"),
 }
 ways = pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS.keys())
 
 
 @ways
-def test_scores_of_the_model_are_those_of_the_fit(options: FitOptions) -> None:
+def test_scores_of_the_model_are_those_of_the_fit(options: PaperOptions) -> None:
     database = smokers(n_persons=40, seed=4)
     examples = database.examples_of("cancer")
     fitted = fit(MemoryEngine(database), examples, options)
@@ -261,12 +260,12 @@ def test_scores_of_the_model_are_those_of_the_fit(options: FitOptions) -> None:
     assert model_text(slow.model) == model_text(fitted.model)
 
 
-@pytest.mark.parametrize("feature", ["count", "log", "best"])
+@pytest.mark.parametrize("feature", ["count", "log"])
 @pytest.mark.parametrize("refit", [False, True])
 def test_totals_are_those_of_the_last_literal(feature: str, refit: bool) -> None:
     database = smokers(n_persons=60, seed=4)
     examples, engine = database.examples_of("cancer"), MemoryEngine(database)
-    options = fit_options(
+    options = joint(
         n_steps=3, max_literals=2, false_counts="guarded", feature=feature, refit=refit, stop="full"
     )
     found = fit(engine, examples, options).model
@@ -296,8 +295,8 @@ def test_a_guard_that_cannot_be_counted_is_told(monkeypatch: pytest.MonkeyPatch)
     refused = Skipped(parse_clause("cancer(A) :- friends(A,B).", database.schema), "too large", 2, 1)
 
     class Fewer(Columns):
-        def __init__(self, count, families, budget, guards):  # type: ignore[no-untyped-def]
-            super().__init__(count, families, budget, lambda clauses: without(guards(clauses)))
+        def __init__(self, count, budget, guards):  # type: ignore[no-untyped-def]
+            super().__init__(count, budget, lambda clauses: without(guards(clauses)))
 
     def without(sums: Sums) -> Sums:
         known = [clause for clause in sums.clauses if clause != refused.clause]
@@ -310,49 +309,17 @@ def test_a_guard_that_cannot_be_counted_is_told(monkeypatch: pytest.MonkeyPatch)
     assert refused.clause not in [guard_of(each.clause) for each in fitted.model.clauses]
 
 
-def test_a_planted_share_is_found() -> None:
-    """Whether a person is sick depends on the share of friends who smoke, be they two or twenty."""
-    rng = np.random.default_rng(3)
-    persons = [f"p{number}" for number in range(300)]
-    smoking = rng.random(300) < 0.5
-    friends, labels = [], []
-    for person in persons:
-        wanted = rng.random()
-        some = rng.choice(300, 40, replace=False)
-        number_of = int(rng.integers(2, 20))
-        kept = [one for one in some if smoking[one] == (rng.random() < wanted)][:number_of]
-        friends += [(person, persons[one]) for one in kept]
-        share = float(np.mean(smoking[kept])) if kept else 0.0
-        labels.append(int(rng.random() < 1 / (1 + np.exp(-8 * (share - 0.5)))))
-    modes = ("risk(+person).", "friends(+person,-person).", "smokes(+person).")
-    parsed = tuple(map(parse_mode, modes))
-    facts = {
-        "friends": [list(column) for column in zip(*friends, strict=True)],
-        "smokes": [[person for person, does in zip(persons, smoking, strict=True) if does]],
-    }
-    database = build(schema_of(parsed), parsed, facts, {"risk": ([(p,) for p in persons], labels)})
-    examples = database.examples_of("risk")
-    first = {}
-    for false_counts in ("guarded", "population"):
-        options = fit_options(n_steps=3, max_literals=2, false_counts=false_counts)
-        fitted = fit(MemoryEngine(database), examples, options)
-        first[false_counts] = fitted.history.steps[0]
-    assert first["guarded"].weighted.feature == SHARE
-    assert str(first["guarded"].weighted.clause) == FRIENDS_SMOKE
-    assert first["guarded"].log_loss < first["population"].log_loss
-
-
 @ways
-def test_a_fit_that_goes_on_ends_as_if_never_stopped(options: FitOptions, tmp_path: Path) -> None:
+def test_a_fit_that_goes_on_ends_as_if_never_stopped(options: PaperOptions, tmp_path: Path) -> None:
     database = smokers(n_persons=200, seed=4)
     examples = database.examples_of("cancer")
     arguments = (MemoryEngine(database), examples)
-    whole = fit(*arguments, replace(options, validate=False)).model
+    whole = fit(*arguments, options).model
     steps: list[object] = []
 
     def stop() -> str | None:
         return "enough" if len(steps) == 2 else None
 
-    fit(*arguments, replace(options, validate=False), Control(steps.append, tmp_path, stop))
-    again = fit(*arguments, replace(options, validate=False), Control(checkpoint=tmp_path))
+    fit(*arguments, options, Control(steps.append, tmp_path, stop))
+    again = fit(*arguments, options, Control(checkpoint=tmp_path))
     assert model_text(again.model) == model_text(whole)

@@ -16,12 +16,12 @@ from hornbeam.errors import DataError, SchemaError
 from hornbeam.learning.boosting.boost import fit
 from hornbeam.learning.history import Step
 from hornbeam.learning.loop import Control, time_limit
-from hornbeam.learning.options import FitOptions, fit_options
+from hornbeam.learning.options import PaperOptions
 from hornbeam.logic.modes import schema_of
 from hornbeam.logic.parse import parse_clause, parse_mode
 from hornbeam.logic.schema import Schema
 from hornbeam.model.clause_model import Model, WeightedClause
-from plain_options import plain
+from plain_options import joint, plain
 
 MODES = tuple(map(parse_mode, ["risk(+person).", "friends(+person,-person).", "smokes(+person)."]))
 SMALL = plain(n_steps=3, l2=1.0, max_literals=2, neg_pos_ratio=None)
@@ -35,7 +35,7 @@ def smokers() -> Database:
     )
 
 
-def learn(database: Database, options: FitOptions = SMALL, **control: object):  # type: ignore[no-untyped-def]
+def learn(database: Database, options: PaperOptions = SMALL, **control: object):  # type: ignore[no-untyped-def]
     return fit(NaiveEngine(database), database.examples_of("risk"), options, Control(**control))  # type: ignore[arg-type]
 
 
@@ -211,7 +211,7 @@ def test_labels_must_be_zero_and_one_and_both_there(labels: list[int], message: 
 def test_a_search_with_nothing_to_say_is_refused(modes: tuple) -> None:  # type: ignore[type-arg]
     database = replace(smokers(), modes=modes)
     with pytest.raises(SchemaError) as error:
-        learn(database, fit_options())
+        learn(database, joint())
     assert str(error.value) == (
         "no literal can be added to risk(A); give a mode with a + argument of type person "
         "for a predicate that has facts."
@@ -247,9 +247,7 @@ def test_look_ahead_follows_a_link_that_gains_nothing() -> None:
     examples = database.examples_of("good")
 
     def first_clause(look_ahead: bool) -> str:
-        options = fit_options(
-            n_steps=1, beam_width=1, max_literals=2, look_ahead=look_ahead, per_constant=False
-        )
+        options = joint(n_steps=1, beam_width=1, max_literals=2, look_ahead=look_ahead)
         model = fit(MemoryEngine(database), examples, options).model
         return str(model.clauses[0].clause) if model.clauses else ""
 
@@ -267,7 +265,7 @@ def test_a_model_without_a_clause_has_the_base_rate_of_all_examples() -> None:
         {"sick": ([(person,) for person in persons], [1] * 10 + [0] * 100)},
     )
     examples = database.examples_of("sick")
-    options = fit_options(neg_pos_ratio=1.0)
+    options = joint(neg_pos_ratio=1.0)
     engine = MemoryEngine(database)
     model = fit(engine, examples, options).model
     assert model.clauses == ()

@@ -16,7 +16,7 @@ from hornbeam.learning.boosting.boost import fit
 from hornbeam.learning.checkpoint import fit_fingerprint
 from hornbeam.learning.history import Step
 from hornbeam.learning.loop import Control
-from hornbeam.learning.options import FitOptions
+from hornbeam.learning.options import PaperOptions
 from hornbeam.learning.problem import Fit
 from hornbeam.logic.modes import schema_of
 from hornbeam.logic.parse import parse_mode
@@ -41,7 +41,7 @@ def world(
 
 
 def learn(
-    folder: Path | None, database: Database | None = None, options: FitOptions = OPTIONS, **control: object
+    folder: Path | None, database: Database | None = None, options: PaperOptions = OPTIONS, **control: object
 ) -> Fit:
     database = database or world()
     control |= {"checkpoint": folder}
@@ -107,7 +107,7 @@ def test_what_a_killed_run_left_behind_is_ignored_and_removed(tmp_path: Path) ->
     ],
 )
 def test_a_checkpoint_of_another_fit_is_refused(
-    tmp_path: Path, database: Database, options: FitOptions, what: str
+    tmp_path: Path, database: Database, options: PaperOptions, what: str
 ) -> None:
     learn(tmp_path, on_step=stop_after(1))
     with pytest.raises(DataError) as error:

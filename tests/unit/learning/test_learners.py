@@ -28,7 +28,7 @@ SMALL: dict[str, dict[str, object]] = {
     "ilp-rlr": {},
     "mln-boost": {"n_steps": 4, "max_literals": 2, "beam_width": 3},
     "rdn-boost": {"n_steps": 4, "beam_width": 3},
-    "rlr": {"n_steps": 4, "max_literals": 2, "beam_width": 3, "feature": "count", "refit": False},
+    "rlr": {"n_steps": 40, "max_literals": 2, "n_bags": 2},
 }
 WORLD = university(n_departments=2, seed=1)
 TARGET = "advisedby"
@@ -84,7 +84,7 @@ def test_a_model_is_saved_read_predicts_and_explains(learner, tmp_path):
     again = load_model(tmp_path / "m.json")
     assert again == model
     assert str(again) == str(model)
-    assert model.settings == options_for(learner, **SMALL[learner]).settings()
+    assert model.settings.items() >= options_for(learner, **SMALL[learner]).settings().items()
     assert model.learner == learner
     engine, examples = MemoryEngine(WORLD), WORLD.examples_of(TARGET)
     probabilities = again.probabilities(engine, examples.keys)

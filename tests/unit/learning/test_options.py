@@ -8,8 +8,8 @@ from typing import get_args
 import numpy as np
 import pytest
 
-from hornbeam.errors import OptionError
-from hornbeam.learning.options import OPTIONS, PRESETS, FitOptions, Options, fit_options
+from hornbeam.errors import HornbeamWarning, OptionError
+from hornbeam.learning.options import OPTIONS, PRESETS, EffectOptions, Options, PaperOptions, fit_options
 from hornbeam.learning.options.declared import GROUPS
 from hornbeam.learning.options.option import Option
 
@@ -43,38 +43,40 @@ def test_a_value_out_of_bounds_is_refused_with_option_value_and_bound(
     name: str, value: object, bound: str
 ) -> None:
     with pytest.raises(OptionError) as error:
-        fit_options(**{name: value})
+        fit_options("paper", **{name: value})
     assert str(error.value) == f"{name}={value!r} is refused: it must be {bound}."
     assert (error.value.option, error.value.value) == (name, value)
-    assert error.value.bound == FitOptions.declared()[name].bound
+    assert error.value.bound == PaperOptions.declared()[name].bound
     assert pickle.loads(pickle.dumps(error.value)).option == name
 
 
-@pytest.mark.parametrize("options", OPTIONS.values(), ids=list(OPTIONS))
+CLASSES = {**OPTIONS, "paper": PaperOptions}
+
+
+@pytest.mark.parametrize("options", CLASSES.values(), ids=list(CLASSES))
 def test_every_option_is_declared_in_full(options: type[Options]) -> None:
     for name, declared in options.declared().items():
         assert declared.name == name
         assert declared.option.group in GROUPS
         assert declared.option.help.endswith(".") and declared.option.help[0].isupper()
         assert declared.flag.startswith("--")
-        assert set(declared.option.needs) <= set(options.names())
-        for value in (declared.default, *declared.presets.values()):
-            assert declared.bound.take(value) == value
-            assert isinstance(value, get_args(declared.type) or declared.type)
-        assert set(declared.presets) <= (set(PRESETS) if options is FitOptions else set())
+        assert declared.bound.take(declared.default) == declared.default
+        assert isinstance(declared.default, get_args(declared.type) or declared.type)
+        assert declared.option.successor in ("", *EffectOptions.names())
 
 
 def test_learners_that_share_a_name_share_the_declaration() -> None:
     options: dict[str, Option] = {}
     flags: dict[str, str] = {}
-    for each in OPTIONS.values():
+    for each in CLASSES.values():
         for name, declared in each.declared().items():
             assert options.setdefault(name, declared.option) is declared.option
             assert flags.setdefault(declared.flag, name) == name
 
 
 def test_the_defaults_are_the_default_preset() -> None:
-    assert FitOptions() == PRESETS["default"] == fit_options()
+    assert EffectOptions() == PRESETS["default"] == fit_options()
+    assert PaperOptions() == PRESETS["paper"] == fit_options("paper")
 
 
 def test_equal_values_have_one_form() -> None:
@@ -92,32 +94,51 @@ def test_an_explicit_option_wins_over_the_preset() -> None:
     assert fit_options("default", neg_pos_ratio=None).neg_pos_ratio is None
 
 
+IN_PAPER = 'it belongs to preset "paper"'
+
+
 @pytest.mark.parametrize(
-    ("preset", "explicit", "lacking"),
+    ("preset", "explicit", "message"),
     [
-        ("paper", {"validate": True}, "refit=True"),
-        ("default", {"validate": True, "refit": False}, "refit=True"),
-        ("default", {"per_constant": True, "refit": False}, "refit=True"),
-        ("default", {"per_constant": True, "feature": "log"}, "feature='best'"),
-        ("paper", {"per_constant": True}, "feature='best' and refit=True"),
+        (
+            "default",
+            {"look_ahead": True},
+            'it belongs to preset "paper"; for preset "default" see max_links.',
+        ),
+        (
+            "default",
+            {"refit": False},
+            'it belongs to preset "paper"; for preset "default" see learning_rate.',
+        ),
+        ("default", {"populations": "database"}, IN_PAPER + "."),
+        ("paper", {"n_bags": 1}, 'it belongs to preset "default".'),
+        ("paper", {"validate": False}, 'it belongs to preset "default".'),
     ],
 )
-def test_what_is_asked_for_and_would_do_nothing_is_refused(
-    preset: str, explicit: dict[str, object], lacking: str
+def test_an_option_of_the_other_preset_is_refused(
+    preset: str, explicit: dict[str, object], message: str
 ) -> None:
     with pytest.raises(OptionError) as error:
         fit_options(preset, **explicit)
-    asked = next(iter(explicit))
-    assert error.value.option == asked
-    assert [*error.value.needs] == [each.partition("=")[0] for each in lacking.split(" and ")]
-    assert str(error.value) == f"{asked}=True is refused: it does nothing without {lacking}."
+    ((name, value),) = explicit.items()
+    assert error.value.option == name
+    assert str(error.value) == f"{name}={value!r} is refused: {message}"
 
 
-def test_what_a_preset_has_may_do_nothing() -> None:
-    assert fit_options(refit=False).validate
-    assert fit_options(feature="log", validate=False).per_constant
-    assert fit_options("paper", validate=False, per_constant=False) == PRESETS["paper"]
-    assert fit_options("paper", validate=True, refit=True).validate
+def test_every_option_belongs_to_a_preset_or_to_both() -> None:
+    shared = {"n_steps", "l2", "max_literals", "prior", "neg_pos_ratio", "seed", "negation", "n_thresholds"}
+    assert set(EffectOptions.names()) & set(PaperOptions.names()) == shared
+    assert set(PaperOptions.names()) - shared == {
+        "feature", "refit", "length_penalty", "look_ahead",
+        "stop", "beam_width", "false_counts", "populations",
+    }  # fmt: skip
+
+
+def test_an_old_name_is_accepted_with_a_warning() -> None:
+    with pytest.warns(HornbeamWarning, match="the option max_clauses is now called max_effects"):
+        assert fit_options(max_clauses=8) == fit_options(max_effects=8)
+    with pytest.raises(OptionError, match='no option "max_clauses"'):
+        fit_options("paper", max_clauses=8)
 
 
 def test_the_paper_preset_is_the_published_algorithm() -> None:
@@ -148,5 +169,5 @@ def test_unknown_names_are_refused_with_what_exists() -> None:
     with pytest.raises(OptionError) as error:
         fit_options("papers")
     assert str(error.value) == 'no preset "papers". Presets are: default, paper. Did you mean "paper"?'
-    with pytest.raises(OptionError, match=r'Options are: beam_width, .*Did you mean "n_steps"'):
+    with pytest.raises(OptionError, match=r'Options are: l2, .*Did you mean "n_steps"'):
         fit_options(steps=3)

@@ -16,13 +16,13 @@ from hornbeam.engines.memory.engine import MemoryEngine
 from hornbeam.engines.naive import NaiveEngine
 from hornbeam.learning.boosting import boost
 from hornbeam.learning.loop import Control
-from hornbeam.learning.losses.dense import fit_weights, weight_variances
-from hornbeam.learning.options import FitOptions, fit_options
+from hornbeam.learning.losses.dense import fit_weights
 from hornbeam.learning.search.ridge import ClauseSums, LineFit, response
 from hornbeam.logic.parse import parse_clause
 from hornbeam.logic.schema import Schema
 from hornbeam.model.clause_model import Model, WeightedClause
 from hornbeam.model.files import model_text, parse_model
+from plain_options import joint
 
 
 @pytest.mark.parametrize("l2", [0.01, 1.0, 100.0])
@@ -105,11 +105,11 @@ def fitted(**options: object) -> tuple[Model, MemoryEngine]:
     world = generate.university(n_departments=4, seed=5)
     examples = world.examples_of("advisedby")
     engine = MemoryEngine(world)
-    chosen = fit_options("default", n_steps=4, **options)
+    chosen = joint(n_steps=4, **options)
     return boost.fit(engine, examples, chosen).model, engine
 
 
-def test_the_default_finds_the_planted_clause_and_says_nothing_twice() -> None:
+def test_joint_weights_find_the_planted_clause_and_say_nothing_twice() -> None:
     model, _ = fitted()
     bodies = [weighted.clause for weighted in model.clauses]
     assert bodies[0] == parse_clause("advisedby(A,B) :- publication(C,A), publication(C,B).")
@@ -128,7 +128,7 @@ def test_sampled_negatives_leave_the_mean_probability_near_the_base_rate() -> No
 def test_a_refit_resumes_to_the_same_model(tmp_path) -> None:
     world = generate.university(n_departments=2, seed=5)
     examples = world.examples_of("advisedby")
-    options = fit_options("default", n_steps=4)
+    options = joint(n_steps=4)
 
     def learn(checkpoint, should_stop=None):
         engine = MemoryEngine(world)
@@ -159,11 +159,6 @@ def test_a_log_weight_reads_as_one() -> None:
     assert "LN(" in model.sql("duckdb")
 
 
-def test_the_defaults_refit_and_the_published_algorithm_does_not() -> None:
-    assert (FitOptions().feature, FitOptions().refit) == ("best", True)
-    assert (fit_options("paper").feature, fit_options("paper").refit) == ("count", False)
-
-
 def test_fewer_false_groundings_than_none_are_read_as_none() -> None:
     clause = parse_clause("cancer(A) :- friends(A,B).")
     weighted = WeightedClause(clause, (0.0, 1.0, 1.0), 2, "log")
@@ -173,23 +168,10 @@ def test_fewer_false_groundings_than_none_are_read_as_none() -> None:
 def test_the_order_of_examples_is_no_part_of_it() -> None:
     database = generate.university(2, seed=4)
     examples = database.examples_of("advisedby")
-    options = fit_options(n_steps=5)
+    options = joint(n_steps=5)
     texts = []
     for seed in range(3):
         order = np.random.default_rng(seed).permutation(len(examples))
         found = boost.fit(MemoryEngine(database), examples.at(order), options)
         texts.append(model_text(found.model))
     assert texts[0] == texts[1] == texts[2]
-
-
-def test_spreads_are_those_of_the_penalised_loss() -> None:
-    rng = np.random.default_rng(3)
-    features = rng.normal(2.0, 1.0, size=(4, 300))
-    labels = (rng.random(300) < 1 / (1 + np.exp(2.0 - features[0]))).astype(np.int8)
-    fitted = fit_weights(features, labels, 5.0)
-    chances = 1 / (1 + np.exp(-fitted.scores(features)))
-    rows = np.vstack([np.ones(300), features])  # not centred: that moves the intercept's alone
-    curve = rows * (chances * (1 - chances)) @ rows.T + np.diag([0.0, 5.0, 5.0, 5.0, 5.0])
-    assert weight_variances(features, fitted, 5.0) == pytest.approx(
-        np.diag(np.linalg.inv(curve))[1:], rel=1e-9
-    )

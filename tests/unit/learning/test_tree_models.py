@@ -178,10 +178,13 @@ SMOKING, FRIENDLY = {"clause": "risk(A) :- smokes(A)."}, {"clause": "risk(A) :- 
         ([{"clause": "smokes(A) :- risk(A)."}, LEAF, LEAF], 'a clause with head "risk"'),
         ([{"clause": "risk(A) :- smoks(A)."}, LEAF, LEAF], 'no predicate "smoks"'),
         ([{"clause": "risk(A) :- "}, LEAF, LEAF], "a clause of the model's schema"),
-        ([{"value": "x", "examples": 1}], '"value" of node 1 must be a finite number'),
-        ([{"value": 1.0, "examples": -1}], '"examples" of node 1 must be a whole number of at least 0'),
-        ([{"value": 1.0, "examples": 1, "more": 2}], 'unknown field "more" of node 1; remove it.'),
-        ([{"examples": 1}], 'field "clause" of node 1 is missing; the file is damaged.'),
+        ([{"value": "x", "examples": 1}], '"value" of node 1 of tree 1 must be a finite number'),
+        (
+            [{"value": 1.0, "examples": -1}],
+            '"examples" of node 1 of tree 1 must be a whole number of at least 0',
+        ),
+        ([{"value": 1.0, "examples": 1, "more": 2}], 'unknown field "more" of node 1 of tree 1; remove it.'),
+        ([{"examples": 1}], 'field "clause" of node 1 of tree 1 is missing; the file is damaged.'),
     ],
 )
 def test_a_damaged_tree_is_one_sentence(nodes, sentence):

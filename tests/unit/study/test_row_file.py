@@ -83,7 +83,7 @@ def test_a_row_with_other_settings_is_of_another_run():
 
 def test_an_option_newer_than_the_row_has_the_value_of_the_published_algorithm():
     published = fit_options("paper").settings()
-    run = run_of(TASK, METHODS["default"], 1)
+    run = run_of(TASK, METHODS["paper-beam10"], 1)
     same = next(name for name, value in run.settings.items() if value == published[name])
     other = next(name for name, value in run.settings.items() if value != published[name])
     assert same_settings(run, {name: value for name, value in run.settings.items() if name != same})

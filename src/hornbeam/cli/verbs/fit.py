@@ -13,7 +13,7 @@ from hornbeam.cli.command import INTERRUPTED, verb
 from hornbeam.cli.data import TRAIN, data_name, load_data, split_name
 from hornbeam.cli.flags import DATA, LEARNING, OUTPUT, CountingInPlace, ExampleSource, read_duration
 from hornbeam.cli.learner_flags import LearnerFlags, chosen_options
-from hornbeam.cli.messages import progress, remark, say
+from hornbeam.cli.messages import print_message, progress, remark, say
 from hornbeam.cli.output import check_writable, json_text, write_result
 from hornbeam.learning.options import OPTIONS, PRESETS
 
@@ -50,8 +50,8 @@ Preset = Annotated[
     typer.Option(
         "--preset",
         metavar="|".join(PRESETS),
-        help="For rlr: set of defaults for the options below. paper is the published algorithm.  "
-        "[default: default]",
+        help="For rlr: default learns effects with curves; paper is the published algorithm, with options of "
+        "its own.  [default: default]",
         rich_help_panel=LEARNING,
     ),
 ]
@@ -104,7 +104,7 @@ class Limits:
         typer.Option(
             "--checkpoint",
             metavar="FOLDER",
-            help="Save each step in this folder; the same command resumes from there.",
+            help="Save the steps in this folder; the same command resumes from there.",
             rich_help_panel=LEARNING,
         ),
     ] = None
@@ -168,6 +168,8 @@ def fit(
     clock.lap("learn")
     interrupted = _was_interrupted(fitted)
     say(fitted.history.notices())
+    for line in fitted.history.scores():
+        print_message(line)
     _write(fitted, output, len(examples))
     if output.report is not None:
         _write_report(output.report, fitted, engine, examples, source, clock)

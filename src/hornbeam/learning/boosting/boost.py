@@ -20,26 +20,21 @@ from hornbeam.data.sampling import in_order, sampled
 from hornbeam.engines.contract import LOG_UNIT, Engine
 from hornbeam.engines.counting.guarded import new_total
 from hornbeam.learning.boosting.columns import Columns
-from hornbeam.learning.boosting.prune import strongest
 from hornbeam.learning.boosting.steps import (
     BoostOptions,
     BoostProblem,
     BoostState,
-    Chosen,
     Strategy,
     contribution_of,
     init,
-    joint_weights,
     jointly,
     step,
 )
-from hornbeam.learning.boosting.validation import held_out, validated
 from hornbeam.learning.checkpoint import Checkpoint, Saved, fit_fingerprint, read_step
-from hornbeam.learning.constants.per_constant import families, no_families
 from hornbeam.learning.history import History, Step
 from hornbeam.learning.loop import NO_CONTROL, Control, Ending, Pause, run
 from hornbeam.learning.numbers import Labels, round_weight
-from hornbeam.learning.options import BASE_RATE, BEST, PRESETS, FitOptions
+from hornbeam.learning.options import BASE_RATE, PaperOptions
 from hornbeam.learning.problem import Fit, check_labels, language_for, prior_of
 from hornbeam.learning.search.beam import SearchLimits, SearchSpace
 from hornbeam.learning.search.ridge import LineFit, Ridge
@@ -55,28 +50,25 @@ CAUTION = 5.0
 def fit(
     engine: Engine,
     examples: Examples,
-    options: FitOptions = PRESETS["default"],
+    options: PaperOptions | None = None,
     control: Control = NO_CONTROL,
 ) -> Fit[Model]:
     """Learn a model of the target from examples with labels 0 and 1.
 
     Ctrl-C and ``control.should_stop`` end the fit with the steps done so far and mark it as cut.
     """
+    options = options or PaperOptions()
     in_guards = options.false_counts == GUARDED
+    penalty = options.l2
     strategy = Strategy(
         "rlr",
-        (lambda whole: LineFit(whole, CAUTION * options.l2, LOG_UNIT))
-        if options.feature != COUNT
-        else (lambda whole: Ridge(whole, options.l2)),
-        feature=COUNT if options.feature == COUNT else LOG,
+        (lambda whole: LineFit(whole, CAUTION * penalty, LOG_UNIT))
+        if options.feature == LOG
+        else (lambda whole: Ridge(whole, penalty)),
+        feature=options.feature,
         refit=options.l2 if options.refit else None,
         length_penalty=options.length_penalty,
-        choose_feature=options.feature == BEST,
-        caution=CAUTION * options.l2,
         look_ahead=options.look_ahead,
-        per_constant=options.per_constant and options.feature == BEST and options.refit,
-        validate=options.validate and options.refit,
-        max_clauses=options.max_clauses,
         in_guards=in_guards,
         guarded_l2=options.l2 if in_guards and options.feature == COUNT and not options.refit else None,
     )
@@ -101,21 +93,16 @@ def boosted(
     training = _training_sample(database, examples, options, strategy)
     problem = _problem(engine, training, options, strategy)
     problem = replace(problem, offset=_offset(examples.labels, training.labels))
-    parts = held_out(database, training, options.seed) if strategy.validate else []
 
     def start() -> BoostState:
         return init(problem) if saved is None else resumed(problem, saved.load(database.schema))
 
     def save(state: BoostState) -> None:
         if saved is not None:
-            saved.save(state.steps, state.skipped, state.ended, state.chosen or ())
+            saved.save(state.steps, state.skipped, state.ended)
 
     def go_on(state: BoostState, pause: Pause) -> tuple[BoostState, Sequence[Step]]:
-        if parts and state.chosen is None:
-            chosen = validated(problem, parts, pause, control.on_step)
-            state = state._replace(chosen=chosen, skipped=tuple(problem.columns.skipped))
-            save(state)
-        state, done = step(problem.within(state.chosen), state, pause)
+        state, done = step(problem, state, pause)
         save(state)
         return state, done
 
@@ -123,15 +110,13 @@ def boosted(
         state, ending = run(init(problem), start, go_on, control)
     finally:
         problem.session.close()
-    return _result(problem, state, examples.target, database, options, ending, bool(parts))
+    return _result(problem, state, examples.target, database, options, ending)
 
 
 def resumed(problem: BoostProblem, saved: Saved[Step]) -> BoostState:
     """Restore the state of a checkpoint by adding the contributions of its clauses in the same order."""
-    steps, skipped, ended, chosen = saved
-    state = init(problem)._replace(
-        steps=steps, skipped=skipped, ended=ended, chosen=Chosen.read(chosen) if chosen else None
-    )
+    steps, skipped, ended, _ = saved
+    state = init(problem)._replace(steps=steps, skipped=skipped, ended=ended)
     if problem.strategy.refit is not None:
         for each in steps:
             state = jointly(problem, state, each.weighted)
@@ -166,12 +151,9 @@ def _problem(engine: Engine, examples: Examples, options: BoostOptions, strategy
     language = language_for(engine.database, examples.target, options.negation, options.n_thresholds, keys)
     prior = prior_of(labels, options.prior)
     session = engine.session(keys, logarithm=strategy.feature == LOG)
-    fit_families = no_families
-    if strategy.per_constant:
-        fit_families = partial(families, engine, language, keys, labels, options.seed)
     total = partial(new_total, engine) if strategy.in_guards else engine.total
     guards = session.sums if strategy.in_guards else None
-    columns = Columns(session.columns, fit_families, engine.cache, guards)
+    columns = Columns(session.columns, engine.cache, guards)
     return BoostProblem(
         session=session,
         space=SearchSpace(language.empty(), memoised(language)),
@@ -192,15 +174,11 @@ def _result(
     database: Database,
     options: BoostOptions,
     ending: Ending,
-    choosing: bool,
 ) -> Fit[Model]:
     settings = options.settings() | dict(database.origin) | ending.settings()
-    if state.chosen is not None:
-        settings |= state.chosen.settings()
     prior, clauses = _weighed(problem, state)
     model = Model(target, database.schema, prior, clauses, settings, problem.strategy.learner)
-    choosing = choosing and ending.cut and state.chosen is None
-    return Fit(model, History(state.steps, ending.reason, ending.cut, state.skipped, choosing))
+    return Fit(model, History(state.steps, ending.reason, ending.cut, state.skipped))
 
 
 def _weighed(problem: BoostProblem, state: BoostState) -> tuple[float, tuple[WeightedClause, ...]]:
@@ -211,22 +189,8 @@ def _weighed(problem: BoostProblem, state: BoostState) -> tuple[float, tuple[Wei
         return problem.prior, clauses
     if state.joint is None:
         return round_weight(prior_of(problem.labels, BASE_RATE) + problem.offset), clauses
-    joint, features = state.joint, np.stack(state.features)
-    l2 = strategy.refit if state.chosen is None else state.chosen.l2
-    most = len(clauses) if strategy.max_clauses is None else strategy.max_clauses
-    kept = strongest(features, problem.labels, l2, most)
-    if state.chosen is not None or len(kept) < len(clauses):
-        joint = joint_weights(problem, features[kept], l2)
     weighed = [
-        _with_weight(problem, clauses[place], weight)
-        for place, weight in zip(kept, joint.weights, strict=True)
+        replace(clause, weights=(0.0, weight, 0.0))
+        for clause, weight in zip(clauses, state.joint.weights, strict=True)
     ]
-    return round_weight(joint.intercept + problem.offset), tuple(weighed)
-
-
-def _with_weight(problem: BoostProblem, weighted: WeightedClause, weight: float) -> WeightedClause:
-    if weighted.each is None:
-        return replace(weighted, weights=(0.0, weight, 0.0))
-    family = problem.columns.families[weighted.clause, weighted.each]
-    constants = tuple((name, round_weight(weight * each)) for name, each in family.weights)
-    return replace(weighted, weights=(0.0, 1.0, 0.0), constants=constants)
+    return round_weight(state.joint.intercept + problem.offset), tuple(weighed)

@@ -8,13 +8,14 @@ examples does not matter.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import csr_matrix
 
+from hornbeam.data.sparse import Matrix
 from hornbeam.learning.losses.loss import Loss
 from hornbeam.learning.numbers import GRADIENT_BITS, Floats
 
@@ -38,6 +39,10 @@ class Steps(NamedTuple):
     rate: float
     l2: float
     line_l2: float
+    start: float | None = None
+    """the score before the first step; None for the constant with the least loss"""
+    patient: bool = False
+    """whether all steps are taken, even if they do not lower the loss on held-out examples"""
 
 
 class Addition(NamedTuple):
@@ -54,9 +59,17 @@ class Bags:
 
     start: Floats
     additions: list[list[Addition]]
-    losses: list[Floats] = field(default_factory=list)
-    """after each step, the loss of each example that is held out, per bag; NaN for examples in the bag"""
     mean_losses: list[float] = field(default_factory=list)
+    """before the first step and after each one, the mean loss of the examples that are held out"""
+
+    @property
+    def done(self) -> int:
+        """Number of complete steps."""
+        return len(self.mean_losses) - 1
+
+    def chosen(self) -> list[list[int]]:
+        """For each complete step, the candidate of each bag, or -1."""
+        return [[own[step].candidate for own in self.additions] for step in range(self.done)]
 
 
 class BinSums:
@@ -81,9 +94,11 @@ class BinSums:
                     starts.append(starts[-1] + len(rows[-1]))
         columns = np.concatenate(rows) if rows else np.empty(0, dtype=np.int64)
         self._places = np.array(places, dtype=np.int64).reshape(-1, 2)
-        self._matrix = csr_matrix(
-            (np.ones(len(columns)), columns.astype(np.int32), np.array(starts)),
-            shape=(len(rows), bins.shape[1]),
+        self._matrix = Matrix(
+            np.array(starts, dtype=np.int32),
+            columns.astype(np.int32),
+            np.ones(len(columns)),
+            (len(rows), bins.shape[1]),
         )
 
     def of(self, values: Floats) -> Floats:
@@ -94,23 +109,13 @@ class BinSums:
         return sums
 
 
-def boost(
-    bins: npt.NDArray[np.uint8],
-    scores: Floats,
-    data: tuple[Floats, Floats],
-    weights: Floats,
-    loss: Loss,
-    steps: Steps,
-    offset: Floats | None = None,
-) -> Bags:
-    """Boosted models for all bags; ``data`` has the targets of the examples and how often each counts.
+class Boosting:
+    """Boosted models for all bags, step by step; ``bags`` has what is done.
 
-    ``scores`` has the score of each bin of each candidate. ``offset`` is added to the score of each example.
+    ``data`` has the targets of the examples and how often each counts, ``scores`` the score of each bin of
+    each candidate. ``offset`` is added to the score of each example.
     """
-    return _Boosting(bins, scores, data, weights, loss, steps, offset).run()
 
-
-class _Boosting:
     def __init__(
         self,
         bins: npt.NDArray[np.uint8],
@@ -119,14 +124,17 @@ class _Boosting:
         weights: Floats,
         loss: Loss,
         steps: Steps,
-        offset: Floats | None,
+        offset: Floats | None = None,
     ) -> None:
         self.bins, self.scores, self.loss, self.steps = bins, scores, loss, steps
         self.targets, self.numbers = data
         self.weights = weights
         self.held_out = self.numbers[:, None] - weights
         number = weights.shape[1]
-        start = np.array([loss.start(self.targets, weights[:, bag]) for bag in range(number)])
+        given = steps.start
+        start = np.array(
+            [loss.start(self.targets, weights[:, bag]) if given is None else given for bag in range(number)]
+        )
         self.score = np.repeat(start[None, :], len(self.targets), axis=0)
         if offset is not None:
             self.score += offset[:, None]
@@ -135,31 +143,46 @@ class _Boosting:
         self.all = BinSums(bins) if 0 < bins.size <= MOST_CELLS else None
         self.active = np.empty(0, dtype=np.int64)
         self.sums: BinSums | None = None
-        for bag in range(number):
-            self._centre(bag)
+        if given is None:
+            for bag in range(number):
+                self._centre(bag)
         self.bags.start = self.intercepts.copy()
         self._record()
 
-    def run(self) -> Bags:
-        done, best = 0, 0
-        while len(self.bins) and done < self.steps.number:
+    def replay(self, chosen: Sequence[Sequence[int]]) -> None:
+        """Take steps that were chosen earlier, with the candidate of each bag or -1, to the same result."""
+        for step in chosen:
+            self._all_bags(step)
+
+    def run(self) -> Iterator[bool]:
+        """Take the steps that are left.
+
+        After every few steps, yields whether the next ones begin with a new choice of active candidates.
+        """
+        while len(self.bins) and not self.is_done:
+            done = self.bags.done
             if done in RENEWALS or self.sums is None:
                 self._renew()
-            gradients = self._gradients()
-            choices = self._ranked(gradients)
+            choices = self._ranked(self._gradients())
             for place in range(min(AT_ONCE, self.steps.number - done)):
-                for bag, ranked in enumerate(choices):
-                    if place < len(ranked):
-                        self._step(bag, int(ranked[place]))
-                    else:
-                        self.bags.additions[bag].append(Addition(-1, np.zeros(1), self.intercepts[bag]))
-                done += 1
-                self._record()
-            means = self.bags.mean_losses
-            best = int(np.argmin(means))
-            if done - best >= PATIENCE and np.isfinite(means[-1]):
-                break
-        return self.bags
+                self._all_bags([int(each[place]) if place < len(each) else -1 for each in choices])
+            yield self.bags.done in RENEWALS
+
+    @property
+    def is_done(self) -> bool:
+        """Whether all steps are done, or more steps do not lower the loss on held-out examples."""
+        done, means = self.bags.done, self.bags.mean_losses
+        late = done - int(np.argmin(means)) >= PATIENCE and bool(np.isfinite(means[-1]))
+        return done >= self.steps.number or (late and not self.steps.patient)
+
+    def _all_bags(self, chosen: Sequence[int]) -> None:
+        """Take one step in each bag."""
+        for bag, candidate in enumerate(chosen):
+            if candidate >= 0:
+                self._step(bag, candidate)
+            else:
+                self.bags.additions[bag].append(Addition(-1, np.zeros(1), self.intercepts[bag]))
+        self._record()
 
     def _gradients(self) -> tuple[Floats, Floats]:
         """Gradients and curvatures of each example in each bag, in whole units."""
@@ -239,7 +262,6 @@ class _Boosting:
         each = self.loss.each(self.targets[:, None], self.score)
         total = self.held_out.sum()
         held = (each * self.held_out).sum(axis=1)
-        self.bags.losses.append(held)
         self.bags.mean_losses.append(float(held.sum() / total) if total else float("nan"))
 
 

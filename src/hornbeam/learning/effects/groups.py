@@ -1,4 +1,4 @@
-"""EqualExamples of training examples with equal bins and equal targets: one row of a group stands for all of them."""
+"""Groups of training examples with equal bins and equal targets: one example stands for all of its group."""
 
 from __future__ import annotations
 

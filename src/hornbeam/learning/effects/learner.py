@@ -5,122 +5,213 @@
 2. Weights per constant are fitted together, as one block (``constants``).
 3. Boosting takes many small steps over the candidates, for several bags at once (``boosting``, ``bagging``).
    The examples outside the bags choose the number of steps, which may be none.
-4. The average of the bags is the long model. The short one has fewer effects (``shortening``).
+4. The average of the bags is the long model (``long_model``). The short model has fewer effects
+   (``shortening``).
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path as FilePath
+from typing import NamedTuple
 
 import numpy as np
 
 from hornbeam.data.relations import Examples
 from hornbeam.data.sampling import in_order, sampled
-from hornbeam.engines.contract import Engine
-from hornbeam.learning.effects.bagging import SHARE, design, example_hashes, fold_numbers
-from hornbeam.learning.effects.boosting import Steps, boost
-from hornbeam.learning.effects.candidates import FeatureCandidate, Offers, Pool
+from hornbeam.engines.contract import Engine, Skipped
+from hornbeam.learning.checkpoint import Checkpoint, Replay, Saved, fit_fingerprint, read_round
+from hornbeam.learning.effects.bagging import example_hashes, fold_numbers
+from hornbeam.learning.effects.bodies import BodyLimits, LimitedPool
+from hornbeam.learning.effects.candidates import Offers
 from hornbeam.learning.effects.constants import ConstantWeights, constant_weights
-from hornbeam.learning.effects.groups import groups_of
+from hornbeam.learning.effects.long_model import LongModel, Problem
 from hornbeam.learning.effects.paths import MOST_ATTRIBUTES, Path, PathFinder
-from hornbeam.learning.effects.shortening import Long, shortened
 from hornbeam.learning.effects.vocabulary import Vocabulary
 from hornbeam.learning.effects.windows import windows_of
-from hornbeam.learning.history import ALL_STEPS, History
-from hornbeam.learning.loop import NO_CONTROL, Control
-from hornbeam.learning.losses.loss import Logistic, Loss
-from hornbeam.learning.numbers import Floats, round_weight
-from hornbeam.learning.options import ALL, EffectOptions
-from hornbeam.learning.problem import Fit, check_labels
-from hornbeam.logic.clauses import Atom, head_atom
-from hornbeam.logic.effect_types import kind_of_type, variable_types
-from hornbeam.logic.effects import (
-    FIRST,
-    LAST,
-    MAXIMUM,
-    MINIMUM,
-    VALUE,
-    Body,
-    Curve,
-    Effect,
-    Feature,
-    in_order_of_use,
-)
-from hornbeam.logic.schema import NUMBER, value_of
-from hornbeam.model.clause_model import Model
+from hornbeam.learning.history import ALL_STEPS, INTERRUPTED, NO_EFFECT, Collected, History, Record, Round
+from hornbeam.learning.loop import NO_CONTROL, Control, Ending, Pause, run
+from hornbeam.learning.losses.loss import Logistic
+from hornbeam.learning.numbers import round_weight
+from hornbeam.learning.options import BASE_RATE, EffectOptions
+from hornbeam.learning.problem import Fit, check_labels, language_for, prior_of
+from hornbeam.logic.clauses import head_atom
+from hornbeam.logic.effects import DISTINCT, Curve, Effect, Feature, clause_of, in_order_of_use
+from hornbeam.model.clause_model import Model, WeightedClause
 from hornbeam.model.effects import FittedEffect
 from hornbeam.model.training import key_names, training_of
 
 LEAST_ATTRIBUTES = 300
 MOST_VALUES = 10_000_000
 """About this many values of attributes are looked at: with more examples, fewer attributes."""
-DATED = (VALUE, MINIMUM, MAXIMUM, FIRST, LAST)
-"""Features of a date that are dates themselves."""
 
+class EffectState(NamedTuple):
+    """An unfinished fit: the models so far, once candidates are collected, and why it ended."""
 
-@dataclass(frozen=True, eq=False)
-class Problem:
-    """What the steps of a fit share."""
-
-    engine: Engine
-    head: Atom
-    examples: Examples
-    options: EffectOptions
-    loss: Loss
-    targets: Floats
+    long: LongModel | None = None
+    groups: Iterator[bool] = iter(())
+    """takes a few steps whenever it is asked for the next value"""
+    rounds: tuple[Round, ...] = ()
+    skipped: tuple[Skipped, ...] = ()
+    ended: str | None = None
 
 
 def fit(
-    engine: Engine, examples: Examples, options: EffectOptions, control: Control = NO_CONTROL
+    engine: Engine,
+    examples: Examples,
+    options: EffectOptions | None = None,
+    control: Control = NO_CONTROL,
 ) -> Fit[Model]:
-    """Learn a model of the target from examples with labels 0 and 1."""
+    """Learn a model of the target from examples with labels 0 and 1.
+
+    Ctrl-C and ``control.should_stop`` end the fit and mark it as cut. The model then has the best number of
+    steps so far; it has none if not all candidates were collected.
+    """
     check_labels(examples)
+    learner = _Learner(_problem(engine, examples, options or EffectOptions()), examples, control)
+    state, ending = run(EffectState(), learner.start, learner.go_on, control)
+    return learner.result(state, ending)
+
+
+def _problem(engine: Engine, examples: Examples, options: EffectOptions) -> Problem:
     database, target = engine.database, examples.target
     kept = examples.at(
         sampled(database, target, examples.keys, examples.labels, options.neg_pos_ratio, options.seed)
     )
     kept = kept.at(in_order(database, target, kept.keys, kept.labels))
     head = head_atom(target, database.schema.arity(target))
-    problem = Problem(engine, head, kept, options, Logistic(), kept.labels.astype(np.float64))
-    paths, offers = _candidates(problem)
-    block = _block(problem, paths)
-    long = _Boosted(problem, offers.pool, block)
-    prior, effects = long.effects()
-    # Corrects the log-odds for the negatives that sampling left out.
-    prior += math.log((kept.labels == 0).sum() / (examples.labels == 0).sum())
-    clauses = () if block is None else block.clauses
-    settings = options.settings() | dict(database.origin) | long.settings()
-    training = training_of(key_names(database, examples))
-    model = Model(
-        target,
-        database.schema,
-        round_weight(prior),
-        clauses,
-        settings,
-        "rlr",
-        effects=effects,
-        training=training,
-    )
-    return Fit(model, History((), ALL_STEPS, False, tuple(offers.skipped)))
+    correction = math.log((kept.labels == 0).sum() / (examples.labels == 0).sum())
+    return Problem(engine, head, kept, options, Logistic(), kept.labels.astype(np.float64), correction)
 
 
-def _candidates(problem: Problem) -> tuple[list[Path], Offers]:
+@dataclass(eq=False)
+class _Learner:
+    """A fit step by step, as the loop of all learners asks for it."""
+
+    problem: Problem
+    all_examples: Examples
+    control: Control
+    checkpoint: Checkpoint[Round] | None = None
+    saved: Saved[Round] = field(default_factory=Saved)
+
+    def start(self) -> EffectState:
+        """Read the checkpoint, if there is one; a checkpoint of another fit is refused before any work."""
+        folder, problem = self.control.checkpoint, self.problem
+        if folder is not None:
+            settings = problem.options.settings() | {"learner": "rlr"}
+            database, memory = problem.engine.database, problem.engine.memory
+            fingerprint = fit_fingerprint(database, self.all_examples, settings, memory)
+            self.checkpoint = Checkpoint(FilePath(folder), fingerprint, read_round)
+            self.saved = self.checkpoint.load(database.schema)
+        return EffectState()
+
+    def go_on(self, state: EffectState, pause: Pause) -> tuple[EffectState, Sequence[Record]]:
+        """Collect the candidates, or take a few steps."""
+        long = state.long
+        if long is None:
+            return self._collected(pause), ()
+        pause()
+        renewed = next(state.groups, None)
+        if renewed is None:
+            state = state._replace(ended=ALL_STEPS)
+            self._save(state)
+            return state, ()
+        last = long.round()
+        state = state._replace(rounds=(*state.rounds, last))
+        if renewed:
+            self._save(state)
+        return state, (last,)
+
+    def _collected(self, pause: Pause) -> EffectState:
+        paths, offers = _candidates(self.problem, pause, self.control)
+        pause()
+        block = _block(self.problem, paths)
+        pause()
+        long = LongModel(self.problem, offers.pool, block)
+        if self.checkpoint is not None:
+            self.checkpoint.check_candidates(self.saved.replay, long.fingerprint())
+        long.boosting.replay(self.saved.replay.chosen)
+        groups = long.boosting.run()
+        return EffectState(long, groups, self.saved.steps, tuple(offers.skipped), self.saved.ended)
+
+    def _save(self, state: EffectState) -> None:
+        if self.checkpoint is not None and state.long is not None:
+            chosen = tuple(map(tuple, state.long.bags.chosen()))
+            # Skipped candidates are skipped again when candidates are collected again.
+            self.checkpoint.save(state.rounds, (), state.ended, Replay(state.long.fingerprint(), chosen))
+
+    def result(self, state: EffectState, ending: Ending) -> Fit[Model]:
+        """The model and the history of the fit."""
+        problem, long = self.problem, state.long
+        clauses: tuple[WeightedClause, ...] = ()
+        effects: tuple[FittedEffect, ...] = ()
+        if long is None:
+            prior = prior_of(problem.examples.labels, problem.options.prior)
+            if problem.options.prior == BASE_RATE:
+                prior += problem.correction
+            history = History((), ending.reason, ending.cut)
+        else:
+            try:
+                prior, effects = long.effects()
+            except KeyboardInterrupt:
+                ending = Ending(INTERRUPTED, cut=True)
+                prior, effects = long.effects(short=False)
+            prior += problem.correction
+            clauses = () if long.block is None else tuple(map(_numbered, long.block.clauses))
+            nothing = not ending.cut and not effects and not clauses
+            reason = NO_EFFECT if nothing else ending.reason
+            history = History(state.rounds, reason, ending.cut, state.skipped, long.steps, long.score())
+        database, target = problem.engine.database, problem.examples.target
+        chosen = {} if long is None else long.settings()
+        model = Model(
+            target,
+            database.schema,
+            round_weight(prior),
+            clauses,
+            problem.options.settings() | dict(database.origin) | chosen | ending.settings(),
+            "rlr",
+            effects=effects,
+            training=training_of(key_names(database, self.all_examples)),
+        )
+        return Fit(model, history)
+
+
+def _candidates(problem: Problem, pause: Pause, control: Control) -> tuple[list[Path], Offers]:
     """The paths for the target, and the candidates that they offer."""
     engine, options, examples = problem.engine, problem.options, problem.examples
     cut = engine.database.cutoffs_of(examples.target, examples.keys) is not None
     windows = windows_of(engine.database, examples) if cut else {}
-    size = len(examples.labels)
     vocabulary = Vocabulary(engine.database, examples.target)
-    most = min(MOST_ATTRIBUTES, max(LEAST_ATTRIBUTES, MOST_VALUES // size))
-    paths = PathFinder(vocabulary, problem.head, windows, options.max_links, most).paths()
-    support = options.min_support or max(3, size // 500)
-    pool = Pool(options.n_cuts, support, engine.memory // 4)
+    most = min(MOST_ATTRIBUTES, max(LEAST_ATTRIBUTES, MOST_VALUES // len(examples.labels)))
+    finder = PathFinder(vocabulary, problem.head, windows, options.max_links, most)
+    limits = BodyLimits(options.max_literals, options.max_conditions)
+    paths = [path for path in finder.paths() if limits.allow(path.body)]
+    pool = LimitedPool(options.n_cuts, _support(problem), engine.memory // 4, limits=limits)
     offers = Offers(engine, problem.head, examples.keys, pool, options.n_thresholds, cut)
-    for path in paths:
+    for number, path in enumerate(paths, start=1):
+        pause()
+        before = len(pool.candidates)
         offers.of_path(path)
+        if control.on_step is not None:
+            control.on_step(Collected(number, len(paths), len(pool.candidates) - before))
     offers.of_cutoffs()
+    if not pool.candidates:
+        # An error says if there is nothing that a body could be made of.
+        language_for(engine.database, examples.target, False, 0, examples.keys)
     return paths, offers
+
+
+def _numbered(weighted: WeightedClause) -> WeightedClause:
+    """A clause with a weight per constant, its variables numbered by first use, as its text is read."""
+    clause, feature = weighted.clause, Feature(DISTINCT, weighted.each)
+    effect = in_order_of_use(Effect(clause.head, clause.body, feature, Curve((), (0.0,))))
+    return replace(weighted, clause=clause_of(effect.head, effect.body), each=effect.feature.variable)
+
+
+def _support(problem: Problem) -> int:
+    return problem.options.min_support or max(3, len(problem.examples.labels) // 500)
 
 
 def _block(problem: Problem, paths: list[Path]) -> ConstantWeights | None:
@@ -132,180 +223,3 @@ def _block(problem: Problem, paths: list[Path]) -> ConstantWeights | None:
         return None
     folds = fold_numbers(example_hashes(database, examples.target, examples.keys, options.seed))
     return constant_weights(problem.engine, problem.head, paths, (examples.keys, examples.labels), folds)
-
-
-class _Boosted:
-    """The long model of a fit, and the effects made of it."""
-
-    def __init__(self, problem: Problem, pool: Pool, block: ConstantWeights | None) -> None:
-        self.problem, self.options, self.pool = problem, problem.options, pool
-        examples, options = problem.examples, problem.options
-        self.block = block
-        offset = np.zeros(len(examples.labels)) if block is None else block.crossed - block.crossed.mean()
-        bins = np.array(pool.rows) if pool.rows else np.zeros((0, len(examples.labels)), dtype=np.uint8)
-        self.groups = groups_of(bins, [problem.targets, offset])
-        self.bins = np.ascontiguousarray(bins[:, self.groups.first])
-        self.levels = int(self.bins.max(initial=0)) + 1
-        self.targets, self.offset = problem.targets[self.groups.first], offset[self.groups.first]
-        self.design = design(
-            problem.engine.database, examples.target, examples.keys, options.n_bags, options.seed
-        )
-        self.weights = self.groups.summed(self.design.weights)
-        self.sizes = self.groups.sizes
-        self.bags = boost(
-            self.bins,
-            _score_table(pool.candidates, self.levels),
-            (self.targets, self.sizes),
-            self.weights,
-            problem.loss,
-            Steps(options.n_steps, options.learning_rate, options.l2, options.l2),
-            self.offset,
-        )
-        losses = np.array(self.bags.mean_losses)
-        self.steps = int(np.argmin(losses)) if options.validate else len(losses) - 1
-
-    def settings(self) -> dict[str, object]:
-        """What was chosen, and how well the long model predicts held-out examples."""
-        losses = self.bags.mean_losses
-        return {
-            "steps": self.steps,
-            "candidates": len(self.pool.candidates),
-            "held_out_loss": round(losses[self.steps], 6),
-            "base_loss": round(losses[0], 6),
-        }
-
-    def effects(self) -> tuple[float, tuple[FittedEffect, ...]]:
-        """The intercept and the effects of the model, the most important first."""
-        curves, intercepts = self._curves()
-        used = sorted({candidate for each in curves for candidate in each})
-        if not used:
-            return self._based(self._mean(intercepts)), ()
-        bins = self.bins[used]
-        models = self._scores(curves, intercepts)
-        averaged = models[:, list(self.design.averaged)].mean(axis=1)
-        long = Long(
-            bins,
-            np.column_stack([models, averaged]),
-            np.column_stack([self.weights, self.sizes]),
-            self._tables(used, curves),
-            self.offset,
-        )
-        most = self.options.max_effects
-        if most != ALL:
-            limit = None if most is None else int(most)
-            gained = self.bags.mean_losses[0] - self.bags.mean_losses[self.steps]
-            short = shortened(long, self.targets, self.problem.loss, limit, (self.options.validate, gained))
-            if limit is not None or (short.enough and self.options.validate):
-                levels = dict(zip((used[place] for place in short.chosen), short.curves, strict=True))
-                return self._based(short.intercept), self._ordered(levels, curves)
-        return self._long(used, curves, intercepts)
-
-    def _long(
-        self, used: list[int], curves: list[dict[int, Floats]], intercepts: list[float]
-    ) -> tuple[float, tuple[FittedEffect, ...]]:
-        """The average of the models as it is."""
-        averaged = self.design.averaged
-        levels = {
-            candidate: sum((self._levels(curves[bag], candidate) for bag in averaged), self._none())
-            / len(averaged)
-            for candidate in used
-        }
-        return self._based(self._mean(intercepts)), self._ordered(levels, curves)
-
-    def _curves(self) -> tuple[list[dict[int, Floats]], list[float]]:
-        """For each model the curves after the chosen number of steps, and the intercept."""
-        curves: list[dict[int, Floats]] = []
-        intercepts: list[float] = []
-        for start, additions in zip(self.bags.start, self.bags.additions, strict=True):
-            own: dict[int, Floats] = {}
-            done = [each for each in additions[: self.steps] if each.candidate >= 0]
-            for candidate, change, _ in done:
-                levels = own.setdefault(candidate, self._none())
-                levels[: len(change)] += change
-            curves.append(own)
-            intercepts.append(done[-1].intercept if done else float(start))
-        return curves, intercepts
-
-    def _scores(self, curves: list[dict[int, Floats]], intercepts: list[float]) -> Floats:
-        """The score of each example in each model."""
-        scores = np.repeat(np.array(intercepts)[None, :], len(self.targets), axis=0)
-        scores += self.offset[:, None]
-        for column, own in enumerate(curves):
-            for candidate, levels in own.items():
-                scores[:, column] += levels[self.bins[candidate]]
-        return scores
-
-    def _tables(self, used: list[int], curves: list[dict[int, Floats]]) -> list[Floats]:
-        """The curves of each model, and of the average, with a row for each candidate that is used."""
-        tables = [np.array([self._levels(own, candidate) for candidate in used]) for own in curves]
-        averaged = sum((tables[bag] for bag in self.design.averaged), np.zeros_like(tables[0]))
-        return [*tables, averaged / len(self.design.averaged)]
-
-    def _ordered(
-        self, levels: dict[int, Floats], curves: list[dict[int, Floats]]
-    ) -> tuple[FittedEffect, ...]:
-        made = [self._effect(candidate, curve, curves) for candidate, curve in levels.items()]
-        kept = [each for each in made if each.importance > 0]
-        return tuple(sorted(kept, key=lambda each: (-each.importance, str(each.effect))))
-
-    def _effect(self, candidate: int, levels: Floats, curves: list[dict[int, Floats]]) -> FittedEffect:
-        """The effect of a candidate; neighbouring bins with equal levels become one."""
-        (head, body, feature), cuts, _ = self.pool.candidates[candidate]
-        bins = self.bins[candidate]
-        counts = np.bincount(bins, self.sizes, minlength=len(cuts) + 2)
-        added = levels[bins]
-        mean = float((added * self.sizes).sum() / self.sizes.sum())
-        importance = float((np.abs(added - mean) * self.sizes).sum() / self.sizes.sum())
-        spread = self._spread(candidate, curves)
-        rounded = [round_weight(level) for level in levels[: len(cuts) + 2].tolist()]
-        starts = [1, *(b for b in range(2, len(cuts) + 2) if rounded[b] != rounded[b - 1])]
-        ends = [*starts[1:], len(cuts) + 2]
-        kind = self._kind(body, feature)
-        curve = Curve(
-            tuple(value_of(cuts[start - 2], kind) for start in starts[1:]),
-            tuple(rounded[start] for start in starts),
-            rounded[0] if counts[0] else 0.0,
-        )
-        errors: tuple[float, ...] = ()
-        if len(self.design.averaged) > 1:
-            errors = tuple(round(float(spread[start]), 6) for start in (0, *starts))
-        examples = [int(counts[0]), *(int(counts[a:b].sum()) for a, b in zip(starts, ends, strict=True))]
-        effect = in_order_of_use(Effect(head, body, feature, curve))
-        return FittedEffect(effect, round(importance, 9), errors, tuple(examples))
-
-    def _kind(self, body: Body, feature: Feature) -> str:
-        """Whether the values of a feature are numbers or dates."""
-        if feature.variable is None or feature.kind not in DATED:
-            return NUMBER
-        types = variable_types(self.problem.engine.database.schema, self.problem.head, body)
-        return kind_of_type(self.problem.engine.database.schema, types[feature.variable]) or NUMBER
-
-    def _spread(self, candidate: int, curves: list[dict[int, Floats]]) -> Floats:
-        """The standard error of each level, from its spread between bags that share most examples."""
-        bags = [self._levels(curves[bag], candidate) for bag in self.design.averaged]
-        errors: Floats = np.std(np.array(bags), axis=0) * math.sqrt(SHARE / (1.0 - SHARE))
-        return errors
-
-    def _levels(self, own: dict[int, Floats], candidate: int) -> Floats:
-        levels = own.get(candidate)
-        return self._none() if levels is None else levels
-
-    def _none(self) -> Floats:
-        return np.zeros(self.levels)
-
-    def _mean(self, intercepts: list[float]) -> float:
-        return math.fsum(intercepts[bag] for bag in self.design.averaged) / len(self.design.averaged)
-
-    def _based(self, intercept: float) -> float:
-        """The prior of the model: weights per constant bring their own intercept."""
-        if self.block is None:
-            return intercept
-        return intercept + self.block.intercept - float(self.block.crossed.mean())
-
-
-def _score_table(candidates: list[FeatureCandidate], size: int) -> Floats:
-    """The score of each bin of each candidate."""
-    table = np.zeros((len(candidates), size))
-    for row, candidate in zip(table, candidates, strict=True):
-        row[: len(candidate.scores)] = candidate.scores[:size]
-    return table

@@ -31,10 +31,6 @@ class JointWeights(NamedTuple):
     intercept: float
     weights: tuple[float, ...]
 
-    def without(self, place: int) -> JointWeights:
-        """All weights except one."""
-        return self._replace(weights=self.weights[:place] + self.weights[place + 1 :])
-
     def scores(self, features: Floats) -> Floats:
         """The log-odds of each example; features are rows, examples columns."""
         scores = np.full(features.shape[1], self.intercept)
@@ -67,15 +63,6 @@ def fit_weights(
     rounded = tuple(map(round_weight, weights[1:].tolist()))
     intercept = float(weights[0]) - sum(w * m for w, m in zip(rounded, means.tolist(), strict=True))
     return JointWeights(round_weight(intercept), rounded)
-
-
-def weight_variances(features: Floats, fitted: JointWeights, l2: float) -> Floats:
-    """The approximate variance of each weight: the diagonal of the inverse Hessian."""
-    rows = _centred(features, features.mean(axis=1))
-    curvature = _products(rows, curvatures(sigmoid(fitted.scores(features)), LEAST_CURVATURE))
-    inverse = np.linalg.inv(curvature + np.diag([0.0, *[l2] * len(features)]))
-    variances: Floats = np.diag(inverse)[1:]
-    return variances
 
 
 def _centred(features: Floats, means: Floats) -> Floats:

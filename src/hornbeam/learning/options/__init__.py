@@ -3,32 +3,41 @@
 from hornbeam.learning.options.declared import (
     ALL,
     BASE_RATE,
-    BEST,
+    DEFAULT,
     OPTIONS,
+    PAPER,
     AggOptions,
     EffectOptions,
-    FitOptions,
     ILPOptions,
     MLNOptions,
+    PaperOptions,
     RDNOptions,
 )
 from hornbeam.learning.options.option import Options
-from hornbeam.learning.options.presets import DEFAULT, PAPER, PRESETS, fit_options
+from hornbeam.learning.options.presets import (
+    PRESETS,
+    effect_options,
+    fit_options,
+    new_name,
+    paper_options,
+)
 
 __all__ = [
     "ALL",
     "BASE_RATE",
-    "BEST",
     "DEFAULT",
     "OPTIONS",
     "PAPER",
     "PRESETS",
     "AggOptions",
     "EffectOptions",
-    "FitOptions",
     "ILPOptions",
     "MLNOptions",
     "Options",
+    "PaperOptions",
     "RDNOptions",
+    "effect_options",
     "fit_options",
+    "new_name",
+    "paper_options",
 ]

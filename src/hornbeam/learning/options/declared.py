@@ -1,13 +1,13 @@
 """Declarations of all options of all learners.
 
-The options come first. Then each learner lists the options that it has, with its defaults and, for
-``rlr``, the values of the preset ``paper``. The order of options is their order in a model file.
+The options come first. Then each learner lists the options that it has, with its defaults. ``rlr`` has two
+lists, one for each preset.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from types import MappingProxyType
 from typing import ClassVar
 
@@ -15,8 +15,10 @@ from hornbeam.learning.options.bounds import Number, OneOf, Share, Whole, YesNo
 from hornbeam.learning.options.option import Option, Options
 from hornbeam.logic.guards import FALSE_COUNTS, POPULATION
 
-BEST = "best"
-"""The feature that is chosen for each clause when it is added."""
+DEFAULT = "default"
+"""The preset that learns effects with curves."""
+PAPER = "paper"
+"""The preset that is the algorithm as it was published."""
 ALL = "all"
 """All effects of the long model."""
 BASE_RATE = "base-rate"
@@ -35,11 +37,15 @@ GROUPS = (CLAUSES, SEARCH, WEIGHTS, SAMPLE)
 
 MAX_LITERALS = Option(
     "Maximum number of literals in a clause body (rdn-boost: in a test, agg-lr: in a path). "
-    "A comparison that is added together with an atom is not counted.",
+    "A comparison that is added together with an atom is not counted. For effects, the maximum number of "
+    "links and conditions in a body together.",
     CLAUSES,
     Whole(1, 20),
+    none="any",
 )
-NEGATION = Option("Allow negated literals.", CLAUSES, YesNo())
+NEGATION = Option(
+    "Allow negated literals. Effects have none: a curve has a level for a count of 0.", CLAUSES, YesNo()
+)
 N_THRESHOLDS = Option(
     "Maximum number of thresholds that are tried for each numeric argument; 0 allows no comparisons.",
     CLAUSES,
@@ -47,10 +53,10 @@ N_THRESHOLDS = Option(
     flag="--thresholds",
 )
 FEATURE = Option(
-    "Number that a weight multiplies: the count, log for ln(1 + count), or best to choose for each clause "
-    "between log and a bound on the count.",
+    "Number that a weight multiplies: the count, or log for ln(1 + count).",
     CLAUSES,
-    OneOf(("count", "log", BEST)),
+    OneOf(("count", "log")),
+    successor="n_cuts",
 )
 FALSE_GROUNDINGS = Option(
     "How false groundings are counted: over all combinations of constants (population), or only where the "
@@ -58,17 +64,27 @@ FALSE_GROUNDINGS = Option(
     CLAUSES,
     OneOf(FALSE_COUNTS),
 )
-PER_CONSTANT = Option(
-    "Allow clauses that have a weight for each constant of a variable.",
+N_CUTS = Option("Maximum number of cuts of a curve.", CLAUSES, Whole(1, 100), flag="--cuts")
+MAX_LINKS = Option(
+    "Maximum number of links to many things in a body. Links to one thing are free.", CLAUSES, Whole(0, 4)
+)
+MAX_CONDITIONS = Option(
+    "Maximum number of conditions in a body: constants, comparisons, flags.", CLAUSES, Whole(0, 4)
+)
+PER_CONSTANT = Option("Allow weights for each constant of a variable.", CLAUSES, YesNo())
+MIN_SUPPORT = Option(
+    "Minimum number of training examples on each side of a cut, and with a constant; auto for 3, or 0.2 % "
+    "of the examples if that is more.",
     CLAUSES,
-    YesNo(),
-    needs={"feature": BEST, "refit": True},
+    Whole(1, 10**9, words=(None,)),
+    none="auto",
 )
 
 # --- search --------------------------------------------------------------------------------------
 
 N_STEPS = Option(
-    "Maximum number of boosting steps. Each step adds a clause (mln-boost: several, rdn-boost: a tree).",
+    "Maximum number of boosting steps. Each step adds to a curve (preset paper: a clause, mln-boost: "
+    "several, rdn-boost: a tree).",
     SEARCH,
     Whole(1, 1_000_000),
     flag="--steps",
@@ -79,20 +95,28 @@ CLAUSES_PER_STEP = Option(
     Whole(1, 1000),
 )
 BEAM_WIDTH = Option(
-    "Number of candidates that are kept at each length of the search.", SEARCH, Whole(1, 1_000_000)
+    "Number of candidates that are kept at each length of the search.",
+    SEARCH,
+    Whole(1, 1_000_000),
+    successor="max_links",
 )
 STOP = Option(
     "Take the best clause of any length (best), or always extend clauses to the maximum length (full).",
     SEARCH,
     OneOf(("best", "full")),
+    successor="max_conditions",
 )
 LENGTH_PENALTY = Option(
-    "Share of its gain that a clause loses for each literal after the first.", SEARCH, Share()
+    "Share of its gain that a clause loses for each literal after the first.",
+    SEARCH,
+    Share(),
+    successor="max_conditions",
 )
 LOOK_AHEAD = Option(
     "Extend literals that only introduce a new variable, even if they gain nothing themselves.",
     SEARCH,
     YesNo(),
+    successor="max_links",
 )
 MAX_DEPTH = Option("Maximum number of tests from the root of a tree to a leaf.", SEARCH, Whole(1, 30))
 MAX_LEAVES = Option(
@@ -119,23 +143,16 @@ MAX_BODIES = Option(
 
 L2 = Option("Strength of the ridge penalty on the weights.", WEIGHTS, Number(above=0.0, most=1e100))
 PRIOR = Option(
-    "Log-odds before the first clause or tree: a number, or base-rate for the log-odds of the positives "
-    "among the training examples. With refit, a fitted intercept takes its place.",
+    "Log-odds before the first step: a number, or base-rate for the log-odds of the positives among the "
+    "training examples. Steps that add to curves, and refit, fit the intercept again.",
     WEIGHTS,
     Number(words=(BASE_RATE,), most=1e100),
 )
-REFIT = Option("Fit the weights of all clauses again, jointly, after each step.", WEIGHTS, YesNo())
-VALIDATE = Option(
-    "Hold out training examples to choose l2, and to use fewer steps or one literal less if that helps.",
+REFIT = Option(
+    "Fit the weights of all clauses again, jointly, after each step.",
     WEIGHTS,
     YesNo(),
-    needs={"refit": True},
-)
-MAX_CLAUSES = Option(
-    "Maximum number of clauses in the model. If the steps find more, those that fit best together are kept.",
-    WEIGHTS,
-    Whole(1, 1_000_000, words=(None,)),
-    needs={"refit": True},
+    successor="learning_rate",
 )
 POPULATIONS = Option(
     "Data that give the total number of groundings of each clause in a prediction: the data to predict on "
@@ -143,42 +160,30 @@ POPULATIONS = Option(
     WEIGHTS,
     OneOf(("database", "training")),
 )
-
-# --- effects -------------------------------------------------------------------------------------
-
-LEARNING_RATE = Option("Share of its best size that each step has.", WEIGHTS, Number(above=0.0))
+LEARNING_RATE = Option("Share of its best size that each step has.", WEIGHTS, Number(above=0.0, most=1.0))
 N_BAGS = Option(
-    "Number of models that are averaged, each learned from 85 % of the examples; the others choose the number "
-    "of steps. 1 learns one model, and chooses the number of steps by cross-validation.",
+    "Number of models that are averaged, each learned from 85 % of the examples; the others choose the "
+    "number of steps. 1 learns one model, and chooses the number of steps by cross-validation.",
     WEIGHTS,
     Whole(1, 1000),
     flag="--bags",
 )
-N_CUTS = Option("Maximum number of cuts of a curve.", CLAUSES, Whole(1, 100), flag="--cuts")
-MAX_LINKS = Option(
-    "Maximum number of links to many things in a body. Links to one thing are free.", CLAUSES, Whole(0, 4)
-)
-MAX_CONDITIONS = Option(
-    "Maximum number of conditions in a body: constants, comparisons, flags.", CLAUSES, Whole(0, 4)
-)
-PER_CONSTANT_WEIGHTS = Option("Allow weights for each constant of a variable.", CLAUSES, YesNo())
-HELD_OUT = Option(
+VALIDATE = Option(
     "Choose the number of steps and of effects on held-out examples; otherwise all steps are done.",
     WEIGHTS,
     YesNo(),
 )
 MAX_EFFECTS = Option(
-    "Maximum number of effects in the model, or all for the long model. If it is not given, the model has the "
-    "fewest effects whose loss on held-out examples is within a standard error of the long model's.",
+    "Maximum number of effects in the model, or all for the long model. With auto, the model has the fewest "
+    "effects whose loss on held-out examples is within a standard error of the long model's.",
     WEIGHTS,
     Whole(1, 1_000_000, words=(None, ALL)),
     flag="--effects",
+    none="auto",
 )
-MIN_SUPPORT = Option(
-    "Minimum number of training examples on each side of a cut, and with a constant.",
-    CLAUSES,
-    Whole(1, 10**9),
-)
+RENAMED = MappingProxyType({"max_clauses": "max_effects"})
+"""Old names of options, which are accepted with a warning."""
+
 # --- training examples ---------------------------------------------------------------------------
 
 NEG_POS_RATIO = Option(
@@ -194,39 +199,6 @@ SEED = Option("Seed for the draw of negatives and of examples to hold out.", SAM
 
 
 @dataclass(frozen=True, slots=True)
-class FitOptions(Options):
-    """The options of ``rlr``, boosted relational logistic regression; the defaults are the default preset.
-
-    >>> FitOptions(l2=0)
-    Traceback (most recent call last):
-    hornbeam.errors.OptionError: l2=0 is refused: it must be a finite number above 0 and at most 1e+100.
-    """
-
-    learner: ClassVar[str] = "rlr"
-    summary: ClassVar[str] = "boosted clauses with weights for true and false counts"
-
-    n_steps: int = N_STEPS.default(30, paper=10)
-    l2: float = L2.default(2.0, paper=1000.0)
-    max_literals: int = MAX_LITERALS.default(3, paper=4)
-    beam_width: int = BEAM_WIDTH.default(10, paper=1)
-    stop: str = STOP.default("best", paper="full")
-    prior: float | str = PRIOR.default(BASE_RATE, paper=0.0)
-    neg_pos_ratio: float | None = NEG_POS_RATIO.default(50.0, paper=None)
-    seed: int = SEED.default(0)
-    negation: bool = NEGATION.default(False)
-    populations: str = POPULATIONS.default("training", paper="database")
-    n_thresholds: int = N_THRESHOLDS.default(16)
-    false_counts: str = FALSE_GROUNDINGS.default(POPULATION)
-    feature: str = FEATURE.default(BEST, paper="count")
-    refit: bool = REFIT.default(True, paper=False)
-    length_penalty: float = LENGTH_PENALTY.default(0.2, paper=0.0)
-    look_ahead: bool = LOOK_AHEAD.default(False)
-    per_constant: bool = PER_CONSTANT.default(True, paper=False)
-    validate: bool = VALIDATE.default(True, paper=False)
-    max_clauses: int | None = MAX_CLAUSES.default(None)
-
-
-@dataclass(frozen=True, slots=True)
 class EffectOptions(Options):
     """The options of ``rlr`` with the preset ``default``: effects with curves.
 
@@ -236,6 +208,7 @@ class EffectOptions(Options):
     """
 
     learner: ClassVar[str] = "rlr"
+    preset: ClassVar[str | None] = DEFAULT
     summary: ClassVar[str] = "effects with curves, found along links"
 
     n_steps: int = N_STEPS.default(600)
@@ -247,14 +220,49 @@ class EffectOptions(Options):
     max_conditions: int = MAX_CONDITIONS.default(2)
     max_literals: int | None = MAX_LITERALS.default(None, bound=Whole(1, 20, words=(None,)))
     max_effects: int | str | None = MAX_EFFECTS.default(None)
-    min_support: int | None = MIN_SUPPORT.default(None, bound=Whole(1, 10**9, words=(None,)))
-    per_constant: bool = PER_CONSTANT_WEIGHTS.default(True)
-    validate: bool = HELD_OUT.default(True)
+    min_support: int | None = MIN_SUPPORT.default(None)
+    per_constant: bool = PER_CONSTANT.default(True)
+    validate: bool = VALIDATE.default(True)
     neg_pos_ratio: float | None = NEG_POS_RATIO.default(50.0)
     seed: int = SEED.default(0)
     prior: float | str = PRIOR.default(BASE_RATE)
     negation: bool = NEGATION.default(False)
     n_thresholds: int = N_THRESHOLDS.default(8)
+
+
+@dataclass(frozen=True, slots=True)
+class PaperOptions(Options):
+    """The options of ``rlr`` with the preset ``paper``: boosted clauses, as they were published.
+
+    >>> PaperOptions(l2=0)
+    Traceback (most recent call last):
+    hornbeam.errors.OptionError: l2=0 is refused: it must be a finite number above 0 and at most 1e+100.
+    """
+
+    learner: ClassVar[str] = "rlr"
+    preset: ClassVar[str | None] = PAPER
+    summary: ClassVar[str] = "boosted clauses with weights for true and false counts"
+
+    n_steps: int = N_STEPS.default(10)
+    l2: float = L2.default(1000.0)
+    max_literals: int = MAX_LITERALS.default(4)
+    beam_width: int = BEAM_WIDTH.default(1)
+    stop: str = STOP.default("full")
+    prior: float | str = PRIOR.default(0.0)
+    neg_pos_ratio: float | None = NEG_POS_RATIO.default(None)
+    seed: int = SEED.default(0)
+    negation: bool = NEGATION.default(False)
+    populations: str = POPULATIONS.default("database")
+    n_thresholds: int = N_THRESHOLDS.default(16)
+    false_counts: str = FALSE_GROUNDINGS.default(POPULATION)
+    feature: str = FEATURE.default("count")
+    refit: bool = REFIT.default(False)
+    length_penalty: float = LENGTH_PENALTY.default(0.0)
+    look_ahead: bool = LOOK_AHEAD.default(False)
+
+    def settings(self) -> dict[str, object]:
+        """The options by name, with three that are gone: model files stay the same byte for byte."""
+        return asdict(self) | {"per_constant": False, "validate": False, "max_clauses": None}
 
 
 @dataclass(frozen=True, slots=True)
@@ -325,13 +333,13 @@ class AggOptions(Options):
     summary: ClassVar[str] = "logistic regression on aggregates"
 
     max_literals: int = MAX_LITERALS.default(2, bound=Whole(1, 4))
-    feature: str = FEATURE.default("log", bound=OneOf(("count", "log")))
+    feature: str = FEATURE.default("log")
     l2: float = L2.default(1.0, note="The penalty is on the weights of standardised columns.")
     neg_pos_ratio: float | None = NEG_POS_RATIO.default(None)
     seed: int = SEED.default(0)
 
 
 OPTIONS: Mapping[str, type[Options]] = MappingProxyType(
-    {each.learner: each for each in (FitOptions, MLNOptions, RDNOptions, ILPOptions, AggOptions)}
+    {each.learner: each for each in (EffectOptions, MLNOptions, RDNOptions, ILPOptions, AggOptions)}
 )
-"""The class of options of each learner, by the learner's name."""
+"""The class of options of each learner, by the learner's name; for ``rlr``, that of the default preset."""

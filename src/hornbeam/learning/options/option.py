@@ -6,7 +6,6 @@ parameter of the classifier and the documents are made from it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import Field, asdict, dataclass, field, fields
 from typing import Any, ClassVar, NamedTuple, get_type_hints
 
@@ -25,16 +24,17 @@ class Option:
     bound: Bound
     flag: str = ""
     """its flag on the command line, if not its name with hyphens"""
-    needs: Mapping[str, object] = field(default_factory=dict)
-    """values of other options that it needs to have an effect"""
+    none: str = "all"
+    """the word for None on the command line"""
+    successor: str = ""
+    """for an option of the preset ``paper``, the option of the default preset that has its purpose"""
 
-    def default(self, value: object, bound: Bound | None = None, note: str = "", **presets: object) -> Any:
-        """A field of a learner's class of options: its default value, and its value in each other preset.
+    def default(self, value: object, bound: Bound | None = None, note: str = "") -> Any:
+        """A field of a learner's class of options, with its default value.
 
-        ``bound`` is for a learner that allows fewer values, ``note`` for what it does differently.
+        ``bound`` is for a learner that allows other values, ``note`` for what it does differently.
         """
-        declaration = {"option": self, "bound": bound or self.bound, "note": note, "presets": presets}
-        return field(default=value, metadata=declaration)
+        return field(default=value, metadata={"option": self, "bound": bound or self.bound, "note": note})
 
 
 class Declared(NamedTuple):
@@ -46,8 +46,6 @@ class Declared(NamedTuple):
     note: str
     type: Any
     default: Any
-    presets: Mapping[str, Any]
-    """values in presets other than the default one, where they differ from the default"""
 
     @property
     def flag(self) -> str:
@@ -60,6 +58,8 @@ class Options:
     """The options of a learner: everything that changes what is learned, and nothing else."""
 
     learner: ClassVar[str]
+    preset: ClassVar[str | None] = None
+    """the preset that has these options, if the learner has presets"""
     summary: ClassVar[str]
     """what the learner is, in a few words"""
 
@@ -95,6 +95,4 @@ class Options:
 
 def _declared(each: Field[Any], type_: Any) -> Declared:
     given = each.metadata
-    return Declared(
-        each.name, given["option"], given["bound"], given["note"], type_, each.default, given["presets"]
-    )
+    return Declared(each.name, given["option"], given["bound"], given["note"], type_, each.default)

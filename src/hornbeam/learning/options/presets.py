@@ -1,56 +1,78 @@
-"""Presets: named sets of values for all options of ``rlr``."""
+"""Presets of ``rlr``: each has a learner and options of its own."""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 from types import MappingProxyType
 
-from hornbeam.errors import OptionError, did_you_mean
-from hornbeam.learning.options.declared import FitOptions
+from hornbeam.errors import HornbeamWarning, OptionError, did_you_mean
+from hornbeam.learning.options.declared import DEFAULT, PAPER, RENAMED, EffectOptions, PaperOptions
+from hornbeam.learning.options.option import Options
 
-DEFAULT = "default"
-"""The preset that was chosen by cross-validation inside training data."""
-PAPER = "paper"
-"""The preset that is the algorithm as it was published."""
+PRESETS: Mapping[str, Options] = MappingProxyType({DEFAULT: EffectOptions(), PAPER: PaperOptions()})
 
 
-def _preset(name: str) -> FitOptions:
-    declared = FitOptions.declared().values()
-    return FitOptions(**{each.name: each.presets[name] for each in declared if name in each.presets})
+def effect_options(**explicit: object) -> EffectOptions:
+    """The options of the default preset, with explicit values in place of the defaults.
 
-
-PRESETS: Mapping[str, FitOptions] = MappingProxyType({name: _preset(name) for name in (DEFAULT, PAPER)})
-
-
-def fit_options(preset: str = DEFAULT, **explicit: object) -> FitOptions:
-    """The options of a preset, with explicit values in place of the preset's.
-
-    An option may need other options to have an effect. If they are off, a value from the preset is kept,
-    but an explicit value is refused.
-
-    >>> fit_options("paper", n_steps=3).beam_width
-    1
-    >>> fit_options("paper", validate=True)
+    >>> effect_options(beam_width=10)
     Traceback (most recent call last):
-    hornbeam.errors.OptionError: validate=True is refused: it does nothing without refit=True.
+    hornbeam.errors.OptionError: beam_width=10 is refused: it belongs to preset "paper"; \
+for preset "default" see max_links.
     """
+    return replace(EffectOptions(), **_own(DEFAULT, explicit))  # type: ignore[arg-type]
+
+
+def paper_options(**explicit: object) -> PaperOptions:
+    """The options of the preset ``paper``, with explicit values in place of the published ones.
+
+    >>> paper_options(n_steps=3).beam_width
+    1
+    >>> paper_options(n_bags=3)
+    Traceback (most recent call last):
+    hornbeam.errors.OptionError: n_bags=3 is refused: it belongs to preset "default".
+    """
+    return replace(PaperOptions(), **_own(PAPER, explicit))  # type: ignore[arg-type]
+
+
+def fit_options(preset: str = DEFAULT, **explicit: object) -> EffectOptions | PaperOptions:
+    """The options of a preset, with explicit values in place of the preset's."""
     if preset not in PRESETS:
         raise OptionError(f'no preset "{preset}". {did_you_mean(str(preset), PRESETS, "Presets")}')
-    declared = FitOptions.declared()
-    for name in explicit:
-        if name not in declared:
-            raise OptionError(f'no option "{name}". {did_you_mean(name, declared, "Options")}')
-    options = replace(PRESETS[preset], **explicit)  # type: ignore[arg-type]
-    for name, value in explicit.items():
-        needs = declared[name].option.needs if value else {}
-        lacking = {other: needed for other, needed in needs.items() if getattr(options, other) != needed}
-        if lacking:
-            words = " and ".join(f"{other}={needed!r}" for other, needed in lacking.items())
-            raise OptionError(
-                f"{name}={value!r} is refused: it does nothing without {words}.",
+    return paper_options(**explicit) if preset == PAPER else effect_options(**explicit)
+
+
+def new_name(name: str, names: tuple[str, ...]) -> str:
+    """The name of an option today; an old name gives a warning."""
+    new = RENAMED.get(name, name)
+    if new == name or new not in names:
+        return name
+    warnings.warn(f"the option {name} is now called {new}.", HornbeamWarning, stacklevel=5)
+    return new
+
+
+def _own(preset: str, explicit: Mapping[str, object]) -> dict[str, object]:
+    """The explicit values, if they are of options that the preset has."""
+    own = PRESETS[preset].names()
+    values = {new_name(name, own): value for name, value in explicit.items()}
+    for name, value in values.items():
+        if name not in own:
+            raise _refusal(preset, name, value)
+    return values
+
+
+def _refusal(preset: str, name: str, value: object) -> OptionError:
+    for other, options in PRESETS.items():
+        if name in options.names():
+            successor = options.declared()[name].option.successor
+            more = f'; for preset "{preset}" see {successor}' if successor else ""
+            return OptionError(
+                f'{name}={value!r} is refused: it belongs to preset "{other}"{more}.',
                 option=name,
                 value=value,
-                needs=lacking,
+                preset=other,
+                successor=successor or None,
             )
-    return options
+    return OptionError(f'no option "{name}". {did_you_mean(name, PRESETS[preset].names(), "Options")}')

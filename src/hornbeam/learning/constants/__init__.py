@@ -1,1 +1,0 @@
-"""Clauses with one weight for each constant of a variable."""

@@ -1,0 +1,276 @@
+"""The long model: many small steps over the candidates, averaged over bags, and the effects made of it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from hashlib import blake2b
+
+import numpy as np
+
+from hornbeam.data.relations import Examples
+from hornbeam.engines.contract import Engine
+from hornbeam.learning.effects.bagging import SHARE, design
+from hornbeam.learning.effects.boosting import Boosting, Steps
+from hornbeam.learning.effects.candidates import FeatureCandidate, Pool
+from hornbeam.learning.effects.constants import ConstantWeights
+from hornbeam.learning.effects.groups import groups_of
+from hornbeam.learning.effects.shortening import Long, shortened
+from hornbeam.learning.history import Round
+from hornbeam.learning.losses.loss import Loss
+from hornbeam.learning.numbers import Floats, round_weight
+from hornbeam.learning.options import ALL, BASE_RATE, EffectOptions
+from hornbeam.logic.clauses import Atom
+from hornbeam.logic.effect_types import kind_of_type, variable_types
+from hornbeam.logic.effects import (
+    FIRST,
+    LAST,
+    MAXIMUM,
+    MINIMUM,
+    VALUE,
+    Body,
+    Curve,
+    Effect,
+    Feature,
+    in_order_of_use,
+)
+from hornbeam.logic.schema import NUMBER, value_of
+from hornbeam.model.effects import FittedEffect
+
+DATED = (VALUE, MINIMUM, MAXIMUM, FIRST, LAST)
+"""Features of a date that are dates themselves."""
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """What the steps of a fit share."""
+
+    engine: Engine
+    head: Atom
+    examples: Examples
+    options: EffectOptions
+    loss: Loss
+    targets: Floats
+    correction: float = 0.0
+    """log-odds to add for the negatives that sampling left out"""
+
+
+class LongModel:
+    """Boosted models of a fit, step by step, and the effects made of their average."""
+
+    def __init__(self, problem: Problem, pool: Pool, block: ConstantWeights | None) -> None:
+        self.problem, self.options, self.pool = problem, problem.options, pool
+        examples, options = problem.examples, problem.options
+        self.block = block
+        offset = np.zeros(len(examples.labels)) if block is None else block.crossed - block.crossed.mean()
+        bins = np.array(pool.rows) if pool.rows else np.zeros((0, len(examples.labels)), dtype=np.uint8)
+        self.groups = groups_of(bins, [problem.targets, offset])
+        self.bins = np.ascontiguousarray(bins[:, self.groups.first])
+        self.levels = int(self.bins.max(initial=0)) + 1
+        self.targets, self.offset = problem.targets[self.groups.first], offset[self.groups.first]
+        self.design = design(
+            problem.engine.database, examples.target, examples.keys, options.n_bags, options.seed
+        )
+        self.weights = self.groups.summed(self.design.weights)
+        self.sizes = self.groups.sizes
+        start = None if options.prior == BASE_RATE else float(options.prior) - problem.correction
+        self.boosting = Boosting(
+            self.bins,
+            _score_table(pool.candidates, self.levels),
+            (self.targets, self.sizes),
+            self.weights,
+            problem.loss,
+            Steps(
+                options.n_steps, options.learning_rate, options.l2, options.l2, start, not options.validate
+            ),
+            self.offset,
+        )
+        self.bags = self.boosting.bags
+        self.base_loss = self._base_loss()
+
+    @property
+    def steps(self) -> int:
+        """Number of steps in the model: those with the least loss on held-out examples, or all."""
+        return int(np.argmin(self.bags.mean_losses)) if self.options.validate else self.bags.done
+
+    @property
+    def held_out_loss(self) -> float | None:
+        """The mean loss of the held-out examples with the steps in the model; None if none is held out."""
+        return _finite(self.bags.mean_losses[self.steps])
+
+    def round(self) -> Round:
+        """A record of the steps done so far."""
+        return Round(self.bags.done, _finite(self.bags.mean_losses[-1]), self.base_loss)
+
+    def fingerprint(self) -> str:
+        """A hash of the candidates by their bins."""
+        return blake2b(self.bins.tobytes(), digest_size=16).hexdigest()
+
+    def score(self) -> str:
+        """How well the model predicts held-out examples, beside the base rate."""
+        if self.held_out_loss is None or self.base_loss is None:
+            return ""
+        how = "out-of-bag" if len(self.design.averaged) > 1 else "cross-validated"
+        return f"{how} log-loss {self.held_out_loss:.4f}, base rate {self.base_loss:.4f}"
+
+    def settings(self) -> dict[str, object]:
+        """What was chosen, and how well the long model predicts held-out examples."""
+        losses = {"held_out_loss": self.held_out_loss, "base_loss": self.base_loss}
+        return {
+            "steps": self.steps,
+            "candidates": len(self.pool.candidates),
+        } | {name: loss for name, loss in losses.items() if loss is not None}
+
+    def _base_loss(self) -> float | None:
+        """The mean loss of the held-out examples under the base rate of each bag."""
+        held_out, loss = self.sizes[:, None] - self.weights, self.problem.loss
+        start = np.array([loss.start(self.targets, weights) for weights in self.weights.T])
+        total = float(held_out.sum())
+        each = loss.each(self.targets[:, None], start[None, :])
+        return _finite(float((each * held_out).sum() / total)) if total else None
+
+    def effects(self, short: bool = True) -> tuple[float, tuple[FittedEffect, ...]]:
+        """The intercept and the effects of the model, the most important first.
+
+        If it need not be ``short``, all effects of the long model are in it, whatever the options say.
+        """
+        curves, intercepts = self._curves()
+        used = sorted({candidate for each in curves for candidate in each})
+        if not used:
+            start = self._mean(intercepts)
+            if self.block is None and self.boosting.steps.start is None:
+                start = self.problem.loss.start(self.targets, self.sizes)
+            return self._based(start), ()
+        bins = self.bins[used]
+        models = self._scores(curves, intercepts)
+        averaged = models[:, list(self.design.averaged)].mean(axis=1)
+        long = Long(
+            bins,
+            np.column_stack([models, averaged]),
+            np.column_stack([self.weights, self.sizes]),
+            [table[:, : int(bins.max()) + 1] for table in self._tables(used, curves)],
+            self.offset,
+        )
+        most = self.options.max_effects
+        if short and most != ALL:
+            limit = None if most is None else int(most)
+            gained = self.bags.mean_losses[0] - self.bags.mean_losses[self.steps]
+            few = shortened(long, self.targets, self.problem.loss, limit, (self.options.validate, gained))
+            if limit is not None or (few.enough and self.options.validate):
+                levels = dict(zip((used[place] for place in few.chosen), few.curves, strict=True))
+                return self._based(few.intercept), self._ordered(levels, curves)
+        return self._long(used, curves, intercepts)
+
+    def _long(
+        self, used: list[int], curves: list[dict[int, Floats]], intercepts: list[float]
+    ) -> tuple[float, tuple[FittedEffect, ...]]:
+        """The average of the models as it is."""
+        averaged = self.design.averaged
+        levels = {
+            candidate: sum((self._levels(curves[bag], candidate) for bag in averaged), self._none())
+            / len(averaged)
+            for candidate in used
+        }
+        return self._based(self._mean(intercepts)), self._ordered(levels, curves)
+
+    def _curves(self) -> tuple[list[dict[int, Floats]], list[float]]:
+        """For each model the curves after the chosen number of steps, and the intercept."""
+        curves: list[dict[int, Floats]] = []
+        intercepts: list[float] = []
+        for start, additions in zip(self.bags.start, self.bags.additions, strict=True):
+            own: dict[int, Floats] = {}
+            done = [each for each in additions[: self.steps] if each.candidate >= 0]
+            for candidate, change, _ in done:
+                levels = own.setdefault(candidate, self._none())
+                levels[: len(change)] += change
+            curves.append(own)
+            intercepts.append(done[-1].intercept if done else float(start))
+        return curves, intercepts
+
+    def _scores(self, curves: list[dict[int, Floats]], intercepts: list[float]) -> Floats:
+        """The score of each example in each model."""
+        scores = np.repeat(np.array(intercepts)[None, :], len(self.targets), axis=0)
+        scores += self.offset[:, None]
+        for column, own in enumerate(curves):
+            for candidate, levels in own.items():
+                scores[:, column] += levels[self.bins[candidate]]
+        return scores
+
+    def _tables(self, used: list[int], curves: list[dict[int, Floats]]) -> list[Floats]:
+        """The curves of each model, and of the average, with a row for each candidate that is used."""
+        tables = [np.array([self._levels(own, candidate) for candidate in used]) for own in curves]
+        averaged = sum((tables[bag] for bag in self.design.averaged), np.zeros_like(tables[0]))
+        return [*tables, averaged / len(self.design.averaged)]
+
+    def _ordered(
+        self, levels: dict[int, Floats], curves: list[dict[int, Floats]]
+    ) -> tuple[FittedEffect, ...]:
+        made = [self._effect(candidate, curve, curves) for candidate, curve in levels.items()]
+        kept = [each for each in made if each.importance > 0]
+        return tuple(sorted(kept, key=lambda each: (-each.importance, str(each.effect))))
+
+    def _effect(self, candidate: int, levels: Floats, curves: list[dict[int, Floats]]) -> FittedEffect:
+        """The effect of a candidate; neighbouring bins with equal levels become one."""
+        (head, body, feature), cuts, _ = self.pool.candidates[candidate]
+        bins = self.bins[candidate]
+        counts = np.bincount(bins, self.sizes, minlength=len(cuts) + 2)
+        added = levels[bins]
+        mean = float((added * self.sizes).sum() / self.sizes.sum())
+        importance = float((np.abs(added - mean) * self.sizes).sum() / self.sizes.sum())
+        spread = self._spread(candidate, curves)
+        rounded = [round_weight(level) for level in levels[: len(cuts) + 2].tolist()]
+        starts = [1, *(b for b in range(2, len(cuts) + 2) if rounded[b] != rounded[b - 1])]
+        ends = [*starts[1:], len(cuts) + 2]
+        kind = self._kind(body, feature)
+        curve = Curve(
+            tuple(value_of(cuts[start - 2], kind) for start in starts[1:]),
+            tuple(rounded[start] for start in starts),
+            rounded[0] if counts[0] else 0.0,
+        )
+        errors: tuple[float, ...] = ()
+        if len(self.design.averaged) > 1:
+            errors = tuple(round(float(spread[start]), 6) for start in (0, *starts))
+        examples = [int(counts[0]), *(int(counts[a:b].sum()) for a, b in zip(starts, ends, strict=True))]
+        effect = in_order_of_use(Effect(head, body, feature, curve))
+        return FittedEffect(effect, round(importance, 9), errors, tuple(examples))
+
+    def _kind(self, body: Body, feature: Feature) -> str:
+        """Whether the values of a feature are numbers or dates."""
+        if feature.variable is None or feature.kind not in DATED:
+            return NUMBER
+        types = variable_types(self.problem.engine.database.schema, self.problem.head, body)
+        return kind_of_type(self.problem.engine.database.schema, types[feature.variable]) or NUMBER
+
+    def _spread(self, candidate: int, curves: list[dict[int, Floats]]) -> Floats:
+        """The standard error of each level, from its spread between bags that share most examples."""
+        bags = [self._levels(curves[bag], candidate) for bag in self.design.averaged]
+        errors: Floats = np.std(np.array(bags), axis=0) * math.sqrt(SHARE / (1.0 - SHARE))
+        return errors
+
+    def _levels(self, own: dict[int, Floats], candidate: int) -> Floats:
+        levels = own.get(candidate)
+        return self._none() if levels is None else levels
+
+    def _none(self) -> Floats:
+        return np.zeros(self.levels)
+
+    def _mean(self, intercepts: list[float]) -> float:
+        return math.fsum(intercepts[bag] for bag in self.design.averaged) / len(self.design.averaged)
+
+    def _based(self, intercept: float) -> float:
+        """The prior of the model: weights per constant bring their own intercept."""
+        if self.block is None:
+            return intercept
+        return intercept + self.block.intercept - float(self.block.crossed.mean())
+
+
+def _score_table(candidates: list[FeatureCandidate], size: int) -> Floats:
+    """The score of each bin of each candidate."""
+    table = np.zeros((len(candidates), size))
+    for row, candidate in zip(table, candidates, strict=True):
+        row[: len(candidate.scores)] = candidate.scores[:size]
+    return table
+
+
+def _finite(loss: float) -> float | None:
+    return round(loss, 6) if math.isfinite(loss) else None

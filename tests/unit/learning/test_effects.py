@@ -1,0 +1,263 @@
+"""The learner of effects: what it may use, how it is watched, stopped, saved and continued."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hornbeam.data.build import build
+from hornbeam.data.database import Database
+from hornbeam.datasets.worlds import shoppers, smokers, university
+from hornbeam.engines.memory.engine import MemoryEngine
+from hornbeam.engines.naive import NaiveEngine
+from hornbeam.errors import DataError, ModelError
+from hornbeam.learning.effects.learner import fit
+from hornbeam.learning.history import INTERRUPTED, NO_EFFECT, Collected, Record, Round
+from hornbeam.learning.loop import Control
+from hornbeam.learning.options import EffectOptions, effect_options
+from hornbeam.learning.problem import Fit
+from hornbeam.logic.clauses import Atom, Comparison
+from hornbeam.logic.effects import Equals
+from hornbeam.logic.modes import schema_of
+from hornbeam.logic.parse import parse_mode
+from hornbeam.model.clause_model import Model
+from hornbeam.model.files import model_text, parse_model
+from plain_options import few
+
+WORLD = university(2, seed=3)
+TARGET = "advisedby"
+OPTIONS = effect_options(n_bags=3)
+
+
+def learned(
+    options: EffectOptions = OPTIONS, database: Database = WORLD, target: str = TARGET, **control: object
+) -> Fit[Model]:
+    examples = database.examples_of(target)
+    return fit(MemoryEngine(database), examples, options, Control(**control))  # type: ignore[arg-type]
+
+
+def at(number: int):  # type: ignore[no-untyped-def]
+    """Interrupts a fit after a number of steps."""
+
+    def interrupt(record: Record) -> None:
+        if record.number == number:
+            raise KeyboardInterrupt
+
+    return interrupt
+
+
+# --- watching and stopping -----------------------------------------------------------------------
+
+
+def test_a_fit_tells_of_each_path_then_of_rounds_of_steps() -> None:
+    records: list[Record] = []
+    fitted = learned(on_step=records.append)
+    paths = [each for each in records if isinstance(each, Collected)]
+    rounds = [each for each in records if isinstance(each, Round)]
+    assert records == [*paths, *rounds]
+    assert [each.path for each in paths] == list(range(1, paths[0].paths + 1))
+    assert sum(each.candidates for each in paths) == fitted.model.settings["candidates"]
+    assert [each.number for each in rounds[:3]] == [4, 8, 12]
+    assert fitted.history.steps == tuple(rounds)
+    assert len({each.base_loss for each in rounds}) == 1
+    assert rounds[0].held_out_loss is not None and rounds[0].base_loss is not None
+    assert rounds[0].held_out_loss < rounds[0].base_loss
+
+
+def test_the_history_has_the_loss_beside_that_of_the_base_rate() -> None:
+    fitted = learned()
+    settings = fitted.model.settings
+    loss, base = settings["held_out_loss"], settings["base_loss"]
+    assert fitted.history.scores() == (f"out-of-bag log-loss {loss:.4f}, base rate {base:.4f}",)
+    assert fitted.history.as_dict()["score"] == fitted.history.score
+    assert learned(replace(OPTIONS, n_bags=1)).history.score.startswith("cross-validated log-loss")
+
+
+def test_the_base_rate_is_not_that_of_weights_per_constant() -> None:
+    database = smokers(n_persons=300, seed=2)
+    with_weights, without = (
+        learned(effect_options(per_constant=each), database, "cancer").model for each in (True, False)
+    )
+    assert with_weights.clauses and not without.clauses
+    assert parse_model(model_text(with_weights)) == with_weights
+    assert with_weights.settings["base_loss"] == without.settings["base_loss"]
+
+
+def test_a_stop_between_steps_keeps_the_best_number_of_steps_so_far() -> None:
+    cut = learned(on_step=at(40))
+    assert cut.model.settings["cut"] == cut.history.ended == INTERRUPTED
+    assert cut.history.cut
+    whole = learned(replace(OPTIONS, n_steps=40))
+    assert cut.history.steps == whole.history.steps
+    assert cut.model.effects == whole.model.effects
+    assert cut.history.kept == whole.history.kept
+    assert [str(each) for each in cut.history.notices()] == [
+        f"the fit was stopped early (interrupted); the model has {cut.history.kept} steps."
+    ]
+
+
+def test_a_stop_while_candidates_are_collected_leaves_the_prior() -> None:
+    asked = iter([None] * 3)
+    for control in ({"should_stop": lambda: next(asked, "time limit")}, {"on_step": at(0)}):
+        cut = learned(**control)
+        assert cut.history.cut and not cut.history.steps and not cut.model.effects
+        labels = WORLD.examples_of(TARGET).labels
+        chance = 1 / (1 + np.exp(-cut.model.prior))
+        assert chance == pytest.approx(float(labels.mean()), rel=1e-6)
+
+
+def test_a_stop_is_asked_for_before_each_path_and_between_steps() -> None:
+    asked = [0]
+
+    def never() -> None:
+        asked[0] += 1
+
+    records: list[Record] = []
+    learned(on_step=records.append, should_stop=never)
+    assert asked[0] >= len(records)
+
+
+# --- checkpoints ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("number", "first"), [(4, 4), (28, 28), (40, 28), (52, 52)])
+def test_a_fit_continues_to_the_same_bytes(tmp_path: Path, number: int, first: int) -> None:
+    whole = learned()
+    learned(checkpoint=tmp_path, on_step=at(number))
+    seen: list[Record] = []
+    again = learned(checkpoint=tmp_path, on_step=seen.append)
+    assert next(each.number for each in seen if each.number) == first
+    assert model_text(again.model) == model_text(whole.model)
+    assert again.history == whole.history
+
+
+def test_a_finished_checkpoint_takes_no_more_steps(tmp_path: Path) -> None:
+    whole = learned(checkpoint=tmp_path)
+    saved = (tmp_path / "checkpoint.json").read_bytes()
+    seen: list[Record] = []
+    again = learned(checkpoint=tmp_path, on_step=seen.append)
+    assert not any(each.number for each in seen)
+    assert model_text(again.model) == model_text(whole.model)
+    assert again.history == whole.history
+    assert (tmp_path / "checkpoint.json").read_bytes() == saved
+
+
+def test_a_checkpoint_of_another_fit_is_refused_before_any_work(tmp_path: Path) -> None:
+    learned(checkpoint=tmp_path, on_step=at(28))
+    seen: list[Record] = []
+    with pytest.raises(DataError, match="a fit with different options; name another folder"):
+        learned(replace(OPTIONS, l2=7.0), checkpoint=tmp_path, on_step=seen.append)
+    assert seen == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "error", "message"),
+    [
+        ('"candidates": "', '"candidates": "0', DataError, "a fit with different candidates"),
+        ('"chosen": [[', '"chosen": [[-7, ', ModelError, '"chosen" must be a list of whole numbers from -1'),
+    ],
+)
+def test_a_damaged_checkpoint_is_refused(
+    tmp_path: Path, old: str, new: str, error: type[Exception], message: str
+) -> None:
+    learned(checkpoint=tmp_path, on_step=at(28))
+    path = tmp_path / "checkpoint.json"
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new, 1))
+    with pytest.raises(error, match=message):
+        learned(checkpoint=tmp_path)
+
+
+# --- options -------------------------------------------------------------------------------------
+
+
+def bodies(model: Model) -> list[tuple[object, ...]]:
+    return [each.effect.body for each in model.effects]
+
+
+@pytest.mark.parametrize("most", [1, 2])
+def test_max_literals_bounds_links_and_conditions_together(most: int) -> None:
+    model = learned(replace(OPTIONS, max_literals=most, max_effects="all")).model
+    assert model.effects and max(map(len, bodies(model))) == most
+
+
+def test_no_conditions_means_no_constant_no_comparison_and_no_flag() -> None:
+    free = learned(replace(OPTIONS, max_effects="all")).model
+    bound = learned(replace(OPTIONS, max_effects="all", max_conditions=0)).model
+
+    def conditions(model: Model) -> int:
+        return sum(
+            isinstance(step, Equals | Comparison) or (isinstance(step, Atom) and len(step.args) == 1)
+            for body in bodies(model)
+            for step in body
+        )
+
+    assert conditions(free) > 0 and bound.effects and conditions(bound) == 0
+
+
+def test_max_effects_caps_the_model_and_all_is_the_long_one() -> None:
+    sizes = {
+        most: len(learned(replace(OPTIONS, max_effects=most)).model.effects) for most in (2, None, "all")
+    }
+    assert sizes[2] == 2 < sizes[None] <= sizes["all"]
+
+
+def test_without_validation_all_steps_are_done() -> None:
+    fitted = learned(replace(OPTIONS, validate=False, n_steps=90))
+    assert fitted.history.steps[-1].number == fitted.history.kept == 90
+
+
+@pytest.mark.parametrize("ratio", [None, 1.0])
+def test_a_model_without_effects_has_the_base_rate_or_the_given_prior(ratio: float | None) -> None:
+    modes = (parse_mode("sick(+person)."), parse_mode("tall(+person)."))
+    persons = [f"p{number}" for number in range(110)]
+    examples = ([(person,) for person in persons], [1] * 10 + [0] * 100)
+    database = build(schema_of(modes), modes, {"tall": [persons]}, {"sick": examples})
+    options = effect_options(neg_pos_ratio=ratio)
+    base = learned(options, database, "sick")
+    assert base.history.ended == NO_EFFECT and not base.model.effects
+    assert 1 / (1 + np.exp(-base.model.prior)) == pytest.approx(10 / 110)
+    given = learned(replace(options, prior=-0.5), database, "sick")
+    assert given.model.prior == pytest.approx(-0.5, abs=1e-12)
+    assert [str(each) for each in given.history.notices()] == [
+        f"{NO_EFFECT}: the model predicts its prior for every example."
+    ]
+
+
+def test_a_prior_is_where_the_steps_start() -> None:
+    near, far = (
+        learned(replace(OPTIONS, prior=prior, n_steps=4, learning_rate=0.01)).model
+        for prior in ("base-rate", 3.0)
+    )
+    assert near.prior != far.prior
+
+
+# --- engines and order ---------------------------------------------------------------------------
+
+
+def test_a_few_examples_teach_what_is_true_of_them_on_each_engine() -> None:
+    modes = tuple(map(parse_mode, ["risk(+person).", "friends(+person,-person).", "smokes(+person)."]))
+    persons = [f"p{number}" for number in range(8)]
+    facts = {"smokes": [persons[:4]], "friends": [persons, persons[1:] + persons[:1]]}
+    labels = [1] * 4 + [0] * 4
+    database = build(schema_of(modes), modes, facts, {"risk": ([(p,) for p in persons], labels)})
+    examples = database.examples_of("risk")
+    models = [fit(engine(database), examples, few()).model for engine in (MemoryEngine, NaiveEngine)]
+    assert model_text(models[0]) == model_text(models[1])
+    assert models[0].effects[0].effect.body == (Atom("smokes", (0,)),)
+    found = models[0].probabilities(MemoryEngine(database), examples.keys)
+    assert found[examples.labels == 1].min() > found[examples.labels == 0].max()
+
+
+def test_the_order_of_examples_does_not_matter() -> None:
+    database = shoppers(200, seed=1)
+    examples = database.examples_of("returns")
+    texts = set()
+    for seed in range(2):
+        order = np.random.default_rng(seed).permutation(len(examples))
+        texts.add(model_text(fit(MemoryEngine(database), examples.at(order), OPTIONS).model))
+    assert len(texts) == 1

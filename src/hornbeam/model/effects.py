@@ -112,6 +112,15 @@ def _in_halves(engine: Engine, refused: tuple[FeatureRequest, Skipped], keys: Co
     return np.concatenate(halves)
 
 
+def mean_level(fitted: FittedEffect) -> float:
+    """What an effect adds to an average training example; 0 if their values are not known."""
+    levels = (fitted.effect.curve.missing, *fitted.effect.curve.levels)
+    total = sum(fitted.examples)
+    if not total or len(fitted.examples) != len(levels):
+        return 0.0
+    return math.fsum(n * level for n, level in zip(fitted.examples, levels, strict=True)) / total
+
+
 def by_importance(effects: Sequence[FittedEffect]) -> list[FittedEffect]:
     """The effects with the most important first; equally important ones keep their order."""
     return sorted(effects, key=lambda each: -each.importance)

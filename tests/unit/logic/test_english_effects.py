@@ -26,7 +26,7 @@ SCHEMA = Schema(
     },
     {"amount_value": NUMBER, "day": DATE, "age_value": NUMBER, "rating_value": NUMBER},
 )
-RISES = "[< 3: -0.1; < 7: 0; else: 0.4]"
+RISES = "[< 3: -0.3; < 7: 0; else: 0.4]"
 DIPS = "[< 15: 0; < 35: -1; else: 1]"
 
 

@@ -49,7 +49,7 @@ from hornbeam.logic.effects import (
 )
 from hornbeam.logic.schema import NUMBER, value_of
 from hornbeam.model.clause_model import Model
-from hornbeam.model.effects import FittedEffect
+from hornbeam.model.effects import FittedEffect, mean_level
 from hornbeam.model.training import key_names, training_of
 
 DATED = (VALUE, MINIMUM, MAXIMUM, FIRST, LAST)
@@ -87,7 +87,9 @@ def fit(
     # Corrects the log-odds for the negatives that sampling left out.
     prior += math.log((kept.labels == 0).sum() / (examples.labels == 0).sum())
     clauses = () if block is None else block.clauses
+    average = prior + sum(map(mean_level, effects)) + (0.0 if block is None else block.mean)
     settings = options.settings() | dict(database.origin) | long.settings()
+    settings["average_log_odds"] = round(average, 6)
     training = training_of(key_names(database, examples))
     model = Model(
         target,
@@ -295,7 +297,7 @@ class _Boosted:
         """The prior of the model: weights per constant bring their own intercept."""
         if self.block is None:
             return intercept
-        return intercept + self.block.intercept - float(self.block.crossed.mean())
+        return intercept - self.block.mean
 
 
 def _score_table(candidates: list[FeatureCandidate], size: int) -> Floats:

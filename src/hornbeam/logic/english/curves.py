@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from hornbeam.logic.clauses import Value
-from hornbeam.logic.effects import COUNT, DISTINCT, Curve, Feature
+from hornbeam.logic.effects import COUNT, DISTINCT, SHARE, Curve, Feature
 from hornbeam.logic.text import format_value
 
 FLAT, RISES, FALLS, PEAKS, DIPS, VARIES = "is flat", "rises", "falls", "peaks", "dips", "varies"
@@ -110,12 +110,30 @@ def curve_rows(curve: Curve, feature: Feature) -> list[CurveRow]:
     bounds = [None, *curve.cuts, None]
     whole = feature.kind in WHOLE and _whole_ranges(curve.cuts)
     rows = [
-        CurveRow(range_text(low, high, whole), level)
+        CurveRow(range_of(feature, low, high, whole), level)
         for low, high, level in zip(bounds, bounds[1:], curve.levels, strict=False)
     ]
     if feature.kind not in WHOLE or curve.missing:
         rows.append(CurveRow("missing", curve.missing))
     return rows
+
+
+def range_of(feature: Feature, low: Value | None, high: Value | None, whole: bool = False) -> str:
+    """The values of a feature from ``low`` to below ``high`` in words; shares are in percent.
+
+    >>> range_of(Feature("share"), 0.25, 0.5), range_of(Feature("mean", 1), None, 2.5)
+    ('25 % to below 50 %', 'below 2.5')
+    """
+    if feature.kind != SHARE or isinstance(low, datetime) or isinstance(high, datetime):
+        return range_text(low, high, whole)
+    ends = [None if end is None else f"{_percent(end)} %" for end in (low, high)]
+    if ends[0] is None:
+        return "any" if ends[1] is None else f"below {ends[1]}"
+    return f"{ends[0]} or more" if ends[1] is None else f"{ends[0]} to below {ends[1]}"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.12g}"
 
 
 def range_text(low: Value | None, high: Value | None, whole: bool = False) -> str:

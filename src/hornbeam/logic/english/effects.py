@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hornbeam.logic.effects import Curve, Effect
+from hornbeam.logic.effects import Effect
 from hornbeam.logic.english.clauses import Pieces, literal_pieces
 from hornbeam.logic.english.curves import (
     DIPS,
@@ -13,7 +13,7 @@ from hornbeam.logic.english.curves import (
     WHOLE,
     jump_of,
     near_extreme,
-    range_text,
+    range_of,
     shape_of,
 )
 from hornbeam.logic.english.phrases import WHETHER, feature_pieces
@@ -48,7 +48,7 @@ def effect_sentence(
     elif shape == FLAT:
         text = [*head, " does not depend on ", *phrase]
     elif shape in (RISES, FALLS) and jump_of(curve.levels) is not None:
-        above = range_text(curve.cuts[jump_of(curve.levels) or 0], None, whole)
+        above = range_of(effect.feature, curve.cuts[jump_of(curve.levels) or 0], None, whole)
         how = " is likelier if " if shape == RISES else " is less likely if "
         text = [*head, how, *phrase, f" is {above}"]
     elif shape in (RISES, FALLS):
@@ -59,7 +59,7 @@ def effect_sentence(
         ]
     elif shape in (PEAKS, DIPS):
         how = " is likeliest if " if shape == PEAKS else " is least likely if "
-        text = [*head, how, *phrase, f" is {_extreme(curve, shape == PEAKS, whole)}"]
+        text = [*head, how, *phrase, f" is {_extreme(effect, shape == PEAKS, whole)}"]
     else:
         text = [*head, " depends on ", *phrase]
     if curve.missing:
@@ -80,8 +80,8 @@ def _without_seams(pieces: Pieces) -> Pieces:
     return joint
 
 
-def _extreme(curve: Curve, peak: bool, whole: bool) -> str:
+def _extreme(effect: Effect, peak: bool, whole: bool) -> str:
     """The range of values with the highest level or the lowest, and those beside it that are as good."""
-    places = near_extreme(curve.levels, peak)
-    bounds = [None, *curve.cuts, None]
-    return range_text(bounds[places[0]], bounds[places[-1] + 1], whole)
+    places = near_extreme(effect.curve.levels, peak)
+    bounds = [None, *effect.curve.cuts, None]
+    return range_of(effect.feature, bounds[places[0]], bounds[places[-1] + 1], whole)

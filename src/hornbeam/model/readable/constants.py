@@ -1,0 +1,68 @@
+"""Weights per constant for readers: the constants that raise the odds most, and those that lower them most."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from hornbeam.drawing.markup import number_text
+from hornbeam.logic.clauses import Clause, atoms_of
+from hornbeam.logic.english import Wording, plural_of
+from hornbeam.logic.english.nouns import plain_name
+from hornbeam.logic.schema import Schema
+
+STRONGEST = 8
+"""Number of constants in each direction that readers are shown."""
+Weights = Sequence[tuple[str, float]]
+
+
+@dataclass(frozen=True, slots=True)
+class ConstantsCard:
+    """The weights of one variable's constants, for readers."""
+
+    title: str
+    """``movies (ratings)``"""
+    rising: tuple[tuple[str, float], ...]
+    """display names and weights, the strongest first"""
+    falling: tuple[tuple[str, float], ...]
+    total: int
+    """number of constants with a weight"""
+
+    @property
+    def more(self) -> int:
+        """Number of constants that are not shown."""
+        return self.total - len(self.rising) - len(self.falling)
+
+
+def constants_card(
+    clause: Clause, each: int, constants: Weights, schema: Schema, wording: Wording
+) -> ConstantsCard:
+    """The constants of a clause that matter most."""
+    type_name = schema.variable_types(clause)[each]
+    noun = plural_of(wording.noun(type_name).replace("_", " "))
+    through = [plain_name(atom.predicate) for atom in atoms_of(clause.body)]
+    others = ", ".join(dict.fromkeys(name for name in through if plural_of(name) != noun))
+    ordered = sorted(constants, key=lambda entry: (-abs(entry[1]), entry[0]))
+    named = [(wording.name(type_name, name), weight) for name, weight in ordered if weight]
+    return ConstantsCard(
+        f"{noun} ({others})" if others else noun,
+        tuple(entry for entry in named if entry[1] > 0)[:STRONGEST],
+        tuple(entry for entry in named if entry[1] < 0)[:STRONGEST],
+        len(named),
+    )
+
+
+def odds_factor(weight: float) -> str:
+    """The factor by which a weight changes the odds, for readers."""
+    return f"× {number_text(math.exp(min(weight, 709.0)), 3)}"
+
+
+def constants_lines(card: ConstantsCard) -> list[str]:
+    """A card as lines of text."""
+    lines = [f"Weights of {card.total:,} {card.title}"]
+    for title, entries in (("likelier with", card.rising), ("less likely with", card.falling)):
+        if entries:
+            texts = [f"{name} {odds_factor(weight)}" for name, weight in entries]
+            lines.append(f"     {title} {', '.join(texts)}")
+    return lines

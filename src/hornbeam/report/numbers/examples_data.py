@@ -12,9 +12,12 @@ from hornbeam.data.database import Database
 from hornbeam.data.keys import Names
 from hornbeam.engines.contract import Engine
 from hornbeam.logic.english import body_pieces
+from hornbeam.logic.english.phrases import WHETHER
 from hornbeam.model.clause_model import Model
+from hornbeam.model.effects import values_of
 from hornbeam.model.explain import explain
 from hornbeam.model.features import SHARE
+from hornbeam.model.readable.reasons import value_text
 from hornbeam.report.numbers.constants import strongest_constants
 from hornbeam.report.numbers.evidence import Evidence, find_evidence
 from hornbeam.report.numbers.measurements import Measurements
@@ -35,6 +38,7 @@ def examples_data(measurements: Measurements, engine: Engine, names: Names | Non
     shown_names = database.names_of(target, keys) if names is None else names[shown.rows, :arity]
     data: dict[str, Any] = {
         "target": target,
+        "words": {"example": measurements.wording.example, "labels": measurements.wording.labels},
         "prior": measurements.model.prior,
         "names": [column.tolist() for column in shown_names.T],
         "label": measurements.examples.labels[shown.rows].tolist(),
@@ -44,12 +48,31 @@ def examples_data(measurements: Measurements, engine: Engine, names: Names | Non
     }
     if measurements.examples.cutoffs is not None:
         data["cutoff"] = database.cutoff_texts(measurements.examples.cutoffs[shown.rows])
+    _add_values(data["parts"], measurements, engine)
     if shown.counts:
         data["evidence"] = evidence_data(measurements, database, find_evidence(measurements, database))
         data["evidence"]["parts"] |= _constants_data(measurements, engine)
-    else:
+    elif any(part.fitted is None for part in measurements.parts):
         data["reasons"] = _reasons(measurements, engine, shown_names)
     return data
+
+
+def _add_values(parts: list[dict[str, Any]], measurements: Measurements, engine: Engine) -> None:
+    """Add to each effect its feature in words, and its value for each example."""
+    places = [place for place, part in enumerate(measurements.parts) if part.fitted is not None]
+    effects = [part.fitted.effect for part in measurements.parts if part.fitted is not None]
+    keys = measurements.examples.keys[measurements.shown.rows]
+    schema = engine.database.schema
+    for place, effect, values in zip(places, effects, values_of(engine, effects, keys), strict=True):
+        phrase = list(measurements.parts[place].phrase)
+        if phrase[0] == WHETHER:
+            phrase = phrase[1:]
+            texts = ["yes" if value else "no" for value in values.tolist()]
+            parts[place]["whether"] = True
+        else:
+            texts = [value_text(effect, schema, value) for value in values.tolist()]
+        parts[place]["body"] = phrase
+        parts[place]["value"] = packed(np.array(texts, dtype=np.str_))
 
 
 def _part_data(measurements: Measurements, number: int) -> dict[str, Any]:

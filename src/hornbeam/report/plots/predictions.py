@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import numpy.typing as npt
 
 from hornbeam.data.ranking import Ranking, ranking
 from hornbeam.drawing.axes import Frame, Margins
 from hornbeam.drawing.figure import Figure
-from hornbeam.drawing.markup import Child, Markup, number_text, together
+from hornbeam.drawing.markup import Child, Markup, percent_text, together
 from hornbeam.drawing.shapes import bar, dot, label, line, path_of
 from hornbeam.model.evaluate import Scores, evaluate
 from hornbeam.report.numbers.curves import BINS, THRESHOLDS, calibration, histogram, thinned
 
 SCORE_BINS = 40
+LEAST_ROOM = 46
+"""Pixels between the labels of an axis of probabilities."""
+LEAST_BINS = 3
+"""Minimum number of groups that a line of calibration is drawn through."""
+PROBABILITIES = (1e-6, 1e-4, 0.001, 0.01, 0.03, 0.1, 0.25, 0.5, 0.75, 0.9, 0.97, 0.99, 0.999, 1 - 1e-4, 1 - 1e-6)
+"""Probabilities that the axis of scores is labelled with."""
 
 
 def roc_plot(labels: npt.ArrayLike, probabilities: npt.ArrayLike, scores: Scores | None = None) -> Figure:
@@ -122,7 +130,9 @@ def calibration_plot(labels: npt.ArrayLike, probabilities: npt.ArrayLike) -> Fig
         line(frame.x(0), frame.y(0), frame.x(1), frame.y(1), "chance"),
     ]
     points = [(frame.x(each.mean), frame.y(each.share)) for each in bins]
-    drawn.append(path_of(points, "curve faint"))
+    if len(bins) >= LEAST_BINS:
+        # A line through one or two groups would look like a curve that nobody measured.
+        drawn.append(path_of(points, "curve faint"))
     for each, (x, y) in zip(bins, points, strict=True):
         drawn.append(line(x, frame.y(each.low), x, frame.y(each.high), "whisker"))
         hint = f"{each.examples:,} examples: mean probability {each.mean:.3f}, positives {each.share:.3f}"
@@ -133,7 +143,8 @@ def calibration_plot(labels: npt.ArrayLike, probabilities: npt.ArrayLike) -> Fig
         title="Calibration",
         caption=(
             "Examples in groups of similar probability. On the diagonal, the predicted probability is the "
-            f"observed share of positives; the mean distance from it is {gap:.4f}. Whiskers: 95 % confidence."
+            "observed share of positives; the mean distance from it is "
+            f"{100 * gap:.1f} percentage points. Whiskers: 95 % confidence."
         ),
         width=frame.width,
         height=frame.height,
@@ -143,8 +154,20 @@ def calibration_plot(labels: npt.ArrayLike, probabilities: npt.ArrayLike) -> Fig
     )
 
 
+def _probability_ticks(frame: Frame) -> list[tuple[float, str]]:
+    """Ticks at round probabilities on an axis of log-odds, as many as have room."""
+    ticks: list[tuple[float, str]] = []
+    # The middle first, so that crowded ticks at the ends are left out.
+    for share in sorted(PROBABILITIES, key=lambda each: (abs(each - 0.5), each)):
+        place = math.log(share / (1.0 - share))
+        near = any(abs(frame.x(place) - frame.x(other)) < LEAST_ROOM for other, _ in ticks)
+        if frame.x.low <= place <= frame.x.high and not near:
+            ticks.append((place, percent_text(share)))
+    return ticks
+
+
 def score_plot(labels: npt.ArrayLike, log_odds: npt.ArrayLike) -> Figure:
-    """The log-odds of positives and of negatives, as shares of each label."""
+    """The probabilities of positives and of negatives, as shares of each label; the axis is log-odds."""
     label_of, scored = np.asarray(labels), np.asarray(log_odds, dtype=np.float64)
     ends = [np.quantile(scored[label_of == wanted], [0.005, 0.995]) for wanted in (1, 0)]
     low, high = float(min(each[0] for each in ends)), float(max(each[1] for each in ends))
@@ -165,7 +188,8 @@ def score_plot(labels: npt.ArrayLike, log_odds: npt.ArrayLike) -> Figure:
         for sign in (1, -1)
         if share**0.5 <= top
     ]
-    drawn: list[Child] = [frame.axes("log-odds", "share of its label", y_ticks=y_ticks)]
+    x_ticks = _probability_ticks(frame)
+    drawn: list[Child] = [frame.axes("probability", "share of its label", x_ticks, y_ticks)]
     for height, sign, style in zip(heights, (1, -1), ("positive", "negative"), strict=True):
         for place, each in enumerate(height.tolist()):
             if each:
@@ -180,9 +204,9 @@ def score_plot(labels: npt.ArrayLike, log_odds: npt.ArrayLike) -> Figure:
     for name, wanted in (("positives", 1), ("negatives", 0)):
         own = scored[label_of == wanted]
         quantiles = np.quantile(own, [0.05, 0.25, 0.5, 0.75, 0.95]).tolist()
-        rows.append((name, f"{len(own):,}", *map(number_text, quantiles)))
+        rows.append((name, f"{len(own):,}", *(percent_text(1.0 / (1.0 + math.exp(-value)), 1) for value in quantiles)))
     return Figure(
-        title="Scores by label",
+        title="Probabilities by label",
         caption=(
             "Shares of all positives and of all negatives. The height of a bar is the square root of its "
             "share, so that low bars can be seen beside tall ones."

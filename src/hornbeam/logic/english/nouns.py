@@ -57,6 +57,15 @@ def noun_of(type_name: str) -> str:
     return type_name.removesuffix("_value") or type_name
 
 
+def with_article(noun: str) -> str:
+    """
+    >>> with_article("user"), with_article("example"), with_article("order")
+    ('a user', 'an example', 'an order')
+    """
+    # A leading u is more often a "you" (user, unit) than not.
+    return f"{'an' if noun[:1].lower() in 'aeio' and noun else 'a'} {noun}"
+
+
 def capital(text: str) -> str:
     """Text that starts with a capital letter, as a sentence does."""
     return text[:1].upper() + text[1:]

@@ -22,12 +22,17 @@ def weight_columns(clauses: Sequence[WeightedClause]) -> tuple[int, ...]:
 def constants_of(
     clauses: Sequence[WeightedClause], schema: Schema, wording: Wording
 ) -> list[ConstantsCard]:
-    """The cards of all clauses that have a weight for each constant."""
-    return [
-        constants_card(weighted.clause, weighted.each, weighted.constants, schema, wording)
-        for weighted in clauses
-        if weighted.each is not None
-    ]
+    """The cards of all clauses that have a weight for each constant; equal weights share a card."""
+    groups: dict[object, list[WeightedClause]] = {}
+    for weighted in clauses:
+        if weighted.each is not None:
+            groups.setdefault((weighted.constants, weighted.feature), []).append(weighted)
+    cards = []
+    for members in groups.values():
+        constants = [(name, weight * len(members)) for name, weight in members[0].constants]
+        bodies = [(each.clause, each.each) for each in members if each.each is not None]
+        cards.append(constants_card(bodies, constants, schema, wording))
+    return cards
 
 
 def clauses_text(clauses: Sequence[WeightedClause], schema: Schema, wording: Wording) -> str:

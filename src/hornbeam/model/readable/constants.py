@@ -35,18 +35,24 @@ class ConstantsCard:
         return self.total - len(self.rising) - len(self.falling)
 
 
-def constants_card(
-    clause: Clause, each: int, constants: Weights, schema: Schema, wording: Wording
-) -> ConstantsCard:
-    """The constants of a clause that matter most."""
-    type_name = schema.variable_types(clause)[each]
-    noun = plural_of(wording.noun(type_name).replace("_", " "))
-    through = [plain_name(atom.predicate) for atom in atoms_of(clause.body)]
+def constants_title(bodies: Sequence[tuple[Clause, int]], schema: Schema, wording: Wording) -> str:
+    """What constants are, and through which predicates they are reached: ``movies (ratings)``."""
+    clause, each = bodies[0]
+    noun = plural_of(wording.noun(schema.variable_types(clause)[each]).replace("_", " "))
+    through = [plain_name(atom.predicate) for clause, _ in bodies for atom in atoms_of(clause.body)]
     others = ", ".join(dict.fromkeys(name for name in through if plural_of(name) != noun))
+    return f"{noun} ({others})" if others else noun
+
+
+def constants_card(
+    bodies: Sequence[tuple[Clause, int]], constants: Weights, schema: Schema, wording: Wording
+) -> ConstantsCard:
+    """The constants that matter most, of clauses and their variables that share these weights."""
+    type_name = schema.variable_types(bodies[0][0])[bodies[0][1]]
     ordered = sorted(constants, key=lambda entry: (-abs(entry[1]), entry[0]))
     named = [(wording.name(type_name, name), weight) for name, weight in ordered if weight]
     return ConstantsCard(
-        f"{noun} ({others})" if others else noun,
+        constants_title(bodies, schema, wording),
         tuple(entry for entry in named if entry[1] > 0)[:STRONGEST],
         tuple(entry for entry in named if entry[1] < 0)[:STRONGEST],
         len(named),

@@ -11,6 +11,7 @@ from hornbeam.drawing.axes import Scale, tick_text, ticks
 from hornbeam.drawing.markup import Child, Markup, element, number_text, signed_text
 from hornbeam.drawing.shapes import label, line
 from hornbeam.errors import plural
+from hornbeam.logic.english import with_article
 from hornbeam.logic.text import variable_name
 from hornbeam.model.clause_model import Model
 from hornbeam.model.features import LOG
@@ -72,7 +73,7 @@ def _effects(measurements: Measurements) -> Markup:
         for number, card in enumerate(cards, start=1)
     ]
     constants = constants_of(model.clauses, model.schema, wording)
-    example = f"a {wording.example}" if wording.example else "an example"
+    example = with_article(wording.example or "example")
     if constants:
         items.insert(0, constants_item(constants, example))
     plain = [place for place, part in enumerate(measurements.parts) if part.clause and part.each is None]

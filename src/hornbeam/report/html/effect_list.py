@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 from hornbeam.drawing.markup import Child, Markup, element
 from hornbeam.errors import plural
-from hornbeam.logic.english import capital
 from hornbeam.logic.effects import body_text
+from hornbeam.logic.english import capital
+from hornbeam.logic.english.wording import joined_words
 from hornbeam.model.readable.cards import CardRow, EffectCard
 from hornbeam.model.readable.constants import ConstantsCard, odds_factor
 from hornbeam.report.html.elements import table
@@ -93,19 +94,20 @@ def constants_item(cards: Sequence[ConstantsCard], examples: str) -> Markup:
     """One card for all weights per constant: the strongest constants of each kind."""
     columns: list[Child] = []
     for card in cards:
-        for title, entries in ((f"likelier with these {card.title}", card.rising), (f"less likely with these {card.title}", card.falling)):
+        titles = (f"likelier: {card.title}", f"less likely: {card.title}")
+        for title, entries in zip(titles, (card.rising, card.falling), strict=True):
             if entries:
                 rows = [(name, odds_factor(weight)) for name, weight in entries]
                 columns.append(table((title, "odds"), rows, class_="constants"))
     total = sum(card.total for card in cards)
     shown = sum(len(card.rising) + len(card.falling) for card in cards)
     more = f"The strongest of {plural(total, 'weight')} are shown." if shown < total else ""
-    titles = [card.title for card in cards]
+    every = joined_words(list(dict.fromkeys(card.title for card in cards)))
     return element(
         "li",
         element(
             "div",
-            element("p", f"Which {_all(titles)} {examples} has matters: each has a weight of its own.", class_="saying"),
+            element("p", f"It matters which {every} {examples} has: each has its own weight.", class_="saying"),
             element("p", more, class_="quiet") if more else None,
             element("div", *columns, class_="side"),
             class_="what",
@@ -113,8 +115,3 @@ def constants_item(cards: Sequence[ConstantsCard], examples: str) -> Markup:
         class_="card whole",
         id="constants",
     )
-
-
-def _all(words: Sequence[str]) -> str:
-    unique = list(dict.fromkeys(words))
-    return " and ".join([", ".join(unique[:-1]), unique[-1]] if len(unique) > 1 else unique)

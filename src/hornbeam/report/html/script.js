@@ -212,7 +212,7 @@
     if (!found) return null;
     if (known.each !== undefined) {
       const list = found.map(([code, adds]) => `${known.constants[code]} ${signed(adds, 3)}`).join(", ");
-      return make("p", { class: "counts" }, make("var", {}, variable(known.each)), ": ", make("code", {}, list));
+      return make("p", { class: "counts" }, list);
     }
     const values = found.map((codes) => codes.map((code, place) => evidence.names[known.types[place]][code]));
     const single = part.free.length === 1;
@@ -227,6 +227,7 @@
     if (part.value) {
       return [make("p", { class: "because" }, pieces(part.body, row), part.whether ? ": " : " is ", make("b", {}, part.value.at(row)))];
     }
+    if (part.title) return [make("p", { class: "because" }, part.title), groundings(number, row)];
     if (!part.true) {
       return [make("p", { class: "because" }, told || make("code", {}, pieces(part.body, row)))];
     }

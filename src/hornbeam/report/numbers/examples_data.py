@@ -17,6 +17,7 @@ from hornbeam.model.clause_model import Model
 from hornbeam.model.effects import values_of
 from hornbeam.model.explain import explain
 from hornbeam.model.features import SHARE
+from hornbeam.model.readable.constants import constants_title
 from hornbeam.model.readable.reasons import value_text
 from hornbeam.report.numbers.constants import strongest_constants
 from hornbeam.report.numbers.evidence import Evidence, find_evidence
@@ -82,6 +83,10 @@ def _part_data(measurements: Measurements, number: int) -> dict[str, Any]:
         counts = shown.counts[number]
         data["body"] = body_pieces(part.clause.body)
         data["free"] = list(part.clause.free_variables())
+        if part.each is not None:
+            schema, wording = measurements.model.schema, measurements.wording
+            title = constants_title([(part.clause, part.each)], schema, wording)
+            data["title"] = f"{wording.owner} {title}" if wording.example else title
         if (part.bound is not None and part.bound > 1) or part.feature == SHARE:
             data["feature"] = part.feature
         data["true"] = packed(counts.true)

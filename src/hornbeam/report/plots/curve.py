@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from hornbeam.drawing.axes import Scale
 from hornbeam.drawing.figure import Figure
 from hornbeam.drawing.markup import Child, Markup, percent_text, signed_text, together
-from hornbeam.drawing.shapes import bar, dot, label, line, shortened
+from hornbeam.drawing.shapes import bar, dot, label, line
 from hornbeam.logic.clauses import Value
 from hornbeam.logic.english.curves import WHOLE, curve_rows
 from hornbeam.logic.text import format_value
@@ -18,6 +19,8 @@ from hornbeam.model.readable.cards import EffectCard, card_table
 WIDTH, LEFT, RIGHT = 440, 52, 12
 _TOP, _BOTTOM = 12, 124
 """The upper and the lower end of the curve."""
+_LINE = 54
+"""Maximum number of characters in a line of the axis title."""
 _HISTOGRAM = 34
 """Height of the tallest bar of examples."""
 _LEAST = 0.25
@@ -53,15 +56,16 @@ def curve_plot(card: EffectCard) -> Figure:
     drawn: list[Child] = [_odds_axis(up), *_examples(bins, floor), *_steps(bins, up)]
     drawn.append(line(LEFT, floor, WIDTH - RIGHT, floor, "axis"))
     drawn += _labels(card, bins, floor)
-    title = card.phrase.removeprefix("whether ")
-    unit = ", %" if card.in_percent else ""
-    drawn.append(label((LEFT + WIDTH - RIGHT) / 2, floor + 38, shortened(title, 62 - len(unit)) + unit, "title"))
+    title = card.phrase.removeprefix("whether ") + (", in %" if card.in_percent else "")
+    lines = textwrap.wrap(title, _LINE, max_lines=2, placeholder="…")
+    for number, text in enumerate(lines):
+        drawn.append(label((LEFT + WIDTH - RIGHT) / 2, floor + 38 + 16 * number, text, "title"))
     header, rows = card_table(card)
     return Figure(
         title=card.sentence,
         caption="",
         width=WIDTH,
-        height=floor + 44,
+        height=floor + 28 + 16 * len(lines),
         drawing=together(drawn),
         header=tuple(header),
         rows=tuple(rows),
@@ -97,12 +101,12 @@ def _odds_axis(up: Scale) -> Markup:
         first = math.ceil(up.low / math.log(10))
         factors = tuple(10.0**power for power in range(first, first + 40, step))
     drawn: list[Child] = []
-    for factor in (*factors, 1.0):
+    for factor in dict.fromkeys((*factors, 1.0)):
         level = math.log(factor)
         if up.low <= level <= up.high:
             drawn.append(line(LEFT, up(level), WIDTH - RIGHT, up(level), "zero" if factor == 1 else "grid"))
             drawn.append(label(LEFT - 8, up(level) + 4, f"× {factor:g}", anchor="end"))
-    return together(drawn[: 2 * len(factors)] if 1.0 in factors else drawn)
+    return together(drawn)
 
 
 def _steps(bins: Sequence[_Bin], up: Scale) -> list[Child]:

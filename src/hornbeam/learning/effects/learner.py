@@ -50,6 +50,7 @@ from hornbeam.logic.effects import (
 from hornbeam.logic.schema import NUMBER, value_of
 from hornbeam.model.clause_model import Model
 from hornbeam.model.effects import FittedEffect, mean_level
+from hornbeam.model.readable.constants import shown_names
 from hornbeam.model.training import key_names, training_of
 
 DATED = (VALUE, MINIMUM, MAXIMUM, FIRST, LAST)
@@ -90,6 +91,8 @@ def fit(
     average = prior + sum(map(mean_level, effects)) + (0.0 if block is None else block.mean)
     settings = options.settings() | dict(database.origin) | long.settings()
     settings["average_log_odds"] = round(average, 6)
+    names = {} if block is None else shown_names(block.clauses, database.schema, database.display_names)
+    settings |= {"names": names} if names else {}
     training = training_of(key_names(database, examples))
     model = Model(
         target,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from hornbeam.drawing.markup import number_text
@@ -11,6 +11,7 @@ from hornbeam.logic.clauses import Clause, atoms_of
 from hornbeam.logic.english import Wording, plural_of
 from hornbeam.logic.english.nouns import plain_name
 from hornbeam.logic.schema import Schema
+from hornbeam.model.features import WeightedClause
 
 STRONGEST = 8
 """Number of constants in each direction that readers are shown."""
@@ -57,6 +58,23 @@ def constants_card(
         tuple(entry for entry in named if entry[1] < 0)[:STRONGEST],
         len(named),
     )
+
+
+def shown_names(
+    clauses: Sequence[WeightedClause], schema: Schema, names: Mapping[str, Mapping[str, str]]
+) -> dict[str, dict[str, str]]:
+    """The display names of the constants that readers of a model are shown, by type."""
+    shown: dict[str, dict[str, str]] = {}
+    for weighted in clauses:
+        if weighted.each is None:
+            continue
+        type_name = schema.variable_types(weighted.clause)[weighted.each]
+        for direction in (1.0, -1.0):
+            entries = [each for each in weighted.strongest(len(weighted.constants)) if each[1] * direction > 0]
+            for key, _ in entries[:STRONGEST]:
+                if key in names.get(type_name, {}):
+                    shown.setdefault(type_name, {})[key] = names[type_name][key]
+    return shown
 
 
 def odds_factor(weight: float) -> str:

@@ -41,7 +41,7 @@ def examples_data(measurements: Measurements, engine: Engine, names: Names | Non
         "target": target,
         "words": {"example": measurements.wording.example, "labels": measurements.wording.labels},
         "prior": measurements.model.prior,
-        "names": [column.tolist() for column in shown_names.T],
+        "names": _shown_names(database, target, shown_names),
         "label": measurements.examples.labels[shown.rows].tolist(),
         "probability": measurements.probabilities[shown.rows].tolist(),
         "logOdds": measurements.log_odds[shown.rows].tolist(),
@@ -56,6 +56,15 @@ def examples_data(measurements: Measurements, engine: Engine, names: Names | Non
     elif any(part.fitted is None for part in measurements.parts):
         data["reasons"] = _reasons(measurements, engine, shown_names)
     return data
+
+
+def _shown_names(database: Database, target: str, names: Names) -> list[list[str]]:
+    """The names of examples, a list per argument: display names with the key in parentheses, or keys."""
+    columns = []
+    for type_name, column in zip(database.schema.types_of(target), names.T, strict=True):
+        display = database.display_names.get(type_name, {})
+        columns.append([f"{display[key]} ({key})" if key in display else key for key in column.tolist()])
+    return columns
 
 
 def _add_values(parts: list[dict[str, Any]], measurements: Measurements, engine: Engine) -> None:
@@ -134,9 +143,11 @@ def evidence_data(measurements: Measurements, database: Database, evidence: Evid
                 for row, each in by_row.items()
             },
         }
-    names = {
-        name: [database.population(name).names[code] for code in known] for name, known in places.items()
-    }
+    names = {}
+    for name, known in places.items():
+        display = database.display_names.get(name, {})
+        keys = [database.population(name).names[code] for code in known]
+        names[name] = [display.get(key, key) for key in keys]
     return {"names": names, "parts": parts, "complete": evidence.complete}
 
 
@@ -156,7 +167,11 @@ def _constants_data(measurements: Measurements, engine: Engine) -> dict[str, Any
             ]
             for row, contributions in strongest_constants(weighted, engine, keys).items()
         }
-        data[str(number)] = {"each": measurements.parts[number].each, "constants": list(places), "rows": rows}
+        part = measurements.parts[number]
+        assert part.clause is not None and part.each is not None
+        type_name = model.schema.variable_types(part.clause)[part.each]
+        constants = [measurements.wording.name(type_name, name) for name in places]
+        data[str(number)] = {"each": part.each, "constants": constants, "rows": rows}
     return data
 
 

@@ -43,7 +43,6 @@ def print_model(model: Model | AggregateModel) -> None:
         # Weights that are zero in all clauses are not shown.
         columns = model.weight_columns()
         names = [WEIGHT_NAMES[place] for place in columns]
-        parts = parts[: len(model.clauses)]
     table = _table(["", *names], [*(["feature"] if clauses else []), _title(model)])
     for number, part in enumerate(parts, start=1):
         logic = text_of(part.formula) if part.clause is None else str(part.clause)

@@ -84,6 +84,15 @@ def signed_text(value: float, digits: int = 4) -> str:
     return f"+{number_text(value, digits)}" if value > 0 else number_text(value, digits)
 
 
+def factor_text(factor: float) -> str:
+    """A factor of the odds for readers.
+
+    >>> factor_text(0.2931), factor_text(1.0249), factor_text(5.214), factor_text(1234.5)
+    ('× 0.29', '× 1.02', '× 5.21', '× 1.23e+03')
+    """
+    return f"× {factor:.2g}" if factor < 1 else f"× {factor:.3g}"
+
+
 def percent_text(share: float, places: int = 0) -> str:
     """A share or probability for readers, in percent; small ones and those near 100 % keep two digits.
 

@@ -24,8 +24,8 @@ def display_column(plan: Plan, stated: str | None) -> str | None:
     if stated is not None:
         return stated if stated in plan.table.columns else None
     for name, column in plan.table.columns.items():
-        unused = plan.roles[name] is Role.UNUSED
-        if unused and looks_like_name(name, plan.name) and column.domain is Domain.TEXT:
+        text = plan.roles[name] in (Role.UNUSED, Role.CATEGORY) and column.domain is Domain.TEXT
+        if text and looks_like_name(name, plan.name):
             if column.n_values >= NEARLY_ALL * plan.table.size > 0:
                 return name
     return None

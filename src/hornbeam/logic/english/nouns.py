@@ -25,8 +25,8 @@ def plain_name(name: str) -> str:
 
 def singular_of(noun: str) -> str:
     """
-    >>> [singular_of(noun) for noun in ("orders", "cities", "movies", "boxes", "class", "team")]
-    ['order', 'city', 'movie', 'box', 'class', 'team']
+    >>> [singular_of(noun) for noun in ("orders", "cities", "movies", "boxes", "class", "status")]
+    ['order', 'city', 'movie', 'box', 'class', 'status']
     """
     last = noun.rpartition(" ")[2].lower()
     if last in _SAME:
@@ -35,7 +35,7 @@ def singular_of(noun: str) -> str:
         return f"{noun[:-3]}y"
     if noun.endswith(("xes", "ches", "shes", "sses")):
         return noun[:-2]
-    return noun[:-1] if noun.endswith("s") and not noun.endswith("ss") else noun
+    return noun[:-1] if noun.endswith("s") and not noun.endswith(("ss", "us", "is")) else noun
 
 
 def plural_of(noun: str) -> str:

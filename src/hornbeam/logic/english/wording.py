@@ -140,7 +140,7 @@ def _question(
         name = plain_name(target)
         if parts.table and not parts.column:
             return name, f"Which {joined_words([plural_of(each) for each in things])} are linked by {name}?"
-        word = f"{joined_words(things)}" if len(set(things)) > 1 else f"two {several}"
+        word = joined_words(things) if len(set(things)) > 1 else several
         if of_class:
             return f"{name} {of_class}", f"For which pairs of {word} is {name} {of_class}?"
         return name, f"For which pairs of {word} is {name} true?"
@@ -170,6 +170,7 @@ def _nouns(schema: Schema, target: str, tables: Mapping[str, object]) -> dict[st
         return nouns
     for name in schema.types():
         if not _is_generated(name, schema):
+            nouns[name] = singular_of(plain_name(noun_of(name)))
             continue
         owned = [
             re.sub(r"^has_?", "", predicate)

@@ -9,7 +9,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hornbeam.drawing.markup import Markup, element, number_text, percent_text, signed_text
+from hornbeam.drawing.markup import Markup, element, factor_text, number_text, percent_text, signed_text
 from hornbeam.drawing.notebook import notebook_table
 from hornbeam.errors import plural
 from hornbeam.logic.effects import SHARE, Curve
@@ -59,7 +59,7 @@ class CardRow:
     @property
     def odds(self) -> str:
         """The factor by which the odds change, for readers."""
-        return f"× {number_text(math.exp(min(self.level, 709.0)), 3)}"
+        return factor_text(math.exp(min(self.level, 709.0)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from hornbeam.drawing.markup import number_text
+from hornbeam.drawing.markup import factor_text
 from hornbeam.logic.clauses import Clause, atoms_of
 from hornbeam.logic.english import Wording, plural_of
 from hornbeam.logic.english.nouns import plain_name
@@ -79,7 +79,7 @@ def shown_names(
 
 def odds_factor(weight: float) -> str:
     """The factor by which a weight changes the odds, for readers."""
-    return f"× {number_text(math.exp(min(weight, 709.0)), 3)}"
+    return factor_text(math.exp(min(weight, 709.0)))
 
 
 def constants_lines(card: ConstantsCard) -> list[str]:

@@ -42,7 +42,8 @@ def _change(card: EffectCard) -> list[Markup | str]:
 def _odds_range(rows: Sequence[CardRow]) -> str:
     low, high = min(rows, key=lambda row: row.level), max(rows, key=lambda row: row.level)
     first, last = (low, high) if rows[0].level <= rows[-1].level else (high, low)
-    return f"{first.odds} to {last.odds}"
+    # A line does not break after the sign.
+    return f"{first.odds} to {last.odds}".replace("× ", "×\u00a0")
 
 
 def _meter(importance: float) -> Markup:

@@ -212,7 +212,7 @@
     if (!found) return null;
     if (known.each !== undefined) {
       const list = found.map(([code, adds]) => `${known.constants[code]} ${signed(adds, 3)}`).join(", ");
-      return make("p", { class: "counts" }, list);
+      return make("p", { class: "counts by-constant" }, list);
     }
     const values = found.map((codes) => codes.map((code, place) => evidence.names[known.types[place]][code]));
     const single = part.free.length === 1;

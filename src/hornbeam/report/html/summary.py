@@ -44,7 +44,7 @@ def heading(measurements: Measurements, about: About) -> Markup:
         "header",
         element("p", "Hornbeam model report", class_="kicker"),
         element("h1", measurements.wording.question),
-        element("p", _verdict(measurements), class_="lead"),
+        element("p", _unbroken(_verdict(measurements)), class_="lead"),
     )
 
 
@@ -60,6 +60,11 @@ def _verdict(measurements: Measurements) -> str:
         f"higher probability in {percent_text(scores.auc_roc)} of all pairs "
         f"(95 % interval: {percent_text(low)} to {percent_text(high)}; guessing: 50 %)."
     )
+
+
+def _unbroken(text: str) -> str:
+    """Text whose lines do not break before a percent sign."""
+    return text.replace(" %", "\u00a0%")
 
 
 def _labelled(measurements: Measurements) -> tuple[Any, Any]:
@@ -132,7 +137,7 @@ def _tiles(measurements: Measurements) -> Markup | None:
     return element(
         "dl",
         [
-            element("div", element("dt", name), element("dd", element("b", value), element("span", what)))
+            element("div", element("dt", name), element("dd", element("b", _unbroken(value)), element("span", _unbroken(what))))
             for name, value, what in tiles
         ],
         class_="tiles",

@@ -25,9 +25,10 @@ class Interval(NamedTuple):
 def auc_interval(labels: npt.NDArray[Any], probabilities: Floats) -> Interval:
     """The interval of AUC-ROC by DeLong's variance, on the scale of log-odds so that it stays within 0 and 1.
 
-    >>> low, high = auc_interval(np.array([1, 1, 0, 0, 0]), np.array([.9, .4, .5, .2, .1]))
+    >>> labels, probabilities = np.arange(200) % 2, np.arange(200) % 7 / 10 + np.arange(200) % 2 / 10
+    >>> low, high = auc_interval(labels, probabilities)
     >>> round(low, 2), round(high, 2)
-    (0.26, 0.98)
+    (0.57, 0.72)
     """
     ranked = ranking(labels, probabilities)
     # From the highest probability to the lowest: positives and negatives with each probability.

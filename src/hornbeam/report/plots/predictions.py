@@ -40,7 +40,10 @@ def roc_plot(labels: npt.ArrayLike, probabilities: npt.ArrayLike, scores: Scores
         )
     return Figure(
         title="ROC curve",
-        caption=f"Area {scores.auc_roc:.4f}: the share of pairs, positive and negative, in the right order.",
+        caption=(
+            f"Area {percent_text(scores.auc_roc, 1)}: the share of pairs, positive and negative, in the right "
+            "order."
+        ),
         width=frame.width,
         height=frame.height,
         drawing=together(
@@ -72,7 +75,7 @@ def _ring(frame: Frame, name: str, x: float, y: float) -> Markup:
 def precision_recall_plot(
     labels: npt.ArrayLike, probabilities: npt.ArrayLike, scores: Scores | None = None
 ) -> Figure:
-    """Precision against recall, with all negatives and with two per positive."""
+    """Precision against recall."""
     scores = scores or evaluate(labels, probabilities)
     ranked = ranking(np.asarray(labels), np.asarray(probabilities, dtype=np.float64))
     frame = Frame.of((0.0, 1.0), (0.0, 1.0))
@@ -81,13 +84,9 @@ def precision_recall_plot(
     ]
     base = ranked.n_pos / (ranked.n_pos + ranked.n_neg)
     drawn.append(line(frame.x(0), frame.y(base), frame.x(1), frame.y(base), "chance"))
-    fewer = ranked.n_neg > 2 * ranked.n_pos
-    for ratio, style in ((2.0, "curve second"), (None, "curve")):
-        if ratio is not None and not fewer:
-            continue
-        recall, precision = thinned(*ranked.precision_recall(ratio))
-        points = [(frame.x(a), frame.y(b)) for a, b in zip(recall.tolist(), precision.tolist(), strict=True)]
-        drawn.append(path_of([(frame.x(0), points[0][1]), *points], style))
+    recall, precision = thinned(*ranked.precision_recall())
+    points = [(frame.x(a), frame.y(b)) for a, b in zip(recall.tolist(), precision.tolist(), strict=True)]
+    drawn.append(path_of([(frame.x(0), points[0][1]), *points], "curve"))
     positives, negatives = ranked.at(0.5)
     if positives + negatives:
         drawn.append(_ring(frame, "pr", positives / ranked.n_pos, positives / (positives + negatives)))
@@ -103,11 +102,10 @@ def precision_recall_plot(
                 f"{above:,}",
             )
         )
-    caption = f"Average precision {scores.auc_pr:.4f} with all {ranked.n_neg:,} negatives (solid)"
-    if fewer:
-        caption += f"; {scores.auc_pr_2to1:.4f} with two drawn per positive (dashed), "
-        caption += "only to compare with published numbers"
-    caption += f". Chance is {base:.4f}."
+    caption = (
+        f"Average precision {percent_text(scores.auc_pr, 1)}; the dotted line is guessing, "
+        f"{percent_text(base, 1)}."
+    )
     return Figure(
         title="Precision and recall",
         caption=caption,
@@ -162,7 +160,7 @@ def _probability_ticks(frame: Frame) -> list[tuple[float, str]]:
         place = math.log(share / (1.0 - share))
         near = any(abs(frame.x(place) - frame.x(other)) < LEAST_ROOM for other, _ in ticks)
         if frame.x.low <= place <= frame.x.high and not near:
-            ticks.append((place, percent_text(share)))
+            ticks.append((place, f"{100 * share:.6g} %"))
     return ticks
 
 

@@ -116,7 +116,9 @@ def test_the_rest_of_many_effects_is_counted(world, open_tab, tmp_path):
     first = world.effects[0]
     many = tuple(
         FittedEffect(
-            parse_effect(f"count [< {n}: -0.5; else: 0.5] : gender_f(A) :- ratings(A,B).", world.model.schema),
+            parse_effect(
+                f"count [< {n}: -0.5; else: 0.5] : gender_f(A) :- ratings(A,B).", world.model.schema
+            ),
             1 / n,
             (),
             first.examples[:3],
@@ -160,7 +162,9 @@ def test_the_page_says_whether_the_model_knows_the_examples(world, open_tab, tmp
     assert "The model was learned from these examples" in page.locator("#summary").inner_text()
     other = training_of([["nobody"]])
     page = open_tab(world.page(tmp_path, "other.html", replace(world.model, training=other))).page
-    assert "These are not the examples that the model was learned from." in page.locator("#summary").inner_text()
+    assert (
+        "These are not the examples that the model was learned from." in page.locator("#summary").inner_text()
+    )
 
 
 @pytest.mark.parametrize("width", [1280, 390])

@@ -27,7 +27,7 @@ def on_terminal() -> bool:
 
 
 def print_model(model: Model | AggregateModel) -> None:
-    """Print the prior, and each clause or feature with its weights; effects are printed by ``Model.words``."""
+    """Print the prior, and each clause or feature with its weights; ``Model.words`` prints effects."""
     from rich.text import Text
 
     from hornbeam.logic.english import text_of

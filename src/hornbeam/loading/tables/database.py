@@ -176,8 +176,8 @@ def load_tables(source: Source, options: TableOptions) -> Database:
         {name: times for name, (_, times) in columns.items() if times is not None},
         None if given is None or head is None or given.cutoffs is None else {head: given.cutoffs},
     )
-    names = display_names(relational.plans, relational.mapping.types, relational.stated)
-    database = replace(database, display_names=names)
+    shown = display_names(relational.plans, relational.mapping.types, relational.stated)
+    database = replace(database, display_names=shown)
     return database if given is None or head is None else _with_classes(database, head, given)
 
 

@@ -25,9 +25,9 @@ def display_column(plan: Plan, stated: str | None) -> str | None:
         return stated if stated in plan.table.columns else None
     for name, column in plan.table.columns.items():
         text = plan.roles[name] in (Role.UNUSED, Role.CATEGORY) and column.domain is Domain.TEXT
-        if text and looks_like_name(name, plan.name):
-            if column.n_values >= NEARLY_ALL * plan.table.size > 0:
-                return name
+        differ = column.n_values >= NEARLY_ALL * plan.table.size > 0
+        if text and differ and looks_like_name(name, plan.name):
+            return name
     return None
 
 

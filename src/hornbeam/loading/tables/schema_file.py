@@ -10,7 +10,7 @@ database or is inferred::
     columns = ["user_id", "movie_id", "rating", "at"]    # the file has no header
     missing = ["n/a"]                                    # words that stand for a missing value
     key = "rating_id"                                    # false: no column is the key
-    name = "title"                                       # what people call a row; only shown, never learned from
+    name = "title"                                       # what people call a row; it is only shown
     links = { user_id = "users", movie_id = "movies" }   # columns that hold keys of other tables
     arguments = ["user_id", "movie_id"]                  # the order of the links of a link table
     time = "at"                                          # the time of a row
@@ -110,8 +110,8 @@ class Statement:
 def looks_like_name(column: str, table: str) -> bool:
     """Whether a column may hold what people call the rows of a table.
 
-    >>> looks_like_name("Title", "movies"), looks_like_name("movie_name", "movies"), looks_like_name("url", "a")
-    (True, True, False)
+    >>> [looks_like_name(column, "movies") for column in ("Title", "movie_name", "url")]
+    [True, True, False]
     """
     words = column.lower().replace(" ", "_").split("_")
     own = table.lower().rstrip("s")

@@ -20,9 +20,8 @@ from hornbeam.logic.english.phrases import WHETHER, feature_pieces
 from hornbeam.logic.english.wording import PLAIN, Wording
 from hornbeam.logic.schema import Schema
 
-def effect_sentence(
-    effect: Effect, schema: Schema, dated: bool = False, wording: Wording = PLAIN
-) -> Pieces:
+
+def effect_sentence(effect: Effect, schema: Schema, dated: bool = False, wording: Wording = PLAIN) -> Pieces:
     """How an effect changes the probability of its head. ``dated``: lengths of time are in days.
 
     Small turns of the curve are left out of the sentence.

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 _SINGULAR_IE = frozenset(
-    "calories collies cookies genies hoodies lies movies pies prairies rookies selfies smoothies sorties ties "
-    "zombies".split()
+    ["calories", "cookies", "genies", "hoodies", "lies", "movies", "pies", "rookies", "selfies", "ties"]
 )
 """Nouns whose singular ends in ``ie``."""
 _SAME = frozenset(["news", "series", "species"])

@@ -50,9 +50,7 @@ class _Described:
     """conditions in logic notation, which name the variable by its letter"""
 
 
-def feature_pieces(
-    effect: Effect, schema: Schema, dated: bool = False, wording: Wording = PLAIN
-) -> Pieces:
+def feature_pieces(effect: Effect, schema: Schema, dated: bool = False, wording: Wording = PLAIN) -> Pieces:
     """The feature of an effect as a noun phrase: ``the mean amount of its orders``.
 
     The phrase of a feature that is true or false starts with ``whether``.
@@ -106,9 +104,10 @@ def _whether(head: Atom, body: Body, wording: Wording) -> Pieces:
         return [f"the {wording.example} {verb}{negated}{words.removeprefix('is ')}"]
     if len(body) == 1 and len(atom.args) == 2 and isinstance(atom.args[1], str) and wording.example:
         return [f"{wording.owner} {words} is {negated}{format_constant(atom.args[1])}"]
-    if len(body) == 2 and len(atom.args) == 2 and isinstance(body[1], Equals) and not negated:
-        if body[1].variable == atom.args[1]:
-            return [f"{wording.owner} {words} is {format_constant(body[1].constant)}"]
+    last = body[-1]
+    one_value = len(body) == 2 and len(atom.args) == 2 and not negated
+    if one_value and isinstance(last, Equals) and last.variable == atom.args[1]:
+        return [f"{wording.owner} {words} is {format_constant(last.constant)}"]
     return []
 
 
@@ -155,7 +154,9 @@ class _BodyWords:
                 continue
             recent = step if isinstance(step, Recent) else None
             if self._is_value(variable):
-                self.described[variable] = _Described(self.wording.column(atom.predicate), parent, True, recent)
+                self.described[variable] = _Described(
+                    self.wording.column(atom.predicate), parent, True, recent
+                )
             else:
                 name = self._noun(atom, variable, parent)
                 self.described[variable] = _Described(plain_name(name), parent, False, recent)

@@ -111,7 +111,7 @@ def wording_of(
 
 
 def _parts(text: str, tables: Mapping[str, object]) -> _Target:
-    """The parts of a target; names may hold dots and equals signs, so the longest table that fits is meant."""
+    """The parts of a target; names may hold dots and equals signs, so the longest table that fits is it."""
     for table in sorted(tables, key=lambda name: -len(name)):
         if text.lower() == table.lower():
             return _Target(table)

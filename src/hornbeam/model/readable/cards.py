@@ -26,7 +26,6 @@ from hornbeam.logic.english.curves import FALLS, RISES, shape_of
 from hornbeam.logic.schema import Schema
 from hornbeam.model.effects import SHOWN_EFFECTS, FittedEffect, by_importance, mean_level
 
-
 ALIKE = 0.05
 """Neighbouring levels that differ by less than this share of a curve's range are one row of its table."""
 

@@ -19,9 +19,7 @@ def weight_columns(clauses: Sequence[WeightedClause]) -> tuple[int, ...]:
     return tuple(place for place in range(3) if any(weighted.weights[place] for weighted in clauses))
 
 
-def constants_of(
-    clauses: Sequence[WeightedClause], schema: Schema, wording: Wording
-) -> list[ConstantsCard]:
+def constants_of(clauses: Sequence[WeightedClause], schema: Schema, wording: Wording) -> list[ConstantsCard]:
     """The cards of all clauses that have a weight for each constant; equal weights share a card."""
     groups: dict[object, list[WeightedClause]] = {}
     for weighted in clauses:
@@ -42,9 +40,7 @@ def clauses_text(clauses: Sequence[WeightedClause], schema: Schema, wording: Wor
     return "\n\n".join([*blocks, *(["\n".join(others)] if others else [])])
 
 
-def constants_cards(
-    clauses: Sequence[WeightedClause], schema: Schema, wording: Wording
-) -> list[Markup]:
+def constants_cards(clauses: Sequence[WeightedClause], schema: Schema, wording: Wording) -> list[Markup]:
     """Weights per constant as tables for notebooks."""
     tables = []
     for card in constants_of(clauses, schema, wording):
@@ -64,9 +60,7 @@ def clauses_html(title: str, clauses: Sequence[WeightedClause], schema: Schema) 
             [
                 element("code", str(weighted.clause)),
                 element("br"),
-                text_of(
-                    sentence(weighted.clause, schema, weighted.rises(), share=weighted.feature == SHARE)
-                ),
+                text_of(sentence(weighted.clause, schema, weighted.rises(), share=weighted.feature == SHARE)),
             ],
         )
         for weighted in clauses

@@ -1,4 +1,4 @@
-"""Weights per constant for readers: the constants that raise the odds most, and those that lower them most."""
+"""Weights per constant for readers: the constants that raise and that lower the odds most."""
 
 from __future__ import annotations
 
@@ -70,7 +70,9 @@ def shown_names(
             continue
         type_name = schema.variable_types(weighted.clause)[weighted.each]
         for direction in (1.0, -1.0):
-            entries = [each for each in weighted.strongest(len(weighted.constants)) if each[1] * direction > 0]
+            entries = [
+                each for each in weighted.strongest(len(weighted.constants)) if each[1] * direction > 0
+            ]
             for key, _ in entries[:STRONGEST]:
                 if key in names.get(type_name, {}):
                     shown.setdefault(type_name, {})[key] = names[type_name][key]

@@ -82,13 +82,15 @@ def _effects(measurements: Measurements) -> Markup:
     return section(
         "clauses",
         "What was learned",
-        "The most important effects first. A chart shows how the odds change with the value (× 1 is no change), "
-        "with one standard error up and down; the grey bars below it show how many training examples have the "
-        f"value. Percentages are for {example} that is average in everything else.",
+        "The most important effects first. A chart shows how the odds change with the value (× 1 is no "
+        "change), with one standard error up and down; the grey bars below it show how many training "
+        f"examples have the value. Percentages are for {example} that is average in everything else.",
         element("ol", items, class_="cards"),
         element("p", f"And {plural(more, 'less important effect')}.", class_="quiet") if more else None,
         _head(axis) if axis else None,
-        element("ol", [_row(measurements, place, axis) for place in plain], class_="clauses") if axis else None,
+        element("ol", [_row(measurements, place, axis) for place in plain], class_="clauses")
+        if axis
+        else None,
     )
 
 
@@ -316,18 +318,20 @@ def count_rows(
 
 
 def _ranges(sizes: Sequence[int], most: int) -> list[tuple[int, int]]:
-    """At most ``most`` ranges of places with about equal numbers of examples."""
+    """At most ``most`` ranges of places, from first to last, with about equal numbers of examples."""
     if len(sizes) <= most:
         return [(place, place) for place in range(len(sizes))]
     ranges: list[tuple[int, int]] = []
-    first, left = 0, sum(sizes)
-    for place, size in enumerate(sizes):
-        inside = sum(sizes[first : place + 1])
-        rows_left, places_left = most - len(ranges), len(sizes) - place - 1
-        if inside >= left / rows_left or places_left == 0 or places_left < rows_left - 1:
-            if rows_left > 1 or places_left == 0:
-                ranges.append((first, place))
-                first, left = place + 1, left - inside
+    first = 0
+    while first < len(sizes):
+        if len(ranges) == most - 1:
+            return [*ranges, (first, len(sizes) - 1)]
+        wanted = sum(sizes[first:]) / (most - len(ranges))
+        last, inside = first, sizes[first]
+        while last + 1 < len(sizes) and inside + sizes[last + 1] / 2 <= wanted:
+            last, inside = last + 1, inside + sizes[last + 1]
+        ranges.append((first, last))
+        first = last + 1
     return ranges
 
 

@@ -108,7 +108,9 @@ def constants_item(cards: Sequence[ConstantsCard], examples: str) -> Markup:
         "li",
         element(
             "div",
-            element("p", f"It matters which {every} {examples} has: each has its own weight.", class_="saying"),
+            element(
+                "p", f"It matters which {every} {examples} has: each has its own weight.", class_="saying"
+            ),
             element("p", more, class_="quiet") if more else None,
             element("div", *columns, class_="side"),
             class_="what",

@@ -69,7 +69,9 @@ def report(
     if about.of_training is None:
         known = key_names(engine.database, examples) if names is None else names.tolist()
         about = replace(about, of_training=is_training_data(model, known))
-    wording = wording_of(model.target, model.schema, model.settings, about.of_class, engine.database.display_names)
+    wording = wording_of(
+        model.target, model.schema, model.settings, about.of_class, engine.database.display_names
+    )
     measurements = measure(additive(model), engine, examples, shown, wording)
     if about.phases:
         about = replace(about, phases=(*about.phases, ("score", time.perf_counter() - start)))

@@ -305,12 +305,18 @@ def words(measurements: Measurements) -> Markup:
     """The meaning of the words on the page."""
     meanings: list[tuple[str, Child]] = [
         ("odds", "probability divided by its rest: 1 at 50 %, 3 at 75 %. Effects multiply the odds."),
-        ("log-odds", "the logarithm of the odds, in which effects add up: 0 at 50 %, +2.2 at 90 %, −2.2 at 10 %."),
+        (
+            "log-odds",
+            "the logarithm of the odds, in which effects add up: 0 at 50 %, +2.2 at 90 %.",
+        ),
         (
             "importance of an effect",
-            "the mean absolute difference from its mean of what it adds to the log-odds of training examples.",
+            "the mean absolute difference from its mean of what it adds to the log-odds of an example.",
         ),
-        ("average", "an example with the mean log-odds of the training examples; “from 30 % to 44 %” is for one."),
+        (
+            "average",
+            "an example with the mean log-odds of the training examples; “from 30 % to 44 %” is for one.",
+        ),
     ]
     if not isinstance(measurements.model, Model) or not measurements.model.effects:
         meanings = [*meanings[:2], *_CLAUSE_WORDS]
@@ -318,29 +324,29 @@ def words(measurements: Measurements) -> Markup:
 
 
 _CLAUSE_WORDS: list[tuple[str, Child]] = [
-        (
-            "true count",
-            "in how many ways the free variables of a clause can be filled in so that its body is true for "
-            "the example.",
-        ),
-        (
-            "false count",
-            "in how many ways the body is false: over all combinations of constants or, if false counts are "
-            "guarded, over those for which the body without its last condition (the guard) is true.",
-        ),
-        (
-            "contribution",
-            "what a part adds to the log-odds of an example: its bias, plus its weights times a feature of "
-            "the counts: the count, its logarithm ln(1 + count), 1 or 0 for whether it reaches "
-            "a bound, or the share of the guard's groundings that are true.",
-        ),
-        (
-            "AUC-PR",
-            "average precision over all examples. “2:1” is its mean over samples with two negatives per "
-            "positive, as in much of the literature; never compare it with the AUC-PR over all examples.",
-        ),
-        (
-            "how much it separates examples",
-            "the mean absolute deviation of a contribution from its mean over all examples.",
-        ),
-    ]
+    (
+        "true count",
+        "in how many ways the free variables of a clause can be filled in so that its body is true for "
+        "the example.",
+    ),
+    (
+        "false count",
+        "in how many ways the body is false: over all combinations of constants or, if false counts are "
+        "guarded, over those for which the body without its last condition (the guard) is true.",
+    ),
+    (
+        "contribution",
+        "what a part adds to the log-odds of an example: its bias, plus its weights times a feature of "
+        "the counts: the count, its logarithm ln(1 + count), 1 or 0 for whether it reaches "
+        "a bound, or the share of the guard's groundings that are true.",
+    ),
+    (
+        "AUC-PR",
+        "average precision over all examples. “2:1” is its mean over samples with two negatives per "
+        "positive, as in much of the literature; never compare it with the AUC-PR over all examples.",
+    ),
+    (
+        "how much it separates examples",
+        "the mean absolute deviation of a contribution from its mean over all examples.",
+    ),
+]

@@ -56,8 +56,8 @@ def _verdict(measurements: Measurements) -> str:
     low, high = auc_interval(*_labelled(measurements))
     things = plural_of(wording.example) if wording.example else "examples"
     return (
-        f"Of two {things}, one {wording.labels[1]} and one {wording.labels[0]}, the model gives the first the "
-        f"higher probability in {percent_text(scores.auc_roc)} of all pairs "
+        f"Of two {things}, one {wording.labels[1]} and one {wording.labels[0]}, the model gives the first "
+        f"the higher probability in {percent_text(scores.auc_roc)} of all pairs "
         f"(95 % interval: {percent_text(low)} to {percent_text(high)}; guessing: 50 %)."
     )
 
@@ -137,7 +137,11 @@ def _tiles(measurements: Measurements) -> Markup | None:
     return element(
         "dl",
         [
-            element("div", element("dt", name), element("dd", element("b", _unbroken(value)), element("span", _unbroken(what))))
+            element(
+                "div",
+                element("dt", name),
+                element("dd", element("b", _unbroken(value)), element("span", _unbroken(what))),
+            )
             for name, value, what in tiles
         ],
         class_="tiles",
@@ -152,7 +156,11 @@ def _other_scores(measurements: Measurements) -> Markup | None:
     rows = [
         ("AUC-ROC", f"{scores.auc_roc:.4f}", "share of pairs in the right order"),
         ("AUC-PR", f"{scores.auc_pr:.4f}", "average precision, all negatives"),
-        ("AUC-PR 2:1", f"{scores.auc_pr_2to1:.4f}", "two negatives per positive, as in much of the literature"),
+        (
+            "AUC-PR 2:1",
+            f"{scores.auc_pr_2to1:.4f}",
+            "two negatives per positive, as in much of the literature",
+        ),
         ("Log-loss", f"{scores.log_loss:.4f}", "nats per example"),
         ("Brier", f"{scores.brier:.4f}", "mean squared error of the probability"),
     ]

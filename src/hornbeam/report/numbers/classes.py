@@ -14,7 +14,6 @@ from hornbeam.model.class_model import ClassModel
 from hornbeam.model.evaluate import evaluate_classes
 from hornbeam.model.files import LearnedModel
 
-
 MOST_CLASSES = 30
 """Maximum number of classes in a confusion matrix."""
 Confusion = tuple[tuple[str, ...], tuple[tuple[int, ...], ...]]

@@ -136,7 +136,9 @@ def _no_report(model: LearnedModel) -> ModelError:
 def _(model: Model) -> list[ModelPart]:
     clauses = [_clause_part(number, each, model) for number, each in enumerate(model.clauses, start=1)]
     wording = model.wording
-    effects = [_effect_part(number, each, model, wording) for number, each in enumerate(model.effects, start=1)]
+    effects = [
+        _effect_part(number, each, model, wording) for number, each in enumerate(model.effects, start=1)
+    ]
     return clauses + effects
 
 

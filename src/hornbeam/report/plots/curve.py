@@ -95,8 +95,8 @@ def _bins(card: EffectCard) -> list[_Bin]:
 def _odds_axis(up: Scale) -> Markup:
     """Lines and numbers at round factors of the odds."""
     span = up.high - up.low
-    factors = next((each for most, each in _TICKS if span <= most), None)
-    if factors is None:
+    factors: tuple[float, ...] = next((each for most, each in _TICKS if span <= most), ())
+    if not factors:
         step = max(1, round(span / math.log(10) / 5))
         first = math.ceil(up.low / math.log(10))
         factors = tuple(10.0**power for power in range(first, first + 40, step))
@@ -159,7 +159,7 @@ def _labels(card: EffectCard, bins: Sequence[_Bin], floor: float) -> list[Child]
     if not texts:
         cuts = [_cut_text(cut, card.in_percent) for cut in effect.curve.cuts]
         every = max(1, math.ceil((max(map(len, cuts), default=0) + 1) / room))
-        texts = [(each.right, cut) for each, cut in zip(known, cuts, strict=False)][:: every]
+        texts = [(each.right, cut) for each, cut in zip(known, cuts, strict=False)][::every]
     texts += [((each.left + each.right) / 2, "missing") for each in bins if each.values == "missing"]
     return [label(x, floor + 16, text) for x, text in texts]
 

@@ -20,7 +20,8 @@ LEAST_ROOM = 46
 """Pixels between the labels of an axis of probabilities."""
 LEAST_BINS = 3
 """Minimum number of groups that a line of calibration is drawn through."""
-PROBABILITIES = (1e-6, 1e-4, 0.001, 0.01, 0.03, 0.1, 0.25, 0.5, 0.75, 0.9, 0.97, 0.99, 0.999, 1 - 1e-4, 1 - 1e-6)
+_BELOW = (1e-6, 1e-4, 0.001, 0.01, 0.03, 0.1, 0.25)
+PROBABILITIES = (*_BELOW, 0.5, *(1 - share for share in reversed(_BELOW)))
 """Probabilities that the axis of scores is labelled with."""
 
 
@@ -41,8 +42,8 @@ def roc_plot(labels: npt.ArrayLike, probabilities: npt.ArrayLike, scores: Scores
     return Figure(
         title="ROC curve",
         caption=(
-            f"Area {percent_text(scores.auc_roc, 1)}: the share of pairs, positive and negative, in the right "
-            "order."
+            f"Area {percent_text(scores.auc_roc, 1)}: the share of pairs, positive and negative, in the "
+            "right order."
         ),
         width=frame.width,
         height=frame.height,
@@ -202,7 +203,9 @@ def score_plot(labels: npt.ArrayLike, log_odds: npt.ArrayLike) -> Figure:
     for name, wanted in (("positives", 1), ("negatives", 0)):
         own = scored[label_of == wanted]
         quantiles = np.quantile(own, [0.05, 0.25, 0.5, 0.75, 0.95]).tolist()
-        rows.append((name, f"{len(own):,}", *(percent_text(1.0 / (1.0 + math.exp(-value)), 1) for value in quantiles)))
+        rows.append(
+            (name, f"{len(own):,}", *(percent_text(1.0 / (1.0 + math.exp(-value)), 1) for value in quantiles))
+        )
     return Figure(
         title="Probabilities by label",
         caption=(

@@ -1,8 +1,6 @@
 """Reports in a real browser, opened from a file with the network off, as people open them."""
 
 import re
-import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +9,7 @@ import pytest
 from hornbeam.data.build import build
 from hornbeam.data.database import Database
 from hornbeam.datasets.worlds import university
+from hornbeam.drawing.markup import percent_text
 from hornbeam.engines.registry import open_engine
 from hornbeam.learning.boosting import boost
 from hornbeam.learning.options import fit_options
@@ -22,9 +21,7 @@ from hornbeam.model.explain import explain, named_groundings
 from hornbeam.report import About, report
 from hornbeam.report.numbers.evidence import PER_EXAMPLE
 
-CHROMIUM = shutil.which("chromium")
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on the PATH (apt-get install chromium)")
-
+PAGE_TITLE = "For which pairs of persons is advisedby true?"
 TARGET = "advisedby"
 EVIL = [
     "<script>document.title='run'</script>",
@@ -36,46 +33,6 @@ EVIL = [
     "{{data}}",
     "half a pair \ud800",
 ]
-
-
-@pytest.fixture(scope="module")
-def browser():
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as play:
-        # Tests may run as root, for whom there is no sandbox.
-        browser = play.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield browser
-        browser.close()
-
-
-class Tab:
-    """A page opened from a file, and everything that went wrong in it."""
-
-    def __init__(self, browser, path: Path, **options) -> None:
-        self.context = browser.new_context(
-            offline=True, viewport={"width": 1200, "height": 900}, reduced_motion="reduce", **options
-        )
-        self.page = self.context.new_page()
-        self.problems: list[str] = []
-        self.asked: list[str] = []
-        self.page.on("console", lambda said: self.problems.append(f"{said.type}: {said.text}"))
-        self.page.on("pageerror", lambda error: self.problems.append(str(error)))
-        self.page.on("request", lambda request: self.asked.append(request.url))
-        self.page.goto(path.as_uri())
-
-
-@pytest.fixture
-def open_tab(browser) -> Iterator:
-    tabs: list[Tab] = []
-
-    def open_tab(path: Path, **options) -> Tab:
-        tabs.append(Tab(browser, path, **options))
-        return tabs[-1]
-
-    yield open_tab
-    for tab in tabs:
-        tab.context.close()
 
 
 class World:
@@ -113,8 +70,8 @@ def first_cells(page, column: int) -> list[str]:
 
 def test_it_opens_without_network_and_without_complaint(world, open_tab):
     tab = open_tab(world.path)
-    assert tab.page.title() == "advisedby: model report"
-    assert tab.page.locator("h1").inner_text() == "advisedby(A, B)"
+    assert tab.page.title() == PAGE_TITLE
+    assert tab.page.locator("h1").inner_text() == PAGE_TITLE
     assert tab.problems == []
     assert tab.asked == [world.path.as_uri()]
 
@@ -122,14 +79,16 @@ def test_it_opens_without_network_and_without_complaint(world, open_tab):
 def test_the_scores_are_the_models(world, open_tab):
     page = open_tab(world.path).page
     scores = evaluate(world.examples.labels, world.probabilities)
-    shown = dict(
-        zip(
-            page.locator("#summary .tiles dt").all_inner_texts(),
-            page.locator("#summary .tiles b").all_inner_texts(),
-            strict=True,
-        )
-    )
-    assert shown == {
+    tiles = page.locator("#summary .tiles b").all_inner_texts()
+    assert [tile.replace("\u00a0", " ") for tile in tiles] == [
+        percent_text(scores.auc_roc, 1),
+        percent_text(scores.auc_pr, 1),
+        f"{scores.log_loss:.3f}",
+    ]
+    page.locator("#summary summary").click()
+    rows = page.locator("#summary tbody tr")
+    names, values = rows.locator("th").all_inner_texts(), rows.locator("td:nth-child(2)").all_inner_texts()
+    assert dict(zip(names, values, strict=True)) == {
         "AUC-ROC": f"{scores.auc_roc:.4f}",
         "AUC-PR": f"{scores.auc_pr:.4f}",
         "AUC-PR 2:1": f"{scores.auc_pr_2to1:.4f}",
@@ -151,12 +110,12 @@ def test_every_clause_is_there_with_its_weights(world, open_tab):
 def test_the_table_is_sorted_by_mouse_and_keyboard(world, open_tab):
     page = open_tab(world.path).page
     highest = np.sort(world.probabilities)[::-1]
-    assert first_cells(page, 3) == [f"{value:.4f}" for value in highest[:25]]
+    assert first_cells(page, 3) == [percent_text(value, 1) for value in highest[:25]]
     head = page.locator("#table thead th").nth(2)
     assert head.get_attribute("aria-sort") == "descending"
     head.locator("button").click()
     assert head.get_attribute("aria-sort") == "ascending"
-    assert first_cells(page, 3) == [f"{value:.4f}" for value in np.sort(world.probabilities)[:25]]
+    assert first_cells(page, 3) == [percent_text(value, 1) for value in np.sort(world.probabilities)[:25]]
     page.locator("#table thead th").nth(0).locator("button").focus()
     page.keyboard.press("Enter")
     names = sorted(", ".join(world.name(place)) for place in range(len(world.examples)))
@@ -181,7 +140,7 @@ def test_the_table_is_filtered_and_turned(world, open_tab):
     page.locator("#wrong").uncheck()
     page.locator("#next").click()
     second = np.sort(world.probabilities)[::-1][25:50]
-    assert first_cells(page, 3) == [f"{value:.4f}" for value in second]
+    assert first_cells(page, 3) == [percent_text(value, 1) for value in second]
 
 
 def test_an_example_opens_with_the_models_explanation(world, open_tab):
@@ -192,13 +151,15 @@ def test_an_example_opens_with_the_models_explanation(world, open_tab):
     page.locator("#table tbody tr").first.click()
     expected = explain(world.model, world.engine, world.examples.keys[place], name)
     assert page.locator("#why h3").inner_text() == f"advisedby({', '.join(name)})"
-    assert page.locator("#why .verdict b").inner_text() == f"{expected.probability:.4f}"
+    assert page.locator("#why .verdict b").inner_text() == percent_text(expected.probability, 1)
     rows = page.locator("#why .fall-row:not(.head)")
-    adds = [number(text) for text in rows.locator(".adds").all_inner_texts()]
+    *texts, last = rows.locator(".adds").all_inner_texts()
+    assert last == percent_text(expected.probability, 1)
+    adds = [number(text) for text in texts]
     telling = [reason for reason in expected.reasons if reason.contribution]
-    assert adds[0] == pytest.approx(expected.prior, rel=1e-3)
-    assert adds[1 : 1 + len(telling)] == pytest.approx([each.contribution for each in telling], rel=1e-3)
-    assert adds[-1] == pytest.approx(expected.log_odds, rel=1e-3)
+    assert adds[0] == pytest.approx(expected.prior, rel=5e-3)
+    assert adds[1 : 1 + len(telling)] == pytest.approx([each.contribution for each in telling], rel=5e-3)
+    assert adds[-1] == pytest.approx(expected.log_odds, rel=5e-3)
     with_groundings = [reason for reason in telling if reason.variables and reason.true][:PER_EXAMPLE]
     for reason, row in zip(telling, rows.all()[1:], strict=False):
         text = row.inner_text()
@@ -237,7 +198,7 @@ def test_a_threshold_tells_what_it_does(world, open_tab):
         page.keyboard.press("ArrowRight")
     found = world.probabilities >= 0.70
     positive = world.examples.labels == 1
-    assert page.locator("#threshold-value").inner_text() == "0.70"
+    assert page.locator("#threshold-value").inner_text() == "70 %"
     assert page.locator("#at-tp").inner_text() == f"{int((found & positive).sum()):,}"
     assert page.locator("#at-fp").inner_text() == f"{int((found & ~positive).sum()):,}"
     assert page.locator("#at-fn").inner_text() == f"{int((~found & positive).sum()):,}"
@@ -311,14 +272,14 @@ def test_hostile_names_are_text_and_run_nothing(tmp_path, open_tab):
     page = tab.page
     assert tab.problems == []
     assert tab.asked == [path.as_uri()]
-    assert page.title().startswith(EVIL[1])
+    assert EVIL[1] in page.title()
     shown = set(first_cells(page, 1))
     assert set(map(plain, shown)) == set(map(plain, EVIL))
     for row in range(len(EVIL)):
         page.locator("#table tbody button").nth(row).click()
         assert page.locator("#why h3").is_visible()
     assert page.evaluate("document.querySelectorAll('main img, main script').length") == 0
-    assert page.title().startswith(EVIL[1])
+    assert EVIL[1] in page.title()
     assert EVIL[0] in page.locator("#why").inner_text() or EVIL[0] in page.locator("#clauses").inner_text()
     assert page.evaluate("document.documentElement.scrollWidth") <= 1200
     assert tab.problems == []
@@ -331,7 +292,7 @@ def test_a_script_that_got_into_the_page_would_not_run(world, tmp_path, open_tab
     added = "<main><script>document.title='run'</script><img src=x onerror=\"document.title='run'\">"
     path.write_text(text.replace("<main", f"{added}</main><main", 1), encoding="utf-8")
     tab = open_tab(path)
-    assert tab.page.title() == "advisedby: model report"
+    assert tab.page.title() == PAGE_TITLE
     assert any("Content Security Policy" in problem for problem in tab.problems)
 
 
@@ -365,5 +326,5 @@ def test_constants_with_weights_of_their_own_are_told(tmp_path, open_tab):
     for name in ("ann", "bob", "cat"):
         page.locator("#find").fill(name)
         page.locator("#table tbody button").first.click()
-        told[name] = page.locator("#why .counts code").all_inner_texts()
+        told[name] = page.locator("#why .by-constant").all_inner_texts()
     assert told == {"ann": ["alien +2, brazil −1"], "bob": ["brazil −1"], "cat": []}

@@ -6,10 +6,9 @@ from pathlib import Path
 import pytest
 
 from hornbeam.cli import main
-from hornbeam.cli.terminal import print_explanation, print_model
+from hornbeam.cli.terminal import print_explanation
 from hornbeam.model.effects import SHOWN_EFFECTS
 from hornbeam.model.explain import Explanation
-from hornbeam.model.files import load_model
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "models"
 DATA, MODEL = GOLDEN / "data", GOLDEN / "version2" / "rlr.json"
@@ -29,33 +28,36 @@ def run(capsys):
     return call
 
 
-def test_show_prints_each_effect_on_a_line(run):
+def test_show_prints_effects_as_sentences_and_tables(run):
     code, out, _ = run("show", MODEL)
+    assert code == 0
+    assert out.startswith("For which persons is cancer true?\n1 clause and 8 effects, prior -0.8086\n")
+    assert "1. Cancer is likelier if the mean age of the person's friends is 60.5 or more" in out
+    assert "     value             log-odds    ±    odds  examples\n" in out
+    assert "     35 to below 60.5     +0.05  0.3  × 1.05        15\n" in out
+    assert LARGEST in out
+    assert "bias" not in out
+
+
+def test_show_prints_each_effect_as_a_line_of_logic(run):
+    code, out, _ = run("show", MODEL, "--logic")
     lines = out.splitlines()
     assert code == 0
     assert len(lines) == 1 + 1 + 8
     assert lines[2].startswith("mean C [missing: -0.2; < 35: -0.1; < 60.5: 0.05; else: 0.7] : cancer(A) :- ")
     assert LARGEST in lines
-    assert run("show", MODEL, "--compact")[1] == out
+    assert run("show", MODEL, "--compact", "--logic")[1] == out
     assert run("show", MODEL, "--json")[1] == MODEL.read_text()
-
-
-def test_a_terminal_shows_importance_and_a_sentence(capsys, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "200")
-    print_model(load_model(MODEL))
-    out = capsys.readouterr().out
-    assert "importance" in out
-    assert "8 effects" in out
-    assert "cancer(A) is likelier if its age is 40 or more." in out
-    assert "bias" not in out
-    assert "false" not in out
 
 
 def test_explain_shows_values_and_rows(run):
     code, out, _ = run("explain", DATA, "--model", MODEL, "--example", "cancer(p0)", "--shown", 1)
     assert code == 0
-    assert "+0.05 because the mean age of its friends is 40.5, from 2 values of B, C: (p3, 51), ...\n" in out
-    assert "-0.3 because its age is 33\n" in out
+    assert (
+        "+0.05 because the mean age of the person's friends is 40.5, from 2 values of B, C: (p3, 51), ...\n"
+        in out
+    )
+    assert "-0.3 because the person's age is 33\n" in out
     assert "+0 from 2 other effects\n" in out
     _, text, _ = run("explain", DATA, "--model", MODEL, "--example", "cancer(p0)", "--json")
     reasons = json.loads(text)["reasons"]
@@ -73,7 +75,7 @@ def test_a_report_describes_effects(run, tmp_path):
     out = tmp_path / "report.html"
     assert run("report", DATA, "--model", MODEL, "--out", out)[0] == 0
     text = out.read_text()
-    assert "the mean age of its friends" in text
+    assert "the mean age of the person&#39;s friends" in text
     assert "1 clause and 8 effects" in text
 
 
@@ -88,7 +90,8 @@ def test_a_long_model_is_cut_in_text_only(run, tmp_path):
     document["effects"] = [document["effects"][1]] * 30
     path = tmp_path / "m.json"
     path.write_text(json.dumps(document))
-    lines = run("show", path)[1].splitlines()
+    assert run("show", path)[1].endswith("\n\nand 10 more effects\n")
+    lines = run("show", path, "--logic")[1].splitlines()
     assert len(lines) == 1 + 1 + SHOWN_EFFECTS + 1
     assert lines[-1] == "and 10 more effects"
-    assert run("show", path, "--compact")[1].count("value B [< 40: -9; else: 10] : ") == 1
+    assert run("show", path, "--compact", "--logic")[1].count("value B [< 40: -9; else: 10] : ") == 1

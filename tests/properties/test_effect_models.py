@@ -15,10 +15,10 @@ from hornbeam.logic.effects import Curve, in_order_of_use, rename_step
 from hornbeam.logic.schema import number_of
 from hornbeam.model.class_model import ClassModel
 from hornbeam.model.clause_model import Model, WeightedClause
-from hornbeam.model.effect_reasons import EffectReason
 from hornbeam.model.effects import FittedEffect
 from hornbeam.model.explain import explain
 from hornbeam.model.files import model_text, parse_model
+from hornbeam.model.readable.reasons import EffectReason
 from hornbeam.model.training import Training, training_of
 from strategies import TARGET, TIMES, bodies, databases, key_rows, schemas, with_cutoffs
 

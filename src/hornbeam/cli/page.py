@@ -34,8 +34,8 @@ def write_page(
     from hornbeam.report.numbers.measurements import SHOWN
 
     if isinstance(learned, ClassModel):
-        learned, examples, notes, name = class_view(learned, engine, examples, of_class)
-        about = replace(about, notes=(*about.notes, *notes), of_class=name)
+        learned, examples, notes, name, confusion = class_view(learned, engine, examples, of_class)
+        about = replace(about, notes=(*about.notes, *notes), of_class=name, confusion=confusion)
     elif of_class is not None:
         raise OptionError("--class is refused: the model has no classes.")
     report(learned, engine, examples, about, shown or SHOWN).save(path)

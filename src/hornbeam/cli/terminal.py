@@ -27,11 +27,12 @@ def on_terminal() -> bool:
 
 
 def print_model(model: Model | AggregateModel) -> None:
-    """Print the prior, and each clause or feature with its weights."""
+    """Print the prior, and each clause or feature with its weights; ``Model.words`` prints effects."""
     from rich.text import Text
 
     from hornbeam.logic.english import text_of
-    from hornbeam.model.clause_model import WEIGHT_NAMES, Model
+    from hornbeam.model.clause_model import Model
+    from hornbeam.model.readable.clauses import WEIGHT_NAMES
     from hornbeam.report.numbers.parts import parts_of, weights_text
 
     clauses = isinstance(model, Model)
@@ -42,7 +43,6 @@ def print_model(model: Model | AggregateModel) -> None:
         # Weights that are zero in all clauses are not shown.
         columns = model.weight_columns()
         names = [WEIGHT_NAMES[place] for place in columns]
-        parts = parts[: len(model.clauses)]
     table = _table(["", *names], [*(["feature"] if clauses else []), _title(model)])
     for number, part in enumerate(parts, start=1):
         logic = text_of(part.formula) if part.clause is None else str(part.clause)
@@ -56,8 +56,7 @@ def print_model(model: Model | AggregateModel) -> None:
     title = Text.assemble(
         (printable(model.target), "bold"), f", learner {model.learner}, prior {model.prior:+.4g}"
     )
-    effects = [_effects_table(model)] if isinstance(model, Model) and model.effects else []
-    _print(title, *effects, *([table] if parts or not effects else []))
+    _print(title, table)
 
 
 def _title(model: Model | AggregateModel) -> str:
@@ -66,26 +65,6 @@ def _title(model: Model | AggregateModel) -> str:
     from hornbeam.model.clause_model import Model
 
     return plural(len(model.clauses), "clause") if isinstance(model, Model) else model.size_text
-
-
-def _effects_table(model: Model) -> Table:
-    """The most important effects, each as text and as a sentence."""
-    from rich.text import Text
-
-    from hornbeam.errors import plural
-    from hornbeam.model.effects import sentence_of, strongest
-
-    table = _table(["importance"], [plural(len(model.effects), "effect")])
-    shown = strongest(model.effects)
-    for fitted in shown:
-        text = Text.assemble(
-            _logic(str(fitted)), "\n", (printable(sentence_of(fitted, model.schema, model.dated)), _QUIET)
-        )
-        table.add_row(Text(f"{fitted.importance:.4g}"), text)
-    if len(shown) < len(model.effects):
-        more = plural(len(model.effects) - len(shown), "more effect")
-        table.add_row("", Text(f"and {more}", style=_QUIET))
-    return table
 
 
 def print_explanation(explanation: Explanation) -> None:

@@ -66,6 +66,8 @@ class Database:
     """the facts that stay in tables; then ``relations``, ``numbers`` and ``times`` are empty"""
     rule: CutoffRule = STRICT
     """which facts exist for an example with a cut-off"""
+    display_names: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """by type: what people call its keys, such as the titles of films; nothing is learned from it"""
 
     def __post_init__(self) -> None:
         for name in ("populations", "relations", "example_sets", "origin", "numbers", "times"):
@@ -98,7 +100,8 @@ class Database:
         # Read-only views of dictionaries cannot be pickled; the dictionaries can.
         mappings = (dict(self.populations), dict(self.relations), dict(self.example_sets))
         others = (self.notices, dict(self.origin), dict(self.numbers), dict(self.times))
-        return Database, (self.schema, self.modes, *mappings, *others, None, self.rule)
+        shown = {name: dict(names) for name, names in self.display_names.items()}
+        return Database, (self.schema, self.modes, *mappings, *others, None, self.rule, shown)
 
     def __enter__(self) -> Self:
         return self

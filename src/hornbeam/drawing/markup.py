@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 
 _VOID = frozenset(["br", "col", "hr", "img", "input", "link", "meta", "wbr"])
@@ -81,3 +82,27 @@ def signed_text(value: float, digits: int = 4) -> str:
     ('+0.5', '−0.5', '0')
     """
     return f"+{number_text(value, digits)}" if value > 0 else number_text(value, digits)
+
+
+def factor_text(factor: float) -> str:
+    """A factor of the odds for readers.
+
+    >>> factor_text(0.2931), factor_text(1.0249), factor_text(5.214), factor_text(1234.5)
+    ('× 0.29', '× 1.02', '× 5.21', '× 1.23e+03')
+    """
+    return f"× {factor:.2g}" if factor < 1 else f"× {factor:.3g}"
+
+
+def percent_text(share: float, places: int = 0) -> str:
+    """A share or probability for readers, in percent; small ones and those near 100 % keep two digits.
+
+    >>> percent_text(0.437), percent_text(0.0312), percent_text(0.00042), percent_text(0.99987)
+    ('44 %', '3.1 %', '0.042 %', '99.987 %')
+    >>> percent_text(0.437, 1), percent_text(0.0), percent_text(1.0)
+    ('43.7 %', '0 %', '100 %')
+    """
+    rest = 100.0 * min(share, 1.0 - share)
+    if rest <= 1e-12:
+        return "100 %" if share > 0.5 else "0 %"
+    needed = 0 if rest >= 10 else 1 if rest >= 1 else 1 - math.floor(math.log10(rest))
+    return f"{100.0 * share:.{min(max(places, needed), 12)}f} %"

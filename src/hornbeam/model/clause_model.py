@@ -16,30 +16,29 @@ import numpy.typing as npt
 
 from hornbeam.data.database import Codes
 from hornbeam.data.numbers import CutoffRule
-from hornbeam.drawing.markup import element, number_text, signed_text
-from hornbeam.drawing.notebook import notebook_table
+from hornbeam.drawing.markup import percent_text, signed_text
 from hornbeam.engines.contract import Column, Counts, Engine
 from hornbeam.engines.counting.count import count_all
 from hornbeam.engines.counting.guarded import count_guarded
 from hornbeam.errors import LimitError, plural
-from hornbeam.logic.canonical import canonical, with_constant
-from hornbeam.logic.clauses import Clause, atoms_of
+from hornbeam.logic.canonical import canonical
+from hornbeam.logic.clauses import atoms_of
 from hornbeam.logic.effects import predicates_in
-from hornbeam.logic.english import sentence, text_of
+from hornbeam.logic.english import Wording, wording_of
 from hornbeam.logic.guards import GUARDED, guard_of
 from hornbeam.logic.schema import Schema
-from hornbeam.logic.text import format_constant, variable_name
 from hornbeam.model.effects import (
     SHOWN_EFFECTS,
     FittedEffect,
+    by_importance,
     effects_frame,
-    effects_html,
     levels_of,
     merged,
-    strongest,
     values_of,
 )
-from hornbeam.model.features import COUNT, SHARE, bound_of, false_counts, feature_values, shares
+from hornbeam.model.features import WeightedClause, bound_of, false_counts, feature_values
+from hornbeam.model.readable.cards import Readers, effects_html, effects_text
+from hornbeam.model.readable.clauses import clauses_html, clauses_text, constants_cards, weight_columns
 from hornbeam.model.training import Training
 
 if TYPE_CHECKING:
@@ -48,84 +47,11 @@ if TYPE_CHECKING:
     from hornbeam.engines.export.scoring import ScoredClause
     from hornbeam.engines.export.user_tables import Table
 
+__all__ = ["Floats", "Model", "WeightedClause", "counts_by_constant", "false_counts", "sigmoid"]
+
 Floats = npt.NDArray[np.float64]
-SHOWN = 5
-"""Maximum number of constants that the text of a clause shows."""
-WEIGHT_NAMES = ("bias", "true", "false")
 AT_A_TIME = 256
 """Number of constants counted together, for a clause that has a weight for each constant."""
-
-
-@dataclass(frozen=True, slots=True)
-class WeightedClause:
-    """A clause, its weights ``(w0, w1, w2)``, its total on the training data, and its feature.
-
-    The weights multiply 1, the feature of the true count, and the feature of the false count (see
-    ``features``). In a model with guarded false counts, the total counts only the variables that the last
-    literal introduces; the total of an example is that number times the count of its guard.
-
-    If ``each`` is set, ``constants`` holds a weight for each constant of that variable. The clause then adds,
-    over these constants, the weight times the feature of the true count with the constant filled in.
-    """
-
-    clause: Clause
-    weights: tuple[float, float, float]
-    total: int
-    feature: str = COUNT
-    each: int | None = None
-    constants: tuple[tuple[str, float], ...] = ()
-
-    def contribution(self, true: Column, total: int | Column) -> Floats:
-        """``(w0 + w1*t) + w2*f`` for each example, where t and f are features of the true and false counts.
-
-        ``total`` is one number for all examples or, for guarded false counts, one for each.
-        """
-        w0, w1, w2 = self.weights
-        if self.feature == SHARE:
-            return w0 + w1 * shares(true, np.broadcast_to(total, true.shape))
-        t = feature_values(true.astype(np.float64), self.feature)
-        return (w0 + w1 * t) + w2 * feature_values(false_counts(true, total), self.feature)
-
-    def rises(self) -> bool | None:
-        """Sign of the effect of more true groundings.
-
-        True raises the probability, False lowers it, None if mixed or zero.
-        """
-        if self.each is not None:
-            return None
-        if self.feature == SHARE:
-            return None if self.weights[1] == 0 else self.weights[1] > 0
-        enough = bound_of(self.feature) or 1
-        none, one = self.contribution(np.array([0, enough]), max(self.total, enough)).tolist()
-        return None if none == one else one > none
-
-    @property
-    def weighs_false(self) -> bool:
-        """Whether the contribution depends on false counts."""
-        return self.feature == SHARE or self.weights[2] != 0.0
-
-    def __str__(self) -> str:
-        weights = ", ".join(format(weight, ".6g") for weight in self.weights)
-        feature = "" if self.feature == COUNT else f" {self.feature}"
-        if self.each is None:
-            return f"[{weights}]{feature} : {self.clause}"
-        shown = ", ".join(f"{weight:+.3g} {format_constant(name)}" for name, weight in self.strongest(SHOWN))
-        hidden = len(self.constants) - SHOWN
-        more = f", and {hidden:,} more" if hidden > 0 else ""
-        return f"[{variable_name(self.each)}: {shown}{more}]{feature} : {self.clause}"
-
-    def strongest(self, number: int) -> list[tuple[str, float]]:
-        """The constants with the largest absolute weights, and their weights, in descending order."""
-        return sorted(self.constants, key=lambda entry: (-abs(entry[1]), entry[0]))[:number]
-
-    def by_constant(self) -> list[WeightedClause]:
-        """Equivalent clauses with one weight vector each: one for each constant, or only this clause."""
-        if self.each is None:
-            return [self]
-        return [
-            WeightedClause(with_constant(self.clause, self.each, name), (0.0, weight, 0.0), 1, self.feature)
-            for name, weight in self.constants
-        ]
 
 
 def sigmoid(scores: Floats) -> Floats:
@@ -151,45 +77,53 @@ class Model:
     training: Training | None = None
 
     def __str__(self) -> str:
-        lines = [f"prior {self.prior:.6g}", *map(str, self.clauses), *map(str, strongest(self.effects))]
+        strongest = by_importance(self.effects)[:SHOWN_EFFECTS]
+        lines = [f"prior {self.prior:.6g}", *map(str, self.clauses), *map(str, strongest)]
         more = len(self.effects) - SHOWN_EFFECTS
         return "\n".join([*lines, f"and {plural(more, 'more effect')}"] if more > 0 else lines)
 
     def to_frame(self) -> pandas.DataFrame:
         """The effects as a data frame with a row for each, the most important first."""
-        return effects_frame(self.effects, self.schema, self.dated)
+        return effects_frame(self.effects, self.schema, self.dated, self.wording)
+
+    @property
+    def wording(self) -> Wording:
+        """The user's words for the target and its data."""
+        names = cast("Mapping[str, Mapping[str, str]]", self.settings.get("names", {}))
+        return wording_of(self.target, self.schema, self.settings, names=names)
+
+    @property
+    def readers(self) -> Readers:
+        """What cards of effects need to know about the model."""
+        average = self.settings.get("average_log_odds")
+        known = float(average) if isinstance(average, int | float) else None
+        return Readers(self.schema, self.dated, self.wording, known)
+
+    def words(self) -> str:
+        """The model for people: the question, weights per constant, and each effect as a table."""
+        readers = self.readers
+        title = f"{self.size_text}, prior {self.prior:+.4g}"
+        if readers.average is not None:
+            chance = percent_text(float(sigmoid(np.array([readers.average]))[0]))
+            title += f"; probability of an average {readers.wording.example or 'pair'}: {chance}"
+        clauses = clauses_text(self.clauses, self.schema, readers.wording)
+        effects = effects_text(self.effects, readers)
+        return "\n\n".join(filter(None, [f"{readers.wording.question}\n{title}", clauses, effects]))
 
     def weight_columns(self) -> tuple[int, ...]:
         """Which of the weights (bias, true, false) some clause uses; the others are zero everywhere."""
-        return tuple(place for place in range(3) if any(weighted.weights[place] for weighted in self.clauses))
+        return weight_columns(self.clauses)
 
     def _repr_html_(self) -> str:
         title = f"{self.size_text} of {self.target}, prior {signed_text(self.prior)}"
         if not self.effects:
-            return self._clauses_html(title)
-        table = effects_html(title, self.effects, self.schema, self.dated)
-        return table + self._clauses_html("") if self.clauses else table
-
-    def _clauses_html(self, title: str) -> str:
-        columns = self.weight_columns()
-        rows = [
-            (
-                *(number_text(weighted.weights[place]) for place in columns),
-                "" if weighted.feature == COUNT else weighted.feature,
-                [
-                    element("code", str(weighted.clause)),
-                    element("br"),
-                    text_of(self._sentence(weighted)),
-                ],
-            )
-            for weighted in self.clauses
-        ]
-        names = [WEIGHT_NAMES[place] for place in columns]
-        return notebook_table(title, (*names, "feature", "clause"), rows, len(names))
-
-    def _sentence(self, weighted: WeightedClause) -> Sequence[str | int]:
-        share = weighted.feature == SHARE
-        return sentence(weighted.clause, self.schema, weighted.rises(), share=share)
+            return clauses_html(title, self.clauses, self.schema)
+        readers = self.readers
+        constants = constants_cards(self.clauses, self.schema, readers.wording)
+        others = [weighted for weighted in self.clauses if weighted.each is None]
+        tables = [effects_html(f"{readers.wording.question} {title}", self.effects, readers)]
+        tables = [*constants, *tables] if constants else tables
+        return "".join([*tables, *([clauses_html("", others, self.schema)] if others else [])])
 
     @property
     def populations(self) -> str:

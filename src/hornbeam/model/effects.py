@@ -11,14 +11,12 @@ import numpy as np
 
 from hornbeam.data.database import Codes
 from hornbeam.data.numbers import Floats
-from hornbeam.drawing.markup import Markup, element, number_text
-from hornbeam.drawing.notebook import notebook_table
 from hornbeam.engines.contract import Engine, Skipped
 from hornbeam.engines.counting.count import LEAST_KEYS
 from hornbeam.engines.features.values import FeatureRequest, feature_values
-from hornbeam.errors import EngineError, LimitError, plural
+from hornbeam.errors import EngineError, LimitError
 from hornbeam.logic.effects import Curve, Effect, in_order_of_use
-from hornbeam.logic.english import curve_rows, effect_sentence, text_of
+from hornbeam.logic.english import PLAIN, Wording, capital, curve_rows, effect_sentence, text_of
 from hornbeam.logic.schema import Schema, kind_of, number_of
 
 if TYPE_CHECKING:
@@ -112,46 +110,35 @@ def _in_halves(engine: Engine, refused: tuple[FeatureRequest, Skipped], keys: Co
     return np.concatenate(halves)
 
 
+def mean_level(fitted: FittedEffect) -> float:
+    """What an effect adds to an average training example; 0 if their values are not known."""
+    levels = (fitted.effect.curve.missing, *fitted.effect.curve.levels)
+    total = sum(fitted.examples)
+    if not total or len(fitted.examples) != len(levels):
+        return 0.0
+    return math.fsum(n * level for n, level in zip(fitted.examples, levels, strict=True)) / total
+
+
 def by_importance(effects: Sequence[FittedEffect]) -> list[FittedEffect]:
     """The effects with the most important first; equally important ones keep their order."""
     return sorted(effects, key=lambda each: -each.importance)
 
 
-def strongest(effects: Sequence[FittedEffect]) -> list[FittedEffect]:
-    """The most important effects, at most ``SHOWN_EFFECTS``, the most important first."""
-    return by_importance(effects)[:SHOWN_EFFECTS]
-
-
-def sentence_of(fitted: FittedEffect, schema: Schema, dated: bool) -> str:
-    """What an effect says, in English; ``dated``: lengths of time are in days."""
-    return text_of(effect_sentence(fitted.effect, schema, dated))
-
-
-def effects_frame(effects: Sequence[FittedEffect], schema: Schema, dated: bool) -> pandas.DataFrame:
+def effects_frame(
+    effects: Sequence[FittedEffect], schema: Schema, dated: bool, wording: Wording = PLAIN
+) -> pandas.DataFrame:
     """Effects as a data frame with a row for each, the most important first."""
     ordered = by_importance(effects)
     return frame_of(
         {
             "importance": [fitted.importance for fitted in ordered],
             "feature": [str(fitted.effect.feature) for fitted in ordered],
-            "sentence": [sentence_of(fitted, schema, dated) for fitted in ordered],
+            "sentence": [
+                capital(text_of(effect_sentence(fitted.effect, schema, dated, wording))) for fitted in ordered
+            ],
             "effect": [str(fitted) for fitted in ordered],
         }
     )
-
-
-def effects_html(title: str, effects: Sequence[FittedEffect], schema: Schema, dated: bool) -> Markup:
-    """The most important effects as a table for notebooks."""
-    rows = [
-        (
-            number_text(fitted.importance),
-            [element("code", str(fitted)), element("br"), sentence_of(fitted, schema, dated)],
-        )
-        for fitted in strongest(effects)
-    ]
-    more = len(effects) - len(rows)
-    note = f"and {plural(more, 'more effect')}" if more else ""
-    return notebook_table(title, ("importance", "effect"), rows, 1, note)
 
 
 def merged(effects: Sequence[FittedEffect]) -> tuple[FittedEffect, ...]:

@@ -18,11 +18,11 @@ from hornbeam.errors import ModelError, plural
 from hornbeam.logic.clauses import Atom, Clause, Comparison, Literal, Not, Term
 from hornbeam.logic.text import format_constant, variable_name
 from hornbeam.model.clause_model import Model, WeightedClause, counts_by_constant, sigmoid
-from hornbeam.model.effect_reasons import EffectReason, effect_reasons
 from hornbeam.model.effects import frame_of
 from hornbeam.model.features import COUNT, SHARE, bound_of
 from hornbeam.model.files import LearnedModel
 from hornbeam.model.groundings import groundings
+from hornbeam.model.readable.reasons import EffectReason, effect_reasons
 
 if TYPE_CHECKING:
     import pandas
@@ -211,7 +211,7 @@ def _explain_clauses(
         )
         reasons.append(reason)
     effects = [fitted.effect for fitted in compact.effects]
-    reasons += effect_reasons(effects, engine, key, shown, model.dated)
+    reasons += effect_reasons(effects, engine, key, shown, model.readers)
     return explanation(model, engine, key, name, reasons)
 
 

@@ -4,7 +4,7 @@ A notebook displays a figure, and ``save`` writes it as SVG.
 
 >>> figure = roc_plot([1, 0, 1, 0], [0.9, 0.4, 0.6, 0.7])
 >>> figure.caption
-'Area 0.7500: the share of pairs, positive and negative, in the right order.'
+'Area 75.0 %: the share of pairs, positive and negative, in the right order.'
 """
 
 from hornbeam.drawing.figure import Figure

@@ -26,7 +26,7 @@ SCHEMA = Schema(
     },
     {"amount_value": NUMBER, "day": DATE, "age_value": NUMBER, "rating_value": NUMBER},
 )
-RISES = "[< 3: -0.1; < 7: 0; else: 0.4]"
+RISES = "[< 3: -0.3; < 7: 0; else: 0.4]"
 DIPS = "[< 15: 0; < 35: -1; else: 1]"
 
 
@@ -55,7 +55,7 @@ DIPS = "[< 15: 0; < 35: -1; else: 1]"
         ),
         (
             "share [< .5: 0; < .7: -1; else: -1] : bad(A) :- user_id(B,A), not status(B,open).",
-            "bad(A) is less likely if the share of its orders without status open is 0.5 or more.",
+            "bad(A) is less likely if the share of its orders without status open is 50 % or more.",
         ),
         (
             f"value V {DIPS} : bad(A) :- team_id(A,B), age(B,V).",
@@ -84,7 +84,7 @@ DIPS = "[< 15: 0; < 35: -1; else: 1]"
         ),
         (
             "share [< .5: 0; else: 1] : bad(A) :- friend(A,B), team_id(B,C), C = reds.",
-            "bad(A) is likelier if the share of teams of its friends that are reds is 0.5 or more.",
+            "bad(A) is likelier if the share of teams of its friends that are reds is 50 % or more.",
         ),
         (
             f"distinct G {RISES} : bad(A) :- ratings(A,M), genre(M,G).",

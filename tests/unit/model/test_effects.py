@@ -155,7 +155,7 @@ def test_a_notebook_shows_effects_with_sentences():
     assert "2 effects of bad, prior +1" in html
     assert html.index("0.3") < html.index("0.1")
     assert "[&lt; 1: 0.25; &lt; 2: 0; else: -0.5]" in html
-    assert "bad(A) is less likely the larger the number of its orders." in html
+    assert "Bad is less likely the larger the number of the person&#39;s orders." in html
     assert "bias" not in html
     assert "and 5 more effects" in many_effects(25)._repr_html_()
 
@@ -178,5 +178,5 @@ def test_the_effects_of_a_model_are_a_data_frame():
     assert frame["importance"].tolist() == [0.3, 0.1]
     assert frame["feature"].tolist() == ["count", "mean C"]
     assert frame["effect"].tolist() == [str(COUNT), str(MEAN)]
-    assert frame["sentence"].tolist()[0] == "bad(A) is less likely the larger the number of its orders."
+    assert frame["sentence"].tolist()[0] == "Bad is less likely the larger the number of the person's orders."
     assert Model("bad", SCHEMA, 1.0, ()).to_frame().empty

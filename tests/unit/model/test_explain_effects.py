@@ -76,7 +76,7 @@ def test_a_reason_has_the_value_and_the_rows_that_made_it(feature, value, number
 def test_missing_values_have_no_rows():
     reason = reason_of(f"mean C [missing: 9; else: 0] : {ORDERS}", name=("cat",))
     assert (reason.value, reason.contribution, reason.n_groundings, reason.groundings) == (None, 9.0, 0, ())
-    assert reason.because(("cat",)) == "the mean amount of its orders is missing"
+    assert reason.because(("cat",)) == "the mean amount of the user's orders is missing"
 
 
 def test_the_text_says_it_in_words():
@@ -93,12 +93,12 @@ def test_the_text_says_it_in_words():
     )
     assert text == (
         "bad(ann): probability 0.2018, log-odds -1.375\n"
-        "  -2 because the share of its orders that are open is 0.666667, from 2 values of B: o2, o3\n"
-        "  +1 because vip(ann) is true\n"
-        "  +0.5 because the mean amount of its orders is 4.16667, from 3 values of B, C: (o1, 4), (o2, 8), "
-        "...\n"
-        "  +0.25 because its birthday is 1990-05-01\n"
-        "  -0.125 because its largest number of orders is 3, from 1 value of B: 3\n"
+        "  -2 because the share of the user's orders that are open is 67 %, from 2 values of B: o2, o3\n"
+        "  +1 because the user is vip: yes\n"
+        "  +0.5 because the mean amount of the user's orders is 4.16667, from 3 values of B, C: (o1, 4), "
+        "(o2, 8), ...\n"
+        "  +0.25 because the user's birthday is 1990-05-01\n"
+        "  -0.125 because the user's largest number of orders is 3, from 1 value of B: 3\n"
         "  +0 from 1 other effect\n"
         "  -1 from the prior"
     )
@@ -118,7 +118,7 @@ def test_an_explanation_is_json_and_a_data_frame():
     (reason,) = json.loads(json.dumps(explanation.as_dict()))["reasons"]
     assert reason == {
         "effect": f"mean C [else: 0.5] : {ORDERS}",
-        "sentence": "bad(A) does not depend on the mean amount of its orders.",
+        "sentence": "bad does not depend on the mean amount of the user's orders.",
         "feature": "mean C",
         "value": pytest.approx(12.5 / 3),
         "contribution": 0.5,

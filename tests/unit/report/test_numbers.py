@@ -173,7 +173,7 @@ def test_a_figure_stands_alone_and_is_saved(tmp_path):
     text = (tmp_path / "roc.svg").read_text(encoding="utf-8")
     assert text == figure._repr_svg_()
     assert text.startswith("<svg xmlns=")
-    assert "1.0000" in figure.caption
+    assert "100 %" in figure.caption
 
 
 def test_a_model_without_clauses_has_a_measure_too():

@@ -27,6 +27,9 @@ def show(
     clauses: Annotated[
         bool, typer.Option("--clauses", help="For trees: print them as lists of clauses.")
     ] = False,
+    logic: Annotated[
+        bool, typer.Option("--logic", help="For effects: print one line of logic notation for each.")
+    ] = False,
     svg: Annotated[bool, typer.Option("--svg", help="For trees: draw them (SVG).")] = False,
     json: Json = False,
     out: Out = None,
@@ -34,7 +37,8 @@ def show(
     """Print a model: its prior, clauses, effects, trees or features.
 
     A clause is printed as [w0, w1, w2] : head :- body. with its bias, the weight of the true count and the
-    weight of the false count. An effect is printed as feature [curve] : head :- body. The 20 most important
+    weight of the false count. An effect is printed as a sentence and a table: what each range of values does
+    to the odds, and the probability of an example that is average in everything else. The 20 most important
     effects are printed, and the others are counted; --json has all of them.
 
     \b
@@ -45,7 +49,7 @@ def show(
     from hornbeam.model.files import load_model, model_text
     from hornbeam.study.agg_lr.model import AggregateModel
 
-    one_form({"--svg": svg, "--clauses": clauses, "--json": json})
+    one_form({"--svg": svg, "--clauses": clauses, "--json": json, "--logic": logic})
     check_writable(out)
     learned = load_model(model)
     if compact:
@@ -56,7 +60,9 @@ def show(
         text = f"{_method(learned, 'clause_text', '--clauses')()}\n"
     elif json:
         text = model_text(learned)
-    elif out is None and on_terminal() and isinstance(learned, Model | AggregateModel):
+    elif isinstance(learned, Model) and learned.effects and not logic:
+        text = f"{learned.words()}\n"
+    elif out is None and not logic and on_terminal() and isinstance(learned, Model | AggregateModel):
         print_model(learned)
         return
     else:

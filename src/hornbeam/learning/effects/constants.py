@@ -24,7 +24,16 @@ from hornbeam.learning.losses.logistic import losses
 from hornbeam.learning.losses.sparse import fit_sparse_weights
 from hornbeam.learning.numbers import Floats, Labels, round_weight
 from hornbeam.logic.clauses import Atom
-from hornbeam.logic.effects import VALUE, Body, Curve, Effect, Feature, clause_of, in_order_of_use, is_clause
+from hornbeam.logic.effects import (
+    DISTINCT,
+    Body,
+    Curve,
+    Effect,
+    Feature,
+    clause_of,
+    in_order_of_use,
+    is_clause,
+)
 from hornbeam.model.clause_model import WeightedClause
 from hornbeam.model.features import LOG
 
@@ -56,6 +65,11 @@ class ConstantWeights:
     clauses: tuple[WeightedClause, ...]
     intercept: float
     crossed: Floats
+
+    @property
+    def mean(self) -> float:
+        """What the weights add to an average training example."""
+        return float(self.crossed.mean()) - self.intercept
 
 
 def constant_weights(
@@ -156,10 +170,8 @@ def _clauses(
         constants = tuple(
             sorted((name, round_weight(weight)) for name, weight in zip(names, own, strict=True))
         )
-        # A model file has the clause as text, so its variables are numbered as they are read from text.
-        feature, curve = Feature(VALUE, family.variable), Curve((), (0.0,))
-        numbered = in_order_of_use(Effect(head, family.body, feature, curve))
-        clause = clause_of(numbered.head, numbered.body)
-        each = numbered.feature.variable
-        clauses.append(WeightedClause(clause, (0.0, 0.0, 0.0), 0, LOG, each, constants))
+        # A file numbers variables by first use, and so must ``each``.
+        effect = Effect(head, family.body, Feature(DISTINCT, family.variable), Curve((), (0.0,)))
+        _, body, (_, each), _ = in_order_of_use(effect)
+        clauses.append(WeightedClause(clause_of(head, body), (0.0, 0.0, 0.0), 0, LOG, each, constants))
     return tuple(clauses)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path as FilePath
 from typing import NamedTuple
 
@@ -38,14 +38,15 @@ from hornbeam.learning.numbers import round_weight
 from hornbeam.learning.options import BASE_RATE, EffectOptions
 from hornbeam.learning.problem import Fit, check_labels, language_for, prior_of
 from hornbeam.logic.clauses import head_atom
-from hornbeam.logic.effects import DISTINCT, Curve, Effect, Feature, clause_of, in_order_of_use
 from hornbeam.model.clause_model import Model, WeightedClause
-from hornbeam.model.effects import FittedEffect
+from hornbeam.model.effects import FittedEffect, mean_level
+from hornbeam.model.readable.constants import shown_names
 from hornbeam.model.training import key_names, training_of
 
 LEAST_ATTRIBUTES = 300
 MOST_VALUES = 10_000_000
 """About this many values of attributes are looked at: with more examples, fewer attributes."""
+
 
 class EffectState(NamedTuple):
     """An unfinished fit: the models so far, once candidates are collected, and why it ended."""
@@ -159,12 +160,12 @@ class _Learner:
                 ending = Ending(INTERRUPTED, cut=True)
                 prior, effects = long.effects(short=False)
             prior += problem.correction
-            clauses = () if long.block is None else tuple(map(_numbered, long.block.clauses))
+            clauses = () if long.block is None else long.block.clauses
             nothing = not ending.cut and not effects and not clauses
             reason = NO_EFFECT if nothing else ending.reason
             history = History(state.rounds, reason, ending.cut, state.skipped, long.steps, long.score())
         database, target = problem.engine.database, problem.examples.target
-        chosen = {} if long is None else long.settings()
+        chosen = {} if long is None else long.settings() | self._for_readers(long, prior, effects)
         model = Model(
             target,
             database.schema,
@@ -176,6 +177,15 @@ class _Learner:
             training=training_of(key_names(database, self.all_examples)),
         )
         return Fit(model, history)
+
+    def _for_readers(
+        self, long: LongModel, prior: float, effects: tuple[FittedEffect, ...]
+    ) -> dict[str, object]:
+        """Settings that no prediction uses: the mean score, and display names of constants with weights."""
+        database, block = self.problem.engine.database, long.block
+        average = prior + sum(map(mean_level, effects)) + (0.0 if block is None else block.mean)
+        names = {} if block is None else shown_names(block.clauses, database.schema, database.display_names)
+        return {"average_log_odds": round(average, 6)} | ({"names": names} if names else {})
 
 
 def _candidates(problem: Problem, pause: Pause, control: Control) -> tuple[list[Path], Offers]:
@@ -201,13 +211,6 @@ def _candidates(problem: Problem, pause: Pause, control: Control) -> tuple[list[
         # An error says if there is nothing that a body could be made of.
         language_for(engine.database, examples.target, False, 0, examples.keys)
     return paths, offers
-
-
-def _numbered(weighted: WeightedClause) -> WeightedClause:
-    """A clause with a weight per constant, its variables numbered by first use, as its text is read."""
-    clause, feature = weighted.clause, Feature(DISTINCT, weighted.each)
-    effect = in_order_of_use(Effect(clause.head, clause.body, feature, Curve((), (0.0,))))
-    return replace(weighted, clause=clause_of(effect.head, effect.body), each=effect.feature.variable)
 
 
 def _support(problem: Problem) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 import numpy as np
@@ -15,6 +15,7 @@ from hornbeam.errors import DataError, ModelError, OptionError, Place, SchemaErr
 from hornbeam.loading.kind_of_source import Source
 from hornbeam.loading.modes import target_mode
 from hornbeam.loading.tables.column import Column, Domain, Table
+from hornbeam.loading.tables.display import display_names
 from hornbeam.loading.tables.examples import CUTOFF, given_examples, read_examples
 from hornbeam.loading.tables.roles import Form, Plan, plans
 from hornbeam.loading.tables.schema_file import Role, Statement, check_statements, statements, with_files_of
@@ -67,6 +68,7 @@ class Relational:
     mapping: LogicMap
     target: Target | None
     notices: tuple[Notice, ...]
+    stated: Mapping[str, Statement] = field(default_factory=dict)
 
 
 Reader = Callable[[Source, Mapping[str, Statement], bool], list[Table]]
@@ -96,7 +98,7 @@ def read_relational(source: Source, options: TableOptions, reader: Reader = read
     if target is not None and not learned:
         notices += tables_apart(target, planned)
     mapping = map_tables(planned if target is None else without_label(planned, target))
-    return Relational(tuple(planned), mapping, target, tuple(notices))
+    return Relational(tuple(planned), mapping, target, tuple(notices), stated)
 
 
 def statements_of_model(origin: Mapping[str, object]) -> dict[str, Statement]:
@@ -174,6 +176,8 @@ def load_tables(source: Source, options: TableOptions) -> Database:
         {name: times for name, (_, times) in columns.items() if times is not None},
         None if given is None or head is None or given.cutoffs is None else {head: given.cutoffs},
     )
+    shown = display_names(relational.plans, relational.mapping.types, relational.stated)
+    database = replace(database, display_names=shown)
     return database if given is None or head is None else _with_classes(database, head, given)
 
 
@@ -290,7 +294,11 @@ def _with_classes(database: Database, head: str, given: GivenExamples) -> Databa
 
 def origin_of(relational: Relational, options: TableOptions) -> dict[str, object]:
     """The tables and the target as the settings of a model keep them, in the words of ``schema.toml``."""
-    origin: dict[str, object] = {"tables": {plan.name: as_stated(plan) for plan in relational.plans}}
+    tables = {plan.name: as_stated(plan) for plan in relational.plans}
+    for name, section in tables.items():
+        if name in relational.stated and relational.stated[name].name is not None:
+            section["name"] = relational.stated[name].name
+    origin: dict[str, object] = {"tables": tables}
     times = [plan.table.columns[plan.time].domain for plan in relational.plans if plan.time is not None]
     if times:
         origin["times"] = NUMBER if times[0] is Domain.NUMBER else DATE
@@ -368,7 +376,7 @@ def with_columns_of(table: Table, statement: Statement, dates: bool) -> Table:
             codes = np.full(table.size, -1, dtype=np.int32)
             times = (Domain.MOMENT if dates else Domain.NUMBER) if column == statement.time else None
             columns[column] = Column(column, times or Domain.TEXT, np.empty(0, dtype=object), codes)
-    wanted = [*_columns_of(statement), *statement.unused()]
+    wanted = [*_columns_of(statement), *statement.unused(), *filter(None, (statement.name,))]
     return replace(table, columns={name: column for name, column in columns.items() if name in wanted})
 
 

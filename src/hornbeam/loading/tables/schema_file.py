@@ -10,6 +10,7 @@ database or is inferred::
     columns = ["user_id", "movie_id", "rating", "at"]    # the file has no header
     missing = ["n/a"]                                    # words that stand for a missing value
     key = "rating_id"                                    # false: no column is the key
+    name = "title"                                       # what people call a row; it is only shown
     links = { user_id = "users", movie_id = "movies" }   # columns that hold keys of other tables
     arguments = ["user_id", "movie_id"]                  # the order of the links of a link table
     time = "at"                                          # the time of a row
@@ -33,8 +34,12 @@ from hornbeam.loading.files import read_text
 
 _SETTINGS = (
     *("file", "separator", "encoding", "columns", "missing", "dates"),
-    *("key", "links", "arguments", "time", "roles", "unused", "rows", "use"),
+    *("key", "name", "links", "arguments", "time", "roles", "unused", "rows", "use"),
 )
+
+
+_NAMES = ("name", "title", "label")
+"""Words for columns of display names."""
 
 
 class Role(Enum):
@@ -77,6 +82,8 @@ class Statement:
     form: TextForm = field(default_factory=TextForm)
     key: str | None = None
     """the key column; empty text if the table has no key"""
+    name: str | None = None
+    """the column with display names of the rows"""
     links: Mapping[str, str] | None = None
     """the linked table by column"""
     arguments: tuple[str, ...] = ()
@@ -88,8 +95,27 @@ class Statement:
     use: bool = True
 
     def unused(self) -> frozenset[str]:
-        """Columns that need not be read."""
+        """Columns that give no predicate."""
         return frozenset(column for column, role in self.roles.items() if role is Role.UNUSED)
+
+    def unread(self, table: str) -> frozenset[str]:
+        """Columns that need not be read: unused ones that cannot hold display names."""
+        return frozenset(
+            column
+            for column in self.unused()
+            if column != self.name and not (self.name is None and looks_like_name(column, table))
+        )
+
+
+def looks_like_name(column: str, table: str) -> bool:
+    """Whether a column may hold what people call the rows of a table.
+
+    >>> [looks_like_name(column, "movies") for column in ("Title", "movie_name", "url")]
+    [True, True, False]
+    """
+    words = column.lower().replace(" ", "_").split("_")
+    own = table.lower().rstrip("s")
+    return words[-1] in _NAMES and (len(words) == 1 or words[0] in ("full", "display", own, table.lower()))
 
 
 Statements = Mapping[str, Statement]
@@ -179,6 +205,7 @@ class _SchemaReader:
             file=self._text("file"),
             form=form,
             key=key,
+            name=self._text("name"),
             links=links,
             arguments=self._texts("arguments"),
             time=self._text("time"),
@@ -242,7 +269,7 @@ def check_statements(stated: Statements, tables: Mapping[str, Collection[str]], 
             raise SchemaError(f'no table "{table}". {did_you_mean(table, tables, "Tables")}', place)
         columns = tables[table]
         named = [*statement.roles, *statement.dates, *(statement.links or ()), *statement.arguments]
-        for column in [*named, *filter(None, (statement.key, statement.time))]:
+        for column in [*named, *filter(None, (statement.key, statement.name, statement.time))]:
             if column not in columns and statement.roles.get(column) is not Role.UNUSED:
                 hint = did_you_mean(column, columns, "Columns")
                 raise SchemaError(f'[{table}] has no column "{column}". {hint}', place)

@@ -10,13 +10,19 @@ from hornbeam.logic.english.clauses import (
     text_of,
 )
 from hornbeam.logic.english.curves import CurveRow, curve_rows, curve_table, odds_text
-from hornbeam.logic.english.effects import effect_sentence, feature_pieces
+from hornbeam.logic.english.effects import effect_sentence
+from hornbeam.logic.english.nouns import capital, plural_of, with_article
+from hornbeam.logic.english.phrases import feature_pieces
+from hornbeam.logic.english.wording import PLAIN, Wording, wording_of
 
 __all__ = [
+    "PLAIN",
     "CurveRow",
     "Pieces",
+    "Wording",
     "atom_text",
     "body_pieces",
+    "capital",
     "clause_pieces",
     "curve_rows",
     "curve_table",
@@ -24,6 +30,9 @@ __all__ = [
     "feature_pieces",
     "literal_pieces",
     "odds_text",
+    "plural_of",
     "sentence",
     "text_of",
+    "with_article",
+    "wording_of",
 ]

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from hornbeam.logic.clauses import AT_LEAST, Atom, Clause, Comparison, Literal, Not
+from hornbeam.logic.english.nouns import noun_of, plural_of
 from hornbeam.logic.schema import Schema
 from hornbeam.logic.text import format_constant, format_name, format_value, variable_name
 
@@ -120,20 +121,6 @@ def _several(free: Sequence[int], types: Mapping[int, str]) -> Pieces:
         "combinations of ",
         *joined([[f"{types[variable]} ", variable] for variable in free], ", ", " and "),
     ]
-
-
-def noun_of(type_name: str) -> str:
-    """A type's name as a word: a column ``age`` has values of the type ``age_value``."""
-    return type_name.removesuffix("_value") or type_name
-
-
-def plural_of(noun: str) -> str:
-    """The plural of a type's name; a name that is not a plain word stays as it is."""
-    if not noun.isascii() or not noun.isalpha() or noun.endswith("s"):
-        return noun
-    if noun.endswith("y") and noun[-2:-1] not in "aeiou":
-        return f"{noun[:-1]}ies"
-    return f"{noun}es" if noun.endswith(("x", "ch", "sh")) else f"{noun}s"
 
 
 def joined(items: Sequence[Pieces], between: str, before_last: str) -> Pieces:

@@ -9,11 +9,15 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from hornbeam.logic.clauses import Value
-from hornbeam.logic.effects import COUNT, DISTINCT, Curve, Feature
+from hornbeam.logic.effects import COUNT, DISTINCT, SHARE, Curve, Feature
 from hornbeam.logic.text import format_value
 
 FLAT, RISES, FALLS, PEAKS, DIPS, VARIES = "is flat", "rises", "falls", "peaks", "dips", "varies"
 """The shapes of curves."""
+SMALL_TURN = 0.15
+"""A turn that is smaller than this share of a curve's range is not part of its shape."""
+JUMP = 0.75
+"""A step that makes at least this share of a curve's range is a threshold."""
 WHOLE = (COUNT, DISTINCT)
 """Features whose values are whole numbers from 0."""
 
@@ -33,18 +37,66 @@ class CurveRow(NamedTuple):
 def shape_of(levels: Sequence[float]) -> str:
     """The shape of a curve with these levels, from small values to large ones.
 
+    A turn that is small beside the whole range of the curve does not count: bags make curves uneven.
+
     >>> shape_of((0.0, 1.0, 1.0)), shape_of((0.0, 2.0, 1.0)), shape_of((1.0, 0.0, 1.0, 0.0))
     ('rises', 'peaks', 'varies')
+    >>> shape_of((0.0, 1.0, 0.9, 2.0))
+    'rises'
     """
-    changes = [later > earlier for earlier, later in pairwise(levels) if later != earlier]
-    turns = [one for one, other in pairwise(changes) if one != other]
-    if not changes:
+    directions = _directions(levels)
+    if not directions:
         return FLAT
-    if not turns:
-        return RISES if changes[0] else FALLS
-    if len(turns) == 1:
-        return PEAKS if changes[0] else DIPS
+    if len(directions) == 1:
+        return RISES if directions[0] else FALLS
+    if len(directions) == 2:
+        return PEAKS if directions[0] else DIPS
     return VARIES
+
+
+def _directions(levels: Sequence[float]) -> list[bool]:
+    """For each stretch of the curve whether it goes up; smaller turns are part of a stretch."""
+    least = SMALL_TURN * (max(levels) - min(levels))
+    directions: list[bool] = []
+    low = high = levels[0]
+    for level in levels:
+        low, high = min(low, level), max(high, level)
+        if directions[-1:] != [True] and level > low and level - low >= least:
+            directions.append(True)
+            high = level
+        elif directions[-1:] != [False] and level < high and high - level >= least:
+            directions.append(False)
+            low = level
+    return directions
+
+
+def jump_of(levels: Sequence[float]) -> int | None:
+    """The place of the step that makes most of the curve's range; None if no step does.
+
+    >>> jump_of((-1.2, -1.1, 1.6, 1.7)), jump_of((0.0, 1.0, 2.0))
+    (1, None)
+    """
+    steps = [later - earlier for earlier, later in pairwise(levels)]
+    if not steps:
+        return None
+    place = max(range(len(steps)), key=lambda each: abs(steps[each]))
+    return place if abs(steps[place]) >= JUMP * (max(levels) - min(levels)) else None
+
+
+def near_extreme(levels: Sequence[float], peak: bool) -> list[int]:
+    """The places of the highest level (or the lowest) and of neighbours that are almost as high.
+
+    >>> near_extreme((0.0, 1.0, 0.95, 0.2), True)
+    [1, 2]
+    """
+    extreme = max(levels) if peak else min(levels)
+    near = SMALL_TURN * (max(levels) - min(levels))
+    first = last = list(levels).index(extreme)
+    while first > 0 and abs(levels[first - 1] - extreme) <= near:
+        first -= 1
+    while last < len(levels) - 1 and abs(levels[last + 1] - extreme) <= near:
+        last += 1
+    return list(range(first, last + 1))
 
 
 def curve_rows(curve: Curve, feature: Feature) -> list[CurveRow]:
@@ -58,12 +110,30 @@ def curve_rows(curve: Curve, feature: Feature) -> list[CurveRow]:
     bounds = [None, *curve.cuts, None]
     whole = feature.kind in WHOLE and _whole_ranges(curve.cuts)
     rows = [
-        CurveRow(range_text(low, high, whole), level)
+        CurveRow(range_of(feature, low, high, whole), level)
         for low, high, level in zip(bounds, bounds[1:], curve.levels, strict=False)
     ]
     if feature.kind not in WHOLE or curve.missing:
         rows.append(CurveRow("missing", curve.missing))
     return rows
+
+
+def range_of(feature: Feature, low: Value | None, high: Value | None, whole: bool = False) -> str:
+    """The values of a feature from ``low`` to below ``high`` in words; shares are in percent.
+
+    >>> range_of(Feature("share"), 0.25, 0.5), range_of(Feature("mean", 1), None, 2.5)
+    ('25 % to below 50 %', 'below 2.5')
+    """
+    if feature.kind != SHARE or isinstance(low, datetime) or isinstance(high, datetime):
+        return range_text(low, high, whole)
+    ends = [None if end is None else f"{_percent(end)} %" for end in (low, high)]
+    if ends[0] is None:
+        return "any" if ends[1] is None else f"below {ends[1]}"
+    return f"{ends[0]} or more" if ends[1] is None else f"{ends[0]} to below {ends[1]}"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.12g}"
 
 
 def range_text(low: Value | None, high: Value | None, whole: bool = False) -> str:

@@ -1,56 +1,30 @@
-"""Effects for people: the feature as a noun phrase, and what the curve says about it as a sentence."""
+"""Effects for people: what the curve says about the feature, as a sentence."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
-from hornbeam.logic import effects as kinds
-from hornbeam.logic.clauses import AT_LEAST, Atom, Comparison, Not
-from hornbeam.logic.effect_types import kind_of_type, variable_types
-from hornbeam.logic.effects import (
-    Body,
-    Curve,
-    Effect,
-    Equals,
-    NumberOf,
-    Recent,
-    Step,
-    atom_in,
-    new_variables_of,
-    step_variables,
+from hornbeam.logic.effects import Effect
+from hornbeam.logic.english.clauses import Pieces, literal_pieces
+from hornbeam.logic.english.curves import (
+    DIPS,
+    FALLS,
+    FLAT,
+    PEAKS,
+    RISES,
+    WHOLE,
+    jump_of,
+    near_extreme,
+    range_of,
+    shape_of,
 )
-from hornbeam.logic.english.clauses import Pieces, joined, literal_pieces, noun_of, plural_of
-from hornbeam.logic.english.curves import DIPS, FALLS, FLAT, PEAKS, RISES, WHOLE, range_text, shape_of
+from hornbeam.logic.english.phrases import WHETHER, feature_pieces
+from hornbeam.logic.english.wording import PLAIN, Wording
 from hornbeam.logic.schema import Schema
-from hornbeam.logic.text import format_constant, format_value
-
-_WHETHER = "whether "
-_OF_VALUES = {
-    kinds.SUM: "total ",
-    kinds.MEAN: "mean ",
-    kinds.MINIMUM: "smallest ",
-    kinds.MAXIMUM: "largest ",
-    kinds.SPREAD: "standard deviation of the ",
-    kinds.FIRST: "earliest ",
-    kinds.LAST: "latest ",
-}
 
 
-@dataclass(slots=True)
-class _Described:
-    """A variable in words: a thing, such as ``orders``, or a value of a thing, such as ``amount``."""
-
-    words: str
-    parent: int | None
-    is_value: bool
-    recent: Recent | None = None
-    conditions: list[Pieces] = field(default_factory=list)
-    literals: list[Pieces] = field(default_factory=list)
-    """conditions in logic notation, which name the variable by its letter"""
-
-
-def effect_sentence(effect: Effect, schema: Schema, dated: bool = False) -> Pieces:
+def effect_sentence(effect: Effect, schema: Schema, dated: bool = False, wording: Wording = PLAIN) -> Pieces:
     """How an effect changes the probability of its head. ``dated``: lengths of time are in days.
+
+    Small turns of the curve are left out of the sentence.
 
     >>> from hornbeam.logic.english.clauses import text_of
     >>> from hornbeam.logic.parse_effect import parse_effect
@@ -64,17 +38,16 @@ def effect_sentence(effect: Effect, schema: Schema, dated: bool = False) -> Piec
     >>> text_of(effect_sentence(peak, schema, dated=True))
     'bad(A) is likeliest if the number of its orders in the last 365 days is 3 to 6.'
     """
-    phrase = feature_pieces(effect, schema, dated)
-    head = literal_pieces(effect.head)
+    phrase = feature_pieces(effect, schema, dated, wording)
+    head: Pieces = [wording.subject] if wording.subject else literal_pieces(effect.head)
     curve, whole = effect.curve, effect.feature.kind in WHOLE
     shape = shape_of(curve.levels)
-    if phrase[0] == _WHETHER and shape in (RISES, FALLS):
+    if phrase[0] == WHETHER and shape in (RISES, FALLS):
         text = [*head, " is likelier if " if shape == RISES else " is less likely if ", *phrase[1:]]
     elif shape == FLAT:
         text = [*head, " does not depend on ", *phrase]
-    elif shape in (RISES, FALLS) and len(set(curve.levels)) == 2:
-        place = next(i for i, level in enumerate(curve.levels) if level != curve.levels[0])
-        above = range_text(curve.cuts[place - 1], None, whole)
+    elif shape in (RISES, FALLS) and jump_of(curve.levels) is not None:
+        above = range_of(effect.feature, curve.cuts[jump_of(curve.levels) or 0], None, whole)
         how = " is likelier if " if shape == RISES else " is less likely if "
         text = [*head, how, *phrase, f" is {above}"]
     elif shape in (RISES, FALLS):
@@ -85,7 +58,7 @@ def effect_sentence(effect: Effect, schema: Schema, dated: bool = False) -> Piec
         ]
     elif shape in (PEAKS, DIPS):
         how = " is likeliest if " if shape == PEAKS else " is least likely if "
-        text = [*head, how, *phrase, f" is {_extreme(curve, shape == PEAKS, whole)}"]
+        text = [*head, how, *phrase, f" is {_extreme(effect, shape == PEAKS, whole)}"]
     else:
         text = [*head, " depends on ", *phrase]
     if curve.missing:
@@ -106,268 +79,8 @@ def _without_seams(pieces: Pieces) -> Pieces:
     return joint
 
 
-def _extreme(curve: Curve, peak: bool, whole: bool) -> str:
-    """The range of values with the highest level, or the lowest; such levels are next to each other."""
-    extreme = max(curve.levels) if peak else min(curve.levels)
-    places = [place for place, level in enumerate(curve.levels) if level == extreme]
-    bounds = [None, *curve.cuts, None]
-    return range_text(bounds[places[0]], bounds[places[-1] + 1], whole)
-
-
-def feature_pieces(effect: Effect, schema: Schema, dated: bool = False) -> Pieces:
-    """The feature of an effect as a noun phrase: ``the mean amount of its orders``."""
-    head, body, (kind, variable), _ = effect
-    unit = "number of days" if dated else "time"
-    if kind == kinds.MONTH:
-        return ["the month of the cut-off"]
-    words = _BodyWords(schema, head, body[:-1] if kind == kinds.SHARE else body, dated)
-    if kind in (kinds.SHARE, kinds.COUNT) and not words.described:
-        return [_WHETHER, *_all_of(body)]
-    if kind == kinds.SHARE:
-        # The last step is described first, because it may refer to a thing by its letter.
-        _, condition, _ = words.condition(body[-1])
-        return ["the share of ", *words.groundings(), " ", *condition]
-    if kind == kinds.COUNT:
-        return ["the number of ", *words.groundings()]
-    if kind in kinds.OF_TIMES:
-        which = "earliest" if kind == kinds.SINCE_FIRST else "latest"
-        return [f"the {unit} since the {which} of ", *words.groundings()]
-    assert variable is not None
-    if kind == kinds.DISTINCT:
-        return ["the number of ", *words.different(variable)]
-    if kind == kinds.VALUE:
-        return words.value(variable)
-    if kind == kinds.SINCE:
-        return [f"the {unit} since ", *words.value(variable)]
-    if words.is_own(variable):
-        return ["its ", _OF_VALUES[kind], *words.own_values(variable)]
-    return ["the ", _OF_VALUES[kind], *words.values(variable)]
-
-
-class _BodyWords:
-    """The variables of a body in words."""
-
-    def __init__(self, schema: Schema, head: Atom, body: Body, dated: bool) -> None:
-        self.schema = schema
-        self.head = head
-        self.body = body
-        self.dated = dated
-        self.types = variable_types(schema, head, body)
-        self.described: dict[int, _Described] = {}
-        """the variables that are not in the head, in the order of the steps that bind them"""
-        self.of_head: list[Pieces] = []
-        """conditions on the example itself"""
-        self.lettered: set[int] = set()
-        """variables that are named by their letters"""
-        for step in body:
-            self._add(step)
-
-    def _add(self, step: Step) -> None:
-        known = {*self.described, *(term for term in self.head.args if isinstance(term, int))}
-        new = new_variables_of(step, known)
-        if not new:
-            variable, pieces, literal = self.condition(step)
-            owner = None if variable is None else self.described.get(variable)
-            if owner is None:
-                self.of_head.append(pieces)
-            else:
-                (owner.literals if literal else owner.conditions).append(pieces)
-            return
-        atom = atom_in(step)
-        assert atom is not None
-        linked = [term for term in atom.args if isinstance(term, int) and term in known]
-        things = [term for term in linked if not self._is_value(term)] or linked
-        parent = things[-1] if things else None
-        for variable in new:
-            if isinstance(step, NumberOf):
-                inner = [each for each in step_variables(step) if each not in known and each != variable]
-                name = self._noun(step.atom, inner[0] if len(inner) == 1 else None, parent)
-                name = f"number of {plural_of(_plain(name))}"
-                self.described[variable] = _Described(name, parent, True)
-                continue
-            recent = step if isinstance(step, Recent) else None
-            if self._is_value(variable):
-                self.described[variable] = _Described(_plain(atom.predicate), parent, True, recent)
-            else:
-                name = self._noun(atom, variable, parent)
-                self.described[variable] = _Described(_plain(name), parent, False, recent)
-                # A further value of the same fact, such as a rating, belongs to the thing reached.
-                parent = variable
-
-    def _noun(self, atom: Atom, variable: int | None, parent: int | None) -> str:
-        """The type of the things that an atom leads to; its predicate if the type says nothing new."""
-        type_name = None if variable is None else self.types[variable]
-        if type_name is None or (parent is not None and self.types[parent] == type_name):
-            return atom.predicate
-        return noun_of(type_name)
-
-    def _is_value(self, variable: int) -> bool:
-        name = self.types[variable]
-        return name.endswith("_value") or kind_of_type(self.schema, name) is not None
-
-    def condition(self, step: Step) -> tuple[int | None, Pieces, bool]:
-        """A step that narrows groundings down: the variable it is about, words, whether it is a literal."""
-        if isinstance(step, Comparison):
-            value = self.described.get(step.variable)
-            sign = "at least" if step.operator == AT_LEAST else "below"
-            if value is not None and value.is_value and self._is_plain(value.parent):
-                return value.parent, [f"with {value.words} {sign} {format_value(step.value)}"], False
-            return step.variable, ["with ", *self._literal(step)], True
-        if isinstance(step, Equals):
-            value = self.described.get(step.variable)
-            constant = format_constant(step.constant)
-            if value is not None and value.is_value and self._is_plain(value.parent):
-                return value.parent, [f"with {value.words} {constant}"], False
-            if value is not None and not value.is_value:
-                return step.variable, [f"that are {constant}"], False
-            return step.variable, ["with ", *self._literal(step)], True
-        atom = atom_in(step)
-        assert atom is not None
-        without = "without " if isinstance(step, Not) else "with "
-        used = [term for term in atom.args if isinstance(term, int)]
-        plain = len(used) == 1 and len(atom.args) <= 2 and atom.args[0] == used[0]
-        if plain and not isinstance(step, Recent | NumberOf) and self._is_plain(used[0]):
-            name = _plain(atom.predicate)
-            if len(atom.args) == 1:
-                return used[0], [f"that are {'not ' * isinstance(step, Not)}{name}"], False
-            return used[0], [f"{without}{name} {format_constant(str(atom.args[1]))}"], False
-        things = [variable for variable in used if variable in self.described]
-        pieces = self._literal(step)
-        return things[-1] if things else None, pieces if isinstance(step, Not) else ["with ", *pieces], True
-
-    def _is_plain(self, variable: int | None) -> bool:
-        """Whether words without a letter are clear: not for the things of a pair of examples."""
-        return variable is not None and (variable in self.described or len(self.head.args) == 1)
-
-    def _literal(self, step: Step) -> Pieces:
-        """A step in logic notation; the things in it get letters."""
-        self.lettered.update(piece for piece in _step_pieces(step) if isinstance(piece, int))
-        return _step_pieces(step)
-
-    def groundings(self) -> Pieces:
-        """What the groundings are: ``its orders``, or combinations of several things."""
-        if not self.described:
-            return _all_of(self.body)
-        things = [variable for variable, each in self.described.items() if not each.is_value]
-        inner = {self.described[variable].parent for variable in things}
-        ends = [variable for variable in things if variable not in inner]
-        if not ends:
-            ends = list(self.described)
-        phrases = [self.thing(variable, article="") for variable in ends]
-        combined = phrases[0] if len(phrases) == 1 else ["combinations of ", *joined(phrases, ", ", " and ")]
-        return [*combined, *self._of_example()]
-
-    def different(self, variable: int) -> Pieces:
-        """``its different movies``, or ``different genres of its movies``."""
-        each = self.described.get(variable)
-        if each is None:
-            return ["different values of ", variable]
-        if not each.is_value:
-            return [*self.thing(variable, article="", different="different "), *self._of_example()]
-        if self.is_own(variable):
-            return ["its different ", *self.own_values(variable, several=True)]
-        return self._with_owner(f"different {plural_of(each.words)}", each)
-
-    def values(self, variable: int) -> Pieces:
-        """``amount of its orders``."""
-        each = self.described.get(variable)
-        if each is None:
-            return ["value of ", variable]
-        return self._with_owner(each.words, each)
-
-    def _with_owner(self, words: str, each: _Described) -> Pieces:
-        return [words, *self._recent(each), " of ", *self._owner(each.parent), *self._of_example()]
-
-    def value(self, variable: int) -> Pieces:
-        """``its age``, or ``the age of its team``: the value of the only grounding."""
-        each = self.described.get(variable)
-        if each is None:
-            return ["the value of ", variable]
-        if self.is_own(variable):
-            return ["its ", *self.own_values(variable)]
-        return [f"the {each.words} of ", *self._owner(each.parent, single=True), *self._of_example()]
-
-    def own_values(self, variable: int, several: bool = False) -> Pieces:
-        """``amount``, or ``amounts in the last 30 days``: values of the example itself."""
-        each = self.described[variable]
-        words = plural_of(each.words) if several else each.words
-        return [words, *self._recent(each), *self._of_example()]
-
-    def is_own(self, variable: int) -> bool:
-        """Whether a variable is linked to the example itself, which is one thing."""
-        each = self.described.get(variable)
-        return each is not None and each.parent == 0 and len(self.head.args) == 1
-
-    def _owner(self, variable: int | None, single: bool = False) -> Pieces:
-        if variable is None:
-            return ["all"]
-        if variable not in self.described:
-            return ["the example"] if len(self.head.args) == 1 else [variable]
-        return self.thing(variable, single)
-
-    def thing(
-        self, variable: int, single: bool = False, article: str = "the ", different: str = ""
-    ) -> Pieces:
-        """``its last 5 orders in the last 365 days with status paid``, ``the orders of its accounts``."""
-        each = self.described[variable]
-        words = _singular(each.words) if single else plural_of(each.words)
-        if each.recent is not None and each.recent.last is not None:
-            words = f"last {words}" if each.recent.last == 1 else f"last {each.recent.last} {words}"
-        own = each.parent == 0 and len(self.head.args) == 1
-        first = ("its " if own else "all " if each.parent is None else article) + different
-        letter: Pieces = [" ", variable] if variable in self.lettered else []
-        conditions = joined([[" ", *pieces] for pieces in each.conditions], "", " and")
-        owner: Pieces = [] if own or each.parent is None else [" of ", *self._owner(each.parent, single)]
-        literals = joined([[" ", *pieces] for pieces in each.literals], "", " and")
-        return [f"{first}{words}", *letter, *self._recent(each), *conditions, *owner, *literals]
-
-    def _recent(self, each: _Described) -> Pieces:
-        if each.recent is None or each.recent.within is None:
-            return []
-        length = format_value(each.recent.within)
-        if not self.dated:
-            return [f" at most {length} before the cut-off"]
-        return [" in the last day" if length == "1" else f" in the last {length} days"]
-
-    def _of_example(self) -> Pieces:
-        if not self.of_head:
-            return []
-        return [" (for examples ", *joined(self.of_head, ", ", " and "), ")"]
-
-
-def _all_of(body: Body) -> Pieces:
-    return joined([_step_pieces(step) for step in body] or [["true"]], ", ", " and ")
-
-
-def _step_pieces(step: Step) -> Pieces:
-    if isinstance(step, Recent):
-        return [str(step).removesuffix(str(step.atom)), *literal_pieces(step.atom)]
-    if isinstance(step, NumberOf):
-        return [step.variable, " = number of ", *literal_pieces(step.atom)]
-    if isinstance(step, Equals):
-        return [step.variable, f" = {format_constant(step.constant)}"]
-    return literal_pieces(step)
-
-
-def _plain(name: str) -> str:
-    """A name as words: without underscores, and without ``id`` at the end.
-
-    >>> _plain("home_team_id"), _plain("id")
-    ('home team', 'id')
-    """
-    words = name.split("_")
-    if len(words) > 1 and words[-1] == "id":
-        words = words[:-1]
-    return " ".join(filter(None, words)) or name
-
-
-def _singular(noun: str) -> str:
-    """
-    >>> [_singular(noun) for noun in ("orders", "cities", "boxes", "class", "team")]
-    ['order', 'city', 'box', 'class', 'team']
-    """
-    if noun.endswith("ies"):
-        return f"{noun[:-3]}y"
-    if noun.endswith(("xes", "ches", "shes", "sses")):
-        return noun[:-2]
-    return noun[:-1] if noun.endswith("s") and not noun.endswith("ss") else noun
+def _extreme(effect: Effect, peak: bool, whole: bool) -> str:
+    """The range of values with the highest level or the lowest, and those beside it that are as good."""
+    places = near_extreme(effect.curve.levels, peak)
+    bounds = [None, *effect.curve.cuts, None]
+    return range_of(effect.feature, bounds[places[0]], bounds[places[-1] + 1], whole)

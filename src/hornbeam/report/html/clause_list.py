@@ -11,9 +11,13 @@ from hornbeam.drawing.axes import Scale, tick_text, ticks
 from hornbeam.drawing.markup import Child, Markup, element, number_text, signed_text
 from hornbeam.drawing.shapes import label, line
 from hornbeam.errors import plural
+from hornbeam.logic.english import with_article
 from hornbeam.logic.text import variable_name
 from hornbeam.model.clause_model import Model
 from hornbeam.model.features import LOG
+from hornbeam.model.readable.cards import effect_cards
+from hornbeam.model.readable.clauses import constants_of
+from hornbeam.report.html.effect_list import constants_item, effect_item
 from hornbeam.report.html.elements import figure, pieces_markup, section, table
 from hornbeam.report.numbers.measurements import Measurements, PartSummary
 from hornbeam.report.numbers.parts import ModelPart, weights_text
@@ -36,6 +40,8 @@ def clauses(measurements: Measurements) -> Markup:
     summaries, prior = measurements.summaries, signed_text(measurements.model.prior)
     if not summaries:
         return section("clauses", "What was learned", f"The model is its prior alone: {prior}.")
+    if any(part.fitted is not None for part in measurements.parts):
+        return _effects(measurements)
     order = sorted(range(len(summaries)), key=lambda number: -summaries[number].strength)
     axis = _Axis.of(summaries)
     rows = [_row(measurements, number, axis) for number in order]
@@ -52,6 +58,39 @@ def clauses(measurements: Measurements) -> Markup:
         element("ol", rows[:_UNFOLDED], class_="clauses"),
         _weaker(rows[_UNFOLDED:]),
         _by_label(measurements, order),
+    )
+
+
+def _effects(measurements: Measurements) -> Markup:
+    """The section for a model with effects: weights per constant, effects as cards, then other clauses."""
+    model, wording = measurements.model, measurements.wording
+    assert isinstance(model, Model)
+    places = {part.fitted: place for place, part in enumerate(measurements.parts) if part.fitted is not None}
+    cards = effect_cards(model.effects, measurements.readers)
+    most = max((card.fitted.importance for card in cards), default=0.0) or 1.0
+    items = [
+        effect_item(number, places[card.fitted], card, card.fitted.importance / most)
+        for number, card in enumerate(cards, start=1)
+    ]
+    constants = constants_of(model.clauses, model.schema, wording)
+    example = with_article(wording.example or "example")
+    if constants:
+        items.insert(0, constants_item(constants, example))
+    plain = [place for place, part in enumerate(measurements.parts) if part.clause and part.each is None]
+    axis = _Axis.of([measurements.summaries[place] for place in plain]) if plain else None
+    more = len(model.effects) - len(cards)
+    return section(
+        "clauses",
+        "What was learned",
+        "The most important effects first. A chart shows how the odds change with the value (× 1 is no "
+        "change), with one standard error up and down; the grey bars below it show how many training "
+        f"examples have the value. Percentages are for {example} that is average in everything else.",
+        element("ol", items, class_="cards"),
+        element("p", f"And {plural(more, 'less important effect')}.", class_="quiet") if more else None,
+        _head(axis) if axis else None,
+        element("ol", [_row(measurements, place, axis) for place in plain], class_="clauses")
+        if axis
+        else None,
     )
 
 
@@ -157,9 +196,8 @@ def _range_cell(summary: PartSummary, axis: _Axis) -> Markup:
         ),
         element(
             "p",
-            element("span", signed_text(spread.low, 3)),
-            element("span", f"median {signed_text(spread.median, 3)}"),
-            element("span", signed_text(spread.high, 3)),
+            f"nine in ten: {signed_text(spread.low, 3)} to {signed_text(spread.high, 3)}, "
+            f"median {signed_text(spread.median, 3)}",
             class_="ends",
         ),
         class_="range",
@@ -223,14 +261,14 @@ def _details(measurements: Measurements, number: int) -> Markup | None:
     if part.tree:
         inside.append(element("pre", part.tree))
     if part.weights:
-        inside.append(
-            table(("weight of", "is"), [(name, number_text(weight, 6)) for name, weight in part.weights])
-        )
+        # A weight that is zero says nothing.
+        rows = [(name, number_text(weight, 4)) for name, weight in part.weights if weight]
+        inside.append(table(("weight of", "is"), rows) if rows else None)
     for title, constants in _constants(part):
         inside.append(table((title, "weight"), [(name, signed_text(weight)) for name, weight in constants]))
     if shown.counts and part.clause is not None and part.each is None and len(shown.rows):
-        rows = count_rows(shown.counts[number].true, shown.contributions[:, number])
-        inside.append(table(("true count", "adds", "examples shown"), rows))
+        counted = count_rows(shown.counts[number].true, shown.contributions[:, number])
+        inside.append(table(("true count", "adds", "examples shown"), counted))
     if not inside:
         return None
     return element(
@@ -262,16 +300,39 @@ def _constants(part: ModelPart) -> list[tuple[str, list[tuple[str, float]]]]:
 def count_rows(
     true: np.ndarray[Any, Any], adds: np.ndarray[Any, Any], most: int = 8
 ) -> list[tuple[str, str, str]]:
-    """What a part adds for some of the true counts that occur, and how many examples have them."""
+    """What a part adds for each true count, and how many examples have it; many counts are put in ranges.
+
+    Every count that occurs is in one row. Frequent counts have a row of their own.
+    """
     values, sizes = np.unique(true, return_counts=True)
-    places = np.unique(np.linspace(0, len(values) - 1, min(most, len(values))).round().astype(int))
+    groups = _ranges(sizes.tolist(), most)
     rows = []
-    for place in places.tolist():
-        added = adds[true == values[place]] if len(values) > 1 else adds
+    for first, last in groups:
+        low_count, high_count = int(values[first]), int(values[last])
+        added = adds[(true >= low_count) & (true <= high_count)]
         low, high = float(added.min()), float(added.max())
         text = signed_text(low) if low == high else f"{signed_text(low)} to {signed_text(high)}"
-        rows.append((f"{int(values[place]):,}", text, f"{int(sizes[place]):,}"))
+        counts = f"{low_count:,}" if first == last else f"{low_count:,} to {high_count:,}"
+        rows.append((counts, text, f"{int(sizes[first : last + 1].sum()):,}"))
     return rows
+
+
+def _ranges(sizes: Sequence[int], most: int) -> list[tuple[int, int]]:
+    """At most ``most`` ranges of places, from first to last, with about equal numbers of examples."""
+    if len(sizes) <= most:
+        return [(place, place) for place in range(len(sizes))]
+    ranges: list[tuple[int, int]] = []
+    first = 0
+    while first < len(sizes):
+        if len(ranges) == most - 1:
+            return [*ranges, (first, len(sizes) - 1)]
+        wanted = sum(sizes[first:]) / (most - len(ranges))
+        last, inside = first, sizes[first]
+        while last + 1 < len(sizes) and inside + sizes[last + 1] / 2 <= wanted:
+            last, inside = last + 1, inside + sizes[last + 1]
+        ranges.append((first, last))
+        first = last + 1
+    return ranges
 
 
 def _by_label(measurements: Measurements, order: Sequence[int]) -> Markup | None:

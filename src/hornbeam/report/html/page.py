@@ -22,7 +22,9 @@ from hornbeam.drawing.figure import figure_style
 from hornbeam.drawing.markup import Markup, element, escape, together
 from hornbeam.engines.contract import Engine
 from hornbeam.files import write_file
+from hornbeam.logic.english import wording_of
 from hornbeam.model.files import LearnedModel
+from hornbeam.model.training import is_training_data, key_names
 from hornbeam.report.html import sections, summary
 from hornbeam.report.html.clause_list import clauses
 from hornbeam.report.html.summary import About
@@ -64,7 +66,13 @@ def report(
     """
     about = about or About()
     start = time.perf_counter()
-    measurements = measure(additive(model), engine, examples, shown)
+    if about.of_training is None:
+        known = key_names(engine.database, examples) if names is None else names.tolist()
+        about = replace(about, of_training=is_training_data(model, known))
+    wording = wording_of(
+        model.target, model.schema, model.settings, about.of_class, engine.database.display_names
+    )
+    measurements = measure(additive(model), engine, examples, shown, wording)
     if about.phases:
         about = replace(about, phases=(*about.phases, ("score", time.perf_counter() - start)))
     return Report(_page(measurements, engine, about, names))
@@ -73,16 +81,15 @@ def report(
 def _page(measurements: Measurements, engine: Engine, about: About, names: Names | None) -> str:
     database = engine.database
     parts = [
-        summary.summary(measurements, database, about),
+        summary.summary(measurements, about),
         clauses(measurements),
-        sections.quality(measurements),
         sections.examples(measurements),
-        sections.learning(about),
-        sections.schema(measurements, database),
-        sections.words(),
+        sections.quality(measurements, about),
+        sections.details(measurements, database, about),
     ]
-    titles = {"summary": "Summary", "clauses": "Clauses", "quality": "Quality", "examples": "Examples",
-              "learning": "Learning", "schema": "Schema", "words": "Words"}  # fmt: skip
+    learned = "Effects" if any(part.fitted is not None for part in measurements.parts) else "Model"
+    titles = {"summary": "Result", "clauses": learned, "examples": "Examples", "quality": "Quality",
+              "details": "Details"}  # fmt: skip
     links = [
         element("a", title, href=f"#{name}")
         for (name, title), part in zip(titles.items(), parts, strict=True)
@@ -91,7 +98,7 @@ def _page(measurements: Measurements, engine: Engine, about: About, names: Names
     style = figure_style() + _template("style.css")
     script = _template("script.js")
     fields = {
-        "title": escape(f"{measurements.model.target}: model report"),
+        "title": escape(measurements.wording.question),
         "policy": (
             f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; "
             "base-uri 'none'; form-action 'none'"

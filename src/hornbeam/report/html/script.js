@@ -29,6 +29,12 @@
     const text = size >= 1e6 || size < 1e-4 ? size.toExponential(significant - 1) : String(Number(size.toPrecision(significant)));
     return value < 0 ? MINUS + text : text;
   };
+  const percent = (share, places = 0) => {
+    const rest = 100 * Math.min(share, 1 - share);
+    if (rest <= 1e-12) return share > 0.5 ? "100 %" : "0 %";
+    const needed = rest >= 10 ? 0 : rest >= 1 ? 1 : 1 - Math.floor(Math.log10(rest));
+    return `${(100 * share).toFixed(Math.min(Math.max(places, needed), 12))} %`;
+  };
   const signed = (value, significant = 4) => (value > 0 ? "+" : "") + digits(value, significant);
   const grouped = (value) => String(value).replace(/\B(?=(\d{3})+(?!\d))/g, ",");
   const variable = (number) => String.fromCharCode(65 + (number % 26)) + (number < 26 ? "" : Math.floor(number / 26));
@@ -38,10 +44,10 @@
     const view = bytes === 1 ? raw : bytes === 2 ? new Uint16Array(raw.buffer) : new Uint32Array(raw.buffer);
     return { values, codes: view, at: (row) => values[view[row]] };
   };
-  const parts = data.parts.map((part) => ({ ...part, adds: unpack(part.adds), true: part.true ? unpack(part.true) : null, within: part.within ? unpack(part.within) : null }));
+  const parts = data.parts.map((part) => ({ ...part, adds: unpack(part.adds), true: part.true ? unpack(part.true) : null, value: part.value ? unpack(part.value) : null, within: part.within ? unpack(part.within) : null }));
   const size = data.label.length;
   const arity = data.names.length;
-  const nameOf = (row) => `${data.target}(${data.names.map((column) => column[row]).join(", ")})`;
+  const nameOf = (row) => (data.words.example ? `${data.words.example} ${data.names[0][row]}` : `${data.target}(${data.names.map((column) => column[row]).join(", ")})`);
 
   // --- light and dark
 
@@ -66,10 +72,10 @@
     const [tp, fp] = data.thresholds[Math.round(threshold * 100)];
     const told = {
       tp: grouped(tp), fp: grouped(fp), fn: grouped(data.positives - tp), tn: grouped(data.negatives - fp),
-      precision: tp + fp ? (tp / (tp + fp)).toFixed(4) : "none above", recall: (tp / data.positives).toFixed(4),
+      precision: tp + fp ? percent(tp / (tp + fp), 1) : "none above", recall: percent(tp / data.positives, 1),
     };
     for (const [name, text] of Object.entries(told)) byId(`at-${name}`).textContent = text;
-    byId("threshold-value").textContent = threshold.toFixed(2);
+    byId("threshold-value").textContent = `${Math.round(100 * threshold)} %`;
     ring("roc", fp / data.negatives, tp / data.positives);
     if (tp + fp) ring("pr", tp / data.positives, tp / (tp + fp));
   };
@@ -86,14 +92,14 @@
   // --- the table
 
   const columns = [
-    { id: "name", title: "example", number: false, value: (row) => names[row] },
+    { id: "name", title: data.words.example || "example", number: false, value: (row) => names[row] },
     { id: "label", title: "label", number: true, value: (row) => data.label[row] },
     { id: "probability", title: "probability", number: true, value: (row) => data.probability[row] },
   ];
   const names = Array.from({ length: size }, (_, row) => data.names.map((column) => column[row]).join(", "));
   const lower = names.map((name) => name.toLowerCase());
   if (data.cutoff) columns.splice(1, 0, { id: "cutoff", title: "cut-off", number: true, value: (row) => data.cutoff[row] });
-  const labelText = (label) => (label === 1 ? "positive" : label === 0 ? "negative" : "unknown");
+  const labelText = (label) => (label === 1 || label === 0 ? data.words.labels[label] : "unknown");
   const labelClass = (label) => (label === 1 ? "is-positive" : label === 0 ? "is-negative" : "");
   const state = { sort: "probability", up: false, page: 0, chosen: null, rows: [] };
   const table = byId("table"), body = make("tbody");
@@ -140,7 +146,7 @@
         if (column.id === "name") return make("td", { class: "name" }, make("button", { type: "button", title: names[row] }, names[row]));
         if (column.id === "label") return make("td", { class: `number ${labelClass(data.label[row])}` }, labelText(data.label[row]));
         if (column.id === "cutoff") return make("td", { class: "number" }, data.cutoff[row]);
-        return make("td", { class: "number" }, data.probability[row].toFixed(4));
+        return make("td", { class: "number" }, percent(data.probability[row], 1));
       });
       return make("tr", { "data-row": row, "aria-current": row === state.chosen ? "true" : null }, cells);
     }));
@@ -206,7 +212,7 @@
     if (!found) return null;
     if (known.each !== undefined) {
       const list = found.map(([code, adds]) => `${known.constants[code]} ${signed(adds, 3)}`).join(", ");
-      return make("p", { class: "counts" }, make("var", {}, variable(known.each)), ": ", make("code", {}, list));
+      return make("p", { class: "counts by-constant" }, list);
     }
     const values = found.map((codes) => codes.map((code, place) => evidence.names[known.types[place]][code]));
     const single = part.free.length === 1;
@@ -218,6 +224,10 @@
 
   function reason(number, row, told) {
     const part = parts[number];
+    if (part.value) {
+      return [make("p", { class: "because" }, pieces(part.body, row), part.whether ? ": " : " is ", make("b", {}, part.value.at(row)))];
+    }
+    if (part.title) return [make("p", { class: "because" }, part.title), groundings(number, row)];
     if (!part.true) {
       return [make("p", { class: "because" }, told || make("code", {}, pieces(part.body, row)))];
     }
@@ -250,10 +260,13 @@
     const picture = (from, to, kind) => draw("svg", { viewBox: `0 0 ${width} 20`, class: "steps", "aria-hidden": "true", preserveAspectRatio: "none" },
       draw("line", { x1: x(0), y1: 0, x2: x(0), y2: 20 }),
       draw("rect", { x: Math.min(x(from), x(to)), y: 4, width: from === to ? 0 : Math.max(Math.abs(x(to) - x(from)), 1.5), height: 12, rx: 1.5, class: kind }));
+    const scale = (share) => draw("svg", { viewBox: "0 0 150 20", class: "steps", "aria-hidden": "true", preserveAspectRatio: "none" },
+      draw("rect", { x: 3, y: 4, width: 144, height: 12, rx: 1.5, class: "ground" }),
+      draw("rect", { x: 3, y: 4, width: Math.max(144 * share, 1.5), height: 12, rx: 1.5, class: "chance" }));
     const lines = bars.map((each) => {
       const what = each.title === undefined
         ? reason(each.number, row, each.told)
-        : [make("p", { class: "because" }, each.title === "prior" ? "prior, the same for all examples" : each.title)];
+        : [make("p", { class: "because" }, each.title === "prior" ? "start, the same for all examples" : each.title)];
       if (each.others) {
         const all = make("button", { type: "button" }, "Show all");
         all.addEventListener("click", () => { explain(row, parts.length); why.focus(); });
@@ -261,18 +274,20 @@
       }
       return make("div", { class: "fall-row", role: "row" },
         make("div", { role: "cell" }, what), make("div", { role: "cell" }, picture(each.from, each.from + each.value, each.value >= 0 ? "rise" : "fall")),
-        make("p", { class: "adds", role: "cell" }, signed(each.value)));
+        make("p", { class: "adds", role: "cell" }, signed(each.value, 3)));
     });
     const p = data.probability[row];
     why.replaceChildren(
       make("h3", {}, nameOf(row)),
-      make("p", { class: "verdict" }, make("b", {}, p.toFixed(4)), " probability, log-odds ", signed(data.logOdds[row]), "; label: ",
+      make("p", { class: "verdict" }, make("b", {}, percent(p, 1)), ` probability of ${data.words.labels[1]}; label: `,
         make("span", { class: labelClass(data.label[row]) }, labelText(data.label[row]))),
       make("div", { role: "table", "aria-label": "What adds up to the log-odds" },
-        make("div", { class: "fall-row head", role: "row" }, make("p", { role: "columnheader" }, "because"), make("p", { role: "columnheader" }, "running sum"), make("p", { role: "columnheader" }, "adds")),
+        make("div", { class: "fall-row head", role: "row" }, make("p", { role: "columnheader" }, "because"), make("p", { role: "columnheader" }, "running sum"), make("p", { role: "columnheader" }, "log-odds")),
         lines,
-        make("div", { class: "fall-row sum", role: "row" }, make("div", { role: "cell" }, make("p", { class: "because" }, "log-odds")),
-          make("div", { role: "cell" }, picture(0, data.logOdds[row], "whole")), make("p", { class: "adds", role: "cell" }, signed(data.logOdds[row])))),
+        make("div", { class: "fall-row sum", role: "row" }, make("div", { role: "cell" }, make("p", { class: "because" }, "sum of the log-odds")),
+          make("div", { role: "cell" }, picture(0, data.logOdds[row], "whole")), make("p", { class: "adds", role: "cell" }, signed(data.logOdds[row], 3))),
+        make("div", { class: "fall-row end", role: "row" }, make("div", { role: "cell" }, make("p", { class: "because" }, make("b", {}, "probability"))),
+          make("div", { role: "cell" }, scale(p)), make("p", { class: "adds", role: "cell" }, percent(p, 1)))),
       noEvidence(row, told) ? make("p", { class: "quiet" }, noEvidence(row, told)) : "",
     );
     why.scrollTop = 0;

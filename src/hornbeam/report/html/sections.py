@@ -1,4 +1,4 @@
-"""The other sections of a report: quality, learning, schema, examples, words.
+"""The other sections of a report: examples, quality, and details that are folded away.
 
 They hold the static HTML; ``script.js`` fills in the table of examples and the explanations.
 """
@@ -9,27 +9,30 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hornbeam.data.database import Database
-from hornbeam.drawing.markup import Child, Markup, element
+from hornbeam.drawing.markup import Child, Markup, element, percent_text
 from hornbeam.errors import plural
+from hornbeam.model.clause_model import Model
 from hornbeam.report.html.elements import figure, pairs, section, table
-from hornbeam.report.html.summary import About
+from hornbeam.report.html.summary import About, data_and_settings
 from hornbeam.report.numbers.measurements import Measurements
 from hornbeam.report.plots.fit import effort_plot, learning_plot, phase_plot, time_plot
 from hornbeam.report.plots.predictions import calibration_plot, precision_recall_plot, roc_plot, score_plot
 from hornbeam.report.plots.schema_graph import schema_graph
 
 
-def quality(measurements: Measurements) -> Markup | None:
+def quality(measurements: Measurements, about: About) -> Markup | None:
     """How well the probabilities rank examples, and how well they are calibrated."""
     scores = measurements.scores
     if scores is None:
         return None
+    negative, positive = measurements.wording.labels
     known = measurements.labelled
     labels, probabilities = measurements.examples.labels[known], measurements.probabilities[known]
     return section(
         "quality",
         "How good it is",
-        f"Over {scores.n_pos:,} positive and {scores.n_neg:,} negative examples.",
+        f"Over {scores.n_pos:,} examples that are {positive} (positives) and {scores.n_neg:,} that are "
+        f"{negative} (negatives).",
         element(
             "div",
             figure(roc_plot(labels, probabilities, scores)),
@@ -39,6 +42,51 @@ def quality(measurements: Measurements) -> Markup | None:
             class_="grid",
         ),
         _threshold(),
+        None if about.confusion is None else _confusion(*about.confusion),
+    )
+
+
+def _confusion(classes: Sequence[str], counts: Sequence[Sequence[int]]) -> Markup:
+    """How many examples of each class are taken for each class."""
+    right = sum(row[place] for place, row in enumerate(counts))
+    total = sum(map(sum, counts))
+    rows = [
+        element(
+            "tr",
+            element("th", name, scope="row"),
+            [
+                element("td", f"{count:,}", class_="number hit" if place == own else "number")
+                for place, count in enumerate(row)
+            ],
+        )
+        for own, (name, row) in enumerate(zip(classes, counts, strict=True))
+    ]
+    return element(
+        "figure",
+        element("h3", "Which classes are taken for which"),
+        element(
+            "div",
+            element(
+                "table",
+                element("caption", "Rows: the class of the example. Columns: its most probable class."),
+                element(
+                    "thead",
+                    element(
+                        "tr",
+                        element("th", "", scope="col"),
+                        [element("th", name, scope="col", class_="number") for name in classes],
+                    ),
+                ),
+                element("tbody", rows),
+                class_="confusion",
+            ),
+            class_="scroll",
+            tabindex="0",
+            role="region",
+            aria_label="Confusion matrix",
+        ),
+        element("figcaption", f"{percent_text(right / total)} of {total:,} examples are on the diagonal."),
+        class_="wide",
     )
 
 
@@ -60,7 +108,7 @@ def _threshold() -> Markup:
             "p",
             element("label", "Call an example positive from probability ", for_="threshold"),
             element("input", type="range", id="threshold", min="0", max="1", step="0.01", value="0.5"),
-            element("output", "0.50", for_="threshold", id="threshold-value"),
+            element("output", "50 %", for_="threshold", id="threshold-value"),
         ),
         element(
             "dl",
@@ -74,7 +122,24 @@ def _threshold() -> Markup:
     )
 
 
-def learning(about: About) -> Markup | None:
+def details(measurements: Measurements, database: Database, about: About) -> Markup:
+    """Settings, the course of the fit, the schema and the meaning of words, each folded away."""
+    return section(
+        "details",
+        "Details",
+        "",
+        data_and_settings(measurements, database, about),
+        learning(measurements, about),
+        schema(measurements, database),
+        words(measurements),
+    )
+
+
+def _folded(name: str, title: str, *children: Child) -> Markup:
+    return element("details", element("summary", title), *children, id=name)
+
+
+def learning(measurements: Measurements, about: About) -> Markup | None:
     """The steps of the fit, the candidates it examined, and the time it took."""
     if not about.history and not about.phases:
         return None
@@ -94,13 +159,24 @@ def learning(about: About) -> Markup | None:
         phase_plot(about.phases) if about.phases else None,
     ]
     n_steps = len({each.get("step") for each in steps})
-    return section(
+    course = _course(measurements.model.settings, n_steps, ended) if ended else ""
+    return _folded(
         "learning",
-        "How it was learned",
-        f"{plural(n_steps, 'step')}; learning ended because: {ended}." if ended else "",
+        "How it was learned, and the time it took",
+        element("p", course, class_="lead") if course else None,
         element("div", [figure(each) for each in figures if each is not None], class_="grid"),
         _skipped(skipped) if history else None,
     )
+
+
+def _course(settings: Mapping[str, object], n_steps: int, ended: str) -> str:
+    """How many steps the model has, of how many, and why there are not more."""
+    most, chosen = settings.get("n_steps"), settings.get("steps")
+    if isinstance(chosen, int) and isinstance(most, int):
+        return f"{chosen:,} of at most {plural(most, 'small step')}: the number with the least held-out loss."
+    if isinstance(most, int) and n_steps < most and ended == "all steps done":
+        return f"{n_steps:,} of at most {plural(most, 'step')}: the number chosen on held-out examples."
+    return f"{plural(n_steps, 'step')}; learning ended because: {ended}."
 
 
 def _skipped(skipped: Sequence[Mapping[str, Any]]) -> Markup:
@@ -138,7 +214,7 @@ def _skipped(skipped: Sequence[Mapping[str, Any]]) -> Markup:
 def schema(measurements: Measurements, database: Database) -> Markup:
     """The relations of the data, with those that the model uses highlighted."""
     drawn = schema_graph(database, measurements.model.target, measurements.model.predicates())
-    return section("schema", "What it reads", "", figure(drawn, "wide"))
+    return _folded("schema", "What it reads", figure(drawn, "wide"))
 
 
 def examples(measurements: Measurements) -> Markup:
@@ -148,14 +224,14 @@ def examples(measurements: Measurements) -> Markup:
     return section(
         "examples",
         "Examples, and why",
-        f"{lead} Choose one to see how its probability comes about.",
+        f"{lead} Choose one to see why it has its probability.",
         element(
             "noscript",
             element("p", "The table of examples needs JavaScript, which is turned off.", class_="note"),
         ),
         element(
             "div",
-            _example_filters(),
+            _example_filters(measurements.wording.labels),
             element("p", "", id="found", class_="quiet", aria_live="polite"),
             element("div", _example_table(), _explanation_frame(), class_="browse"),
             class_="needs-script",
@@ -163,7 +239,7 @@ def examples(measurements: Measurements) -> Markup:
     )
 
 
-def _example_filters() -> Markup:
+def _example_filters(names: tuple[str, str]) -> Markup:
     """Filters for the table of examples: by name, by label, and only wrong predictions."""
     name = element(
         "input",
@@ -176,8 +252,8 @@ def _example_filters() -> Markup:
     labels = element(
         "select",
         element("option", "all", value=""),
-        element("option", "positive", value="1"),
-        element("option", "negative", value="0"),
+        element("option", names[1], value="1"),
+        element("option", names[0], value="0"),
         id="label",
     )
     wrong = element("input", type="checkbox", id="wrong")
@@ -225,34 +301,52 @@ def _explanation_frame() -> Markup:
     )
 
 
-def words() -> Markup:
+def words(measurements: Measurements) -> Markup:
     """The meaning of the words on the page."""
     meanings: list[tuple[str, Child]] = [
-        ("probability", "the sigmoid of the log-odds: 0.5 at 0, 0.9 at +2.2, 0.1 at −2.2."),
+        ("odds", "probability divided by its rest: 1 at 50 %, 3 at 75 %. Effects multiply the odds."),
         (
-            "true count",
-            "in how many ways the free variables of a clause can be filled in so that its body is true for "
-            "the example.",
+            "log-odds",
+            "the logarithm of the odds, in which effects add up: 0 at 50 %, +2.2 at 90 %.",
         ),
         (
-            "false count",
-            "in how many ways the body is false: over all combinations of constants or, if false counts are "
-            "guarded, over those for which the body without its last condition (the guard) is true.",
+            "importance of an effect",
+            "the mean absolute difference from its mean of what it adds to the log-odds of an example.",
         ),
         (
-            "contribution",
-            "what a part adds to the log-odds of an example: its bias, plus its weights times a feature of "
-            "the counts: the count, its logarithm ln(1 + count), 1 or 0 for whether it reaches "
-            "a bound, or the share of the guard's groundings that are true.",
-        ),
-        (
-            "AUC-PR",
-            "average precision over all examples. “2:1” is its mean over samples with two negatives per "
-            "positive, as in much of the literature; never compare it with the AUC-PR over all examples.",
-        ),
-        (
-            "how much it separates examples",
-            "the mean absolute deviation of a contribution from its mean over all examples.",
+            "average",
+            "an example with the mean log-odds of the training examples; “from 30 % to 44 %” is for one.",
         ),
     ]
-    return section("words", "Words", "", pairs(meanings))
+    if not isinstance(measurements.model, Model) or not measurements.model.effects:
+        meanings = [*meanings[:2], *_CLAUSE_WORDS]
+    return _folded("words", "Words", pairs(meanings))
+
+
+_CLAUSE_WORDS: list[tuple[str, Child]] = [
+    (
+        "true count",
+        "in how many ways the free variables of a clause can be filled in so that its body is true for "
+        "the example.",
+    ),
+    (
+        "false count",
+        "in how many ways the body is false: over all combinations of constants or, if false counts are "
+        "guarded, over those for which the body without its last condition (the guard) is true.",
+    ),
+    (
+        "contribution",
+        "what a part adds to the log-odds of an example: its bias, plus its weights times a feature of "
+        "the counts: the count, its logarithm ln(1 + count), 1 or 0 for whether it reaches "
+        "a bound, or the share of the guard's groundings that are true.",
+    ),
+    (
+        "AUC-PR",
+        "average precision over all examples. “2:1” is its mean over samples with two negatives per "
+        "positive, as in much of the literature; never compare it with the AUC-PR over all examples.",
+    ),
+    (
+        "how much it separates examples",
+        "the mean absolute deviation of a contribution from its mean over all examples.",
+    ),
+]

@@ -1,4 +1,4 @@
-"""The head of a report: the title, and a summary of scores, data and settings."""
+"""The head of a report: the question, the result with its scores, and the data and settings."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from hornbeam.data.database import Database
-from hornbeam.drawing.markup import Child, Markup, element, signed_text
+from hornbeam.drawing.markup import Child, Markup, element, percent_text, signed_text, together
 from hornbeam.errors import plural
-from hornbeam.logic.clauses import head_atom
-from hornbeam.report.html.elements import pairs, section
+from hornbeam.logic.english import plural_of
+from hornbeam.report.html.elements import pairs, section, table
+from hornbeam.report.numbers.intervals import auc_interval, base_loss, loss_error
 from hornbeam.report.numbers.measurements import Measurements
 
 
@@ -23,8 +24,8 @@ class About:
     """name of the data"""
     split: str = ""
     """name of the split, such as ``test``"""
-    of_training: bool = False
-    """whether the model was learned from the examples of the report"""
+    of_training: bool | None = None
+    """whether the model was learned from the examples of the report; None if that is not known"""
     history: Mapping[str, Any] | None = None
     """what each step of the fit did, as ``History.as_dict`` returns it"""
     phases: tuple[tuple[str, float], ...] = ()
@@ -33,85 +34,162 @@ class About:
     """notes for the reader, shown at the top"""
     of_class: str = ""
     """the class that is positive, if the target has several classes"""
+    confusion: tuple[tuple[str, ...], tuple[tuple[int, ...], ...]] | None = None
+    """for several classes: their names, and how many examples of each (rows) have each as most probable"""
 
 
 def heading(measurements: Measurements, about: About) -> Markup:
-    """The title of the page, and one sentence about the model."""
-    model = measurements.model
-    head = head_atom(model.target, model.schema.arity(model.target))
-    used = len(model.predicates())
-    description = f"{model.size_text} over {plural(used, 'relation')}"
-    if about.data:
-        description += f", on {about.data}" + (f", {about.split} split" if about.split else "")
+    """The question that the model answers, and how well it answers it, in a sentence."""
     return element(
         "header",
         element("p", "Hornbeam model report", class_="kicker"),
-        element(
-            "h1",
-            element("code", str(head).replace(",", ", ")),
-            f" is {about.of_class}" if about.of_class else None,
-        ),
-        element("p", f"{description}. {_verdict(measurements)}", class_="lead"),
+        element("h1", measurements.wording.question),
+        element("p", _unbroken(_verdict(measurements)), class_="lead"),
     )
 
 
 def _verdict(measurements: Measurements) -> str:
     """How well the model ranks the examples, in a sentence."""
-    scores = measurements.scores
+    scores, wording = measurements.scores, measurements.wording
     if scores is None:
         return f"Not scored: the {len(measurements.examples):,} examples do not have both labels."
+    low, high = auc_interval(*_labelled(measurements))
+    things = plural_of(wording.example) if wording.example else "examples"
     return (
-        f"It ranks a positive example above a negative one in {100 * scores.auc_roc:.1f} % of all pairs. "
-        f"{scores.n_pos:,} of {scores.n_pos + scores.n_neg:,} examples are positive."
+        f"Of two {things}, one {wording.labels[1]} and one {wording.labels[0]}, the model gives the first "
+        f"the higher probability in {percent_text(scores.auc_roc)} of all pairs "
+        f"(95 % interval: {percent_text(low)} to {percent_text(high)}; guessing: 50 %)."
     )
 
 
-def summary(measurements: Measurements, database: Database, about: About) -> Markup:
-    """Scores, data and settings."""
-    warnings = [*about.notes]
+def _unbroken(text: str) -> str:
+    """Text whose lines do not break before a percent sign."""
+    return text.replace(" %", "\u00a0%")
+
+
+def _labelled(measurements: Measurements) -> tuple[Any, Any]:
+    known = measurements.labelled
+    return measurements.examples.labels[known], measurements.probabilities[known]
+
+
+def summary(measurements: Measurements, about: About) -> Markup:
+    """The scores, what they are compared with, and whether the model was learned from these examples."""
+    return section(
+        "summary",
+        "Result",
+        "",
+        _note(about),
+        _tiles(measurements),
+        _other_scores(measurements),
+    )
+
+
+def _note(about: About) -> Markup | None:
+    """Whether the scores can be trusted, and further notes."""
+    notes = [*about.notes]
     if about.of_training:
-        warnings.insert(
+        notes.insert(
             0,
             "The model was learned from these examples, so the scores on this page flatter it. To judge the "
             "model, run hornbeam report on data that it was not learned from.",
         )
-    return section(
-        "summary",
-        "Summary",
-        "",
-        element("div", [element("p", text) for text in warnings], class_="note") if warnings else None,
-        _tiles(measurements),
-        element(
-            "div",
-            element("div", element("h3", "Data"), _data(measurements, database, about)),
-            element("div", element("h3", "Settings"), _settings(measurements), class_="settings"),
-            class_="columns",
-        ),
-    )
+    if about.of_training is False:
+        fresh = "These are not the examples that the model was learned from."
+        return together(
+            [
+                element("p", fresh, class_="quiet held-out"),
+                element("div", [element("p", text) for text in notes], class_="note") if notes else None,
+            ]
+        )
+    return element("div", [element("p", text) for text in notes], class_="note") if notes else None
 
 
 def _tiles(measurements: Measurements) -> Markup | None:
     scores = measurements.scores
     if scores is None:
         return None
+    labels, probabilities = _labelled(measurements)
+    low, high = auc_interval(labels, probabilities)
+    share = scores.n_pos / (scores.n_pos + scores.n_neg)
+    error = 1.96 * loss_error(labels, probabilities)
+    constant = base_loss(scores.n_pos, scores.n_neg)
     tiles = [
-        ("AUC-ROC", f"{scores.auc_roc:.4f}", "pairs in the right order"),
+        (
+            "Pairs in the right order (AUC-ROC)",
+            percent_text(scores.auc_roc, 1),
+            f"95 % interval: {percent_text(low)} to {percent_text(high)}; guessing: 50 %",
+        ),
+        (
+            "Mean precision (AUC-PR)",
+            percent_text(scores.auc_pr, 1),
+            f"guessing: {percent_text(share)}, the share of {measurements.wording.labels[1]}",
+        ),
+        (
+            "Log-loss",
+            f"{scores.log_loss:.3f}",
+            f"± {error:.3f}; lower is better; always predicting {percent_text(share)}: {constant:.3f}",
+        ),
+    ]
+    out_of_bag = measurements.model.settings.get("held_out_loss")
+    if isinstance(out_of_bag, float):
+        what = "on training examples that were left out while learning"
+        tiles.append(("Log-loss, held out", f"{out_of_bag:.3f}", what))
+    return element(
+        "dl",
+        [
+            element(
+                "div",
+                element("dt", name),
+                element("dd", element("b", _unbroken(value)), element("span", _unbroken(what))),
+            )
+            for name, value, what in tiles
+        ],
+        class_="tiles",
+    )
+
+
+def _other_scores(measurements: Measurements) -> Markup | None:
+    """Scores for comparison with other work, folded away."""
+    scores = measurements.scores
+    if scores is None:
+        return None
+    rows = [
+        ("AUC-ROC", f"{scores.auc_roc:.4f}", "share of pairs in the right order"),
         ("AUC-PR", f"{scores.auc_pr:.4f}", "average precision, all negatives"),
         (
             "AUC-PR 2:1",
             f"{scores.auc_pr_2to1:.4f}",
-            "two negatives per positive; only to compare with published numbers",
+            "two negatives per positive, as in much of the literature",
         ),
-        ("Log-loss", f"{scores.log_loss:.4f}", "nats per example; lower is better"),
-        ("Brier", f"{scores.brier:.4f}", "mean squared error; lower is better"),
+        ("Log-loss", f"{scores.log_loss:.4f}", "nats per example"),
+        ("Brier", f"{scores.brier:.4f}", "mean squared error of the probability"),
     ]
     return element(
-        "dl",
-        [
-            element("div", element("dt", name), element("dd", element("b", value), element("span", what)))
-            for name, value, what in tiles
-        ],
-        class_="tiles",
+        "details",
+        element("summary", "All scores, to compare with other work"),
+        element(
+            "div",
+            table(("score", "value", "what it is"), rows),
+            class_="scroll",
+            tabindex="0",
+            role="region",
+            aria_label="All scores",
+        ),
+    )
+
+
+def data_and_settings(measurements: Measurements, database: Database, about: About) -> Markup:
+    """The data and the settings of the fit, folded away."""
+    return element(
+        "details",
+        element("summary", "Data and settings"),
+        element(
+            "div",
+            element("div", element("h3", "Data"), _data(measurements, database, about)),
+            element("div", element("h3", "Settings"), _settings(measurements), class_="settings"),
+            class_="columns",
+        ),
+        id="settings",
     )
 
 
@@ -132,6 +210,7 @@ def _data(measurements: Measurements, database: Database, about: About) -> Marku
         rows.append(("split", about.split))
     rows += [
         ("target", element("code", measurements.model.target)),
+        ("model", measurements.model.size_text),
         ("examples", ", ".join(f"{count:,} {name}" for count, name in counts if count) or "none"),
         ("facts", f"{facts:,} of {plural(len(relations), 'relation')}"),
         ("constants", f"{constants:,} of {plural(len(database.populations), 'type')}"),
@@ -156,4 +235,6 @@ def _setting_text(value: object) -> str:
         return value
     if isinstance(value, Mapping):
         return ", ".join(map(str, value))
-    return f"{value:g}" if isinstance(value, float) else json.dumps(value, ensure_ascii=False, default=str)
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    return json.dumps(value, ensure_ascii=False, default=str)

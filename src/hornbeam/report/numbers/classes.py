@@ -14,6 +14,11 @@ from hornbeam.model.class_model import ClassModel
 from hornbeam.model.evaluate import evaluate_classes
 from hornbeam.model.files import LearnedModel
 
+MOST_CLASSES = 30
+"""Maximum number of classes in a confusion matrix."""
+Confusion = tuple[tuple[str, ...], tuple[tuple[int, ...], ...]]
+"""The names of classes, and how many examples of each (rows) have each as their most probable class."""
+
 
 class ClassView(NamedTuple):
     """The model of one class, its examples labelled true or false, and notes for the reader."""
@@ -22,6 +27,7 @@ class ClassView(NamedTuple):
     examples: Examples
     notes: tuple[str, ...]
     of_class: str
+    confusion: Confusion | None
 
 
 def class_view(model: ClassModel, engine: Engine, examples: Examples, name: str | None = None) -> ClassView:
@@ -45,7 +51,25 @@ def class_view(model: ClassModel, engine: Engine, examples: Examples, name: str 
     scores = _scores(model, engine, examples)
     if scores:
         notes.append(scores)
-    return ClassView(chosen, replace(examples, labels=binary, classes=()), tuple(notes), name)
+    return ClassView(
+        chosen,
+        replace(examples, labels=binary, classes=()),
+        tuple(notes),
+        name,
+        _confusion(model, engine, examples),
+    )
+
+
+def _confusion(model: ClassModel, engine: Engine, examples: Examples) -> Confusion | None:
+    """The most probable classes of the labelled examples; None if there are none or too many classes."""
+    known = examples.labelled()
+    if not len(known) or len(model.classes) > MOST_CLASSES or not set(examples.classes) <= set(model.classes):
+        return None
+    places = np.array([model.classes.index(name) for name in examples.classes])[known.labels]
+    predicted = model.probabilities(engine, known.keys).argmax(axis=1)
+    counts = np.zeros((len(model.classes), len(model.classes)), dtype=np.int64)
+    np.add.at(counts, (places, predicted), 1)
+    return model.classes, tuple(map(tuple, counts.tolist()))
 
 
 def _size(labels: npt.NDArray[np.int8], classes: tuple[str, ...], name: str) -> int:

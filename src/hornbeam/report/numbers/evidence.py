@@ -93,10 +93,11 @@ def _wanted(measurements: Measurements) -> Iterator[tuple[int, int]]:
     countable = np.array(
         [
             bool(part.each is None and part.clause and part.clause.free_variables())
-            for part in measurements.parts
+            # Effects come after the clauses, and have no counts.
+            for part in measurements.parts[: len(shown.counts)]
         ]
     )
-    strength = np.where(true & countable, np.abs(shown.contributions), -1.0)
+    strength = np.where(true & countable, np.abs(shown.contributions[:, : len(shown.counts)]), -1.0)
     best = np.argsort(-strength, axis=1, kind="stable")[:, :PER_EXAMPLE]
     positive = measurements.examples.labels[shown.rows] == 1
     for row in np.lexsort((-measurements.probabilities[shown.rows], ~positive)).tolist():

@@ -12,9 +12,13 @@ from hornbeam.data.database import Database
 from hornbeam.data.keys import Names
 from hornbeam.engines.contract import Engine
 from hornbeam.logic.english import body_pieces
+from hornbeam.logic.english.phrases import WHETHER
 from hornbeam.model.clause_model import Model
+from hornbeam.model.effects import values_of
 from hornbeam.model.explain import explain
 from hornbeam.model.features import SHARE
+from hornbeam.model.readable.constants import constants_title
+from hornbeam.model.readable.reasons import value_text
 from hornbeam.report.numbers.constants import strongest_constants
 from hornbeam.report.numbers.evidence import Evidence, find_evidence
 from hornbeam.report.numbers.measurements import Measurements
@@ -35,8 +39,9 @@ def examples_data(measurements: Measurements, engine: Engine, names: Names | Non
     shown_names = database.names_of(target, keys) if names is None else names[shown.rows, :arity]
     data: dict[str, Any] = {
         "target": target,
+        "words": {"example": measurements.wording.example, "labels": measurements.wording.labels},
         "prior": measurements.model.prior,
-        "names": [column.tolist() for column in shown_names.T],
+        "names": _shown_names(database, target, shown_names),
         "label": measurements.examples.labels[shown.rows].tolist(),
         "probability": measurements.probabilities[shown.rows].tolist(),
         "logOdds": measurements.log_odds[shown.rows].tolist(),
@@ -44,12 +49,40 @@ def examples_data(measurements: Measurements, engine: Engine, names: Names | Non
     }
     if measurements.examples.cutoffs is not None:
         data["cutoff"] = database.cutoff_texts(measurements.examples.cutoffs[shown.rows])
+    _add_values(data["parts"], measurements, engine)
     if shown.counts:
         data["evidence"] = evidence_data(measurements, database, find_evidence(measurements, database))
         data["evidence"]["parts"] |= _constants_data(measurements, engine)
-    else:
+    elif any(part.fitted is None for part in measurements.parts):
         data["reasons"] = _reasons(measurements, engine, shown_names)
     return data
+
+
+def _shown_names(database: Database, target: str, names: Names) -> list[list[str]]:
+    """The names of examples, a list per argument: display names with the key in parentheses, or keys."""
+    columns = []
+    for type_name, column in zip(database.schema.types_of(target), names.T, strict=True):
+        display = database.display_names.get(type_name, {})
+        columns.append([f"{display[key]} ({key})" if key in display else key for key in column.tolist()])
+    return columns
+
+
+def _add_values(parts: list[dict[str, Any]], measurements: Measurements, engine: Engine) -> None:
+    """Add to each effect its feature in words, and its value for each example."""
+    places = [place for place, part in enumerate(measurements.parts) if part.fitted is not None]
+    effects = [part.fitted.effect for part in measurements.parts if part.fitted is not None]
+    keys = measurements.examples.keys[measurements.shown.rows]
+    schema = engine.database.schema
+    for place, effect, values in zip(places, effects, values_of(engine, effects, keys), strict=True):
+        phrase = list(measurements.parts[place].phrase)
+        if phrase[0] == WHETHER:
+            phrase = phrase[1:]
+            texts = ["yes" if value else "no" for value in values.tolist()]
+            parts[place]["whether"] = True
+        else:
+            texts = [value_text(effect, schema, value) for value in values.tolist()]
+        parts[place]["body"] = phrase
+        parts[place]["value"] = packed(np.array(texts, dtype=np.str_))
 
 
 def _part_data(measurements: Measurements, number: int) -> dict[str, Any]:
@@ -59,6 +92,10 @@ def _part_data(measurements: Measurements, number: int) -> dict[str, Any]:
         counts = shown.counts[number]
         data["body"] = body_pieces(part.clause.body)
         data["free"] = list(part.clause.free_variables())
+        if part.each is not None:
+            schema, wording = measurements.model.schema, measurements.wording
+            title = constants_title([(part.clause, part.each)], schema, wording)
+            data["title"] = f"{wording.owner} {title}" if wording.example else title
         if (part.bound is not None and part.bound > 1) or part.feature == SHARE:
             data["feature"] = part.feature
         data["true"] = packed(counts.true)
@@ -106,9 +143,11 @@ def evidence_data(measurements: Measurements, database: Database, evidence: Evid
                 for row, each in by_row.items()
             },
         }
-    names = {
-        name: [database.population(name).names[code] for code in known] for name, known in places.items()
-    }
+    names = {}
+    for name, known in places.items():
+        display = database.display_names.get(name, {})
+        keys = [database.population(name).names[code] for code in known]
+        names[name] = [display.get(key, key) for key in keys]
     return {"names": names, "parts": parts, "complete": evidence.complete}
 
 
@@ -128,7 +167,11 @@ def _constants_data(measurements: Measurements, engine: Engine) -> dict[str, Any
             ]
             for row, contributions in strongest_constants(weighted, engine, keys).items()
         }
-        data[str(number)] = {"each": measurements.parts[number].each, "constants": list(places), "rows": rows}
+        part = measurements.parts[number]
+        assert part.clause is not None and part.each is not None
+        type_name = model.schema.variable_types(part.clause)[part.each]
+        constants = [measurements.wording.name(type_name, name) for name in places]
+        data[str(number)] = {"each": part.each, "constants": constants, "rows": rows}
     return data
 
 

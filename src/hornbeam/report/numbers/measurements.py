@@ -11,9 +11,10 @@ import numpy.typing as npt
 
 from hornbeam.data.database import UNLABELLED, Codes, Examples
 from hornbeam.engines.contract import Counts, Engine
-from hornbeam.logic.english import sentence
+from hornbeam.logic.english import Wording, sentence, wording_of
 from hornbeam.model.clause_model import Floats, Model, sigmoid
 from hornbeam.model.evaluate import Scores, evaluate
+from hornbeam.model.readable.cards import Readers
 from hornbeam.report.numbers.parts import AdditiveModel, ModelPart, parts_of
 
 SHOWN = 5_000
@@ -80,6 +81,17 @@ class Measurements:
     """None unless there are examples of both labels"""
     summaries: tuple[PartSummary, ...]
     shown: ShownExamples
+    wording: Wording
+
+    @property
+    def readers(self) -> Readers:
+        """What cards of effects need to know; the average is that of these examples if the model has none."""
+        if isinstance(self.model, Model):
+            readers = replace(self.model.readers, wording=self.wording)
+            if readers.average is not None or not len(self.log_odds):
+                return readers
+            return replace(readers, average=float(self.log_odds.mean()))
+        return Readers(self.model.schema, False, self.wording)
 
     @property
     def labelled(self) -> npt.NDArray[np.bool_]:
@@ -87,7 +99,13 @@ class Measurements:
         return np.asarray(self.examples.labels != UNLABELLED)
 
 
-def measure(model: AdditiveModel, engine: Engine, examples: Examples, shown: int = SHOWN) -> Measurements:
+def measure(
+    model: AdditiveModel,
+    engine: Engine,
+    examples: Examples,
+    shown: int = SHOWN,
+    wording: Wording | None = None,
+) -> Measurements:
     """Measure a model on examples: everything that a report shows about its predictions."""
     labels = examples.labels
     log_odds = np.full(len(examples), model.prior, dtype=np.float64)
@@ -121,6 +139,7 @@ def measure(model: AdditiveModel, engine: Engine, examples: Examples, shown: int
         scores=evaluate(labels[known], probabilities[known]) if both else None,
         summaries=tuple(summaries),
         shown=ShownExamples(rows, table, counts, selection),
+        wording=wording or wording_of(model.target, model.schema, model.settings),
     )
 
 

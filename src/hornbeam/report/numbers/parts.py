@@ -17,10 +17,19 @@ from hornbeam.errors import ModelError
 from hornbeam.learning.trees.model import TreeModel
 from hornbeam.learning.trees.trees import leaves, tree_text
 from hornbeam.logic.clauses import Clause, atoms_of
-from hornbeam.logic.effects import Effect, body_text, predicates_in
-from hornbeam.logic.english import Pieces, clause_pieces, curve_rows, effect_sentence, sentence
+from hornbeam.logic.effects import body_text, predicates_in
+from hornbeam.logic.english import (
+    Pieces,
+    Wording,
+    clause_pieces,
+    curve_rows,
+    effect_sentence,
+    feature_pieces,
+    sentence,
+)
 from hornbeam.logic.text import variable_name
 from hornbeam.model.clause_model import Floats, Model, WeightedClause
+from hornbeam.model.effects import FittedEffect
 from hornbeam.model.features import COUNT, LOG, SHARE, bound_of
 from hornbeam.model.files import LearnedModel
 
@@ -65,6 +74,10 @@ class ModelPart:
     """the variable whose constants have weights of their own, if there is one"""
     constants: tuple[tuple[str, float], ...] = ()
     """these constants and their weights, the strongest first"""
+    fitted: FittedEffect | None = None
+    """the effect, if the part is one"""
+    phrase: tuple[str | int, ...] = ()
+    """for an effect, its feature as a noun phrase"""
 
 
 @runtime_checkable
@@ -122,20 +135,26 @@ def _no_report(model: LearnedModel) -> ModelError:
 @parts_of.register
 def _(model: Model) -> list[ModelPart]:
     clauses = [_clause_part(number, each, model) for number, each in enumerate(model.clauses, start=1)]
-    effects = [_effect_part(number, each.effect, model) for number, each in enumerate(model.effects, start=1)]
+    wording = model.wording
+    effects = [
+        _effect_part(number, each, model, wording) for number, each in enumerate(model.effects, start=1)
+    ]
     return clauses + effects
 
 
-def _effect_part(number: int, effect: Effect, model: Model) -> ModelPart:
+def _effect_part(number: int, fitted: FittedEffect, model: Model, wording: Wording) -> ModelPart:
+    effect = fitted.effect
     return ModelPart(
         name=f"effect {number}",
-        sentence=effect_sentence(effect, model.schema, model.dated),
+        sentence=effect_sentence(effect, model.schema, model.dated, wording),
         formula=[body_text(effect.head, effect.body)],
         weights=tuple((row.values, row.level) for row in curve_rows(effect.curve, effect.feature)),
         note="",
         clause=None,
         feature=str(effect.feature),
         predicates=frozenset(predicates_in(effect.body)),
+        fitted=fitted,
+        phrase=tuple(feature_pieces(effect, model.schema, model.dated, wording)),
     )
 
 

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import numpy.typing as npt
 
 from hornbeam.data.ranking import Ranking, ranking
 from hornbeam.drawing.axes import Frame, Margins
 from hornbeam.drawing.figure import Figure
-from hornbeam.drawing.markup import Child, Markup, number_text, together
+from hornbeam.drawing.markup import Child, Markup, percent_text, together
 from hornbeam.drawing.shapes import bar, dot, label, line, path_of
 from hornbeam.model.evaluate import Scores, evaluate
 from hornbeam.report.numbers.curves import BINS, THRESHOLDS, calibration, histogram, thinned
 
 SCORE_BINS = 40
+LEAST_ROOM = 46
+"""Pixels between the labels of an axis of probabilities."""
+LEAST_BINS = 3
+"""Minimum number of groups that a line of calibration is drawn through."""
+_BELOW = (1e-6, 1e-4, 0.001, 0.01, 0.03, 0.1, 0.25)
+PROBABILITIES = (*_BELOW, 0.5, *(1 - share for share in reversed(_BELOW)))
+"""Probabilities that the axis of scores is labelled with."""
 
 
 def roc_plot(labels: npt.ArrayLike, probabilities: npt.ArrayLike, scores: Scores | None = None) -> Figure:
@@ -32,7 +41,10 @@ def roc_plot(labels: npt.ArrayLike, probabilities: npt.ArrayLike, scores: Scores
         )
     return Figure(
         title="ROC curve",
-        caption=f"Area {scores.auc_roc:.4f}: the share of pairs, positive and negative, in the right order.",
+        caption=(
+            f"Area {percent_text(scores.auc_roc, 1)}: the share of pairs, positive and negative, in the "
+            "right order."
+        ),
         width=frame.width,
         height=frame.height,
         drawing=together(
@@ -64,7 +76,7 @@ def _ring(frame: Frame, name: str, x: float, y: float) -> Markup:
 def precision_recall_plot(
     labels: npt.ArrayLike, probabilities: npt.ArrayLike, scores: Scores | None = None
 ) -> Figure:
-    """Precision against recall, with all negatives and with two per positive."""
+    """Precision against recall."""
     scores = scores or evaluate(labels, probabilities)
     ranked = ranking(np.asarray(labels), np.asarray(probabilities, dtype=np.float64))
     frame = Frame.of((0.0, 1.0), (0.0, 1.0))
@@ -73,13 +85,9 @@ def precision_recall_plot(
     ]
     base = ranked.n_pos / (ranked.n_pos + ranked.n_neg)
     drawn.append(line(frame.x(0), frame.y(base), frame.x(1), frame.y(base), "chance"))
-    fewer = ranked.n_neg > 2 * ranked.n_pos
-    for ratio, style in ((2.0, "curve second"), (None, "curve")):
-        if ratio is not None and not fewer:
-            continue
-        recall, precision = thinned(*ranked.precision_recall(ratio))
-        points = [(frame.x(a), frame.y(b)) for a, b in zip(recall.tolist(), precision.tolist(), strict=True)]
-        drawn.append(path_of([(frame.x(0), points[0][1]), *points], style))
+    recall, precision = thinned(*ranked.precision_recall())
+    points = [(frame.x(a), frame.y(b)) for a, b in zip(recall.tolist(), precision.tolist(), strict=True)]
+    drawn.append(path_of([(frame.x(0), points[0][1]), *points], "curve"))
     positives, negatives = ranked.at(0.5)
     if positives + negatives:
         drawn.append(_ring(frame, "pr", positives / ranked.n_pos, positives / (positives + negatives)))
@@ -95,11 +103,10 @@ def precision_recall_plot(
                 f"{above:,}",
             )
         )
-    caption = f"Average precision {scores.auc_pr:.4f} with all {ranked.n_neg:,} negatives (solid)"
-    if fewer:
-        caption += f"; {scores.auc_pr_2to1:.4f} with two drawn per positive (dashed), "
-        caption += "only to compare with published numbers"
-    caption += f". Chance is {base:.4f}."
+    caption = (
+        f"Average precision {percent_text(scores.auc_pr, 1)}; the dotted line is guessing, "
+        f"{percent_text(base, 1)}."
+    )
     return Figure(
         title="Precision and recall",
         caption=caption,
@@ -122,7 +129,9 @@ def calibration_plot(labels: npt.ArrayLike, probabilities: npt.ArrayLike) -> Fig
         line(frame.x(0), frame.y(0), frame.x(1), frame.y(1), "chance"),
     ]
     points = [(frame.x(each.mean), frame.y(each.share)) for each in bins]
-    drawn.append(path_of(points, "curve faint"))
+    if len(bins) >= LEAST_BINS:
+        # A line through one or two groups would look like a curve that nobody measured.
+        drawn.append(path_of(points, "curve faint"))
     for each, (x, y) in zip(bins, points, strict=True):
         drawn.append(line(x, frame.y(each.low), x, frame.y(each.high), "whisker"))
         hint = f"{each.examples:,} examples: mean probability {each.mean:.3f}, positives {each.share:.3f}"
@@ -133,7 +142,8 @@ def calibration_plot(labels: npt.ArrayLike, probabilities: npt.ArrayLike) -> Fig
         title="Calibration",
         caption=(
             "Examples in groups of similar probability. On the diagonal, the predicted probability is the "
-            f"observed share of positives; the mean distance from it is {gap:.4f}. Whiskers: 95 % confidence."
+            "observed share of positives; the mean distance from it is "
+            f"{100 * gap:.1f} percentage points. Whiskers: 95 % confidence."
         ),
         width=frame.width,
         height=frame.height,
@@ -143,8 +153,20 @@ def calibration_plot(labels: npt.ArrayLike, probabilities: npt.ArrayLike) -> Fig
     )
 
 
+def _probability_ticks(frame: Frame) -> list[tuple[float, str]]:
+    """Ticks at round probabilities on an axis of log-odds, as many as have room."""
+    ticks: list[tuple[float, str]] = []
+    # The middle first, so that crowded ticks at the ends are left out.
+    for share in sorted(PROBABILITIES, key=lambda each: (abs(each - 0.5), each)):
+        place = math.log(share / (1.0 - share))
+        near = any(abs(frame.x(place) - frame.x(other)) < LEAST_ROOM for other, _ in ticks)
+        if frame.x.low <= place <= frame.x.high and not near:
+            ticks.append((place, f"{100 * share:.6g} %"))
+    return ticks
+
+
 def score_plot(labels: npt.ArrayLike, log_odds: npt.ArrayLike) -> Figure:
-    """The log-odds of positives and of negatives, as shares of each label."""
+    """The probabilities of positives and of negatives, as shares of each label; the axis is log-odds."""
     label_of, scored = np.asarray(labels), np.asarray(log_odds, dtype=np.float64)
     ends = [np.quantile(scored[label_of == wanted], [0.005, 0.995]) for wanted in (1, 0)]
     low, high = float(min(each[0] for each in ends)), float(max(each[1] for each in ends))
@@ -165,7 +187,8 @@ def score_plot(labels: npt.ArrayLike, log_odds: npt.ArrayLike) -> Figure:
         for sign in (1, -1)
         if share**0.5 <= top
     ]
-    drawn: list[Child] = [frame.axes("log-odds", "share of its label", y_ticks=y_ticks)]
+    x_ticks = _probability_ticks(frame)
+    drawn: list[Child] = [frame.axes("probability", "share of its label", x_ticks, y_ticks)]
     for height, sign, style in zip(heights, (1, -1), ("positive", "negative"), strict=True):
         for place, each in enumerate(height.tolist()):
             if each:
@@ -180,9 +203,11 @@ def score_plot(labels: npt.ArrayLike, log_odds: npt.ArrayLike) -> Figure:
     for name, wanted in (("positives", 1), ("negatives", 0)):
         own = scored[label_of == wanted]
         quantiles = np.quantile(own, [0.05, 0.25, 0.5, 0.75, 0.95]).tolist()
-        rows.append((name, f"{len(own):,}", *map(number_text, quantiles)))
+        rows.append(
+            (name, f"{len(own):,}", *(percent_text(1.0 / (1.0 + math.exp(-value)), 1) for value in quantiles))
+        )
     return Figure(
-        title="Scores by label",
+        title="Probabilities by label",
         caption=(
             "Shares of all positives and of all negatives. The height of a bar is the square root of its "
             "share, so that low bars can be seen beside tall ones."

@@ -67,7 +67,7 @@ def read_tables(source: Source, stated: Statements, allow_outside: bool = False)
 def _tables(
     source: Source, stated: Statements, left_out: Collection[str], allow_outside: bool
 ) -> list[Table]:
-    unused = {name: statement.unused() for name, statement in stated.items()}
+    unused = {name: statement.unread(name) for name, statement in stated.items()}
     # Each reader is imported when it is needed: none needs the libraries of the others.
     kind = kind_of_source(source, has_schema=True)
     if kind is SourceKind.FRAMES:
@@ -128,7 +128,7 @@ def _read_table_file(name: str, path: Path, statement: Statement) -> Table:
     if kind_of_table_file(path) is SourceKind.PARQUET_FILE:
         from hornbeam.loading.tables.sources.duckdb import read_parquet
 
-        return read_parquet(name, path, statement.unused())
+        return read_parquet(name, path, statement.unread(name))
     from hornbeam.loading.tables.sources.delimited import read_delimited
 
-    return read_delimited(name, path, statement.form, statement.unused())
+    return read_delimited(name, path, statement.form, statement.unread(name))

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hornbeam.data.database import Codes, Database
+from hornbeam.drawing.markup import percent_text
 from hornbeam.engines.contract import Engine, Skipped
 from hornbeam.engines.features.values import at_edge, at_rows
 from hornbeam.engines.tally import Tally, TallyRequest
@@ -20,6 +21,7 @@ from hornbeam.logic.english import effect_sentence, feature_pieces, text_of
 from hornbeam.logic.schema import DATE, Schema, value_of
 from hornbeam.logic.text import format_constant, format_value, variable_name
 from hornbeam.model.effects import levels_of, values_of
+from hornbeam.model.readable.cards import Readers
 
 _TIMED = (kinds.FIRST, kinds.LAST, *kinds.OF_TIMES)
 
@@ -74,7 +76,7 @@ class EffectReason:
             for piece in self.phrase
         )
         if phrase.startswith("whether "):
-            return f"{phrase.removeprefix('whether ')} is {'true' if self.value else 'false'}"
+            return f"{phrase.removeprefix('whether ')}: {'yes' if self.value else 'no'}"
         text = f"{phrase} is {self.value_text}"
         own_value = self.effect.feature.kind == kinds.VALUE and len(self.variables) == 1
         if not self.n_groundings or not self.variables or own_value:
@@ -90,22 +92,22 @@ class EffectReason:
 
 
 def effect_reasons(
-    effects: list[Effect], engine: Engine, key: Codes, shown: int, dated: bool
+    effects: list[Effect], engine: Engine, key: Codes, shown: int, readers: Readers
 ) -> list[EffectReason]:
     """What each effect adds for one example, and why; at most ``shown`` groundings of each."""
     keys = key.reshape(1, -1)
     reasons = []
     for effect, values in zip(effects, values_of(engine, effects, keys), strict=True):
         rows = _rows(effect, engine, keys, shown)
-        schema = engine.database.schema
+        schema, dated, wording = engine.database.schema, readers.dated, readers.wording
         value = float(values[0])
         reasons.append(
             EffectReason(
                 effect=effect,
-                sentence=text_of(effect_sentence(effect, schema, dated)),
-                phrase=tuple(feature_pieces(effect, schema, dated)),
+                sentence=text_of(effect_sentence(effect, schema, dated, wording)),
+                phrase=tuple(feature_pieces(effect, schema, dated, wording)),
                 value=None if np.isnan(value) else value,
-                value_text=_value_text(effect, schema, value),
+                value_text=value_text(effect, schema, value),
                 contribution=float(levels_of(effect.curve, values)[0]),
                 n_groundings=rows.number,
                 variables=rows.variables,
@@ -115,12 +117,15 @@ def effect_reasons(
     return reasons
 
 
-def _value_text(effect: Effect, schema: Schema, value: float) -> str:
+def value_text(effect: Effect, schema: Schema, value: float) -> str:
+    """The value of an effect's feature, for readers."""
     if np.isnan(value):
         return "missing"
     head, body, feature, _ = effect
     if has_dates(schema, head, body, feature):
         return format_value(value_of(value, DATE))
+    if feature.kind == kinds.SHARE:
+        return percent_text(value)
     return f"{value:,.0f}" if value == int(value) and abs(value) < 1e16 else f"{value:.6g}"
 
 

@@ -1,0 +1,50 @@
+"""Display names: the column of a table that says what people call its rows, such as the title of a film.
+
+Keys stay the names of constants everywhere; a display name is only shown to people.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from hornbeam.loading.tables.column import MISSING, Column, Domain
+from hornbeam.loading.tables.roles import Form, Plan
+from hornbeam.loading.tables.schema_file import Role, Statements, looks_like_name
+
+NEARLY_ALL = 0.9
+"""Minimum share of rows whose name no other row has, for a column that is guessed to hold names."""
+MOST_NAMES = 1_000_000
+"""Tables with more rows get no display names."""
+
+
+def display_column(plan: Plan, stated: str | None) -> str | None:
+    """The column that names the rows of a table: as stated, else a text column called name or title."""
+    if plan.form is not Form.THINGS or plan.key is None or plan.table.size > MOST_NAMES:
+        return None
+    if stated is not None:
+        return stated if stated in plan.table.columns else None
+    for name, column in plan.table.columns.items():
+        text = plan.roles[name] in (Role.UNUSED, Role.CATEGORY) and column.domain is Domain.TEXT
+        differ = column.n_values >= NEARLY_ALL * plan.table.size > 0
+        if text and differ and looks_like_name(name, plan.name):
+            return name
+    return None
+
+
+def display_names(
+    plans: Iterable[Plan], types: Mapping[str, str], stated: Statements
+) -> dict[str, dict[str, str]]:
+    """For each type whose table has a display column, the display name of each key."""
+    names = {}
+    for plan in plans:
+        column = display_column(plan, stated[plan.name].name if plan.name in stated else None)
+        if column is None or plan.key in plan.links:
+            continue
+        key, shown = plan.table.columns[plan.key or ""], plan.table.columns[column]
+        if isinstance(key, Column) and isinstance(shown, Column):
+            names[types[plan.name]] = {
+                key.texts[code]: shown.texts[text]
+                for code, text in zip(key.codes.tolist(), shown.codes.tolist(), strict=True)
+                if code != MISSING and text != MISSING
+            }
+    return names

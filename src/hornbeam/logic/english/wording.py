@@ -1,0 +1,246 @@
+"""The user's words for a model: the target as a question, its labels, and what rows of tables are called.
+
+All of it is derived from the names in the schema and from what a model keeps about its tables. The logical
+names, by which files and clauses refer to predicates and constants, never change.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from hornbeam.logic.english.nouns import noun_of, plain_name, plural_of, singular_of
+from hornbeam.logic.schema import Schema
+
+EXAMPLE = "example"
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """Words for a target and its data; without any, sentences use logic notation and ``its``."""
+
+    question: str = ""
+    """``Which users have gender F?``"""
+    subject: str = ""
+    """what the model predicts of an example: ``gender F``; empty for the head in logic notation"""
+    example: str = ""
+    """what an example is: ``user``; empty for pairs"""
+    labels: tuple[str, str] = ("negative", "positive")
+    """the names of the labels 0 and 1"""
+    nouns: Mapping[str, str] = field(default_factory=dict)
+    """the noun of a type, in the singular, where its name is not the best word"""
+    rows: Mapping[str, str] = field(default_factory=dict)
+    """for a column of a link table, by predicate: the noun of the table's rows"""
+    columns: Mapping[str, str] = field(default_factory=dict)
+    """the name of the column of a predicate, where the predicate has another name"""
+    values: frozenset[str] = frozenset()
+    """types that only one argument of one predicate has, so that their constants are values, not things"""
+    names: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """by type, the display name of some of its keys"""
+
+    @property
+    def owner(self) -> str:
+        """``the user's``, or ``its``."""
+        return f"the {self.example}'s" if self.example else "its"
+
+    def noun(self, type_name: str) -> str:
+        """The noun of a type; singular only if the type is described."""
+        return self.nouns.get(type_name) or noun_of(type_name)
+
+    def column(self, predicate: str) -> str:
+        """The words for a predicate that gives a value."""
+        return self.columns.get(predicate) or plain_name(predicate)
+
+    def row(self, predicate: str) -> str:
+        """The noun of the rows that the facts of a predicate come from."""
+        return self.rows.get(predicate) or predicate
+
+    def name(self, type_name: str, constant: str) -> str:
+        """The display name of a constant."""
+        return self.names.get(type_name, {}).get(constant, constant)
+
+
+PLAIN = Wording()
+"""No words of the user: logic notation."""
+
+
+class _Target(NamedTuple):
+    """The parts of a target such as ``users.gender=F``."""
+
+    table: str = ""
+    column: str = ""
+    value: str | None = None
+
+
+def wording_of(
+    target: str,
+    schema: Schema,
+    settings: Mapping[str, object],
+    of_class: str = "",
+    names: Mapping[str, Mapping[str, str]] | None = None,
+) -> Wording:
+    """The words for a target; ``settings`` are those of a model, which describe its tables.
+
+    >>> schema = Schema({"gender_f": ("users",), "age": ("users", "age_value")})
+    >>> wording_of("gender_f", schema, {"target": "users.gender=F", "tables": {"users": {}}}).question
+    'Which users have gender F?'
+    >>> wording_of("smokes", Schema({"smokes": ("person",)}), {}).question
+    'For which persons is smokes true?'
+    """
+    tables = settings.get("tables")
+    described = tables if isinstance(tables, Mapping) else {}
+    parts = _parts(str(settings.get("target", "")), described)
+    types = schema.types_of(target)
+    nouns = _nouns(schema, target, described)
+    example = nouns.get(types[0], noun_of(types[0])) if len(types) == 1 else ""
+    things = [nouns.get(name) or noun_of(name) for name in types]
+    subject, question = _question(target, parts, things, of_class, described)
+    return Wording(
+        question=question,
+        subject=subject if example else "",
+        example=example,
+        labels=_labels(subject, parts, of_class),
+        nouns=nouns,
+        rows=_rows(schema, described),
+        columns=_columns(schema, described),
+        values=_values(schema, target, described),
+        names=names or {},
+    )
+
+
+def _parts(text: str, tables: Mapping[str, object]) -> _Target:
+    """The parts of a target; names may hold dots and equals signs, so the longest table that fits is it."""
+    for table in sorted(tables, key=lambda name: -len(name)):
+        if text.lower() == table.lower():
+            return _Target(table)
+        if text.lower().startswith(f"{table.lower()}."):
+            section = tables[table]
+            after = text[len(table) + 1 :]
+            roles = section.get("roles") if isinstance(section, Mapping) else None
+            for column in sorted(roles or (), key=lambda name: -len(name)):
+                if after.lower() == column.lower():
+                    return _Target(table, column)
+                if after.lower().startswith(f"{column.lower()}="):
+                    return _Target(table, column, after[len(column) + 1 :])
+            column, equals, value = after.partition("=")
+            return _Target(table, column, value if equals else None)
+    return _Target()
+
+
+def _question(
+    target: str, parts: _Target, things: list[str], of_class: str, tables: Mapping[str, object]
+) -> tuple[str, str]:
+    """What is predicted of an example, and the target as a question."""
+    several = plural_of(things[0])
+    column = plain_name(parts.column) if parts.column else ""
+    value = of_class or parts.value
+    if len(things) > 1:
+        name = plain_name(target)
+        if parts.table and not parts.column:
+            return name, f"Which {joined_words([plural_of(each) for each in things])} are linked by {name}?"
+        word = joined_words(things) if len(set(things)) > 1 else several
+        if of_class:
+            return f"{name} {of_class}", f"For which pairs of {word} is {name} {of_class}?"
+        return name, f"For which pairs of {word} is {name} true?"
+    if column and value is not None:
+        return f"{column} {value}", f"Which {several} have {column} {value}?"
+    subject = column or plain_name(target)
+    if value is not None:
+        return f"{subject} {value}", f"Which {several} have {subject} {value}?"
+    return subject, f"For which {several} is {subject} true?"
+
+
+def joined_words(words: list[str]) -> str:
+    """``users and movies``."""
+    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+
+
+def _labels(subject: str, parts: _Target, of_class: str) -> tuple[str, str]:
+    value = of_class or parts.value or subject
+    return f"not {value}", value
+
+
+def _nouns(schema: Schema, target: str, tables: Mapping[str, object]) -> dict[str, str]:
+    """The nouns of types: tables in the singular, and words for types that were named by the loader."""
+    nouns = {table.lower(): singular_of(plain_name(table.lower())) for table in tables}
+    nouns = {name: noun for name, noun in nouns.items() if name in schema.types()}
+    if tables:
+        return nouns
+    for name in schema.types():
+        if not _is_generated(name, schema):
+            nouns[name] = singular_of(plain_name(noun_of(name)))
+            continue
+        owned = [
+            re.sub(r"^has_?", "", predicate)
+            for predicate, types in schema.predicates.items()
+            if len(types) == 2 and types[1] == name and re.match(r"has_?[a-z]", predicate)
+        ]
+        if owned:
+            nouns[name] = singular_of(plain_name(owned[0]))
+        elif name in schema.types_of(target):
+            nouns[name] = EXAMPLE
+        else:
+            nouns[name] = plain_name(name.rpartition("_")[0])
+    return nouns
+
+
+def _is_generated(name: str, schema: Schema) -> bool:
+    """Whether a type was named after an argument of a predicate, such as ``bond_3``."""
+    predicate, _, place = name.rpartition("_")
+    types = schema.predicates.get(predicate, ())
+    return place.isdigit() and 0 < int(place) <= len(types) and types[int(place) - 1] == name
+
+
+def _values(schema: Schema, target: str, tables: Mapping[str, object]) -> frozenset[str]:
+    """Generated types of one last argument of one predicate: their constants have no facts of their own."""
+    if tables:
+        return frozenset()
+    places: dict[str, list[tuple[str, int]]] = {}
+    for predicate, types in schema.predicates.items():
+        for place, name in enumerate(types):
+            places.setdefault(name, []).append((predicate, place))
+    return frozenset(
+        name
+        for name, used in places.items()
+        if len(used) == 1
+        and used[0][0] != target
+        and used[0][1] == len(schema.types_of(used[0][0])) - 1 > 0
+        and _is_generated(name, schema)
+    )
+
+
+def _columns(schema: Schema, tables: Mapping[str, object]) -> dict[str, str]:
+    """For values: the name of their column, or ``bond type`` for a third argument of facts."""
+    words = {
+        predicate: plain_name(column.lower())
+        for table, section in tables.items()
+        for column in _roles(section)
+        if (predicate := f"{table.lower()}_{column.lower()}") in schema.predicates
+    }
+    if not tables:
+        words |= {
+            predicate: f"{plain_name(predicate)} type"
+            for predicate, types in schema.predicates.items()
+            if len(types) > 2 and _is_generated(types[-1], schema)
+        }
+    return words
+
+
+def _rows(schema: Schema, tables: Mapping[str, object]) -> dict[str, str]:
+    """For columns of link tables: what a row of the table is."""
+    rows: dict[str, str] = {}
+    for table, section in tables.items():
+        if isinstance(section, Mapping) and section.get("arguments"):
+            noun = singular_of(plain_name(table.lower()))
+            for column in _roles(section):
+                for predicate in (column.lower(), f"{table.lower()}_{column.lower()}"):
+                    if predicate in schema.predicates:
+                        rows[predicate] = noun
+    return rows
+
+
+def _roles(section: object) -> list[str]:
+    roles = section.get("roles") if isinstance(section, Mapping) else None
+    return [str(column) for column in roles] if isinstance(roles, Mapping) else []

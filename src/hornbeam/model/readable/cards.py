@@ -1,0 +1,233 @@
+"""Effects for readers: a sentence, what it changes in percent, and the curve as a small table.
+
+The report, ``show`` and notebooks all show these cards, so they have the same words, numbers and order.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from hornbeam.drawing.markup import Markup, element, factor_text, number_text, percent_text, signed_text
+from hornbeam.drawing.notebook import notebook_table
+from hornbeam.errors import plural
+from hornbeam.logic.effects import SHARE, Curve
+from hornbeam.logic.english import (
+    PLAIN,
+    Wording,
+    capital,
+    curve_rows,
+    effect_sentence,
+    feature_pieces,
+    text_of,
+)
+from hornbeam.logic.english.curves import FALLS, RISES, shape_of
+from hornbeam.logic.schema import Schema
+from hornbeam.model.effects import SHOWN_EFFECTS, FittedEffect, by_importance, mean_level
+
+ALIKE = 0.05
+"""Neighbouring levels that differ by less than this share of a curve's range are one row of its table."""
+
+
+@dataclass(frozen=True, slots=True)
+class Readers:
+    """What is needed to describe the effects of a model: its schema and words, and the average example."""
+
+    schema: Schema
+    dated: bool = False
+    """whether lengths of time are in days"""
+    wording: Wording = PLAIN
+    average: float | None = None
+    """mean log-odds of the training examples; None if it is not known"""
+
+
+@dataclass(frozen=True, slots=True)
+class CardRow:
+    """One level of a curve."""
+
+    values: str
+    level: float
+    error: float | None
+    """standard error of the level, if the model has bags"""
+    examples: int | None
+    """number of training examples with such values"""
+    probability: float | None
+    """probability of an example that is average in all other effects"""
+
+    @property
+    def odds(self) -> str:
+        """The factor by which the odds change, for readers."""
+        return factor_text(math.exp(min(self.level, 709.0)))
+
+
+@dataclass(frozen=True, slots=True)
+class EffectCard:
+    """One effect for readers."""
+
+    fitted: FittedEffect
+    sentence: str
+    change: str
+    """``from 30 % to 44 %``; empty if the average example is not known"""
+    phrase: str
+    """the feature as a noun phrase"""
+    rows: tuple[CardRow, ...]
+    """from small values to large ones, then missing values"""
+
+    @property
+    def shown_rows(self) -> tuple[CardRow, ...]:
+        """The rows without one for missing values that never occur."""
+        return tuple(row for row in self.rows if row.values != "missing" or row.level or row.examples)
+
+    @property
+    def whether(self) -> bool:
+        """Whether the feature is true or false."""
+        return self.phrase.startswith("whether ")
+
+    @property
+    def in_percent(self) -> bool:
+        """Whether the values of the feature are shares."""
+        return self.fitted.effect.feature.kind == SHARE
+
+
+def effect_card(fitted: FittedEffect, readers: Readers) -> EffectCard:
+    """An effect for readers."""
+    effect = fitted.effect
+    sentence = text_of(effect_sentence(effect, readers.schema, readers.dated, readers.wording))
+    phrase = text_of(feature_pieces(effect, readers.schema, readers.dated, readers.wording))
+    rows = _rows(fitted, readers, phrase.startswith("whether "))
+    change = _change(rows, sum(row.values != "missing" for row in rows))
+    return EffectCard(fitted, capital(sentence), change, phrase, rows)
+
+
+def effect_cards(effects: Sequence[FittedEffect], readers: Readers) -> list[EffectCard]:
+    """The most important effects for readers, at most ``SHOWN_EFFECTS``, the most important first."""
+    return [effect_card(fitted, readers) for fitted in by_importance(effects)[:SHOWN_EFFECTS]]
+
+
+def _rows(fitted: FittedEffect, readers: Readers, whether: bool) -> tuple[CardRow, ...]:
+    """The rows of a curve; neighbours whose levels hardly differ are one row with their mean level."""
+    curve = fitted.effect.curve
+    base = None if readers.average is None else readers.average - mean_level(fitted)
+    groups = _alike(curve.levels)
+    levels = [_mean([curve.levels[place] for place in group], fitted, group) for group in groups]
+    short = Curve(tuple(curve.cuts[group[0] - 1] for group in groups[1:]), tuple(levels), curve.missing)
+    rows = curve_rows(short, fitted.effect.feature)
+    # Errors and examples begin with the missing values, rows end with them.
+    places = [*([place + 1 for place in group] for group in groups), [0]]
+    words = ["no", "yes"] if whether and len(levels) == 2 else []
+    return tuple(
+        CardRow(
+            words[number] if number < len(words) else row.values,
+            row.level,
+            max(fitted.errors[place] for place in group) if fitted.errors else None,
+            sum(fitted.examples[place] for place in group) if fitted.examples else None,
+            None if base is None else probability_of(base + row.level),
+        )
+        for number, (row, group) in enumerate(zip(rows, places, strict=False))
+    )
+
+
+def _alike(levels: Sequence[float]) -> list[list[int]]:
+    """Places of neighbouring levels that differ by a small part of the curve's range."""
+    near = ALIKE * (max(levels) - min(levels))
+    groups: list[list[int]] = [[0]]
+    for place in range(1, len(levels)):
+        members = [levels[each] for each in (*groups[-1], place)]
+        if max(members) - min(members) <= near:
+            groups[-1].append(place)
+        else:
+            groups.append([place])
+    return groups
+
+
+def _mean(levels: Sequence[float], fitted: FittedEffect, group: Sequence[int]) -> float:
+    """The mean of levels over the training examples that have them."""
+    weights = [fitted.examples[place + 1] for place in group] if fitted.examples else [1] * len(group)
+    if len(levels) == 1 or not sum(weights):
+        return levels[0]
+    return math.fsum(n * level for n, level in zip(weights, levels, strict=True)) / sum(weights)
+
+
+def probability_of(log_odds: float) -> float:
+    """The probability that log-odds stand for."""
+    small = math.exp(-abs(log_odds))
+    return (1.0 if log_odds >= 0 else small) / (1.0 + small)
+
+
+def _change(rows: Sequence[CardRow], n_levels: int) -> str:
+    """``from 30 % to 44 %``: the probability at small values and at large ones."""
+    known = [row.probability for row in rows[:n_levels] if row.probability is not None]
+    if len(known) < 2:
+        return ""
+    rising = shape_of([row.level for row in rows[:n_levels]]) in (RISES, FALLS)
+    ends = (known[0], known[-1]) if rising else (min(known), max(known))
+    for places in range(3):
+        low, high = (percent_text(end, places) for end in ends)
+        if low != high:
+            return f"from {low} to {high}" if rising else f"between {low} and {high}"
+    return ""
+
+
+def card_table(card: EffectCard) -> tuple[list[str], list[tuple[str, ...]]]:
+    """The header and the rows of the table of a card; columns that are not known are left out."""
+    rows = card.shown_rows
+    header, columns = ["value"], [[row.values for row in rows]]
+
+    def add(name: str, texts: list[str]) -> None:
+        header.append(name)
+        columns.append(texts)
+
+    add("log-odds", [signed_text(row.level, 3) for row in rows])
+    if any(row.error is not None for row in rows):
+        add("±", [number_text(row.error or 0.0, 2) for row in rows])
+    add("odds", [row.odds for row in rows])
+    if all(row.probability is not None for row in rows):
+        add("probability", [percent_text(row.probability or 0.0) for row in rows])
+    if any(row.examples is not None for row in rows):
+        add("examples", [f"{row.examples or 0:,}" for row in rows])
+    return header, list(zip(*columns, strict=True))
+
+
+def card_lines(card: EffectCard, number: int) -> list[str]:
+    """A card as lines of text: the sentence, the curve as a small table, and the effect in logic notation."""
+    header, rows = card_table(card)
+    widths = [max(len(row[place]) for row in [tuple(header), *rows]) for place in range(len(header))]
+    change = f" {capital(card.change)}." if card.change else ""
+    lines = [f"{number}. {card.sentence}{change}"]
+    for row in (tuple(header), *rows):
+        first, *others = [
+            text.ljust(width) if place == 0 else text.rjust(width)
+            for place, (text, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        lines.append(f"     {'  '.join([first, *others])}".rstrip())
+    return [*lines, f"     {card.fitted}"]
+
+
+def effects_text(effects: Sequence[FittedEffect], readers: Readers) -> str:
+    """The most important effects as text; the others are counted."""
+    cards = effect_cards(effects, readers)
+    blocks = ["\n".join(card_lines(card, number)) for number, card in enumerate(cards, start=1)]
+    more = len(effects) - len(cards)
+    return "\n\n".join([*blocks, f"and {plural(more, 'more effect')}"] if more else blocks)
+
+
+def effects_html(title: str, effects: Sequence[FittedEffect], readers: Readers) -> Markup:
+    """The most important effects as a table for notebooks."""
+    cards = effect_cards(effects, readers)
+    rows = []
+    for card in cards:
+        header, lines = card_table(card)
+        curve = element(
+            "table",
+            element("tr", [element("th", name, style=_SMALL) for name in header]),
+            [element("tr", [element("td", text, style=_SMALL) for text in line]) for line in lines],
+        )
+        folded = element("details", element("summary", "curve"), curve, element("code", str(card.fitted)))
+        rows.append((number_text(card.fitted.importance, 3), card.change, [card.sentence, folded]))
+    more = len(effects) - len(cards)
+    note = f"and {plural(more, 'more effect')}" if more else ""
+    return notebook_table(title, ("importance", "probability", "effect"), rows, 1, note)
+
+
+_SMALL = "padding:0 .8em 0 0;text-align:right"

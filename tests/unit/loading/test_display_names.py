@@ -1,0 +1,49 @@
+"""Display names: titles of films instead of their keys, stated or guessed, and never learned from."""
+
+from pathlib import Path
+
+import pytest
+
+import hornbeam as hb
+from folders import write
+from hornbeam.errors import SchemaError
+
+USERS = "user_id,gender\n" + "".join(f"u{n},{'FM'[n % 2]}\n" for n in range(8))
+MOVIES = "movie_id,title,slogan\n" + "".join(f"{n},Film {n},Slogan {n} for all\n" for n in range(30))
+SEEN = "user_id,movie_id\n" + "".join(f"u{n % 8},{n}\n" for n in range(30))
+
+
+@pytest.fixture
+def folder(tmp_path) -> Path:
+    return write(tmp_path / "tables", {"users.csv": USERS, "movies.csv": MOVIES, "seen.csv": SEEN})
+
+
+def test_a_column_called_title_names_the_rows(folder):
+    database = hb.load(folder, target="users.gender=F")
+    assert dict(database.display_names) == {"movies": {str(n): f"Film {n}" for n in range(30)}}
+    assert "0" in database.population("movies").names
+
+
+def test_a_schema_states_the_column_and_a_model_keeps_it(folder):
+    database = hb.load(folder, target="users.gender=F", schema={"movies": {"name": "slogan"}})
+    assert database.display_names["movies"]["3"] == "Slogan 3 for all"
+    again = hb.load(folder, origin=dict(database.origin))
+    assert again.display_names == database.display_names
+
+
+def test_names_are_read_again_with_the_settings_of_a_model(folder):
+    database = hb.load(folder, target="users.gender=F")
+    assert "name" not in database.origin["tables"]["movies"]
+    assert hb.load(folder, origin=dict(database.origin)).display_names == database.display_names
+
+
+def test_names_that_many_rows_share_are_no_display_names(tmp_path):
+    movies = "movie_id,title\n" + "".join(f"{n},Film {n % 4}\n" for n in range(30))
+    files = {"users.csv": USERS, "movies.csv": movies, "seen.csv": SEEN}
+    database = hb.load(write(tmp_path / "tables", files), target="users.gender=F")
+    assert dict(database.display_names) == {}
+
+
+def test_a_stated_column_must_exist(folder):
+    with pytest.raises(SchemaError, match='has no column "tilte"'):
+        hb.load(folder, target="users.gender=F", schema={"movies": {"name": "tilte"}})

@@ -1,0 +1,147 @@
+"""Cards and tables of a report: no value is left out, and intervals and percentages are right."""
+
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hornbeam.data.build import build
+from hornbeam.drawing.markup import percent_text
+from hornbeam.engines.memory.engine import MemoryEngine
+from hornbeam.learning.effects.learner import fit
+from hornbeam.learning.options import EffectOptions
+from hornbeam.logic.parse_effect import parse_effect
+from hornbeam.logic.schema import Schema
+from hornbeam.model.class_model import ClassModel
+from hornbeam.model.clause_model import Model
+from hornbeam.model.effects import FittedEffect
+from hornbeam.model.evaluate import evaluate
+from hornbeam.model.files import model_text, parse_model
+from hornbeam.model.readable.cards import Readers, card_table, effect_card
+from hornbeam.report.html.clause_list import count_rows
+from hornbeam.report.numbers.classes import class_view
+from hornbeam.report.numbers.intervals import auc_interval
+from hornbeam.report.plots.curve import curve_plot
+from hornbeam.report.plots.predictions import calibration_plot, score_plot
+
+SCHEMA = Schema({"bad": ("person",), "orders": ("person", "order"), "late": ("order",)})
+finite = st.floats(-5, 5)
+
+
+@given(st.lists(st.integers(0, 40), min_size=1, max_size=200), st.integers(2, 9))
+def test_every_count_is_in_one_row(counts, most):
+    true = np.array(counts)
+    rows = count_rows(true, true / 8, most)
+    assert len(rows) <= most
+    assert sum(int(size.replace(",", "")) for _, _, size in rows) == len(counts)
+    ranges = [tuple(map(int, re.findall(r"\d+", values))) for values, _, _ in rows]
+    for value in set(counts):
+        assert sum(ends[0] <= value <= ends[-1] for ends in ranges) == 1
+
+
+@given(st.lists(finite, min_size=1, max_size=9), st.data())
+def test_a_card_has_every_training_example_and_stays_within_its_levels(levels, data):
+    cuts = [f"< {place + 1}: {level!r}; " for place, level in enumerate(levels[:-1])]
+    text = f"count [{''.join(cuts)}else: {levels[-1]!r}] : bad(A) :- orders(A,B)."
+    sizes = tuple(data.draw(st.lists(st.integers(1, 50), min_size=len(levels), max_size=len(levels))))
+    fitted = FittedEffect(parse_effect(text, SCHEMA), 1.0, (), (0, *sizes))
+    card = effect_card(fitted, Readers(SCHEMA, average=-1.0))
+    assert sum(row.examples for row in card.rows) == sum(sizes)
+    curve = fitted.effect.curve
+    for row in card.rows:
+        assert min(curve.levels) - 1e-9 <= row.level <= max(curve.levels) + 1e-9
+    drawn = curve_plot(card)
+    assert drawn.drawing.count('class="step') == len(curve.levels)
+    assert drawn.rows == tuple(card_table(card)[1])
+
+
+def test_percentages_are_those_of_an_average_example():
+    effect = parse_effect("count [< 1: -1; else: 1] : bad(A) :- orders(A,B).", SCHEMA)
+    card = effect_card(FittedEffect(effect, 1.0, (0.0, 0.1, 0.2), (0, 30, 10)), Readers(SCHEMA, average=0.5))
+    # The mean level is -0.5, so an example without this effect has log-odds of 1.
+    assert [row.probability for row in card.rows] == pytest.approx([0.5, 1 / (1 + np.exp(-2.0))])
+    assert card.change == "from 50 % to 88 %"
+    assert effect_card(FittedEffect(effect), Readers(SCHEMA)).change == ""
+
+
+def test_the_interval_of_the_area_is_that_of_many_samples():
+    generator = np.random.default_rng(3)
+    labels = (np.arange(400) % 4 == 0).astype(int)
+    scores = generator.normal(size=400) + labels
+    probabilities = np.round(1 / (1 + np.exp(-scores)), 2)
+    low, high = auc_interval(labels, probabilities)
+    areas = []
+    for _ in range(300):
+        rows = generator.integers(0, 400, 400)
+        areas.append(evaluate(labels[rows], probabilities[rows], draws=1).auc_roc)
+    assert high - low == pytest.approx(2 * 1.96 * np.std(areas), rel=0.2)
+    assert low < evaluate(labels, probabilities).auc_roc < high
+
+
+def test_two_groups_are_not_joined_by_a_line():
+    labels = np.array([0, 1] * 50)
+    assert "<path" not in calibration_plot(labels, np.where(labels, 0.75, 0.25)).drawing
+    spread = np.linspace(0.01, 0.99, 100)
+    assert "<path" in calibration_plot(labels, spread).drawing
+
+
+def test_the_axis_of_scores_is_in_probability():
+    drawn = score_plot(np.array([0, 1] * 20), np.linspace(-5, 5, 40))
+    assert "50 %</text>" in drawn.drawing
+    assert "probability</text>" in drawn.drawing
+    assert "log-odds" not in drawn.drawing
+
+
+def test_classes_have_a_confusion_matrix():
+    names = [["a1"], ["a2"], ["b1"], ["b2"], ["c1"]]
+    database = build(
+        Schema({"kind": ("thing",), "p": ("thing",), "q": ("thing",)}),
+        (),
+        {"p": [["a1", "a2", "b1"]], "q": [["b1", "b2"]]},
+        {"kind": (names, [0, 0, 1, 1, 2])},
+    )
+    examples = database.examples_of("kind")
+    examples = replace(examples, classes=("a", "b", "c"))
+
+    def model(text: str, prior: float) -> Model:
+        effects = (FittedEffect(parse_effect(text, database.schema)),)
+        return Model("kind", database.schema, prior, (), effects=effects)
+
+    members = (
+        model("count [< 1: -2; else: 2] : kind(A) :- p(A).", 0.0),
+        model("count [< 1: -2; else: 2] : kind(A) :- q(A).", 1.0),
+        model("count [< 1: 0; else: -2] : kind(A) :- p(A).", 0.0),
+    )
+    learned = ClassModel("kind", database.schema, ("a", "b", "c"), members)
+    view = class_view(learned, MemoryEngine(database), examples)
+    assert view.confusion == (("a", "b", "c"), ((2, 0, 0), (0, 2, 0), (0, 0, 1)))
+
+
+def test_percent_has_sensible_digits():
+    assert [percent_text(share) for share in (0.5, 0.05, 0.005, 0.0005, 0.9995)] == [
+        "50 %",
+        "5.0 %",
+        "0.50 %",
+        "0.050 %",
+        "99.950 %",
+    ]
+
+
+def test_a_model_with_weights_per_constant_is_saved_and_read_back():
+    people = [f"p{n}" for n in range(240)]
+    films = [f"f{n % 60}" for n in range(240)]
+    jobs = [f"j{n % 7}" for n in range(240)]
+    database = build(
+        Schema({"likes": ("person",), "job": ("person", "job_value"), "saw": ("person", "film")}),
+        (),
+        {"saw": [people, films], "job": [people, jobs]},
+        {"likes": ([[person] for person in people], [int(film[1:]) // 30 for film in films])},
+    )
+    model = fit(MemoryEngine(database), database.examples_of("likes"), EffectOptions()).model
+    assert model.clauses
+    assert parse_model(model_text(model), "m.json") == model
+    for weighted in model.clauses:
+        assert weighted.each in weighted.clause.free_variables()

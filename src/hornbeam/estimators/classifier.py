@@ -88,7 +88,7 @@ class RelationalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         """The options of the learner: given values, else those of the preset or of the learner."""
         names, preset = option_names(self.options_class), vars(self).get("preset")
         given = {name: value for name, value in vars(self).items() if name in names}
-        if preset in PRESETS:
+        if isinstance(preset, str) and preset in PRESETS:
             # A copy by get_params also names the options of the other preset, with their defaults.
             own = PRESETS[preset].names()
             given = {

@@ -10,6 +10,7 @@ import pandas
 import pytest
 
 import hornbeam as hb
+from plain_options import FEW
 from public_data import DATA, needs
 
 pytestmark = needs()
@@ -68,7 +69,7 @@ def test_toy_machines_are_classes_once_they_are_tables():
 
     train, test = (hb.load(tables(split), target="machines.action") for split in ("train", "test"))
     X, y = train.examples("action")
-    classifier = hb.RLRClassifier(database=train, n_steps=5).fit(X, y)
+    classifier = hb.RLRClassifier(database=train, min_support=1, **FEW).fit(X, y)
     X_test, y_test = test.examples("action")
     assert list(classifier.predict(X)) == list(y)
     assert list(classifier.predict(X_test, database=test)) == list(y_test)

@@ -3,7 +3,8 @@
 A block is a file with its name (``title="shop/customers.csv"``), a session of the command line
 (``console``), Python as a session or as statements (``python``), or what the block above it printed
 (``output``). Plain words and drawings are ``text``; nothing else is allowed. A block below the comment
-``<!-- data: NAME -->`` needs a named data set, and is run where the data are.
+``<!-- data: NAME -->`` needs a named data set, and is run where the data are. The comment
+``<!-- world: DOCUMENT -->`` says that a document uses the data that another one makes up.
 """
 
 import doctest
@@ -13,8 +14,9 @@ import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from contextlib import redirect_stdout
+from itertools import takewhile
 from pathlib import Path
 from typing import NamedTuple
 
@@ -29,7 +31,8 @@ FENCE = re.compile(
     r"^(?:<!-- data: (\w+) -->\n)?```(\w*)[ \t]*([^\n]*)\n(.*?)^```[ \t]*$", re.MULTILINE | re.DOTALL
 )
 TITLE = re.compile(r'title="([^"]+)"')
-SAID = re.compile(r"^(note|hornbeam): ", re.MULTILINE)
+SAID = re.compile(r"^(note: |hornbeam: |out-of-bag |cross-validated )", re.MULTILINE)
+WORLD = re.compile(r"^<!-- world: (\S+) -->$", re.MULTILINE)
 CHECK = doctest.OutputChecker()
 
 
@@ -46,6 +49,12 @@ def blocks_of(document: Path) -> list[Block]:
         title = TITLE.search(rest)
         found.append(Block(kind, title and title[1], text, data))
     return found
+
+
+def blocks_of_worlds(document: Path) -> Iterator[Block]:
+    """The blocks that make up the data of the documents that this one names: all before the first command."""
+    for name in WORLD.findall(document.read_text(encoding="utf-8")):
+        yield from takewhile(lambda block: block.kind != "console", blocks_of(document.parent / name))
 
 
 def agrees(shown: str, printed: str) -> bool:
@@ -97,7 +106,7 @@ def run_blocks(document: Path, folder: Path, found: Collection[str]) -> None:
     """Run the blocks in order; those that need data only where these are found."""
     names: dict[str, object] = {"__name__": "__main__"}
     printed = None
-    for kind, title, text, data in blocks_of(document):
+    for kind, title, text, data in [*blocks_of_worlds(document), *blocks_of(document)]:
         if data and data not in found:
             continue
         if kind != "output":

@@ -1,4 +1,4 @@
-"""How well the default learner predicts Formula 1: two tasks of rel-f1, learned on train, scored on validation.
+"""How well the default learner predicts Formula 1: two tasks of rel-f1, learned on train, scored on val.
 
     python benchmarks/quality_f1.py [--only driver-dnf driver-top3] [--report]
 

@@ -2,8 +2,9 @@
 
     python benchmarks/bench_learning.py [--with-jars] [--only NAME ...] [--repeats 3] [--quick]
 
-Both sides: two negatives for one positive. We have our default options, the programs 10 steps. The programs take minutes, so their figures are
-kept in results/learning.json and used again on the same machine unless --with-jars asks for new ones.
+Both sides: two negatives for one positive. We have our default options, the programs 10 steps. They take
+minutes, so their figures are kept in results/learning.json and used again on the same machine unless
+--with-jars asks for new ones.
 Data come from HORNBEAM_DATA or ../shared/data; data sets that are not there are left out, and said.
 """
 
@@ -183,7 +184,7 @@ def write_world(database: Database, folder: Path) -> None:
 
 
 def _ways(case: Case) -> dict[str, tuple[str, ...]]:
-    """The learners to run: the default, with one bag too, the paper's, and those that the programs have too."""
+    """The learners to run: the default, with one bag too, the paper's, and those that the programs have."""
     ways = {
         "default": ("--seed", "0"),
         "cheap": ("--bags", "1", "--seed", "0"),

@@ -81,6 +81,7 @@ def main() -> None:
         outcomes = [_outcome(maker, n, seed) for seed in range(arguments.worlds)]
         results.setdefault("worlds", {})[name] = [each._asdict() for each in outcomes]
         measure.save("noise", results)
+        measure.write_section("noise", report(results))
         say(f"{name}: {outcomes}")
     measure.write_section("noise", report(results))
 

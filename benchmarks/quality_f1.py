@@ -3,9 +3,10 @@
     python benchmarks/quality_f1.py [--only driver-dnf driver-top3] [--report]
 
 Rolling: an example has all facts strictly before its own cut-off. Frozen: it has none at or after the first
-cut-off of the validation table; the model is the same, as all training cut-offs are earlier. Default options. The figures to compare with are those of 50 columns made by
-hand (means of the last 1 to 10 results, of the team's last 20, days since the last race, last standing, share
-of the field that did not finish) on the same tables, rolling. Results go to results/f1.json after each task.
+cut-off of the validation table. The model is the same: all cut-offs of training are earlier. Options are the
+default ones. The figures to compare with are those of 50 columns made by hand (means of the last 1 to 10
+results, of the team's last 20, days since the last race, last standing, share of the field that did not
+finish) on the same tables, rolling. Results go to results/f1.json after each task.
 """
 
 from __future__ import annotations

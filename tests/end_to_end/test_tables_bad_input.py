@@ -176,7 +176,8 @@ def test_tables_that_say_nothing_of_the_target(hornbeam, tmp_path, engine):
 
 def test_a_model_of_tables_asked_about_facts(hornbeam, tmp_path):
     write(tmp_path / "shop", SHOP)
-    assert hornbeam("fit", "shop", "--target", "users.vip", "--model", "m.json", *QUICK)[0] == 0
+    words = ("--target", "users.vip", "--model", "m.json", "--preset", "paper")
+    assert hornbeam("fit", "shop", *words, *QUICK)[0] == 0
     write(
         tmp_path / "town", {"facts.txt": "smokes(ann).", "pos.txt": "cancer(ann).", "neg.txt": "cancer(bob)."}
     )

@@ -47,13 +47,21 @@ def test_every_learner_has_a_report(learner, town, tmp_path, run):
     assert f"{evaluate(examples.labels, probabilities).auc_pr_2to1:.4f}" in text
 
 
-def test_report_writes_a_page_with_its_history(town, tmp_path, run):
+@pytest.mark.parametrize(("preset", "examples"), [("default", "held-out"), ("paper", "training")])
+def test_report_writes_a_page_with_its_history(preset, examples, tmp_path, run):
+    people = [f"p{number}" for number in range(40)]
+    smokes = " ".join(f"smokes({each})." for each in people[:20])
+    pos = " ".join(f"cancer({each})." for each in [*people[:17], *people[37:]])
+    town = flat(tmp_path, smokes, pos=pos, neg=" ".join(f"cancer({each})." for each in people[17:37]))
     model, history, page = (tmp_path / name for name in ("m.json", "h.json", "r.html"))
-    assert run("fit", town, "--model", model, "--history", history, "--steps", 2)[0] == 0
+    words = ("--preset", preset, "--steps", 2)
+    assert run("fit", town, "--model", model, "--history", history, *words)[0] == 0
     assert run("report", town, "--model", model, "--history", history, "--out", page)[0] == 0
     text = page.read_text(encoding="utf-8")
     assert "Learning curve" in text
-    assert "flatter" not in text
+    assert f"Mean log-loss of the {examples} examples" in text
+    # Model files of effects say which examples they were learned from; those of the paper do not.
+    assert ("flatter" in text) == (preset == "default")
 
 
 def test_classes_are_shown_one_at_a_time(tmp_path, run):
@@ -74,7 +82,8 @@ def test_classes_are_shown_one_at_a_time(tmp_path, run):
     assert 'no model of class "monks"' in said
 
 
-def test_tables_that_stay_in_place_have_a_report_without_groundings(tmp_path, run):
+@pytest.mark.parametrize("preset", ["default", "paper"])
+def test_tables_that_stay_in_place_have_the_same_report_without_groundings(preset, tmp_path, run):
     people = "id,happy\n" + "".join(f"p{number},{number % 2}\n" for number in range(20))
     visits = "id,person,place\n" + "".join(
         f"v{number},p{number % 20},x{number % 4}\n" for number in range(40)
@@ -83,15 +92,16 @@ def test_tables_that_stay_in_place_have_a_report_without_groundings(tmp_path, ru
     pages = {}
     for engine in ("memory", "duckdb"):
         page = tmp_path / f"{engine}.html"
-        words = ("--target", "people.happy", "--steps", 2, "--no-per-constant", "--engine", engine)
-        words += ("--report", page)
+        words = ("--target", "people.happy", "--steps", 2, "--preset", preset, "--engine", engine)
+        words += ("--report", page, *(("--no-per-constant",) if preset == "default" else ()))
         assert run("fit", folder, "--model", tmp_path / f"{engine}.json", *words)[0] == 0
         pages[engine] = page_data(page)
     assert (tmp_path / "memory.json").read_text() == (tmp_path / "duckdb.json").read_text()
     assert pages["duckdb"]["probability"] == pages["memory"]["probability"]
-    assert pages["memory"]["evidence"]["parts"]
-    assert not pages["duckdb"]["evidence"]["parts"]
-    assert not pages["duckdb"]["evidence"]["complete"]
+    if preset == "paper":  # effects have no groundings
+        assert pages["memory"]["evidence"]["parts"]
+        assert not pages["duckdb"]["evidence"]["parts"]
+        assert not pages["duckdb"]["evidence"]["complete"]
 
 
 @pytest.mark.parametrize("text", ["no json", "[]", "{}", '{"steps": 3}', '{"a": 1}'])

@@ -253,6 +253,19 @@ def test_a_few_examples_teach_what_is_true_of_them_on_each_engine() -> None:
     assert found[examples.labels == 1].min() > found[examples.labels == 0].max()
 
 
+def test_codes_of_constants_do_not_choose_between_equally_frequent_ones() -> None:
+    modes = tuple(map(parse_mode, ["risk(+person).", "colour(+person,#colour)."]))
+    persons, colours = [f"p{number}" for number in range(24)], ["red", "blue", "green", "pink"]
+    own = [colours[number % 4] for number in range(24)]
+    labels = [number % 2 for number in range(24)]
+    models = set()
+    for order in (list(range(24)), list(range(24))[::-1]):
+        facts = {"colour": [[persons[each] for each in order], [own[each] for each in order]]}
+        database = build(schema_of(modes), modes, facts, {"risk": ([(p,) for p in persons], labels)})
+        models.add(model_text(fit(MemoryEngine(database), database.examples_of("risk"), few()).model))
+    assert len(models) == 1
+
+
 def test_the_order_of_examples_does_not_matter() -> None:
     database = shoppers(200, seed=1)
     examples = database.examples_of("returns")

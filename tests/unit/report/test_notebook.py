@@ -1,5 +1,6 @@
 """What a notebook shows: models, explanations and reports as HTML that nothing breaks out of."""
 
+import math
 import re
 from html.parser import HTMLParser
 
@@ -46,9 +47,27 @@ def classifier(world):
     return RLRClassifier(database=database, target="cancer", n_steps=2, max_literals=2).fit(X, y)
 
 
-def test_a_model_shows_its_clauses(classifier):
+def test_a_model_shows_its_effects_and_its_weights_per_constant(classifier):
     shown = Text(classifier.model_._repr_html_())
-    for weighted in classifier.model_.clauses:
+    model = classifier.model_
+    assert model.effects
+    for effect in model.effects:
+        assert str(effect) in shown.text
+    for weighted in model.clauses:
+        assert weighted.each is not None
+        strongest, weight = max(weighted.constants, key=lambda each: each[1])
+        # Clauses with the same weights share a card, which shows what they add together.
+        alike = sum(each.constants == weighted.constants for each in model.clauses)
+        assert f"× {math.exp(weight * alike):.3g}{strongest}" in shown.text
+
+
+def test_a_model_of_clauses_shows_them(world):
+    database, X, y = world
+    paper = RLRClassifier(database=database, target="cancer", preset="paper", n_steps=2, max_literals=2)
+    model = paper.fit(X, y).model_
+    shown = Text(model._repr_html_())
+    assert model.clauses
+    for weighted in model.clauses:
         assert str(weighted.clause) in shown.text
         assert f"{weighted.weights[1]:.4g}" in shown.text
 
@@ -87,6 +106,7 @@ def test_an_estimator_reports_with_and_without_labels(classifier, world, tmp_pat
     text = (tmp_path / "r.html").read_text(encoding="utf-8")
     assert "AUC-PR 2:1" in text
     assert "Learning curve" in text
+    assert "Mean log-loss of the held-out examples" in text
     assert "do not have both labels" in classifier.report(X[:3]).html
     assert re.search(r"<iframe srcdoc=", classifier.report(X[:3])._repr_html_())
 
@@ -94,7 +114,8 @@ def test_an_estimator_reports_with_and_without_labels(classifier, world, tmp_pat
 def test_an_estimator_of_classes_reports_one_of_them(world):
     database, X, _ = world
     jobs = np.array([("cook", "smith", "monk")[number % 3] for number in range(len(X))])
-    classifier = RLRClassifier(database=database, target="cancer", n_steps=1, max_literals=1).fit(X, jobs)
+    classifier = RLRClassifier(database=database, target="cancer", preset="paper", n_steps=1, max_literals=1)
+    classifier.fit(X, jobs)
     assert "the model of class monk alone" in classifier.report(X, jobs, of_class="monk").html
 
 

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from hornbeam.data.database import Codes
 from hornbeam.data.numbers import Floats, weighted_quantiles
+from hornbeam.data.relations import Population
 from hornbeam.engines.contract import Engine, Skipped
 from hornbeam.engines.features.values import (
     FeatureRequest,
@@ -250,8 +251,8 @@ class Offers:
                 _distinct(self, tally),
             )
         total = counts_of(tally, size)
-        for code, rows, number in _by_constant(tally, self.pool.min_support):
-            name = self.engine.database.population(attribute.node.type).decode(code)[0]
+        population = self.engine.database.population(attribute.node.type)
+        for name, rows, number in _by_constant(tally, self.pool.min_support, population):
             body = (*path.body, *attribute.steps, Equals(attribute.node.variable, name))
             true = np.zeros(size)
             true[rows] = number
@@ -266,15 +267,24 @@ class Offers:
         self.pool.add(FeatureRequest(self.head, body, feature), values)
 
 
-def _by_constant(tally: Tally, least: int) -> Iterator[tuple[Codes, npt.NDArray[Any], npt.NDArray[Any]]]:
-    """For each frequent constant: its code, the rows of the examples that have it, and how often."""
+def _by_constant(
+    tally: Tally, least: int, population: Population
+) -> Iterator[tuple[str, npt.NDArray[Any], npt.NDArray[Any]]]:
+    """For each frequent constant: its name, the rows of the examples that have it, and how often.
+
+    Names decide between equally frequent constants: codes depend on where the facts are.
+    """
     codes = tally.columns[0]
     order = np.argsort(codes, kind="stable")
     distinct, starts, sizes = np.unique(codes[order], return_index=True, return_counts=True)
-    frequent = [place for place in np.argsort(-sizes, kind="stable") if sizes[place] >= least]
-    for place in frequent[:MOST_CONSTANTS]:
+    if len(sizes) > MOST_CONSTANTS:
+        least = max(least, int(np.sort(sizes)[-MOST_CONSTANTS]))
+    frequent = np.flatnonzero(sizes >= least)
+    names = population.decode(distinct[frequent].astype(np.int32))
+    ranked = sorted(zip((-sizes[frequent]).tolist(), names, frequent.tolist(), strict=True))
+    for _, name, place in ranked[:MOST_CONSTANTS]:
         rows = order[starts[place] : starts[place] + sizes[place]]
-        yield distinct[place : place + 1].astype(np.int32), tally.row[rows], tally.number[rows]
+        yield name, tally.row[rows], tally.number[rows]
 
 
 def _wanted(attribute: Attribute) -> tuple[int, ...]:

@@ -13,12 +13,16 @@ from hornbeam.drawing.shapes import bar, dot, label, path_of
 _CANDIDATES = (("counted", "counted"), ("reused", "known"), ("skipped", "skipped"))
 """What happened to candidates: the field of a step (also the class of its bar), and the word shown."""
 
+_LOSSES = {"log_loss": "training", "held_out_loss": "held-out"}
+"""The losses that steps record, and the examples that they are means over."""
+
 
 def learning_plot(steps: Sequence[Mapping[str, Any]]) -> Figure | None:
-    """The log-loss on the training examples after each step; None if no step records it."""
-    loss_of = {int(step["step"]): float(step["log_loss"]) for step in steps if "log_loss" in step}
-    if not loss_of:
+    """The log-loss after each step, on training or on held-out examples; None if no step records it."""
+    name = next((each for each in _LOSSES if any(each in step for step in steps)), None)
+    if name is None:
         return None
+    loss_of = {int(step["step"]): float(step[name]) for step in steps if name in step}
     numbers, losses = list(loss_of), list(loss_of.values())
     least, most = min(losses), max(losses)
     span = max(most - least, 0.05 * most, 1e-9)
@@ -33,7 +37,7 @@ def learning_plot(steps: Sequence[Mapping[str, Any]]) -> Figure | None:
     return Figure(
         title="Learning curve",
         caption=(
-            f"Mean log-loss of the training examples: {losses[0]:.4f} after step {numbers[0]}, "
+            f"Mean log-loss of the {_LOSSES[name]} examples: {losses[0]:.4f} after step {numbers[0]}, "
             f"{losses[-1]:.4f} after step {numbers[-1]}."
         ),
         width=frame.width,

@@ -68,7 +68,8 @@ def test_toy_machines_are_classes_once_they_are_tables():
 
     train, test = (hb.load(tables(split), target="machines.action") for split in ("train", "test"))
     X, y = train.examples("action")
-    classifier = hb.RLRClassifier(database=train, n_steps=5).fit(X, y)
+    options = {"n_steps": 5, "validate": False, "n_bags": 1, "learning_rate": 1}  # 12 examples are few
+    classifier = hb.RLRClassifier(database=train, **options).fit(X, y)
     X_test, y_test = test.examples("action")
     assert list(classifier.predict(X)) == list(y)
     assert list(classifier.predict(X_test, database=test)) == list(y_test)

@@ -32,7 +32,7 @@ TESTS: dict[str, tuple[str, list[str]]] = {
         ["tests/unit/logic/test_refine.py", "tests/unit/logic/test_bodies.py"],
     ),
     "plan": (
-        "hornbeam.engines.memory.plan",
+        "hornbeam.engines.plan",
         ["tests/unit/engines/test_plan.py", "tests/golden/test_golden.py", "-k", "memory or test_plan"],
     ),
 }

@@ -117,7 +117,7 @@ def test_a_fit_skips_what_its_budget_does_not_allow_and_says_so(tmp_path: Path) 
         {"facts.txt": facts, "pos.txt": positives, "neg.txt": negatives, "background.txt": background},
     )
     model, history = tmp_path / "m.json", tmp_path / "h.json"
-    words = ["fit", folder, "--target", "t", "--steps", 2, "--max-literals", 3, "--beam-width", 30]
+    words = ["fit", folder, "--target", "t", "--bags", 2, "--steps", 40]
     done = under_limit(
         "-m", "hornbeam", *words, "--memory", "3MB", "--time", "10m", "--model", model, "--history", history
     )
@@ -128,7 +128,7 @@ def test_a_fit_skips_what_its_budget_does_not_allow_and_says_so(tmp_path: Path) 
     for each in record["skipped"]:
         assert each["estimate"] > each["budget"]
         assert each["reason"]
-    assert json.loads(model.read_text())["clauses"]
+    assert json.loads(model.read_text())["effects"]
     # The same budget skips the same candidates: the model is the same byte for byte.
     again = under_limit("-m", "hornbeam", *words, "--memory", "3MB", "--model", tmp_path / "again.json")
     assert again.returncode == 0, again.stderr

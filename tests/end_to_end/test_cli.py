@@ -50,7 +50,7 @@ SCORE = r"out-of-bag log-loss \d\.\d{4}, base rate \d\.\d{4}\n"
 
 
 def test_fit_writes_the_model_and_says_how_good_it_is(world, tmp_path, run):
-    ran = run("fit", world, "--target", "CANCER", "--model", tmp_path / "m.json", "--steps", 2)
+    ran = run("fit", world, "--target", "CANCER", "--model", tmp_path / "m.json", "--max-literals", 2)
     assert (ran.status, ran.out) == (0, "")
     assert re.fullmatch(SCORE, ran.err)
     assert load_model(tmp_path / "m.json").effects
@@ -93,16 +93,17 @@ def test_every_option_of_a_fit_is_in_the_model(world, tmp_path, run):
         "look_ahead": True, "per_constant": False, "validate": False, "max_clauses": None,
     }  # fmt: skip
     options = (
-        "--steps 20 --learning-rate 0.2 --bags 2 --l2 3 --cuts 4 --max-links 1 --max-conditions 1 --max-literals 3 "
-        "--effects all --min-support 2 --no-per-constant --no-validate --neg-pos-ratio 1.5 --seed 7 --prior -1 "
-        "--negation --thresholds 5"
+        "--steps 20 --learning-rate 0.2 --bags 2 --l2 3 --cuts 4 --max-links 1 --max-conditions 1 "
+        "--max-literals 3 --effects all --min-support 2 --no-per-constant --no-validate --neg-pos-ratio 1.5 "
+        "--seed 7 --prior -1 --negation --thresholds 5"
     )
     ran = run("fit", world, "--model", tmp_path / "m.json", *shlex.split(options))
     assert (ran.status, len(ran.err.splitlines())) == (0, 1)
     expected = {
         "n_steps": 20, "learning_rate": 0.2, "n_bags": 2, "l2": 3.0, "n_cuts": 4, "max_links": 1,
         "max_conditions": 1, "max_literals": 3, "max_effects": "all", "min_support": 2, "per_constant": False,
-        "validate": False, "neg_pos_ratio": 1.5, "seed": 7, "prior": -1.0, "negation": True, "n_thresholds": 5,
+        "validate": False, "neg_pos_ratio": 1.5, "seed": 7, "prior": -1.0, "negation": True,
+        "n_thresholds": 5,
     }  # fmt: skip
     assert load_model(tmp_path / "m.json").settings.items() >= expected.items()
 

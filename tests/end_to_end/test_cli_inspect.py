@@ -21,6 +21,9 @@ SHOP = {
 }
 
 
+FEW = ("--no-validate", "--bags", "1", "--learning-rate", "1", "--min-support", "1", "--steps", "3")
+
+
 def hornbeam(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "hornbeam", *words], cwd=folder, capture_output=True, text=True, check=False
@@ -43,7 +46,7 @@ def test_predicates_are_led_back_to_tables_columns_flags_and_times(tmp_path):
 def test_the_query_of_a_model_scores_the_tables_as_predict_does(tmp_path):
     write(tmp_path / "shop", SHOP)
     target = ("--target", "customers.churned")
-    assert hornbeam(tmp_path, "fit", "shop", *target, "--model", "m.json", "--steps", "3").returncode == 0
+    assert hornbeam(tmp_path, "fit", "shop", *target, "--model", "m.json", *FEW).returncode == 0
     tables = hornbeam(tmp_path, "inspect", "shop", *target, "--predicates").stdout
     (tmp_path / "tables.json").write_text(tables)
     assert set(json.loads(tables)) >= {"premium", "age"}

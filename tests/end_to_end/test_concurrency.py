@@ -18,8 +18,8 @@ from hornbeam.cli import main
 from hornbeam.data.database import Database
 from hornbeam.datasets.worlds import smokers
 from hornbeam.engines.registry import open_engine
-from hornbeam.learning.boosting.boost import fit
-from hornbeam.learning.options import fit_options
+from hornbeam.learning.effects.learner import fit
+from hornbeam.learning.options import effect_options
 from hornbeam.logic.parse import parse_clause
 from hornbeam.model.files import model_text
 
@@ -30,7 +30,7 @@ SIZES = [1, 2, 3, 1]
 
 def learned(database: Database, engine: str, literals: int) -> str:
     examples = database.examples_of("cancer")
-    options = fit_options(n_steps=3, max_literals=literals, beam_width=3)
+    options = effect_options(n_steps=40, n_bags=3, max_literals=literals)
     opened = open_engine(engine, database)
     return model_text(fit(opened, examples, options).model)
 

@@ -211,7 +211,7 @@ def verbs(data: Path, model: Path) -> list[list[object]]:
         ["explain", data, "--model", model, "--example", "cancer(ann)"],
         ["explain", data, "--model", model, "--example", "cancer(ann)", "--json"],
         ["inspect", write(data / "tables", {"t.csv": f"id,{ESCAPE}\n1,2\n"})],
-        ["fit", data, "--target", "cancer", "--steps", 2, "--max-literals", 2],
+        ["fit", data, "--preset", "paper", "--target", "cancer", "--steps", 2, "--max-literals", 2],
         ["count", data, f"cancer(A) :- '{ESCAPE}'(A)."],
         ["explain", data, "--model", model, "--example", f"cancer({ESCAPE})"],
     ]

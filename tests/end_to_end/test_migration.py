@@ -10,6 +10,7 @@ import pandas
 import pytest
 
 import hornbeam as hb
+from plain_options import FEW
 from public_data import DATA, needs
 
 pytestmark = needs()
@@ -68,8 +69,7 @@ def test_toy_machines_are_classes_once_they_are_tables():
 
     train, test = (hb.load(tables(split), target="machines.action") for split in ("train", "test"))
     X, y = train.examples("action")
-    options = {"n_steps": 5, "validate": False, "n_bags": 1, "learning_rate": 1}  # 12 examples are few
-    classifier = hb.RLRClassifier(database=train, **options).fit(X, y)
+    classifier = hb.RLRClassifier(database=train, min_support=1, **FEW).fit(X, y)
     X_test, y_test = test.examples("action")
     assert list(classifier.predict(X)) == list(y)
     assert list(classifier.predict(X_test, database=test)) == list(y_test)

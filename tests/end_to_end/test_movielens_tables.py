@@ -72,7 +72,7 @@ def test_one_command_learns_a_model(tmp_path, run):
 
 
 def test_gender_over_seeded_five_folds(database):
-    """The default predicts better yet, and takes longer: see benchmarks/quality_tables.py."""
+    """The default predicts better yet, and takes longer: see benchmarks/quality.py."""
     X, y = database.examples()
     scores = []
     for train, test in StratifiedKFold(5, shuffle=True, random_state=0).split(X, y):

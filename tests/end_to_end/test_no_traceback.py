@@ -25,7 +25,8 @@ def model(tmp_path_factory):
     folder = write(tmp_path_factory.mktemp("model"), {"data/users.csv": USERS})
     database = hb.load(folder / "data", target="users.y")
     hb.save_model(
-        hb.RLRClassifier(database=database, n_steps=2).fit(*database.examples()).model_, folder / "m.json"
+        hb.RLRClassifier(database=database, preset="paper", n_steps=2).fit(*database.examples()).model_,
+        folder / "m.json",
     )
     return folder / "m.json"
 

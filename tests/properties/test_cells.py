@@ -22,7 +22,7 @@ from hornbeam.data.database import Database
 from hornbeam.engines.sql.expressions import aliased, numeric
 from hornbeam.errors import HornbeamError
 from hornbeam.in_place.source import as_text
-from hornbeam.loading.tables.cells import KINDS, CellKind, reads
+from hornbeam.loading.tables.columns.cells import KINDS, CellKind, reads
 from hornbeam.logic.schema import DATE, read_value
 from hornbeam.model.files import model_text
 

@@ -27,8 +27,8 @@ from hornbeam.in_place.table_queries import (
     ColumnCounts,
     TableQueries,
 )
-from hornbeam.loading.tables.column import LARGEST_WHOLE, Column, Domain, ForeignKey, Table
-from hornbeam.loading.tables.new_columns import value_column
+from hornbeam.loading.tables.columns.column import LARGEST_WHOLE, Column, Domain, ForeignKey, Table
+from hornbeam.loading.tables.columns.new_columns import value_column
 
 _DOMAINS = {
     WHOLE: Domain.NUMBER,

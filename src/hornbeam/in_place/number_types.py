@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hornbeam.engines.sql.drivers.duckdb_text import TypedColumn
-from hornbeam.loading.tables.cells import FLOAT_KINDS, KINDS
+from hornbeam.loading.tables.columns.cells import FLOAT_KINDS, KINDS
 from hornbeam.quoting import quoted, quoted_path
 
 if TYPE_CHECKING:

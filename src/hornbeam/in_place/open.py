@@ -29,8 +29,8 @@ from hornbeam.loading.kind_of_source import (
     kind_of_table_file,
     table_name,
 )
-from hornbeam.loading.tables.cells import KINDS
-from hornbeam.loading.tables.column import Catalogued, Table
+from hornbeam.loading.tables.columns.cells import KINDS
+from hornbeam.loading.tables.columns.column import Catalogued, Table
 from hornbeam.loading.tables.database import TableOptions
 from hornbeam.loading.tables.schema_file import Statement
 from hornbeam.loading.tables.sources.delimited import explained, shape_of

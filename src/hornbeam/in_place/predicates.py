@@ -15,7 +15,7 @@ from hornbeam.errors import OptionError, SchemaError, plural
 from hornbeam.in_place.columns import ColumnInPlace, with_values
 from hornbeam.in_place.table_queries import MOMENT, REAL, TEXT
 from hornbeam.loading.kind_of_source import Source
-from hornbeam.loading.tables.column import Domain, Table
+from hornbeam.loading.tables.columns.column import Domain, Table
 from hornbeam.loading.tables.database import (
     Logic,
     Reader,

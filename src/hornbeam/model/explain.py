@@ -5,8 +5,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import singledispatch
 from typing import TYPE_CHECKING, Protocol
 
@@ -67,6 +67,8 @@ class ClauseReason:
     """the variable whose constants have weights of their own, if there is one"""
     constants: tuple[tuple[str, float], ...] = ()
     """the constants that add most, and what each of them adds"""
+    display_names: Mapping[str, str] = field(default_factory=dict)
+    """what people call some of these constants"""
 
     def as_dict(self) -> dict[str, object]:
         return {
@@ -91,7 +93,9 @@ class ClauseReason:
         if bound_of(self.feature) is not None:
             text += f" ({self.feature})"
         if self.each is not None:
-            added = ", ".join(f"{name} {weight:+.3g}" for name, weight in self.constants)
+            added = ", ".join(
+                f"{self.display_names.get(name, name)} {weight:+.3g}" for name, weight in self.constants
+            )
             return f"{text}; the values of {self.each} that add most: {added}" if added else text
         if not self.groundings:
             return text
@@ -208,11 +212,18 @@ def _explain_clauses(
             feature=weighted.feature,
             each=None if weighted.each is None else variable_name(weighted.each),
             constants=tuple(sorted(constants.items(), key=lambda entry: (-abs(entry[1]), entry[0]))[:shown]),
+            display_names=_display_names(weighted, engine.database),
         )
         reasons.append(reason)
     effects = [fitted.effect for fitted in compact.effects]
     reasons += effect_reasons(effects, engine, key, shown, model.readers)
     return explanation(model, engine, key, name, reasons)
+
+
+def _display_names(weighted: WeightedClause, database: Database) -> Mapping[str, str]:
+    if weighted.each is None:
+        return {}
+    return database.display_names.get(database.schema.variable_types(weighted.clause)[weighted.each], {})
 
 
 def _constants(weighted: WeightedClause, engine: Engine, keys: Codes) -> dict[str, float]:

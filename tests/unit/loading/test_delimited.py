@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from hornbeam.errors import DataError
-from hornbeam.loading.tables.column import Domain, Table
+from hornbeam.loading.tables.columns.column import Domain, Table
 from hornbeam.loading.tables.schema_file import TextForm
 from hornbeam.loading.tables.sources.delimited import read_delimited
 

@@ -2,11 +2,18 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import hornbeam as hb
 from folders import write
+from hornbeam.engines.memory.engine import MemoryEngine
 from hornbeam.errors import SchemaError
+from hornbeam.logic.parse import parse_clause
+from hornbeam.logic.parse_effect import parse_effect
+from hornbeam.model.clause_model import Model, WeightedClause
+from hornbeam.model.effects import FittedEffect
+from hornbeam.model.explain import explain
 
 USERS = "user_id,gender\n" + "".join(f"u{n},{'FM'[n % 2]}\n" for n in range(8))
 MOVIES = "movie_id,title,slogan\n" + "".join(f"{n},Film {n},Slogan {n} for all\n" for n in range(30))
@@ -47,3 +54,18 @@ def test_names_that_many_rows_share_are_no_display_names(tmp_path):
 def test_a_stated_column_must_exist(folder):
     with pytest.raises(SchemaError, match='has no column "tilte"'):
         hb.load(folder, target="users.gender=F", schema={"movies": {"name": "tilte"}})
+
+
+def test_an_explanation_says_the_title_and_keeps_the_key(folder):
+    database = hb.load(folder, target="users.gender=F")
+    effect = parse_effect("count [< 1: 0; else: 1] : gender_f(A) :- seen(A,B).", database.schema)
+    clause = parse_clause("gender_f(A) :- seen(A,B).", database.schema)
+    weighted = WeightedClause(clause, (0.0, 0.0, 0.0), 0, "count", 1, (("3", 0.5),))
+    model = Model("gender_f", database.schema, 0.0, (weighted,), effects=(FittedEffect(effect),))
+    key = database.encode_keys("gender_f", np.array([["u3"]], dtype=object))[0]
+    explanation = explain(model, MemoryEngine(database), key, ["u3"])
+    first, second = explanation.reasons
+    assert "Film 11, Film 19, Film 27, Film 3" in first.because(("u3",))
+    assert first.as_dict()["groundings"][0] == {"B": "11"}
+    assert second.because(("u3",)).endswith("that add most: Film 3 +0.5")
+    assert second.as_dict()["constants"] == {"3": 0.5}

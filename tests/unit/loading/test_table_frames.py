@@ -11,7 +11,7 @@ import pytest
 
 import hornbeam as hb
 from hornbeam.errors import DataError, HornbeamError, OptionError
-from hornbeam.loading.tables.column import Domain
+from hornbeam.loading.tables.columns.column import Domain
 from hornbeam.loading.tables.sources.frames import read_frame
 
 HALF_PAST = datetime(2024, 2, 29, 10, 30)

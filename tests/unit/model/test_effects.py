@@ -7,7 +7,7 @@ import pytest
 
 from hornbeam.data.build import build
 from hornbeam.engines.memory.engine import MemoryEngine
-from hornbeam.errors import LimitError, ModelError
+from hornbeam.errors import LimitError
 from hornbeam.logic.effects import Curve, Feature
 from hornbeam.logic.parse import parse_clause
 from hornbeam.logic.parse_effect import parse_effect
@@ -105,11 +105,6 @@ def test_effects_that_exceed_the_budget_are_computed_in_halves_or_refused():
     assert model.scores(small, keys).tolist() == [0.5] * 500
     with pytest.raises(LimitError, match=r"^count of bad\(A\) :- orders\(A,B\)\. cannot be computed: its "):
         model.scores(MemoryEngine(many(500, 4000), 64_000), keys)
-
-
-def test_sql_of_effects_is_refused():
-    with pytest.raises(ModelError, match="SQL cannot be written for a model with effects"):
-        MODEL.sql()
 
 
 def test_the_most_important_effects_come_first():

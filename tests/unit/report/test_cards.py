@@ -8,6 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import hornbeam as hb
+from folders import write
 from hornbeam.data.build import build
 from hornbeam.drawing.markup import percent_text
 from hornbeam.engines.memory.engine import MemoryEngine
@@ -130,18 +132,20 @@ def test_percent_has_sensible_digits():
     ]
 
 
-def test_a_model_with_weights_per_constant_is_saved_and_read_back():
-    people = [f"p{n}" for n in range(240)]
-    films = [f"f{n % 60}" for n in range(240)]
-    jobs = [f"j{n % 7}" for n in range(240)]
-    database = build(
-        Schema({"likes": ("person",), "job": ("person", "job_value"), "saw": ("person", "film")}),
-        (),
-        {"saw": [people, films], "job": [people, jobs]},
-        {"likes": ([[person] for person in people], [int(film[1:]) // 30 for film in films])},
-    )
+def test_a_model_with_weights_per_constant_is_saved_and_read_back(tmp_path):
+    generator = np.random.default_rng(1)
+    films = np.array([generator.choice(60, 12, replace=False) for _ in range(400)])
+    likes = np.where(films % 2, 1.0, -1.0).sum(axis=1) > 0
+    people = "person_id,age,likes\n" + "".join(f"p{n},{n % 7},{int(each)}\n" for n, each in enumerate(likes))
+    titles = "film_id,title\n" + "".join(f"f{n},Film {n}\n" for n in range(60))
+    saw = "person_id,film_id\n" + "".join(f"p{n},f{film}\n" for n, own in enumerate(films) for film in own)
+    files = {"people.csv": people, "films.csv": titles, "saw.csv": saw}
+    database = hb.load(write(tmp_path / "tables", files), target="people.likes")
     model = fit(MemoryEngine(database), database.examples_of("likes"), EffectOptions()).model
     assert model.clauses
     assert parse_model(model_text(model), "m.json") == model
     for weighted in model.clauses:
         assert weighted.each in weighted.clause.free_variables()
+    names = model.settings["names"]["films"]
+    assert names == {key: f"Film {key[1:]}" for key in names}
+    assert "likelier with Film " in model.words()

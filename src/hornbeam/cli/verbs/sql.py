@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from hornbeam.cli.command import verb
 from hornbeam.cli.flags import ModelFile, Out
 from hornbeam.cli.output import check_writable, write_result
+
+if TYPE_CHECKING:
+    from hornbeam.model.clause_model import Model
 
 
 @verb
@@ -66,18 +69,25 @@ def sql(
     \b
     Example: hornbeam sql --model m.json --dialect postgres --examples people --key id
     """
-    from hornbeam.errors import ModelError, Place
     from hornbeam.loading.tables.learned import examples_table
-    from hornbeam.model.clause_model import Model
-    from hornbeam.model.files import load_model
 
     check_writable(out)
-    learned = load_model(model)
-    if not isinstance(learned, Model):
-        raise ModelError(f"a model of learner {learned.learner} cannot be written as SQL.", Place(str(model)))
+    learned = _model(model)
     table, columns = examples_table(learned.settings, learned.schema.arity(learned.target))
     asked = (examples or table, key or columns, None, cutoff)
     write_result([learned.sql(dialect, _tables(tables), asked)], out, exact=True)
+
+
+def _model(path: Path) -> Model:
+    """The model in a file, if it can be written as SQL."""
+    from hornbeam.errors import ModelError, Place
+    from hornbeam.model.clause_model import Model
+    from hornbeam.model.files import load_model
+
+    learned = load_model(path)
+    if not isinstance(learned, Model):
+        raise ModelError(f"a model of learner {learned.learner} cannot be written as SQL.", Place(str(path)))
+    return learned
 
 
 def _tables(path: Path | None) -> dict[str, Any]:

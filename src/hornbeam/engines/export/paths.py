@@ -144,7 +144,7 @@ class _SharedExpressions(Expressions):
         return self._known[text]
 
 
-class Measured(NamedTuple):
+class MeasuredPath(NamedTuple):
     """A table of measures and the keys of the examples that it is joined by."""
 
     table: str
@@ -178,7 +178,7 @@ class EffectQueries:
         self._expressions = _SharedExpressions(names, dialect)
         self._comments: dict[str, str] = {}
         self._paths: dict[Body, _Path] = {}
-        self._measured: dict[tuple[Body, str], Measured] = {}
+        self._measured: dict[tuple[Body, str], MeasuredPath] = {}
         for effect in self._effects:
             self._ask(effect)
         for path in self._paths.values():
@@ -195,7 +195,7 @@ class EffectQueries:
         ``width`` is the number of its columns that hold keys, ``numbers`` has the number of each effect.
         """
         named: list[exp.Expr] = []
-        joined: dict[Measured, str] = {}
+        joined: dict[MeasuredPath, str] = {}
         for number, effect in zip(numbers, self._effects, strict=True):
             for table in self._tables(effect):
                 joined.setdefault(table, f"m{len(joined) + 1}")
@@ -284,7 +284,7 @@ class EffectQueries:
             scaled = scaled_query(source, bindings.identity, measures)
             source = source if scaled is None else self._expressions.add(scaled, "scaled")
             query = measures_query(source, bindings.identity, measures)
-            self._measured[path.body, edge] = Measured(self._expressions.add(query, "measures"), keys)
+            self._measured[path.body, edge] = MeasuredPath(self._expressions.add(query, "measures"), keys)
 
     def _number(self, value: exp.Expr, type_name: str) -> exp.Expr:
         """A value as DOUBLE if its type is numeric, dates in microseconds; other values as they are."""
@@ -325,11 +325,11 @@ class EffectQueries:
 
     # --- values of features ------------------------------------------------------------------------
 
-    def _tables(self, effect: Effect) -> list[Measured]:
+    def _tables(self, effect: Effect) -> list[MeasuredPath]:
         edge = self._edge(effect)
         return [self._measured[body, edge] for body in self._bodies(effect)]
 
-    def _value(self, effect: Effect, width: int, joined: Mapping[Measured, str]) -> exp.Expr:
+    def _value(self, effect: Effect, width: int, joined: Mapping[MeasuredPath, str]) -> exp.Expr:
         """The value of the feature of an effect, from joined tables of measures."""
         kind = effect.feature.kind
         aliases = [joined[table] for table in self._tables(effect)]
@@ -375,7 +375,7 @@ def _or_zero(value: exp.Expr) -> exp.Expr:
     return exp.Coalesce(this=value, expressions=[real(0.0)])
 
 
-def _same(table: Measured, alias: str) -> exp.Expr:
+def _same(table: MeasuredPath, alias: str) -> exp.Expr:
     """The condition that a row of measures is that of an example."""
     return conjunction(
         [

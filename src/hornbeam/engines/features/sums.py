@@ -41,7 +41,7 @@ def sums_by_row(row: Whole, values: Floats, number: Whole, size: int) -> Floats:
 
 
 def _parts(values: Floats, top: int) -> list[Floats] | None:
-    """Values below 2**top as sums of parts of 26 bits each, whose sums are exact; None if that takes too many.
+    """Values below 2**top as sums of parts of 26 bits, whose sums are exact; None if that takes too many.
 
     >>> [part.tolist() for part in _parts(np.array([3.0, 2.0**-30]), 2)]
     [[3.0, 0.0], [0.0, 9.313225746154785e-10]]

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from hornbeam.data.database import UNLABELLED, Coded
 from hornbeam.data.ranking import ranking
-from hornbeam.loading.tables.column import MISSING, Column, Domain
+from hornbeam.loading.tables.columns.column import MISSING, Column, Domain
 from hornbeam.loading.tables.database import Relational
 from hornbeam.loading.tables.guess import is_constant, is_flag, is_nearly_unique, possible_links
 from hornbeam.loading.tables.roles import Plan

@@ -14,7 +14,7 @@ from hornbeam.data.database import Database, Notice
 from hornbeam.errors import DataError, ModelError, OptionError, Place, SchemaError
 from hornbeam.loading.kind_of_source import Source
 from hornbeam.loading.modes import target_mode
-from hornbeam.loading.tables.column import Column, Domain, Table
+from hornbeam.loading.tables.columns.column import Column, Domain, Table
 from hornbeam.loading.tables.display import display_names
 from hornbeam.loading.tables.examples import CUTOFF, given_examples, read_examples
 from hornbeam.loading.tables.roles import Form, Plan, plans

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from hornbeam.loading.tables.column import MISSING, Column, Domain
+from hornbeam.loading.tables.columns.column import MISSING, Column, Domain
 from hornbeam.loading.tables.roles import Form, Plan
 from hornbeam.loading.tables.schema_file import Role, Statements, looks_like_name
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from hornbeam.loading.modes import MOST_CONSTANTS
-from hornbeam.loading.tables.column import Column, ColumnQuestions, Domain, Table
+from hornbeam.loading.tables.columns.column import Column, ColumnQuestions, Domain, Table
 from hornbeam.loading.tables.schema_file import Role
 
 _KEY_ENDINGS = ("id", "key", "code", "no", "nr", "number", "uuid")

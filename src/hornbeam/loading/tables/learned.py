@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from hornbeam.errors import OptionError
-from hornbeam.loading.tables.column import Table
+from hornbeam.loading.tables.columns.column import Table
 from hornbeam.loading.tables.database import statements_of_model, with_columns_of
 from hornbeam.loading.tables.roles import Form, plans
 from hornbeam.loading.tables.targets import Target, find_target, key_columns, without_label

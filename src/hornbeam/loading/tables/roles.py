@@ -12,10 +12,10 @@ from enum import Enum
 
 from hornbeam.data.database import Notice
 from hornbeam.errors import DataError, OptionError, SchemaError, plural
-from hornbeam.loading.tables.column import Column, Domain, Table
+from hornbeam.loading.tables.columns.column import Column, Domain, Table
+from hornbeam.loading.tables.columns.types import as_domain
 from hornbeam.loading.tables.guess import guess_broken_key, guess_key, guess_links, guess_role, guess_time
 from hornbeam.loading.tables.schema_file import Role, Statement, Statements
-from hornbeam.loading.tables.types import as_domain
 
 DANGLING = ("error", "drop", "keep")
 """What to do with links to keys that do not exist: refuse, drop the link, or keep it and add the key."""

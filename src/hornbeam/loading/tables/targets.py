@@ -19,7 +19,7 @@ import numpy.typing as npt
 from hornbeam.data.database import UNLABELLED, Coded
 from hornbeam.data.rows import fold, unfold
 from hornbeam.errors import DataError, OptionError, SchemaError, TargetError, did_you_mean, plural
-from hornbeam.loading.tables.column import MISSING, Column
+from hornbeam.loading.tables.columns.column import MISSING, Column
 from hornbeam.loading.tables.roles import Form, Plan
 from hornbeam.loading.tables.schema_file import Role
 from hornbeam.loading.tables.to_logic import FactColumns, LogicMap, is_true

@@ -27,7 +27,7 @@ from hornbeam.data.database import Coded, Notice
 from hornbeam.data.relations import Numbered
 from hornbeam.errors import SchemaError, plural
 from hornbeam.loading.modes import MOST_CONSTANTS
-from hornbeam.loading.tables.column import MISSING, Column, Domain, places_in
+from hornbeam.loading.tables.columns.column import MISSING, Column, Domain, places_in
 from hornbeam.loading.tables.roles import Form, Plan
 from hornbeam.loading.tables.schema_file import Role
 from hornbeam.logic.modes import Argument, Kind, Mode

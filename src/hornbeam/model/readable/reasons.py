@@ -32,6 +32,8 @@ class Rows(NamedTuple):
     number: int
     variables: tuple[str, ...] = ()
     shown: tuple[tuple[str, ...], ...] = ()
+    displayed: tuple[tuple[str, ...], ...] = ()
+    """the same rows with display names in place of keys"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +56,8 @@ class EffectReason:
     """names of the variables of the body that are not in the head"""
     groundings: tuple[tuple[str, ...], ...]
     """values of these variables in some of the groundings"""
+    displayed: tuple[tuple[str, ...], ...] = ()
+    """the same with display names in place of keys"""
 
     def as_dict(self) -> dict[str, object]:
         return {
@@ -85,7 +89,8 @@ class EffectReason:
         if not self.groundings:
             return text
         single = len(self.variables) == 1
-        values = [row[0] if single else f"({', '.join(row)})" for row in self.groundings]
+        rows = self.displayed or self.groundings
+        values = [row[0] if single else f"({', '.join(row)})" for row in rows]
         if len(values) < self.n_groundings:
             values.append("...")
         return f"{text}: {', '.join(values)}"
@@ -112,6 +117,7 @@ def effect_reasons(
                 n_groundings=rows.number,
                 variables=rows.variables,
                 groundings=rows.shown,
+                displayed=rows.displayed,
             )
         )
     return reasons
@@ -153,7 +159,11 @@ def _rows(effect: Effect, engine: Engine, keys: Codes, shown: int) -> Rows:
         _names(database, types[each], column) for each, column in zip(variables, tally.columns, strict=True)
     ]
     rows = sorted(zip(*columns, strict=True))[:shown] if columns else []
-    return Rows(int(tally.number.sum()), names, tuple(rows))
+    display = [database.display_names.get(types[each], {}) for each in variables]
+    displayed = tuple(
+        tuple(own.get(name, name) for own, name in zip(display, row, strict=True)) for row in rows
+    )
+    return Rows(int(tally.number.sum()), names, tuple(rows), displayed)
 
 
 def _number(engine: Engine, effect: Effect, keys: Codes) -> int:

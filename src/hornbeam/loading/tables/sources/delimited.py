@@ -17,8 +17,8 @@ from typing import TextIO
 
 from hornbeam.errors import DataError, ParseError, Place, plural
 from hornbeam.loading.files import read_text, reason
-from hornbeam.loading.tables.cells import read_moment, read_number, reads
-from hornbeam.loading.tables.column import Table, of_table
+from hornbeam.loading.tables.columns.cells import read_moment, read_number, reads
+from hornbeam.loading.tables.columns.column import Table, of_table
 from hornbeam.loading.tables.schema_file import TextForm
 from hornbeam.loading.tables.sources.duckdb import connection
 from hornbeam.loading.tables.sources.text_rows import columns_of_rows, copy_rows, number_of_rows

@@ -22,15 +22,22 @@ import numpy.typing as npt
 
 from hornbeam.errors import DataError, plural
 from hornbeam.loading.files import ALLOW_OUTSIDE
-from hornbeam.loading.tables.column import Catalogued, Column, ForeignKey, Table, of_table, unreadable_type
-from hornbeam.loading.tables.new_columns import (
+from hornbeam.loading.tables.columns.column import (
+    Catalogued,
+    Column,
+    ForeignKey,
+    Table,
+    of_table,
+    unreadable_type,
+)
+from hornbeam.loading.tables.columns.new_columns import (
     boolean_column,
     coded_text,
     moment_column,
     number_column,
     text_column,
 )
-from hornbeam.loading.tables.types import inferred
+from hornbeam.loading.tables.columns.types import inferred
 from hornbeam.quoting import NO_OTHER_FILES, database_file, one_file, quoted, quoted_path, quoted_text
 
 if TYPE_CHECKING:

@@ -10,8 +10,13 @@ import numpy as np
 from hornbeam.data.database import Notice
 from hornbeam.data.keys import key_text
 from hornbeam.errors import DataError
-from hornbeam.loading.tables.column import Column, Table, of_table, unreadable_type
-from hornbeam.loading.tables.new_columns import boolean_column, moment_column, number_column, value_column
+from hornbeam.loading.tables.columns.column import Column, Table, of_table, unreadable_type
+from hornbeam.loading.tables.columns.new_columns import (
+    boolean_column,
+    moment_column,
+    number_column,
+    value_column,
+)
 
 _FRAMES = "give a dict of table names and data frames, such as {'users': users, 'ratings': ratings}."
 

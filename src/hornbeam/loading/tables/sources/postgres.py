@@ -14,7 +14,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from hornbeam.errors import DataError, OptionError
 from hornbeam.loading.connection_string import connection_string, unreadable
-from hornbeam.loading.tables.column import Catalogued, Domain, ForeignKey, Table, of_table, unreadable_type
+from hornbeam.loading.tables.columns.column import (
+    Catalogued,
+    Domain,
+    ForeignKey,
+    Table,
+    of_table,
+    unreadable_type,
+)
 from hornbeam.loading.tables.sources.duckdb import connection
 from hornbeam.loading.tables.sources.text_rows import columns_of_rows, copy_rows, number_of_rows
 from hornbeam.quoting import quoted, quoted_path

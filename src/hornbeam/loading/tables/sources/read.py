@@ -19,7 +19,7 @@ from hornbeam.loading.kind_of_source import (
     table_files_in,
     table_name,
 )
-from hornbeam.loading.tables.column import Table
+from hornbeam.loading.tables.columns.column import Table
 from hornbeam.loading.tables.schema_file import Statement, Statements, read_schema_file, statements
 
 

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hornbeam.data.database import Notice
-from hornbeam.loading.tables.cells import MOMENT, REAL, WHOLE, CellKind
-from hornbeam.loading.tables.column import Column, Domain
-from hornbeam.loading.tables.new_columns import moment_column, number_column
+from hornbeam.loading.tables.columns.cells import MOMENT, REAL, WHOLE, CellKind
+from hornbeam.loading.tables.columns.column import Column, Domain
+from hornbeam.loading.tables.columns.new_columns import moment_column, number_column
+from hornbeam.loading.tables.columns.types import as_domain, inferred, nearly_numbers
 from hornbeam.loading.tables.sources.duckdb import text_of
-from hornbeam.loading.tables.types import as_domain, inferred, nearly_numbers
 from hornbeam.quoting import one_file, quoted
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from hornbeam.data.database import Codes, Notice
 from hornbeam.data.keys import key_text
 from hornbeam.errors import DataError
-from hornbeam.loading.tables.column import LARGEST_WHOLE, MISSING, Column, Domain
+from hornbeam.loading.tables.columns.column import LARGEST_WHOLE, MISSING, Column, Domain
 
 
 def number_column(

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from hornbeam.data.database import Notice
 from hornbeam.errors import DataError, plural
-from hornbeam.loading.tables.cells import (
+from hornbeam.loading.tables.columns.cells import (
     KINDS,
     WordReader,
     in_utc,
@@ -19,8 +19,8 @@ from hornbeam.loading.tables.cells import (
     read_number,
     reads,
 )
-from hornbeam.loading.tables.column import MISSING, Column, Domain
-from hornbeam.loading.tables.new_columns import boolean_column, moment_column, number_column
+from hornbeam.loading.tables.columns.column import MISSING, Column, Domain
+from hornbeam.loading.tables.columns.new_columns import boolean_column, moment_column, number_column
 
 _SAMPLE = 1000
 """distinct values that are tested first"""
@@ -36,7 +36,7 @@ _FEW, _MANY = 0.1, 0.5
 def inferred(column: Column) -> Column:
     """A column of text as numbers, dates, moments or booleans where every value reads as one.
 
-    >>> from hornbeam.loading.tables.new_columns import text_column
+    >>> from hornbeam.loading.tables.columns.new_columns import text_column
     >>> inferred(text_column("born", ["2001-02-03", None])).domain
     <Domain.DATE: 'date'>
     >>> inferred(text_column("zip", ["01234", "5678"])).domain
@@ -54,7 +54,7 @@ def inferred(column: Column) -> Column:
 def nearly_numbers(column: Column) -> Notice | None:
     """The notice about a column of text in which all but a few values, or words for nothing, are numbers.
 
-    >>> from hornbeam.loading.tables.new_columns import text_column
+    >>> from hornbeam.loading.tables.columns.new_columns import text_column
     >>> print(nearly_numbers(text_column("age", ["31", "NA", "?", "27"])).message)
     column "age" is read as text, because 2 values of 4 are not numbers ("?", "NA"); if they stand for \
 missing values, state missing = ["?", "NA"] in schema.toml.

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from hornbeam.loading.tables.column import LARGEST_WHOLE, Domain
+from hornbeam.loading.tables.columns.column import LARGEST_WHOLE, Domain
 
 _WHOLE = "-?(0|[1-9][0-9]*)"
 _NUMBER = f"{_WHOLE}([.][0-9]+)?([eE][-+]?[0-9]+)?"

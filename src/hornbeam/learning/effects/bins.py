@@ -22,7 +22,7 @@ def cuts_of(values: Floats, n_cuts: int, min_support: int, counts: bool = False)
     """At most ``n_cuts`` rising cuts (one more for counts: at 1), each with enough values on both sides.
 
     >>> cuts_of(np.array([0.0, 0.0, 1.0, 2.0, 2.0, 7.0, 9.0, np.nan]), 3, 2, counts=True)
-    (1.0, 2.0, 3.0)
+    (1.0, 2.0, 7.0)
     """
     known = np.sort(values[~np.isnan(values)])
     size = len(known)

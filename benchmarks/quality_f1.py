@@ -24,9 +24,9 @@ from sklearn.metrics import average_precision_score, log_loss, roc_auc_score
 
 import measure
 from hornbeam.engines.memory.engine import MemoryEngine
+from hornbeam.in_place.load import load
 from hornbeam.learning.effects.learner import fit
 from hornbeam.learning.options import EffectOptions
-from hornbeam.loading import load
 from hornbeam.model.clause_model import Model
 from hornbeam.model.predict import predict
 from measure import DATA, say, table

@@ -113,7 +113,8 @@ def codes_for(
     if unknown not in UNKNOWN_KEYS:
         raise OptionError(f"unknown={unknown!r} is refused: it must be 'warn' or 'error'.")
     keys = seen.encode_keys(model.target, names)
-    strange = np.flatnonzero((keys == UNKNOWN).any(axis=1))
+    own = keys[:, : seen.schema.arity(model.target)]
+    strange = np.flatnonzero((own == UNKNOWN).any(axis=1))
     if not len(strange):
         return keys, ()
     first = ", ".join(map(str, names[strange[0]]))

@@ -83,10 +83,11 @@ def test_a_time_that_is_no_number_is_refused() -> None:
         build(SCHEMA, (), {"called": [["ann"]]}, times={"called": [float("nan")]})
 
 
-def test_keys_carry_their_cut_offs_as_one_column_more() -> None:
+def test_keys_carry_their_cut_offs_in_columns_of_their_own() -> None:
     database = small([0.5, 2.5, INF])
     keys = database.examples_of("churns").keys
-    assert keys.shape == (3, 2)
+    real = database.real_cutoffs_of("churns", keys)
+    assert real is not None and real.tolist() == [0.5, 2.5, INF]
     found = database.cutoffs_of("churns", keys)
     assert found is not None and found.tolist() == [-INF, 2.0, 3.0]  # the last times that they admit
     X, _ = database.examples("churns")

@@ -133,9 +133,13 @@ def _matrix(engine: Engine, head: Atom, paths: Sequence[Path], keys: Codes) -> t
         frequent = (sizes >= LEAST_EXAMPLES) & (codes >= 0)
         if not frequent.any() or frequent.sum() > MOST_CONSTANTS or frequent.sum() < 2:
             continue
-        place = np.cumsum(frequent) - 1
+        # By name, because the order of codes differs between engines, and sums of floats depend on it.
+        kept = codes[frequent].astype(np.int32)
+        order = np.argsort(np.array(engine.database.population(type_name).decode(kept), dtype=object))
+        place = np.zeros(len(codes), dtype=np.int64)
+        place[np.flatnonzero(frequent)[order]] = np.arange(len(order))
         keep = frequent[inverse.ravel()]
-        families.append(Family(body, node, type_name, codes[frequent].astype(np.int32), width))
+        families.append(Family(body, node, type_name, kept[order], width))
         rows.append(tally.row[keep])
         columns.append(width + place[inverse.ravel()[keep]])
         entries.append(np.log1p(tally.number[keep].astype(np.float64)))

@@ -60,7 +60,7 @@ if sql:
             connection.execute(f"CREATE TABLE {name} AS FROM '{source}/{name}.parquet'")
         connection.execute(f"CREATE TABLE asked AS FROM read_csv('{examples}', all_varchar=true)")
         rows = connection.execute(query).fetchall()
-    result["sql"] = [sorted([str(row[0]), int(row[at])] for row in rows) for at in (2, 4)]
+    result["sql"] = [sorted([str(row[0]), int(row[at])] for row in rows) for at in (2, 3)]
 print(json.dumps(result))
 """
 

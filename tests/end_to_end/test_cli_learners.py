@@ -61,7 +61,7 @@ def models(world, tmp_path_factory) -> dict[str, Path]:
 def test_from_fit_to_reasons(learner, world, models, run):
     model = models[learner]
     assert load_model(model).learner == learner
-    status, shown, _ = run("show", model)
+    status, shown, _ = run("show", model, *(["--logic"] if learner == "rlr" else []))
     assert (status, shown) == (0, f"{load_model(model)}\n")
     assert run("show", model, "--json")[1] == model.read_text()
     status, predicted, _ = run("predict", world, "--model", model)

@@ -120,7 +120,9 @@ def test_names_and_values_are_never_anything_else(kind, tmp_path):
         found, right = odd_facts(source, target), odd_facts(expected, target)
         assert facts_of(found) == facts_of(right)
         models = [
-            RLRClassifier(database=each, preset="paper", n_steps=2, max_literals=2).fit(*each.examples()).model_
+            RLRClassifier(database=each, preset="paper", n_steps=2, max_literals=2)
+            .fit(*each.examples())
+            .model_
             for each in (found, right)
         ]
         assert model_text(models[0]) == model_text(models[1])
@@ -163,7 +165,10 @@ def only(columns, name, wanted):
 def test_a_model_predicts_on_tables_from_elsewhere_without_inferring_again(kind, tmp_path):
     """One user with some films looks quite different to inference: columns are constant, or unique."""
     database = hb.load(SOURCES["duckdb"](TABLES, tmp_path / "train"), target="users.gender=F")
-    fitted = RLRClassifier(database=database, preset="paper", n_steps=3, max_literals=2).fit(*database.examples())
+    fitted = RLRClassifier(
+        database=database, preset="paper", n_steps=3, max_literals=2, populations="training"
+    )
+    fitted.fit(*database.examples())
     users, ratings = TABLES["users"], TABLES["ratings"]
     user = users["user_id"][users["gender"].index("F")]
     films = set(only(ratings, "user_id", {user})["movie_id"])

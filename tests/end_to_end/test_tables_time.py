@@ -148,7 +148,9 @@ def test_the_estimator_takes_cut_offs_as_a_column(two):
     X, y = database.examples()
     assert X.shape[1] == 2
     assert set(X[:, 1]) == set(examples["cutoff"])
-    fitted = RLRClassifier(database=database, n_steps=3, max_literals=2).fit(X, y)
+    fitted = RLRClassifier(database=database, n_steps=3, validate=False, n_bags=1, learning_rate=1.0).fit(
+        X, y
+    )
     later = {
         **tables,
         "visits": pl.DataFrame(later_than_all(visits, examples)).with_columns(pl.col("day").str.to_date()),

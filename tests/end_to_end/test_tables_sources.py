@@ -166,7 +166,7 @@ def test_a_model_predicts_on_tables_from_elsewhere_without_inferring_again(kind,
     """One user with some films looks quite different to inference: columns are constant, or unique."""
     database = hb.load(SOURCES["duckdb"](TABLES, tmp_path / "train"), target="users.gender=F")
     fitted = RLRClassifier(
-        database=database, preset="paper", n_steps=3, max_literals=2, populations="training"
+        database=database, preset="paper", n_steps=3, max_literals=1, populations="training"
     )
     fitted.fit(*database.examples())
     users, ratings = TABLES["users"], TABLES["ratings"]

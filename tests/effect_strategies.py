@@ -23,7 +23,8 @@ from hornbeam.logic.effects import (
 from hornbeam.logic.schema import DATE, NUMBER, Schema, number_of
 from strategies import STRANGER, TARGET, THRESHOLDS
 
-finite = st.floats(allow_nan=False, allow_infinity=False)
+finite = st.floats(-1e200, 1e200)
+"""The numbers that a model file may hold."""
 levels = st.one_of(finite, st.sampled_from([0.0, -0.0, 1.0, -0.5, 0.1, 1e-7]))
 number_cuts = st.one_of(finite, st.integers(-3, 12).map(float)).map(lambda number: number + 0.0)
 

@@ -4,7 +4,7 @@ Indexes, messages, counts and plans compete for the same budget: whatever was no
 time is dropped first, wherever it is. Nothing in the cache is needed for a right answer, so everything
 can be dropped at any time and made again. Each user of the cache has its own part of it, with its own keys.
 
->>> cache = Cache(1_000)
+>>> cache = Cache(1_200)
 >>> indexes, counts = cache.part(), cache.part()
 >>> indexes.put("links", "large", 600)
 >>> counts.put("links", "small", 100)

@@ -476,7 +476,6 @@ def test_python_learns_predicts_and_explains_in_place_as_it_does_from_loaded_tab
     assert compared > 20
 
 
-@pytest.mark.xfail(strict=False, reason="In place, effects that no clause can express name no groundings.")
 def test_explanations_of_effects_name_the_same_groundings_in_place(folder: Path) -> None:
     options = shop_for(folder, "a flag")
     found = []

@@ -14,9 +14,8 @@ from hornbeam.engines.features.values import at_edge, at_rows
 from hornbeam.engines.tally import Tally, TallyRequest
 from hornbeam.errors import plural
 from hornbeam.logic import effects as kinds
-from hornbeam.logic.clauses import Not
 from hornbeam.logic.effect_types import has_dates, kind_of_type, variable_types
-from hornbeam.logic.effects import Body, Effect, clause_of, is_clause, new_variables_of
+from hornbeam.logic.effects import Effect, new_variables_of
 from hornbeam.logic.english import effect_sentence, feature_pieces, text_of
 from hornbeam.logic.schema import DATE, Schema, value_of
 from hornbeam.logic.text import format_constant, format_value, variable_name
@@ -147,8 +146,6 @@ def _rows(effect: Effect, engine: Engine, keys: Codes, shown: int) -> Rows:
         known.update(variables)
     names = tuple(map(variable_name, variables))
     database = engine.database
-    if database.tables is not None:
-        return Rows(_number(engine, effect, keys), names, _rows_in_place(database, effect, keys, shown))
     request = TallyRequest(head, body, tuple(variables), kind in _TIMED)
     (tally,) = engine.tally([request], keys)
     if isinstance(tally, Skipped):
@@ -198,19 +195,3 @@ def _names(database: Database, type_name: str, column: np.ndarray) -> list[str]:
         population = database.population(type_name)
         return [population.names[code] for code in column.tolist()]
     return [format_value(value_of(number, kind)) for number in column.tolist()]
-
-
-def _rows_in_place(
-    database: Database, effect: Effect, keys: Codes, shown: int
-) -> tuple[tuple[str, ...], ...]:
-    """Groundings from tables in a database, for bodies and features that a clause can express."""
-    edge = (*_TIMED, kinds.MINIMUM, kinds.MAXIMUM, kinds.SINCE)
-    assert database.tables is not None
-    if effect.feature.kind in edge or not is_clause(effect.body) or not _binds_like_a_clause(effect.body):
-        return ()
-    return database.tables.groundings(clause_of(effect.head, effect.body), keys[0].tolist(), shown)
-
-
-def _binds_like_a_clause(body: Body) -> bool:
-    """Whether a body has no negation, whose own variables mean something else in a clause."""
-    return not any(isinstance(step, Not) for step in body)

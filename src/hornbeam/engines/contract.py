@@ -120,12 +120,12 @@ class Engine(ABC):
         only on clause, data, keys and budget.
         """
 
+    @abstractmethod
     def tally(self, requests: Sequence[TallyRequest], keys: Codes) -> list[Tally | Skipped]:
         """The groundings of bodies, grouped by example and by the values of some variables (see ``tally``).
 
         Keys are as in ``count``. ``docs/effects.md`` defines when a step is true.
         """
-        raise NotImplementedError
 
     def total(self, clause: Clause) -> int:
         """Product of the populations of the free variables; 1 if there are none."""

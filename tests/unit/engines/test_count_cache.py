@@ -14,6 +14,7 @@ from hornbeam.data.database import Codes
 from hornbeam.engines.cache import ENTRY
 from hornbeam.engines.contract import Counts, Engine, Session, Skipped
 from hornbeam.engines.counting.count_cache import CountCache
+from hornbeam.engines.tally import Tally, TallyRequest
 from hornbeam.logic.clauses import Atom, Clause
 from hornbeam.logic.schema import Schema
 
@@ -39,6 +40,9 @@ class TableEngine(Engine):
         if row is None:
             return Skipped(clause, "too large", 10, 5)
         return Counts(np.array(row, dtype=np.int64), 2**70)
+
+    def tally(self, requests: Sequence[TallyRequest], keys: Codes) -> list[Tally | Skipped]:
+        raise AssertionError("a cache of counts and a search of clauses ask for no tallies")
 
     def session(self, keys: Codes) -> Session:
         return CountCache(self, keys)

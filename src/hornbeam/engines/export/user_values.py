@@ -11,6 +11,7 @@ midnight.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 
@@ -134,23 +135,23 @@ class UserValues:
                 yield name, _tagged(_NUMBER, self.constant(number))
 
 
-class _Typed(UserValues):
+class _Typed(UserValues, ABC):
     """A system that tells the type of a column."""
 
     _nan: str | None = None
     """the text of a number that is none, if columns can hold it"""
 
+    @abstractmethod
     def is_real(self, value: exp.Expr) -> exp.Expr:
         """The condition that a value is a number that is not of an integer type."""
-        raise NotImplementedError
 
     def is_decimal(self, value: exp.Expr) -> exp.Expr:
         """The condition that a value is such a number, and is not written as a plain whole number."""
         return self.is_real(value)
 
+    @abstractmethod
     def is_moment(self, value: exp.Expr) -> exp.Expr:
         """The condition that a value is a date or a moment."""
-        raise NotImplementedError
 
     def is_present(self, value: exp.Expr) -> exp.Expr:
         """The condition that a value is neither NULL nor empty text nor NaN."""

@@ -83,8 +83,7 @@ def print_explanation(explanation: Explanation) -> None:
     if explanation.others_text:
         table.add_row(Text("0", style=_QUIET), "", Text(explanation.others_text, style=_QUIET))
     head = Text(printable(atom_text(Atom(explanation.target, explanation.key))), style="bold")
-    odds = f": probability {explanation.probability:.4f}, log-odds {explanation.log_odds:+.4g}"
-    _print(Text.assemble(head, odds), table)
+    _print(Text.assemble(head, f": {explanation.predicted_text}"), table)
 
 
 def _table(numbers: Sequence[str], texts: Sequence[str]) -> Table:

@@ -20,12 +20,13 @@ from sklearn.utils.validation import _check_feature_names, check_is_fitted, colu
 from hornbeam.data.database import UNLABELLED, Codes, Database, Examples
 from hornbeam.data.keys import Names, key_rows, key_text
 from hornbeam.data.numbers import read_times
+from hornbeam.data.relations import MOST_CLASSES
 from hornbeam.engines.contract import Engine
 from hornbeam.engines.registry import open_engine
 from hornbeam.errors import DataError, HornbeamWarning, OptionError
 from hornbeam.estimators.parameters import option_names
 from hornbeam.learning import loop
-from hornbeam.learning.classes import MOST_CLASSES, ClassFit, fit_classes
+from hornbeam.learning.classes import ClassFit, fit_classes
 from hornbeam.learning.history import History
 from hornbeam.learning.learners import learn, options_for
 from hornbeam.learning.loop import Control

@@ -12,7 +12,7 @@ from hornbeam.data.database import Codes, Database
 from hornbeam.data.relations import Examples
 from hornbeam.errors import DataError, SchemaError
 from hornbeam.learning.history import History
-from hornbeam.learning.numbers import Labels, round_weight
+from hornbeam.learning.numbers import Floats, Labels, round_weight
 from hornbeam.learning.options import BASE_RATE
 from hornbeam.logic.clauses import head_atom
 from hornbeam.logic.refine import Language, additions
@@ -41,6 +41,16 @@ def check_labels(examples: Examples) -> None:
                 f'no {name} example of "{target}" among {int(counts.sum())}; '
                 "learning needs at least one of each label."
             )
+
+
+def check_values(target: str, values: Floats) -> None:
+    """Raise an error unless the numbers to learn are finite and not all the same."""
+    wrong = values[~np.isfinite(values)]
+    if len(wrong):
+        raise DataError(f'a value of "{target}" is {wrong[0]}; every training example needs a finite number.')
+    if not len(values) or values.min() == values.max():
+        found = f"all {len(values):,} examples have the value {values[0]:g}" if len(values) else "no example"
+        raise DataError(f'"{target}" cannot be learned: {found}; learning needs at least two values.')
 
 
 def language_for(

@@ -11,16 +11,16 @@ from functools import singledispatch
 from typing import TYPE_CHECKING, Protocol
 
 from hornbeam.data.database import Codes, Database
-from hornbeam.drawing.markup import element, signed_text
+from hornbeam.drawing.markup import Markup, element, signed_text
 from hornbeam.drawing.notebook import bar_picture, notebook_table
 from hornbeam.engines.contract import Engine
 from hornbeam.errors import ModelError, plural
 from hornbeam.logic.clauses import Atom, Clause, Comparison, Literal, Not, Term
 from hornbeam.logic.text import format_constant, variable_name
-from hornbeam.model.clause_model import Model, WeightedClause, counts_by_constant, sigmoid
-from hornbeam.model.effects import frame_of
+from hornbeam.model.clause_model import LINKS, LOGISTIC, Model, WeightedClause, counts_by_constant
+from hornbeam.model.effects import POISSON, frame_of
 from hornbeam.model.features import COUNT, SHARE, bound_of
-from hornbeam.model.files import LearnedModel
+from hornbeam.model.files import LearnedModel, loss_of
 from hornbeam.model.groundings import groundings
 from hornbeam.model.readable.reasons import EffectReason, effect_reasons
 
@@ -110,7 +110,8 @@ class ClauseReason:
 class Explanation:
     """The probability of one example, and the reasons for it, the strongest first.
 
-    The prior plus the contributions of the reasons is the log-odds.
+    The prior plus the contributions of the reasons is the log-odds. For a numeric target, it is the
+    prediction itself, or its logarithm (loss ``poisson``), and there is no probability.
     """
 
     target: str
@@ -118,7 +119,17 @@ class Explanation:
     prior: float
     log_odds: float
     probability: float
+    """for a numeric target, the predicted number"""
     reasons: tuple[Reason, ...]
+    loss: str = LOGISTIC
+
+    @property
+    def predicted_text(self) -> str:
+        """The prediction, and the score that the contributions add up to."""
+        if self.loss == LOGISTIC:
+            return f"probability {self.probability:.4f}, log-odds {self.log_odds:+.4g}"
+        logarithm = f", logarithm {self.log_odds:+.4g}" if self.loss == POISSON else ""
+        return f"prediction {self.probability:.6g}{logarithm}"
 
     def as_dict(self) -> dict[str, object]:
         """The explanation as JSON values."""
@@ -126,10 +137,14 @@ class Explanation:
             "target": self.target,
             "key": list(self.key),
             "prior": self.prior,
-            "log_odds": self.log_odds,
-            "probability": self.probability,
+            **self._predicted(),
             "reasons": [reason.as_dict() for reason in self.reasons],
         }
+
+    def _predicted(self) -> dict[str, object]:
+        if self.loss == LOGISTIC:
+            return {"log_odds": self.log_odds, "probability": self.probability}
+        return {"score": self.log_odds, "prediction": self.probability}
 
     @property
     def others_text(self) -> str:
@@ -147,7 +162,7 @@ class Explanation:
 
     def __str__(self) -> str:
         head = str(Atom(self.target, self.key))
-        lines = [f"{head}: probability {self.probability:.4f}, log-odds {self.log_odds:+.4g}"]
+        lines = [f"{head}: {self.predicted_text}"]
         lines += [
             f"  {reason.contribution:+.4g} because {reason.because(self.key)}"
             for reason in self.reasons
@@ -167,10 +182,12 @@ class Explanation:
         entries.append((self.prior, "the prior"))
         rows = [(signed_text(added), bar_picture(added, most), because) for added, because in entries]
         head = str(Atom(self.target, self.key))
-        title = [
+        title: list[str | Markup] = [
             element("b", f"{self.probability:.4f}"),
             f" probability of {head}, log-odds {signed_text(self.log_odds)}",
         ]
+        if self.loss != LOGISTIC:
+            title = [f"{head}: ", element("b", self.predicted_text)]
         note = f"{n_zero} more add nothing." if n_zero else ""
         return notebook_table(title, ("adds", "", "because"), rows, 1, note)
 
@@ -243,13 +260,15 @@ def explanation(
 ) -> Explanation:
     """The explanation of one example, with its reasons sorted by absolute contribution."""
     log_odds = model.scores(engine, key.reshape(1, -1))
+    loss = loss_of(model)
     return Explanation(
         target=model.target,
         key=tuple(name)[: model.schema.arity(model.target)],  # a cut-off may follow
         prior=model.prior,
         log_odds=float(log_odds[0]),
-        probability=float(sigmoid(log_odds)[0]),
+        probability=float(LINKS[loss](log_odds)[0]),
         reasons=tuple(sorted(reasons, key=lambda reason: -abs(reason.contribution))),
+        loss=loss,
     )
 
 

@@ -31,7 +31,7 @@ Target = Annotated[
     typer.Option(
         "--target",
         metavar="NAME",
-        help="Predicate to learn; for tables a column (users.premium, users.occupation), a value "
+        help="Predicate to learn; for tables a column (users.premium, users.occupation, users.age), a value "
         "(users.gender=F) or a link table (ratings).",
         rich_help_panel=DATA,
     ),
@@ -162,7 +162,7 @@ def fit(
     context.call_on_close(database.close)
     say(database.notices)
     clock.lap("load")
-    examples = _labelled(database, target)
+    examples = _labelled(database, target, options)
     engine = open_engine(counting.engine, database, counting.budget, **counting.place())
     fitted = _learned(engine, examples, options, limits)
     clock.lap("learn")
@@ -177,9 +177,10 @@ def fit(
         raise typer.Exit(INTERRUPTED)
 
 
-def _labelled(database: Database, target: str | None) -> Examples:
-    """The examples that have a label."""
+def _labelled(database: Database, target: str | None, options: Options) -> Examples:
+    """The examples that have a label; with the loss logistic, numbers are classes."""
     from hornbeam.errors import DataError
+    from hornbeam.learning.losses.loss import Logistic
 
     name = database.target_named(target)
     examples = database.examples_of(name).labelled()
@@ -188,7 +189,7 @@ def _labelled(database: Database, target: str | None) -> Examples:
             f'no example of "{target or name}" has a label; name a column that has labels, or give them in a '
             'column "label" of --examples FILE.'
         )
-    return examples
+    return examples.as_classes() if getattr(options, "loss", "") == Logistic.name else examples
 
 
 def _learned(

@@ -1,4 +1,4 @@
-"""The verbs ``predict`` and ``evaluate``: probabilities of examples, and how good they are."""
+"""The verbs ``predict`` and ``evaluate``: predictions for examples, and how good they are."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hornbeam.cli.output import check_writable, csv_text, json_text, key_columns
 
 if TYPE_CHECKING:
     from hornbeam.data.database import Examples
-    from hornbeam.model.evaluate import ClassScores, Scores
+    from hornbeam.model.evaluate import ClassScores, NumberScores, Scores
 
 
 @verb
@@ -30,25 +30,28 @@ def predict(
 
     The result is CSV with the columns arg1..argk,label,probability. Positives come first, then negatives,
     then examples without a label, each in the order of the data. For a target with classes, there is a
-    column of probabilities for each class. If examples have cut-offs, there is a column for them.
+    column of probabilities for each class; for a numeric target, the column prediction. If examples have
+    cut-offs, there is a column for them.
 
     \b
     Example: hornbeam predict data/uwcse/fold1 --model m.json --out p.csv
     """
     from hornbeam.model.class_model import ClassModel
+    from hornbeam.model.clause_model import LOGISTIC
+    from hornbeam.model.files import loss_of, predictions_of
 
     check_writable(out)
     learned, engine, examples = open_examples(model, source, counting)
     context.call_on_close(engine.database.close)
-    probabilities = learned.probabilities(engine, examples.keys)
+    predicted = predictions_of(learned, engine, examples.keys)
     header, columns = key_columns(engine.database, examples)
     columns.append(_label_texts(examples))
     if isinstance(learned, ClassModel):
         header += ["label", *(f"probability_{name}" for name in learned.classes)]
-        columns += [list(map(repr, each)) for each in probabilities.T.tolist()]
+        columns += [list(map(repr, each)) for each in predicted.T.tolist()]
     else:
-        header += ["label", "probability"]
-        columns.append(list(map(repr, probabilities.tolist())))
+        header += ["label", "probability" if loss_of(learned) == LOGISTIC else "prediction"]
+        columns.append(list(map(repr, predicted.tolist())))
     write_result(csv_text(header, zip(*columns, strict=True)), out, exact=True)
 
 
@@ -66,7 +69,8 @@ def evaluate(
     auc_pr is the average precision over all negatives. auc_pr_2to1 is its mean over draws of two negatives
     per positive, only for comparison with published numbers. For a target with classes, the scores are
     accuracy, the mean auc_roc of each class against the others, log_loss and brier, with the number of
-    examples of each class.
+    examples of each class. For a numeric target they are mae, rmse and r2, and the same for the best constant
+    of the training examples.
 
     \b
     Example: hornbeam evaluate data/uwcse/fold1 --model m.json --json
@@ -74,26 +78,32 @@ def evaluate(
     from hornbeam.errors import DataError
     from hornbeam.model.class_model import ClassModel
     from hornbeam.model.evaluate import evaluate as scores_of
-    from hornbeam.model.evaluate import evaluate_classes
+    from hornbeam.model.evaluate import evaluate_classes, evaluate_numbers
+    from hornbeam.model.files import constant_of, predictions_of
 
     learned, engine, all_examples = open_examples(model, source, counting)
     context.call_on_close(engine.database.close)
     examples = all_examples.labelled()
     if not len(examples):
         raise DataError(f'no example of "{learned.target}" has a label, so the model cannot be scored.')
-    probabilities = learned.probabilities(engine, examples.keys)
-    scores: Scores | ClassScores
-    if isinstance(learned, ClassModel):
+    predicted = predictions_of(learned, engine, examples.keys)
+    scores: Scores | ClassScores | NumberScores
+    if examples.values is not None:
+        scores = evaluate_numbers(examples.values, predicted, constant_of(learned))
+    elif isinstance(learned, ClassModel):
         labels = [examples.classes[label] for label in examples.labels]
-        scores = evaluate_classes(labels, probabilities, learned.classes)
+        scores = evaluate_classes(labels, predicted, learned.classes)
     else:
-        scores = scores_of(examples.labels, probabilities)
+        scores = scores_of(examples.labels, predicted)
     write_result([json_text(scores.as_dict()) if json else f"{scores}\n"], None)
 
 
 def _label_texts(examples: Examples) -> list[object]:
-    """Labels as 0 and 1 or as classes; empty for examples without a label."""
+    """Labels as 0 and 1, as numbers or as classes; empty for examples without a label."""
     from hornbeam.data.database import UNLABELLED
 
+    if examples.values is not None:
+        texts = (str(int(each)) if each.is_integer() else repr(each) for each in examples.values.tolist())
+        return ["" if text == "nan" else text for text in texts]
     names: Sequence[object] = examples.classes or (0, 1)
     return ["" if label == UNLABELLED else names[label] for label in examples.labels.tolist()]

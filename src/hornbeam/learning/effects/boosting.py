@@ -252,7 +252,9 @@ class Boosting:
         """Move the intercept by one Newton step."""
         first, second = self.loss.gradients(self.targets, self.score[:, bag])
         weights = self.weights[:, bag]
-        g, h = np.rint(first * UNIT) @ weights / UNIT, np.rint(second * UNIT) @ weights / UNIT
+        # Not by a product of vectors: threads would share it, and add in another order.
+        g = float((np.rint(first * UNIT) * weights).sum()) / UNIT
+        h = float((np.rint(second * UNIT) * weights).sum()) / UNIT
         if h > 0:
             self.score[:, bag] += g / h
             self.intercepts[bag] += g / h

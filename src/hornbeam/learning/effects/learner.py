@@ -22,23 +22,25 @@ import numpy as np
 from hornbeam.data.relations import Examples
 from hornbeam.data.sampling import in_order, sampled
 from hornbeam.engines.contract import Engine, Skipped
+from hornbeam.errors import DataError
 from hornbeam.learning.checkpoint import Checkpoint, Replay, Saved, fit_fingerprint, read_round
 from hornbeam.learning.effects.bagging import example_hashes, fold_numbers
 from hornbeam.learning.effects.bodies import BodyLimits, LimitedPool
 from hornbeam.learning.effects.candidates import Offers
-from hornbeam.learning.effects.constants import ConstantWeights, constant_weights
+from hornbeam.learning.effects.constants import ConstantWeights, Weighted, constant_weights
 from hornbeam.learning.effects.long_model import LongModel, Problem
 from hornbeam.learning.effects.paths import MOST_ATTRIBUTES, Path, PathFinder
 from hornbeam.learning.effects.vocabulary import Vocabulary
 from hornbeam.learning.effects.windows import windows_of
 from hornbeam.learning.history import ALL_STEPS, INTERRUPTED, NO_EFFECT, Collected, History, Record, Round
 from hornbeam.learning.loop import NO_CONTROL, Control, Ending, Pause, run
-from hornbeam.learning.losses.loss import Logistic
+from hornbeam.learning.losses.loss import Loss
+from hornbeam.learning.losses.named import NUMERIC, loss_for
 from hornbeam.learning.numbers import round_weight
 from hornbeam.learning.options import BASE_RATE, EffectOptions
-from hornbeam.learning.problem import Fit, check_labels, language_for, prior_of
-from hornbeam.logic.clauses import head_atom
-from hornbeam.model.clause_model import Model, WeightedClause
+from hornbeam.learning.problem import Fit, check_labels, check_values, language_for, prior_of
+from hornbeam.logic.clauses import Atom, head_atom
+from hornbeam.model.clause_model import LINKS, LOGISTIC, Model, WeightedClause
 from hornbeam.model.effects import FittedEffect, mean_level
 from hornbeam.model.readable.constants import shown_names
 from hornbeam.model.training import key_names, training_of
@@ -65,12 +67,11 @@ def fit(
     options: EffectOptions | None = None,
     control: Control = NO_CONTROL,
 ) -> Fit[Model]:
-    """Learn a model of the target from examples with labels 0 and 1.
+    """Learn a model of the target from examples with labels 0 and 1, or with numbers.
 
     Ctrl-C and ``control.should_stop`` end the fit and mark it as cut. The model then has the best number of
     steps so far; it has none if not all candidates were collected.
     """
-    check_labels(examples)
     learner = _Learner(_problem(engine, examples, options or EffectOptions()), examples, control)
     state, ending = run(EffectState(), learner.start, learner.go_on, control)
     return learner.result(state, ending)
@@ -78,13 +79,45 @@ def fit(
 
 def _problem(engine: Engine, examples: Examples, options: EffectOptions) -> Problem:
     database, target = engine.database, examples.target
+    loss = loss_for(options.loss, examples.values is not None)
+    head = head_atom(target, database.schema.arity(target))
+    if loss.name in NUMERIC:
+        examples = examples.as_numbers()
+    if examples.values is not None:
+        return _numeric_problem(engine, head, examples, options, loss)
+    check_labels(examples)
     kept = examples.at(
         sampled(database, target, examples.keys, examples.labels, options.neg_pos_ratio, options.seed)
     )
     kept = kept.at(in_order(database, target, kept.keys, kept.labels))
-    head = head_atom(target, database.schema.arity(target))
-    correction = math.log((kept.labels == 0).sum() / (examples.labels == 0).sum())
-    return Problem(engine, head, kept, options, Logistic(), kept.labels.astype(np.float64), correction)
+    left, all_ = (
+        (each.labels == 0) if each.weights is None else each.weights[each.labels == 0]
+        for each in (kept, examples)
+    )
+    correction = math.log(left.sum() / all_.sum())
+    return Problem(engine, head, kept, options, loss, kept.labels.astype(np.float64), correction=correction)
+
+
+def _numeric_problem(
+    engine: Engine, head: Atom, examples: Examples, options: EffectOptions, loss: Loss
+) -> Problem:
+    """The problem of a numeric target."""
+    assert examples.values is not None
+    target = examples.target
+    if loss.name not in NUMERIC:
+        raise DataError(
+            f'"{target}" holds numbers, which the loss {loss.name} cannot learn; choose one of '
+            f"{', '.join(NUMERIC)}, or learn them as classes."
+        )
+    check_values(target, examples.values)
+    refusal = loss.refusal(examples.values)
+    if refusal:
+        raise DataError(f'"{target}" cannot be learned: {refusal}.')
+    kept = examples.at(in_order(engine.database, target, examples.keys, examples.labels))
+    assert kept.values is not None
+    weights = np.ones(len(kept)) if kept.weights is None else kept.weights
+    targets, unit = loss.prepared(kept.values, weights)
+    return Problem(engine, head, kept, options, loss, targets, unit)
 
 
 @dataclass(eq=False)
@@ -102,6 +135,7 @@ class _Learner:
         folder, problem = self.control.checkpoint, self.problem
         if folder is not None:
             settings = problem.options.settings() | {"learner": "rlr"}
+            settings |= {} if problem.loss.name == LOGISTIC else {"loss": problem.loss.name}
             database, memory = problem.engine.database, problem.engine.memory
             fingerprint = fit_fingerprint(database, self.all_examples, settings, memory)
             self.checkpoint = Checkpoint(FilePath(folder), fingerprint, read_round)
@@ -149,9 +183,7 @@ class _Learner:
         clauses: tuple[WeightedClause, ...] = ()
         effects: tuple[FittedEffect, ...] = ()
         if long is None:
-            prior = prior_of(problem.examples.labels, problem.options.prior)
-            if problem.options.prior == BASE_RATE:
-                prior += problem.correction
+            prior = _prior_alone(problem)
             history = History((), ending.reason, ending.cut)
         else:
             try:
@@ -159,7 +191,7 @@ class _Learner:
             except KeyboardInterrupt:
                 ending = Ending(INTERRUPTED, cut=True)
                 prior, effects = long.effects(short=False)
-            prior += problem.correction
+            prior = problem.unit.of_model(prior) + problem.correction
             clauses = () if long.block is None else long.block.clauses
             nothing = not ending.cut and not effects and not clauses
             reason = NO_EFFECT if nothing else ending.reason
@@ -175,6 +207,7 @@ class _Learner:
             "rlr",
             effects=effects,
             training=training_of(key_names(database, self.all_examples)),
+            loss=problem.loss.name,
         )
         return Fit(model, history)
 
@@ -183,9 +216,26 @@ class _Learner:
     ) -> dict[str, object]:
         """Settings that no prediction uses: the mean score, and display names of constants with weights."""
         database, block = self.problem.engine.database, long.block
-        average = prior + sum(map(mean_level, effects)) + (0.0 if block is None else block.mean)
+        of_block = 0.0 if block is None else self.problem.unit.scale * block.mean
+        average = prior + sum(map(mean_level, effects)) + of_block
         names = {} if block is None else shown_names(block.clauses, database.schema, database.display_names)
-        return {"average_log_odds": round(average, 6)} | ({"names": names} if names else {})
+        problem = self.problem
+        if problem.loss.name == LOGISTIC:
+            about: dict[str, object] = {"average_log_odds": round(average, 6)}
+        else:
+            constant = problem.unit.of_model(problem.loss.start(problem.targets, problem.weights))
+            predicted = float(LINKS[problem.loss.name](np.array([constant]))[0])
+            about = {"average_score": round_weight(average), "constant": round_weight(predicted)}
+        return about | ({"names": names} if names else {})
+
+
+def _prior_alone(problem: Problem) -> float:
+    """The prior of a model without effects."""
+    if problem.options.prior != BASE_RATE:
+        return float(problem.options.prior)
+    if problem.examples.values is None:
+        return prior_of(problem.examples.labels, BASE_RATE) + problem.correction
+    return problem.unit.of_model(problem.loss.start(problem.targets, problem.weights))
 
 
 def _candidates(problem: Problem, pause: Pause, control: Control) -> tuple[list[Path], Offers]:
@@ -225,4 +275,5 @@ def _block(problem: Problem, paths: list[Path]) -> ConstantWeights | None:
     if not options.per_constant or len(problem.head.args) > 1 or cut:
         return None
     folds = fold_numbers(example_hashes(database, examples.target, examples.keys, options.seed))
-    return constant_weights(problem.engine, problem.head, paths, (examples.keys, examples.labels), folds)
+    data = Weighted(examples.keys, problem.targets, problem.weights, problem.loss)
+    return constant_weights(problem.engine, problem.head, paths, data, folds, problem.unit.scale)

@@ -21,6 +21,8 @@ PAPER = "paper"
 """The preset that is the algorithm as it was published."""
 ALL = "all"
 """All effects of the long model."""
+AUTO = "auto"
+"""The loss that suits the target."""
 BASE_RATE = "base-rate"
 """The prior that is the log-odds of the positives among the training examples."""
 
@@ -144,7 +146,8 @@ MAX_BODIES = Option(
 L2 = Option("Strength of the ridge penalty on the weights.", WEIGHTS, Number(above=0.0, most=1e100))
 PRIOR = Option(
     "Log-odds before the first step: a number, or base-rate for the log-odds of the positives among the "
-    "training examples. Steps that add to curves, and refit, fit the intercept again.",
+    "training examples. For numeric targets, the score: with base-rate, that of the best constant. Steps "
+    "that add to curves, and refit, fit the intercept again.",
     WEIGHTS,
     Number(words=(BASE_RATE,), most=1e100),
 )
@@ -153,6 +156,12 @@ REFIT = Option(
     WEIGHTS,
     YesNo(),
     successor="learning_rate",
+)
+LOSS = Option(
+    "Loss to minimise: logistic for labels and classes; for numbers squared, absolute, or poisson, which is "
+    "for counts. auto is logistic for labels and squared for numbers; logistic learns numbers as classes.",
+    WEIGHTS,
+    OneOf((AUTO, "logistic", "squared", "absolute", "poisson")),
 )
 POPULATIONS = Option(
     "Data that give the total number of groundings of each clause in a prediction: the data to predict on "
@@ -228,6 +237,11 @@ class EffectOptions(Options):
     prior: float | str = PRIOR.default(BASE_RATE)
     negation: bool = NEGATION.default(False)
     n_thresholds: int = N_THRESHOLDS.default(8)
+    loss: str = LOSS.default(AUTO)
+
+    def settings(self) -> dict[str, object]:
+        """The options by name; the model itself states the loss."""
+        return {name: value for name, value in asdict(self).items() if name != "loss"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
         MLNBoostClassifier,
         RDNBoostClassifier,
         RLRClassifier,
+        RLRRegressor,
     )
     from hornbeam.in_place.load import load
     from hornbeam.learning.options import EffectOptions, PaperOptions
@@ -33,6 +34,7 @@ __all__ = [
     "PaperOptions",
     "RDNBoostClassifier",
     "RLRClassifier",
+    "RLRRegressor",
     "__version__",
     "datasets",
     "load",
@@ -52,6 +54,7 @@ _HOMES = {
     "PaperOptions": "hornbeam.learning.options",
     "RDNBoostClassifier": "hornbeam.estimators.learners",
     "RLRClassifier": "hornbeam.estimators.learners",
+    "RLRRegressor": "hornbeam.estimators.learners",
     "load": "hornbeam.in_place.load",
     "load_model": "hornbeam.model.files",
     "save_model": "hornbeam.model.files",

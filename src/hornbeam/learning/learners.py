@@ -91,6 +91,8 @@ def learn(
     if control.checkpoint is not None and not home.checkpoint:
         raise OptionError(f'learner "{learner}" has no checkpoints; leave checkpoint out.')
     module = home.paper if options.preset == PAPER and home.paper is not None else home.module
+    if examples.weights is not None and module != NUMERIC:
+        raise OptionError(f'sample_weight is refused: learner "{learner}" does not use it; leave it out.')
     if examples.values is not None and module != NUMERIC:
         which = f'preset "{PAPER}"' if learner == "rlr" else f'learner "{learner}"'
         raise DataError(

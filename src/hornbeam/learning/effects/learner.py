@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path as FilePath
 from typing import NamedTuple
 
@@ -45,6 +45,8 @@ from hornbeam.model.effects import FittedEffect, mean_level
 from hornbeam.model.readable.constants import shown_names
 from hornbeam.model.training import key_names, training_of
 
+CUTS, CUTS_OF_NUMBERS = 8, 32
+"""Maximum number of cuts of a curve for labels, and for numbers, which need finer curves."""
 LEAST_ATTRIBUTES = 300
 MOST_VALUES = 10_000_000
 """About this many values of attributes are looked at: with more examples, fewer attributes."""
@@ -83,6 +85,8 @@ def _problem(engine: Engine, examples: Examples, options: EffectOptions) -> Prob
     head = head_atom(target, database.schema.arity(target))
     if loss.name in NUMERIC:
         examples = examples.as_numbers()
+    if options.n_cuts is None:
+        options = replace(options, n_cuts=CUTS if examples.values is None else CUTS_OF_NUMBERS)
     if examples.values is not None:
         return _numeric_problem(engine, head, examples, options, loss)
     check_labels(examples)
@@ -248,7 +252,7 @@ def _candidates(problem: Problem, pause: Pause, control: Control) -> tuple[list[
     finder = PathFinder(vocabulary, problem.head, windows, options.max_links, most)
     limits = BodyLimits(options.max_literals, options.max_conditions)
     paths = [path for path in finder.paths() if limits.allow(path.body)]
-    pool = LimitedPool(options.n_cuts, _support(problem), engine.memory // 4, limits=limits)
+    pool = LimitedPool(options.n_cuts or CUTS, _support(problem), engine.memory // 4, limits=limits)
     offers = Offers(engine, problem.head, examples.keys, pool, options.n_thresholds, cut)
     for number, path in enumerate(paths, start=1):
         pause()

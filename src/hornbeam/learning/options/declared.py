@@ -66,7 +66,13 @@ FALSE_GROUNDINGS = Option(
     CLAUSES,
     OneOf(FALSE_COUNTS),
 )
-N_CUTS = Option("Maximum number of cuts of a curve.", CLAUSES, Whole(1, 100), flag="--cuts")
+N_CUTS = Option(
+    "Maximum number of cuts of a curve; auto for 8, or 32 for numeric targets.",
+    CLAUSES,
+    Whole(1, 100, words=(None,)),
+    flag="--cuts",
+    none="auto",
+)
 MAX_LINKS = Option(
     "Maximum number of links to many things in a body. Links to one thing are free.", CLAUSES, Whole(0, 4)
 )
@@ -224,7 +230,7 @@ class EffectOptions(Options):
     learning_rate: float = LEARNING_RATE.default(0.1)
     n_bags: int = N_BAGS.default(10)
     l2: float = L2.default(5.0)
-    n_cuts: int = N_CUTS.default(8)
+    n_cuts: int | None = N_CUTS.default(None)
     max_links: int = MAX_LINKS.default(2)
     max_conditions: int = MAX_CONDITIONS.default(2)
     max_literals: int | None = MAX_LITERALS.default(None, bound=Whole(1, 20, words=(None,)))

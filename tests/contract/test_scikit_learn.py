@@ -421,13 +421,13 @@ def regressor(**options):
 def test_a_weight_of_two_is_an_example_given_twice(kind):
     target = y if kind is RLRClassifier else NUMBERS
     made = kind(DATABASE, "cancer", n_steps=12, n_bags=2, max_literals=1, min_support=1, per_constant=False)
-    weights = np.ones(len(X))
-    weights[:100] = 2.0
-    twice = clone(made).fit(np.vstack([X, X[:100]]), np.concatenate([target, target[:100]]))
-    weighted = clone(made).fit(X, target, sample_weight=weights)
+    twice = clone(made).fit(np.vstack([X, X]), np.concatenate([target, target]))
+    weighted = clone(made).fit(X, target, sample_weight=np.full(len(X), 2.0))
+    once = clone(made).fit(X, target)
     predict = "predict_proba" if kind is RLRClassifier else "predict"
-    expected, found = getattr(twice, predict)(X), getattr(weighted, predict)(X)
-    assert np.abs(found - expected).max() < 0.05 * expected.std()
+    expected, found, plain = (getattr(each, predict)(X) for each in (twice, weighted, once))
+    assert np.allclose(found, expected)
+    assert not np.allclose(found, plain)
 
 
 def test_an_example_of_weight_zero_is_not_there():

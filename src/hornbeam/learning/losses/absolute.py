@@ -38,6 +38,8 @@ class Absolute:
     def start(self, targets: Floats, weights: Floats) -> float:
         order = np.argsort(targets, kind="stable")
         sums = np.cumsum(weights[order])
+        if not sums[-1] > 0:
+            return 0.0
         return float(targets[order[int(np.searchsorted(sums, 0.5 * sums[-1]))]])
 
     def gradients(self, targets: Floats, scores: Floats) -> tuple[Floats, Floats]:

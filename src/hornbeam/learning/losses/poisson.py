@@ -35,8 +35,8 @@ class Poisson:
         return whole_units(small / mean), Unit(math.log(mean) + math.log(size))
 
     def start(self, targets: Floats, weights: Floats) -> float:
-        mean = float((weights * targets).sum() / weights.sum())
-        return math.log(max(mean, 1e-9))
+        total = float(weights.sum())
+        return math.log(max(float((weights * targets).sum()) / total, 1e-9)) if total > 0 else 0.0
 
     def gradients(self, targets: Floats, scores: Floats) -> tuple[Floats, Floats]:
         mean = np.exp(np.clip(scores, -MOST, MOST))

@@ -28,7 +28,8 @@ class Squared:
         return whole_units((small - centre) / spread), Unit(centre * size, spread * size)
 
     def start(self, targets: Floats, weights: Floats) -> float:
-        return float((weights * targets).sum() / weights.sum())
+        total = float(weights.sum())
+        return float((weights * targets).sum()) / total if total > 0 else 0.0
 
     def gradients(self, targets: Floats, scores: Floats) -> tuple[Floats, Floats]:
         return targets - scores, np.ones_like(scores)

@@ -134,14 +134,15 @@ def _is_in_tables(database: Database) -> bool:
 
 
 def _under(case: TallyCase, at_cutoff: str) -> tuple[Database, Codes]:
-    """The data under a rule of cut-offs, in which no date is minus infinity."""
+    """The data under a rule of cut-offs, in which no date and no cut-off is minus infinity."""
     cutoffs = case.database.real_cutoffs_of(TARGET, case.keys)
     database = with_dates_for_times(case.database)
     database = database.under_rule(CutoffRule(at_cutoff))
     if cutoffs is None:
         return database, case.keys
+    cutoffs = np.where(cutoffs == -np.inf, EARLIEST, cutoffs)
     if database.origin.get("times") == DATE:
-        cutoffs = np.where(cutoffs == -np.inf, EARLIEST, np.round(cutoffs))
+        cutoffs = np.round(cutoffs)
     plain = case.keys[:, : database.schema.arity(TARGET)]
     return database, with_cutoffs(database, plain, cutoffs)
 

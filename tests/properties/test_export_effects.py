@@ -24,8 +24,11 @@ from hornbeam.logic.schema import DATE, NUMBER, number_of, value_of
 from hornbeam.model.clause_model import Model
 from hornbeam.model.effects import FittedEffect
 from sql_systems import SYSTEMS, Rows, opened
-from strategies import CASES, STRANGER, TARGET, with_cutoffs
+from strategies import CASES, TARGET, with_cutoffs
 from tables_of_worlds import EARLIEST, with_dates_for_times
+
+NOBODY = "nobody"
+"""the name of a key that the data do not know. No constant has it: SQL compares names, whoever bears them"""
 
 TYPES = {
     "duckdb": {None: "TEXT", NUMBER: "DOUBLE", DATE: "TIMESTAMP"},
@@ -108,7 +111,7 @@ def _names(database: Database, keys: Codes) -> list[tuple[str, ...]]:
     """The keys of the examples by name."""
     types = database.schema.types_of(TARGET)
     columns = [
-        [[*database.population(name).names, STRANGER][code] for code in codes.tolist()]
+        [[*database.population(name).names, NOBODY][code] for code in codes.tolist()]
         for name, codes in zip(types, keys.T, strict=False)
     ]
     return list(zip(*columns, strict=True))

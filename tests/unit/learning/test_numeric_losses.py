@@ -12,7 +12,9 @@ ONE = np.ones(len(VALUES))
 
 
 @pytest.mark.parametrize("name", LOSSES)
-@given(target=st.integers(0, 1), score=st.floats(-3, 3).filter(lambda score: abs(score - round(score)) > 1e-3))
+@given(
+    target=st.integers(0, 1), score=st.floats(-3, 3).filter(lambda score: abs(score - round(score)) > 1e-3)
+)
 def test_the_gradient_is_minus_the_derivative_of_the_loss(name, target, score):
     loss, targets, step = LOSSES[name], np.array([float(target)]), 1e-6
     above, below = (loss.each(targets, np.array([score + change]))[0] for change in (step, -step))

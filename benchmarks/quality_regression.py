@@ -172,7 +172,8 @@ def user_age() -> Scores:
     year = pd.to_numeric(movies[2].str[-4:]).rename("year")
     rated = ratings.join(genres, on="movie").join(year, on="movie")
     by = rated.groupby("user")
-    columns = by[list(genres.columns)].mean().join(np.log1p(by[list(genres.columns)].sum()), rsuffix="_n")
+    numbers = np.log1p(by[list(genres.columns)].sum()).add_suffix("_n")
+    columns = by[list(genres.columns)].mean().join(numbers)
     columns["stars"], columns["n"], columns["year"] = by.stars.mean(), np.log1p(by.size()), by.year.mean()
     for genre in genres.columns:
         columns[f"{genre}_stars"] = rated[rated[genre] == 1].groupby("user").stars.mean()

@@ -209,7 +209,7 @@ def test_few_numbers_are_classes_if_the_loss_is_logistic(tmp_path, capsys):
     [
         (["--preset", "paper"], '"spend" holds numbers, and preset "paper" learns labels only'),
         (["--learner", "rdn-boost"], '"spend" holds numbers, and learner "rdn-boost" learns labels only'),
-        (["--loss", "logistic"], 'different numbers, more than the limit of 100 classes'),
+        (["--loss", "logistic"], "different numbers, more than the limit of 100 classes"),
         (["--loss", "cubic"], "--loss cubic is refused: it must be auto or logistic or squared"),
     ],
 )
@@ -243,3 +243,17 @@ def test_examples_in_python_are_numbers(data):
     _, y = hornbeam.load(data, target="customers.spend").examples()
     assert y.dtype == np.float64
     assert len(y) == 240
+
+
+@pytest.mark.parametrize("loss", ["squared", "poisson"])
+def test_the_report_shows_errors_in_place_of_probabilities(data, tmp_path, loss, capsys):
+    page = tmp_path / "report.html"
+    command = ["fit", data, "--target", "customers.spend", "--loss", loss, "--report", page]
+    assert run([*command, "--model", tmp_path / "m.json", "--bags", "2", "--steps", "40"], capsys)[0] == 0
+    html = page.read_text()
+    for text in ("How large is spend for each customer?", "Predicted and actual", "Residuals"):
+        assert text in html
+    for text in ("Errors by group", "Largest errors", "Mean absolute error", "Learning curve"):
+        assert text in html
+    for word in ("AUC", "odds", "likelier", "probability"):
+        assert word not in html.partition("</style>")[2]

@@ -17,7 +17,8 @@ from hornbeam.engines.contract import Engine
 from hornbeam.errors import ModelError, plural
 from hornbeam.logic.clauses import Atom, Clause, Comparison, Literal, Not, Term
 from hornbeam.logic.text import format_constant, variable_name
-from hornbeam.model.clause_model import Model, WeightedClause, counts_by_constant, sigmoid
+from hornbeam.model.clause_model import Model, WeightedClause, sigmoid
+from hornbeam.model.constant_counts import counts_by_constant
 from hornbeam.model.effects import frame_of
 from hornbeam.model.features import COUNT, SHARE, bound_of
 from hornbeam.model.files import LearnedModel

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import codecs
 import csv
-import tempfile
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TextIO
 
 from hornbeam.errors import DataError, ParseError, Place, plural
+from hornbeam.files import TemporaryFolder
 from hornbeam.loading.files import read_text, reason
 from hornbeam.loading.tables.columns.cells import read_moment, read_number, reads
 from hornbeam.loading.tables.columns.column import Table, of_table
@@ -153,8 +153,8 @@ def _as_utf8(path: Path, encoding: str) -> Iterator[Path]:
     if codecs.lookup(encoding).name == "utf-8":
         yield path
         return
-    with tempfile.TemporaryDirectory(prefix="hornbeam-") as folder:
-        copy = Path(folder) / "rows.csv"
+    with TemporaryFolder() as folder:
+        copy = folder / "rows.csv"
         with _opened(path, encoding) as source, copy.open("w", encoding="utf-8", newline="") as target:
             while chunk := source.read(_CHUNK):
                 target.write(chunk)

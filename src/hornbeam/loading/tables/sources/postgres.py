@@ -6,13 +6,12 @@ to export a table, sends it as text; the text is read like a delimited file, wit
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from hornbeam.errors import DataError, OptionError
+from hornbeam.files import TemporaryFolder
 from hornbeam.loading.connection_string import connection_string, unreadable
 from hornbeam.loading.tables.columns.column import (
     Catalogued,
@@ -24,7 +23,7 @@ from hornbeam.loading.tables.columns.column import (
 )
 from hornbeam.loading.tables.sources.duckdb import connection
 from hornbeam.loading.tables.sources.text_rows import columns_of_rows, copy_rows, number_of_rows
-from hornbeam.quoting import quoted, quoted_path
+from hornbeam.quoting import OWN_TABLES, quoted, quoted_path
 
 if TYPE_CHECKING:
     import psycopg
@@ -35,11 +34,12 @@ _DOMAINS = {
     **dict.fromkeys(["date", "timestamp", "timestamptz"], Domain.MOMENT),
     "bool": Domain.BOOLEAN,
 }
-_TABLES = """
+_TABLES = f"""
 SELECT c.oid, n.nspname, c.relname, c.relkind IN ('v', 'm') FROM pg_catalog.pg_class c
 JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
 WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND NOT c.relispartition AND n.nspname <> 'information_schema'
-AND n.nspname NOT LIKE 'pg\\_%%' AND has_table_privilege(c.oid, 'SELECT') ORDER BY 2, 3
+AND n.nspname NOT LIKE 'pg\\_%%' AND has_table_privilege(c.oid, 'SELECT')
+AND c.relname !~ '^{OWN_TABLES}$' ORDER BY 2, 3
 """
 _COLUMNS = """
 SELECT a.attname, CASE WHEN t.typtype = 'e' THEN 'text' ELSE coalesce(b.typname, t.typname) END
@@ -156,8 +156,8 @@ def _table(
         return Table(name, {}, int(str(row[0])), table.key, table.foreign_keys, notices)
     wanted = ", ".join(f"{quoted(column)}::text" for column in domains)
     copy = f"COPY (SELECT {wanted} FROM {source} AS t{_order(table, domains)}) TO STDOUT (FORMAT csv)"
-    with tempfile.TemporaryDirectory(prefix="hornbeam-") as folder, connection() as duck:
-        path = Path(folder) / "rows.csv"
+    with TemporaryFolder() as folder, connection() as duck:
+        path = folder / "rows.csv"
         with path.open("wb") as file, server.cursor() as cursor, cursor.copy(copy.encode()) as rows:
             for piece in rows:
                 file.write(piece)

@@ -95,7 +95,14 @@ def main(arguments: list[str] | None = None) -> None:
     open_closed_streams()
     signals: list[int] = []
     with interrupted_by_signals(signals):
-        status = _status(app, words, debug)
+        try:
+            status = _status(app, words, debug)
+        except Exception:
+            # An import that is interrupted raises ImportError.
+            if debug or not signals:
+                raise
+            status = INTERRUPTED
+            _print_error("interrupted.")
     if signals and status == INTERRUPTED:
         status = 128 + signals[0]
     sys.exit(status if isinstance(status, int) else 0)

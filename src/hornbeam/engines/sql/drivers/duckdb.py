@@ -166,14 +166,14 @@ class DuckDBConnection(Connection):
         running = self._worker.submit(self._duckdb.execute, query)
         try:
             return running.result()
-        except KeyboardInterrupt:
-            self._duckdb.interrupt()
-            wait([running])
-            raise
         except duckdb.InterruptException:
             raise KeyboardInterrupt from None
         except duckdb.Error as error:
             raise EngineError(failure(error, self._folder.path.parent)) from error
+        except BaseException:  # Ctrl-C, or another signal
+            self._duckdb.interrupt()
+            wait([running])
+            raise
 
 
 def is_in_nanoseconds(kind: str) -> bool:

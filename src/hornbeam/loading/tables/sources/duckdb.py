@@ -73,19 +73,18 @@ def connection() -> Iterator[DuckDBPyConnection]:
             yield duck
 
 
-def read_parquet(name: str, path: Path, unused: Collection[str]) -> Table:
+def read_parquet(name: str, path: Path, unused: Collection[str], duck: DuckDBPyConnection) -> Table:
     """A Parquet file as a table."""
     import duckdb
 
-    with connection() as duck:
-        try:
-            # A view takes no parameters.
-            # Without the option a folder named "year=2024" would become a column.
-            file = f"read_parquet({quoted_text(one_file(path))}, hive_partitioning=false)"
-            duck.execute(f"CREATE VIEW parquet AS SELECT * FROM {file}")
-            return _read_relation(duck, ("parquet",), name, unused)
-        except duckdb.Error as error:
-            raise DataError(f'cannot read "{path}" as Parquet: {_short(error)}.') from None
+    try:
+        # A view takes no parameters.
+        # Without the option a folder named "year=2024" would become a column.
+        file = f"read_parquet({quoted_text(one_file(path))}, hive_partitioning=false)"
+        duck.execute(f"CREATE OR REPLACE VIEW parquet AS SELECT * FROM {file}")
+        return _read_relation(duck, ("parquet",), name, unused)
+    except duckdb.Error as error:
+        raise DataError(f'cannot read "{path}" as Parquet: {_short(error)}.') from None
 
 
 def read_duckdb_file(

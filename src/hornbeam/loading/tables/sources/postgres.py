@@ -27,6 +27,7 @@ from hornbeam.quoting import OWN_TABLES, quoted, quoted_path
 
 if TYPE_CHECKING:
     import psycopg
+    from duckdb import DuckDBPyConnection
 
 _DOMAINS = {
     **dict.fromkeys(["int2", "int4", "int8", "float4", "float8", "numeric", "oid"], Domain.NUMBER),
@@ -71,9 +72,9 @@ def read_postgres(
     conninfo: str, unused: Mapping[str, Collection[str]], left_out: Collection[str] = ()
 ) -> list[Table]:
     """The tables and views that the user of the connection may read, sorted by name; some are left out."""
-    with _connected(conninfo) as server:
+    with _connected(conninfo) as server, connection() as duck:
         tables = {name: table for name, table in _catalogue(server).items() if name not in left_out}
-        return [_table(server, name, table, unused.get(name, ())) for name, table in tables.items()]
+        return [_table(server, duck, name, table, unused.get(name, ())) for name, table in tables.items()]
 
 
 def postgres_catalogue(conninfo: str) -> dict[str, Catalogued]:
@@ -137,7 +138,11 @@ def _catalogue(server: psycopg.Connection[tuple[object, ...]]) -> dict[str, _Cat
 
 
 def _table(
-    server: psycopg.Connection[tuple[object, ...]], name: str, table: _CatalogueEntry, unused: Collection[str]
+    server: psycopg.Connection[tuple[object, ...]],
+    duck: DuckDBPyConnection,
+    name: str,
+    table: _CatalogueEntry,
+    unused: Collection[str],
 ) -> Table:
     domains = {
         column: _DOMAINS[kind]
@@ -156,15 +161,16 @@ def _table(
         return Table(name, {}, int(str(row[0])), table.key, table.foreign_keys, notices)
     wanted = ", ".join(f"{quoted(column)}::text" for column in domains)
     copy = f"COPY (SELECT {wanted} FROM {source} AS t{_order(table, domains)}) TO STDOUT (FORMAT csv)"
-    with TemporaryFolder() as folder, connection() as duck:
+    with TemporaryFolder() as folder:
         path = folder / "rows.csv"
         with path.open("wb") as file, server.cursor() as cursor, cursor.copy(copy.encode()) as rows:
             for piece in rows:
                 file.write(piece)
         copy_rows(duck, path, ",", len(domains), header=False)
-        singles = [column for column in domains if table.types[column] == "float4"]
-        columns, _ = columns_of_rows(duck, list(domains), domains=domains, singles=singles)
-        size = number_of_rows(duck)
+    singles = [column for column in domains if table.types[column] == "float4"]
+    columns, _ = columns_of_rows(duck, list(domains), domains=domains, singles=singles)
+    size = number_of_rows(duck)
+    duck.execute("DROP TABLE rows")
     return Table(name, columns, size, table.key, table.foreign_keys, notices)
 
 

@@ -79,12 +79,6 @@ def test_a_report_describes_effects(run, tmp_path):
     assert "1 clause and 8 effects" in text
 
 
-def test_sql_is_refused(run):
-    code, out, err = run("sql", "--model", MODEL)
-    assert (code, out) == (2, "")
-    assert "SQL cannot be written for a model with effects" in err
-
-
 def test_a_long_model_is_cut_in_text_only(run, tmp_path):
     document = json.loads(MODEL.read_text())
     document["effects"] = [document["effects"][1]] * 30

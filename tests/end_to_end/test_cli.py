@@ -168,9 +168,9 @@ def test_candidates_beyond_the_budget_are_noted_once(tmp_path, run):
 def test_predict_prints_one_row_per_example_of_the_test_split(world, model, run):
     rows = run("predict", world, "--model", model).rows()
     keys, labels = load(world, "test").examples("cancer")
-    assert list(rows[0]) == ["arg1", "label", "probability"]
+    assert list(rows[0]) == ["arg1", "label", "predicted", "probability"]
     assert [row["arg1"] for row in rows] == [key for (key,) in keys]
-    assert [int(row["label"]) for row in rows] == labels.tolist()
+    assert [row["label"] for row in rows] == [("not cancer", "cancer")[label] for label in labels]
     learned, database = load_model(model), load(world, "test")
     expected = learned.probabilities(NaiveEngine(database), database.examples_of("cancer").keys)
     assert [float(row["probability"]) for row in rows] == expected.tolist()
@@ -180,12 +180,21 @@ def test_predict_writes_the_same_to_a_file(world, model, tmp_path, run):
     printed = run("predict", world, "--model", model, "--split", "train")
     ran = run("predict", world, "--model", model, "--split", "train", "--out", tmp_path / "p.csv")
     assert (ran.status, ran.out) == (0, "")
+    n_rows = len(printed.rows())
+    assert ran.err == f"wrote {n_rows} predictions to {tmp_path / 'p.csv'}\n"
     assert (tmp_path / "p.csv").read_text() == printed.out
+    scores = run("evaluate", world, "--model", model, "--split", "train")
+    assert (
+        run("evaluate", world, "--model", model, "--split", "train", "--examples", tmp_path / "p.csv")
+        == scores
+    )
 
 
 def test_evaluate_scores_what_predict_predicts(world, model, run):
     rows = run("predict", world, "--model", model).rows()
-    expected = evaluate([int(row["label"]) for row in rows], [float(row["probability"]) for row in rows])
+    expected = evaluate(
+        [row["label"] == "cancer" for row in rows], [float(row["probability"]) for row in rows]
+    )
     ran = run("evaluate", world, "--model", model, "--json")
     assert json.loads(ran.out) == expected.as_dict()
     assert list(json.loads(ran.out)) == [
@@ -361,7 +370,7 @@ def test_the_version_is_printed(run):
         ("fit POSITIVE", 'no negative example of "cancer" among 1; learning needs at least one of each'),
         ("explain WORLD --model MODEL --example cancer(p1,p2)", 'has 2 arguments, but "cancer" takes 1'),
         ("explain WORLD --model MODEL --example smokes(p1)", 'is of "smokes", but the model predicts'),
-        ("explain WORLD --model MODEL --example p1", "it must be an atom of the form cancer(person)."),
+        ("explain WORLD --model MODEL --example=", "it must be 1 key separated by commas, or an atom of"),
         ("explain WORLD --model MODEL --example cancer(p1", '--example:1:7: this "(" is not closed.'),
         ("explain WORLD --model MODEL --example cancer(p1) --shown -1", "Invalid value for '--shown'"),
         ("count WORLD cancer(A):-frends(A,B).", 'no predicate "frends".'),
@@ -469,7 +478,7 @@ def test_progress_is_shown_on_a_terminal_only(world, tmp_path):
     assert "step 8/8" in screen
     assert "candidates" in screen
     assert "log-loss on held-out examples" in screen
-    assert "effects from 120 examples, in" in screen
+    assert "effects, learned from 120 examples, to" in screen
     piped = subprocess.run(hornbeam(*words), capture_output=True, text=True, check=True)
     assert piped.stdout == ""
     assert re.fullmatch(SCORE, piped.stderr)

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 from hornbeam.cli.printable import printable
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from hornbeam.learning.history import Record
 
 
@@ -23,6 +25,12 @@ def remark(text: str) -> None:
     """Print a text if stderr is a terminal."""
     if sys.stderr.isatty():
         print_message(text)
+
+
+def say_written(path: Path | None, what: str) -> None:
+    """Say what was written to which file; nothing if the result went to stdout."""
+    if path is not None:
+        print_message(f"wrote {what} to {path}")
 
 
 def print_message(text: str) -> None:

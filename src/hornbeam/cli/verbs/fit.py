@@ -15,6 +15,7 @@ from hornbeam.cli.flags import DATA, LEARNING, OUTPUT, CountingInPlace, ExampleS
 from hornbeam.cli.learner_flags import LearnerFlags, chosen_options
 from hornbeam.cli.messages import print_message, progress, remark, say
 from hornbeam.cli.output import check_writable, json_text, write_result
+from hornbeam.errors import plural
 from hornbeam.learning.options import OPTIONS, PRESETS
 
 if TYPE_CHECKING:
@@ -228,9 +229,11 @@ def _write(fitted: Fit[LearnedModel] | ClassFit, output: Output, n_examples: int
         write_result([f"{fitted.model}\n"], None)
     else:
         save_model(fitted.model, output.model)
-        remark(f"{fitted.model.size_text} from {n_examples:,} examples, in {output.model}")
+        examples = plural(n_examples, "example")
+        remark(f"wrote {fitted.model.size_text}, learned from {examples}, to {output.model}")
     if output.history is not None:
         write_result([json_text(fitted.history.as_dict())], output.history)
+        remark(f"wrote the history to {output.history}")
 
 
 def _write_report(
@@ -252,6 +255,7 @@ def _write_report(
         phases=clock.laps(),
     )
     write_page(path, fitted.model, engine, examples, about)
+    remark(f"wrote the report to {path}")
 
 
 def _learners() -> str:

@@ -10,6 +10,7 @@ import typer
 
 from hornbeam.cli.command import verb
 from hornbeam.cli.flags import Json, Out
+from hornbeam.cli.messages import say_written
 from hornbeam.cli.output import check_writable, one_form, write_result
 from hornbeam.errors import OptionError
 
@@ -68,6 +69,7 @@ def show(
     else:
         text = f"{learned}\n"
     write_result([text], out, exact=svg or json)
+    say_written(out, learned.size_text)
 
 
 def _method(learned: LearnedModel, name: str, flag: str) -> Callable[[], Any]:

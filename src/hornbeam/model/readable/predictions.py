@@ -17,7 +17,7 @@ LABEL, PREDICTED, PROBABILITY, CUTOFF = "label", "predicted", "probability", "cu
 Columns = dict[str, list[object]]
 
 
-class Described(Protocol):
+class ModelOfTarget(Protocol):
     """A model, as far as words for its labels need it."""
 
     @property
@@ -68,7 +68,7 @@ def _free(name: str, taken: Sequence[str]) -> str:
 
 
 def prediction_table(
-    model: Described, database: Database, examples: Examples, probabilities: Floats
+    model: ModelOfTarget, database: Database, examples: Examples, probabilities: Floats
 ) -> PredictionTable:
     """The keys, labels and predictions of examples, in their order."""
     words = label_words(model, examples.classes)
@@ -81,7 +81,7 @@ def prediction_table(
     return PredictionTable(columns | _predictions(probabilities, words))
 
 
-def label_words(model: Described, classes: Sequence[str] = ()) -> Sequence[str]:
+def label_words(model: ModelOfTarget, classes: Sequence[str] = ()) -> Sequence[str]:
     """The words for the labels of a target: its classes, or what stands for false and true."""
     own: Sequence[str] = getattr(model, "classes", ()) or classes
     return own or wording_of(model.target, model.schema, model.settings).labels

@@ -79,12 +79,6 @@ def test_a_report_describes_effects(run, tmp_path):
     assert "1 clause and 8 effects" in text
 
 
-def test_effects_are_written_as_sql(run):
-    code, out, _ = run("sql", "--model", MODEL)
-    assert code == 0
-    assert "avg" in out.lower() or "sum(" in out.lower()
-
-
 def test_a_long_model_is_cut_in_text_only(run, tmp_path):
     document = json.loads(MODEL.read_text())
     document["effects"] = [document["effects"][1]] * 30

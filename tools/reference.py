@@ -61,6 +61,7 @@ SIGNATURES = """\
 
 from hornbeam.data.database import Database
 from hornbeam.estimators.classifier import RelationalClassifier
+from hornbeam.estimators.columns import EffectsAsColumns
 """
 
 
@@ -175,7 +176,7 @@ def _class(learner: str) -> str:
     )
     described = parameters_of(options)
     lines = [
-        f"class {classifier.__name__}(RelationalClassifier):",
+        f"class {classifier.__name__}({', '.join(base.__name__ for base in classifier.__bases__)}):",
         '    """' + textwrap.indent(classifier.__doc__, "    ").lstrip(),
         '    """',
         "",

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 SHOWN = 5
 """Maximum number of true groundings that a reason lists."""
+MOST_SHOWN = 20
+"""Maximum number of explanations that a notebook shows."""
 _PATIENCE = 500
 """Maximum number of choices in a search for groundings; only a body with a cycle can need more."""
 
@@ -145,6 +147,9 @@ class Explanation:
         added = [reason.contribution for reason in self.reasons]
         return frame_of({"adds": [*added, self.prior], "because": [*because, "the prior"]})
 
+    def __repr__(self) -> str:
+        return f"Explanation({Atom(self.target, self.key)}, probability {self.probability:.4f})"
+
     def __str__(self) -> str:
         head = str(Atom(self.target, self.key))
         lines = [f"{head}: probability {self.probability:.4f}, log-odds {self.log_odds:+.4g}"]
@@ -173,6 +178,32 @@ class Explanation:
         ]
         note = f"{n_zero} more add nothing." if n_zero else ""
         return notebook_table(title, ("adds", "", "because"), rows, 1, note)
+
+
+class Explanations(list[Explanation]):
+    """Explanations of several examples."""
+
+    def to_frame(self) -> pandas.DataFrame:
+        """A row for each reason of each example, with the key and the probability of the example."""
+        rows = [
+            (" ".join(each.key), each.probability, added, because)
+            for each in self
+            for added, because in [
+                *((reason.contribution, reason.because(each.key)) for reason in each.reasons),
+                (each.prior, "the prior"),
+            ]
+        ]
+        names = ("example", "probability", "adds", "because")
+        columns: list[Sequence[object]] = list(zip(*rows, strict=True)) if rows else [()] * len(names)
+        return frame_of(dict(zip(names, columns, strict=True)))
+
+    def __str__(self) -> str:
+        return "\n\n".join(map(str, self))
+
+    def _repr_html_(self) -> str:
+        shown = [each._repr_html_() for each in self[:MOST_SHOWN]]
+        more = len(self) - MOST_SHOWN
+        return "".join([*shown, *([element("p", f"and {plural(more, 'more example')}")] if more > 0 else [])])
 
 
 @singledispatch

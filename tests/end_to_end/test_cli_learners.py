@@ -74,7 +74,7 @@ def test_from_fit_to_reasons(learner, world, models, run):
     example = f"cancer({rows[0]['arg1']})"
     status, told, _ = run("explain", world, "--model", model, "--example", example)
     assert status == 0
-    assert told.startswith(f"{example}: probability {float(rows[0]['probability']):.4f}")
+    assert told.startswith(f"Person {rows[0]['arg1']}: cancer with probability ")
     reasons = json.loads(run("explain", world, "--model", model, "--example", example, "--json")[1])
     assert reasons["probability"] == float(rows[0]["probability"])
     added = reasons["prior"] + sum(reason["contribution"] for reason in reasons["reasons"])

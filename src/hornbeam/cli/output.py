@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 
-from hornbeam.cli.printable import printable, printable_json
+from hornbeam.cli.printable import printable, printable_json, wrapped
 from hornbeam.errors import DataError, OptionError, Place
 from hornbeam.files import resolved, write_file
 
@@ -39,7 +39,8 @@ def write_result(text: Iterable[str], out: Path | None, exact: bool = False) -> 
         return
     escaped = not exact or sys.stdout.isatty()
     for piece in text:
-        sys.stdout.write(printable(piece) if escaped else piece)
+        shown = printable(piece) if escaped else piece
+        sys.stdout.write(shown if exact else wrapped(shown, sys.stdout))
 
 
 def one_form(forms: Mapping[str, bool]) -> str | None:

@@ -174,13 +174,14 @@ class RelationalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         seen, keys = self._seen(X, database)
         names = self._known_names(X)
         engine = open_engine(self.engine, seen, self.memory)
-        if isinstance(self.model_, ClassModel):
-            models = [self.model_.member(name) for name in self.model_.most_probable(engine, keys)]
-        else:
-            models = [self.model_] * len(keys)
+        if not isinstance(self.model_, ClassModel):
+            return Explanations(
+                explain(self.model_, engine, key, name, shown) for key, name in zip(keys, names, strict=True)
+            )
+        classes = self.model_.most_probable(engine, keys)
         return Explanations(
-            explain(model, engine, key, name, shown)
-            for model, key, name in zip(models, keys, names, strict=True)
+            explain(self.model_.member(each), engine, key, name, shown).of_class(each)
+            for each, key, name in zip(classes, keys, names, strict=True)
         )
 
     def report(

@@ -67,5 +67,5 @@ def test_an_explanation_says_the_title_and_keeps_the_key(folder):
     first, second = explanation.reasons
     assert "Film 11, Film 19, Film 27, Film 3" in first.because(("u3",))
     assert first.as_dict()["groundings"][0] == {"B": "11"}
-    assert second.because(("u3",)).endswith("that add most: Film 3 +0.5")
+    assert second.because(("u3",)).endswith("Film 3 +0.5")
     assert second.as_dict()["constants"] == {"3": 0.5}

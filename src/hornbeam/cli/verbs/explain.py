@@ -66,11 +66,12 @@ def explain(
     if isinstance(learned, ClassModel):
         if of_class is None:
             of_class = learned.most_probable(engine, key.reshape(1, -1))[0]
-        say([f"the model of class {of_class}:"])
         learned = learned.member(of_class)
     elif of_class is not None:
         raise OptionError("--class is refused: the model has no classes.")
     explanation = explanation_of(learned, engine, key, names, shown)
+    if of_class is not None:
+        explanation = explanation.of_class(of_class)
     if not json and on_terminal():
         print_explanation(explanation)
         return

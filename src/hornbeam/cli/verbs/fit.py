@@ -13,7 +13,7 @@ from hornbeam.cli.command import INTERRUPTED, verb
 from hornbeam.cli.data import TRAIN, data_name, load_data, split_name
 from hornbeam.cli.flags import DATA, LEARNING, OUTPUT, CountingInPlace, ExampleSource, read_duration
 from hornbeam.cli.learner_flags import LearnerFlags, chosen_options
-from hornbeam.cli.messages import print_message, progress, remark, say
+from hornbeam.cli.messages import detail, print_message, progress, remark, say
 from hornbeam.cli.output import check_writable, json_text, write_result
 from hornbeam.errors import plural
 from hornbeam.learning.options import OPTIONS, PRESETS
@@ -167,6 +167,7 @@ def fit(
     engine = open_engine(counting.engine, database, counting.budget, **counting.place())
     fitted = _learned(engine, examples, options, limits)
     clock.lap("learn")
+    detail(", ".join(f"{name} {seconds:.1f} s" for name, seconds in clock.laps()))
     interrupted = _was_interrupted(fitted)
     say(fitted.history.notices())
     for line in fitted.history.scores():

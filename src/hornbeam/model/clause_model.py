@@ -75,6 +75,9 @@ class Model:
     effects: tuple[FittedEffect, ...] = ()
     training: Training | None = None
 
+    def __repr__(self) -> str:
+        return f"Model({self.target}, {self.size_text}, prior {self.prior:.4g})"
+
     def __str__(self) -> str:
         strongest = by_importance(self.effects)[:SHOWN_EFFECTS]
         lines = [f"prior {self.prior:.6g}", *map(str, self.clauses), *map(str, strongest)]
@@ -98,9 +101,16 @@ class Model:
         known = float(average) if isinstance(average, int | float) else None
         return Readers(self.schema, self.dated, self.wording, known)
 
-    def words(self) -> str:
-        """The model for people: the question, weights per constant, and each effect as a table."""
+    def words(self, of_class: str = "") -> str:
+        """The model for people: the question, weights per constant, and each effect as a table.
+
+        ``of_class`` is the class that the model is for, if it is one of several models.
+        """
         readers = self.readers
+        if of_class:
+            names = readers.wording.names
+            wording = wording_of(self.target, self.schema, self.settings, of_class, names)
+            readers = replace(readers, wording=wording)
         title = f"{self.size_text}, prior {self.prior:+.4g}"
         if readers.average is not None:
             chance = percent_text(float(sigmoid(np.array([readers.average]))[0]))

@@ -17,9 +17,9 @@ from hornbeam.cli.command import INTERRUPTED, verb
 from hornbeam.cli.data import TRAIN, data_name, load_data, split_name
 from hornbeam.cli.flags import DATA, LEARNING, OUTPUT, CountingInPlace, ExampleSource, read_duration
 from hornbeam.cli.learner_flags import LearnerFlags, chosen_options
-from hornbeam.cli.messages import print_message, progress, remark, say
+from hornbeam.cli.messages import detail, print_message, progress, remark, say
 from hornbeam.cli.output import check_writable, json_text, write_result
-from hornbeam.errors import LimitError
+from hornbeam.errors import LimitError, plural
 from hornbeam.learning.options import OPTIONS, PRESETS
 
 if TYPE_CHECKING:
@@ -172,6 +172,7 @@ def fit(
     engine = open_engine(counting.engine, database, counting.budget, **counting.place())
     fitted = _learned(engine, examples, options, limits, clock)
     clock.lap("learn")
+    detail(", ".join(f"{name} {seconds:.1f} s" for name, seconds in clock.laps()))
     interrupted = _was_interrupted(fitted)
     say(fitted.history.notices())
     for line in fitted.history.scores():
@@ -270,9 +271,11 @@ def _write(fitted: Fit[LearnedModel] | ClassFit, output: Output, n_examples: int
         write_result([f"{fitted.model}\n"], None)
     else:
         save_model(fitted.model, output.model)
-        remark(f"{fitted.model.size_text} from {n_examples:,} examples, in {output.model}")
+        examples = plural(n_examples, "example")
+        remark(f"wrote {fitted.model.size_text}, learned from {examples}, to {output.model}")
     if output.history is not None:
         write_result([json_text(fitted.history.as_dict())], output.history)
+        remark(f"wrote the history to {output.history}")
 
 
 def _write_report(
@@ -294,6 +297,7 @@ def _write_report(
         phases=clock.laps(),
     )
     write_page(path, fitted.model, engine, examples, about)
+    remark(f"wrote the report to {path}")
 
 
 def _learners() -> str:

@@ -232,7 +232,7 @@ def given_in(
     known = examples_in_tables(target, relational.plans, facts, NO_NEGATIVES, seed, lenient=True)
     table = read_examples(options.examples)
     _check_cutoffs(table, relational.plans)
-    given = given_examples(table, key_columns(target, relational.plans), known)
+    given = given_examples(table, key_columns(target, relational.plans), known, [target.word])
     return given, list(table.notices)
 
 

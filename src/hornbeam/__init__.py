@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from hornbeam import datasets
     from hornbeam.data.database import Database
     from hornbeam.errors import HornbeamError, HornbeamWarning
+    from hornbeam.estimators.joint import JointClassifier
     from hornbeam.estimators.learners import (
         AggLRClassifier,
         IlpRLRClassifier,
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
         RLRClassifier,
     )
     from hornbeam.in_place.load import load
+    from hornbeam.joint.gibbs import Gibbs
     from hornbeam.learning.options import EffectOptions, PaperOptions
     from hornbeam.model.clause_model import Model
     from hornbeam.model.files import load_model, save_model
@@ -25,9 +27,11 @@ __all__ = [
     "AggLRClassifier",
     "Database",
     "EffectOptions",
+    "Gibbs",
     "HornbeamError",
     "HornbeamWarning",
     "IlpRLRClassifier",
+    "JointClassifier",
     "MLNBoostClassifier",
     "Model",
     "PaperOptions",
@@ -44,9 +48,11 @@ _HOMES = {
     "AggLRClassifier": "hornbeam.estimators.learners",
     "Database": "hornbeam.data.database",
     "EffectOptions": "hornbeam.learning.options",
+    "Gibbs": "hornbeam.joint.gibbs",
     "HornbeamError": "hornbeam.errors",
     "HornbeamWarning": "hornbeam.errors",
     "IlpRLRClassifier": "hornbeam.estimators.learners",
+    "JointClassifier": "hornbeam.estimators.joint",
     "MLNBoostClassifier": "hornbeam.estimators.learners",
     "Model": "hornbeam.model.clause_model",
     "PaperOptions": "hornbeam.learning.options",

@@ -18,6 +18,7 @@ from pathlib import Path as FilePath
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from hornbeam.data.relations import Examples
 from hornbeam.data.sampling import in_order, sampled
@@ -36,7 +37,7 @@ from hornbeam.learning.effects.windows import windows_of
 from hornbeam.learning.history import ALL_STEPS, INTERRUPTED, NO_EFFECT, Collected, History, Record, Round
 from hornbeam.learning.loop import NO_CONTROL, Control, Ending, Pause, run
 from hornbeam.learning.losses.loss import Logistic
-from hornbeam.learning.numbers import round_weight
+from hornbeam.learning.numbers import Floats, round_weight
 from hornbeam.learning.options import BASE_RATE, EffectOptions
 from hornbeam.learning.problem import Fit, check_labels, language_for, prior_of
 from hornbeam.logic.clauses import head_atom
@@ -73,20 +74,24 @@ def fit(
     steps so far; it has none if not all candidates were collected.
     """
     check_labels(examples)
-    learner = _Learner(_problem(engine, examples, options or EffectOptions()), examples, control)
+    problem, rows = _problem(engine, examples, options or EffectOptions())
+    learner = _Learner(problem, examples, rows, control)
     state, ending = run(EffectState(), learner.start, learner.go_on, control)
     return learner.result(state, ending)
 
 
-def _problem(engine: Engine, examples: Examples, options: EffectOptions) -> Problem:
+def _problem(
+    engine: Engine, examples: Examples, options: EffectOptions
+) -> tuple[Problem, npt.NDArray[np.intp]]:
+    """The problem, and which of the examples are learned from, in order."""
     database, target = engine.database, examples.target
-    kept = examples.at(
-        sampled(database, target, examples.keys, examples.labels, options.neg_pos_ratio, options.seed)
-    )
-    kept = kept.at(in_order(database, target, kept.keys, kept.labels))
+    rows = sampled(database, target, examples.keys, examples.labels, options.neg_pos_ratio, options.seed)
+    rows = rows[in_order(database, target, examples.keys[rows], examples.labels[rows])]
+    kept = examples.at(rows)
     head = head_atom(target, database.schema.arity(target))
     correction = math.log((kept.labels == 0).sum() / (examples.labels == 0).sum())
-    return Problem(engine, head, kept, options, Logistic(), kept.labels.astype(np.float64), correction)
+    targets = kept.labels.astype(np.float64)
+    return Problem(engine, head, kept, options, Logistic(), targets, correction), rows
 
 
 @dataclass(eq=False)
@@ -95,6 +100,8 @@ class _Learner:
 
     problem: Problem
     all_examples: Examples
+    rows: npt.NDArray[np.intp]
+    """positions of the examples that are learned from"""
     control: Control
     checkpoint: Checkpoint[Round] | None = None
     saved: Saved[Round] = field(default_factory=Saved)
@@ -178,7 +185,14 @@ class _Learner:
             effects=effects,
             training=training_of(key_names(database, self.all_examples)),
         )
-        return Fit(model, history)
+        return Fit(model, history, self._held_out(long))
+
+    def _held_out(self, long: LongModel | None) -> Floats:
+        """For each given example the log-odds from models that were learned without it."""
+        scores = np.full(len(self.all_examples), np.nan)
+        if long is not None:
+            scores[self.rows] = long.held_out_scores() + self.problem.correction
+        return scores
 
     def _for_readers(
         self, long: LongModel, prior: float, effects: tuple[FittedEffect, ...]

@@ -30,7 +30,7 @@ from hornbeam.learning.options import DEFAULT, OPTIONS, PRESETS, EffectOptions, 
 from hornbeam.learning.options.option import Declared
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from result_tables import table_named  # noqa: E402
+from result_tables import table_named
 
 ROOT = Path(__file__).resolve().parents[1]
 COMMAND_LINE = """\

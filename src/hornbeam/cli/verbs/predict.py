@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 import typer
 
 from hornbeam.cli.command import verb
-from hornbeam.cli.flags import CountingInPlace, ExampleSource, Json, ModelFile, Out
+from hornbeam.cli.flags import CountingInPlace, EvidenceFile, ExampleSource, Json, ModelFile, Out
 from hornbeam.cli.opened import open_examples
 from hornbeam.cli.output import check_writable, csv_text, json_text, key_columns, write_result
+from hornbeam.cli.verbs.joint import evaluate_joint, joint_model, predict_joint, together
 
 if TYPE_CHECKING:
     from hornbeam.data.database import Examples
@@ -23,6 +24,7 @@ def predict(
     context: typer.Context,
     source: ExampleSource,
     model: ModelFile,
+    evidence: EvidenceFile = None,
     out: Out = None,
     counting: CountingInPlace,
 ) -> None:
@@ -30,7 +32,8 @@ def predict(
 
     The result is CSV with the columns arg1..argk,label,probability. Positives come first, then negatives,
     then examples without a label, each in the order of the data. For a target with classes, there is a
-    column of probabilities for each class. If examples have cut-offs, there is a column for them.
+    column of probabilities for each class. If examples have cut-offs, there is a column for them. A joint
+    model of several targets gives rows target,arg1..argk,label,class,probability.
 
     \b
     Example: hornbeam predict data/uwcse/fold1 --model m.json --out p.csv
@@ -38,6 +41,10 @@ def predict(
     from hornbeam.model.class_model import ClassModel
 
     check_writable(out)
+    if (joint := joint_model(model, evidence)) is not None:
+        database, found = together(joint, source, counting, evidence)
+        predict_joint(database, found, out)
+        return
     learned, engine, examples = open_examples(model, source, counting)
     context.call_on_close(engine.database.close)
     probabilities = learned.probabilities(engine, examples.keys)
@@ -58,6 +65,7 @@ def evaluate(
     context: typer.Context,
     source: ExampleSource,
     model: ModelFile,
+    evidence: EvidenceFile = None,
     json: Json = False,
     counting: CountingInPlace,
 ) -> None:
@@ -76,6 +84,10 @@ def evaluate(
     from hornbeam.model.evaluate import evaluate as scores_of
     from hornbeam.model.evaluate import evaluate_classes
 
+    if (joint := joint_model(model, evidence)) is not None:
+        database, found = together(joint, source, counting, evidence)
+        evaluate_joint(database, found, json)
+        return
     learned, engine, all_examples = open_examples(model, source, counting)
     context.call_on_close(engine.database.close)
     examples = all_examples.labelled()

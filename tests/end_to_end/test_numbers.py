@@ -90,7 +90,7 @@ def test_predictions_are_on_the_scale_of_the_target(learned, capsys):
     code, out, _ = run(["predict", learned[0], "--model", learned[1]], capsys)
     assert code == 0
     rows = list(csv.DictReader(io.StringIO(out)))
-    assert list(rows[0]) == ["arg1", "label", "prediction"]
+    assert list(rows[0]) == ["id", "label", "prediction"]
     left = [float(row["label"]) - float(row["prediction"]) for row in rows]
     assert np.std(left) < 2.5
 
@@ -114,7 +114,7 @@ def test_an_explanation_adds_up_in_the_unit_of_the_target(learned, capsys):
     total = explained["prior"] + sum(reason["contribution"] for reason in explained["reasons"])
     assert total == pytest.approx(explained["prediction"])
     _, out, _ = run(["explain", learned[0], "--model", learned[1], "--example", "spend(c7)"], capsys)
-    assert out.startswith(f"spend(c7): prediction {explained['prediction']:.6g}\n")
+    assert out.startswith(f"Customer c7: spend {explained['prediction']:.6g}\n")
 
 
 def test_the_model_is_described_in_words_of_numbers(learned, capsys):
@@ -139,7 +139,7 @@ def test_exported_sql_gives_the_same_numbers(learned, capsys):
                 connection.execute(f"CREATE TABLE {name} AS FROM '{learned[0] / name}.csv'")
             found = connection.execute(query).fetchdf()
         _, out, _ = run(["predict", learned[0], "--model", model], capsys)
-        expected = {row["arg1"]: float(row["prediction"]) for row in csv.DictReader(io.StringIO(out))}
+        expected = {row["id"]: float(row["prediction"]) for row in csv.DictReader(io.StringIO(out))}
         assert dict(zip(found["id"], found["prediction"], strict=True)) == pytest.approx(expected)
 
 
@@ -185,7 +185,7 @@ def test_labels_of_an_examples_file_may_be_numbers(data, tmp_path, capsys):
     assert load_model(model).loss == "absolute"
     code, out, _ = run(["predict", data, "--model", model, "--examples", labels], capsys)
     assert code == 0
-    assert out.splitlines()[0] == "arg1,cutoff,label,prediction"
+    assert out.splitlines()[0] == "id,cutoff,label,prediction"
     assert "mae" in run(["evaluate", data, "--model", model, "--examples", labels], capsys)[1]
 
 
@@ -200,7 +200,7 @@ def test_few_numbers_are_classes_if_the_loss_is_logistic(tmp_path, capsys):
     assert run([*command, "--bags", "1", "--steps", "4"], capsys)[0] == 0
     assert load_model(model).classes == ("3", "4", "5")
     _, out, _ = run(["predict", data, "--model", model], capsys)
-    assert out.splitlines()[0] == "arg1,label,probability_3,probability_4,probability_5"
+    assert out.splitlines()[0] == "id,label,predicted,probability_3,probability_4,probability_5"
     assert "accuracy" in run(["evaluate", data, "--model", model], capsys)[1]
 
 

@@ -153,6 +153,8 @@ class Examples:
     cutoffs: Floats | None = None
     """the cut-off of each example, as given: facts after it do not exist for the example. Infinity means that
     all facts exist. None if examples have no cut-offs"""
+    places: npt.NDArray[np.intp] | None = None
+    """the row of each example in the data that it was given in; None if they are in that order"""
     values: Floats | None = None
     """the number of each example, if the target is numeric; NaN where it is not known. Known ones have
     label 0"""
@@ -172,8 +174,15 @@ class Examples:
         cutoffs, values, weights = (
             None if each is None else each[rows] for each in (self.cutoffs, self.values, self.weights)
         )
-        keys, labels = self.keys[rows], self.labels[rows]
-        return replace(self, keys=keys, labels=labels, cutoffs=cutoffs, values=values, weights=weights)
+        places = None if self.places is None else self.places[rows]
+        taken = replace(self, keys=self.keys[rows], labels=self.labels[rows], places=places)
+        return replace(taken, cutoffs=cutoffs, values=values, weights=weights)
+
+    def as_given(self) -> Examples:
+        """The examples in the order of the data that they were given in."""
+        if self.places is None:
+            return self
+        return replace(self.at(np.argsort(self.places, kind="stable")), places=None)
 
     def as_numbers(self) -> Examples:
         """The same examples with labels 0 and 1 as numbers; unchanged if they have numbers or classes."""

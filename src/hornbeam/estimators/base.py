@@ -7,7 +7,7 @@ the keys are in the database, a parameter that is shared and never copied.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from inspect import signature
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -18,16 +18,18 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import _check_feature_names, check_is_fitted
 
 from hornbeam.data.database import Codes, Database, Examples
-from hornbeam.data.keys import Names, key_rows
+from hornbeam.data.keys import Names, is_frame, key_rows
 from hornbeam.data.numbers import read_times
 from hornbeam.engines.contract import Engine
 from hornbeam.engines.registry import open_engine
 from hornbeam.errors import DataError, HornbeamWarning, OptionError
+from hornbeam.estimators.keys import with_keys_only
 from hornbeam.estimators.parameters import option_names
 from hornbeam.learning.learners import options_for
 from hornbeam.learning.options import DEFAULT, PRESETS, Options
+from hornbeam.loading.tables.learned import key_names
 from hornbeam.model.clause_model import Model
-from hornbeam.model.explain import SHOWN, Explanation, explain
+from hornbeam.model.explain import SHOWN, Explanation, Explanations, explain
 from hornbeam.model.files import LearnedModel
 from hornbeam.model.predict import codes_for, data_for, predict
 
@@ -45,6 +47,7 @@ class RelationalEstimator(BaseEstimator):  # type: ignore[misc]
     engine: str
     memory: int
     time_limit: float | None
+    verbose: int
     model_: LearnedModel
     n_features_in_: int
 
@@ -86,6 +89,11 @@ class RelationalEstimator(BaseEstimator):  # type: ignore[misc]
             }
         return options_for(self.options_class.learner, preset, **given)
 
+    def _training_names(self, X: Any, target: str) -> Names:
+        """The keys to learn from, as text."""
+        database = self._database(None)
+        return self._names(X, database.origin, database.schema.arity(target), reset=True)
+
     def _examples(self, target: str, names: Names, weights: Floats | None) -> tuple[Engine, Examples]:
         """An engine on the data to learn from, and the examples that count, without labels."""
         database = self._database(None)
@@ -102,7 +110,7 @@ class RelationalEstimator(BaseEstimator):  # type: ignore[misc]
         predicted = predict(
             self.model_,
             self._database(database),
-            self._names(X, reset=False),
+            self._known_names(X),
             unknown=self.unknown,
             engine=self.engine,
             memory=self.memory,
@@ -110,29 +118,31 @@ class RelationalEstimator(BaseEstimator):  # type: ignore[misc]
         warn(predicted.notices)
         return predicted.probabilities
 
-    def _opened(self, X: Any, database: Database | None) -> tuple[Engine, Codes, Names]:
-        """An engine on the data to predict on, and the keys as codes and as names."""
-        check_is_fitted(self)
-        names = self._names(X, reset=False)
+    def _seen(self, X: Any, database: Database | None) -> tuple[Database, Codes]:
+        """The data under the model's schema, and the codes of keys in them."""
+        names = self._known_names(X)
         seen, notices = data_for(self.model_, self._database(database))
         keys, more = codes_for(self.model_, seen, names, self.unknown)
         warn(notices + more)
-        return open_engine(self.engine, seen, self.memory), keys, names
+        return seen, keys
 
-    def explain(self, X: Any, database: Database | None = None, shown: int = SHOWN) -> list[Explanation]:
+    def _opened(self, X: Any, database: Database | None) -> tuple[Engine, Codes, Names]:
+        """An engine on the data to predict on, and the keys as codes and as names."""
+        check_is_fitted(self)
+        seen, keys = self._seen(X, database)
+        return open_engine(self.engine, seen, self.memory), keys, self._known_names(X)
+
+    def explain(self, X: Any, database: Database | None = None, shown: int = SHOWN) -> Explanations:
         """Explain each prediction: what each clause adds, with up to ``shown`` true groundings.
 
-        For classes, the model of the most probable class is explained.
+        For classes, the model of the most probable class is explained. The result is a list that notebooks
+        display, and ``to_frame()`` makes a data frame of it.
         """
-        engine, keys, names = self._opened(X, database)
-        return [
-            explain(model, engine, key, name, shown)
-            for model, key, name in zip(self._models(engine, keys), keys, names, strict=True)
-        ]
+        return Explanations(self._explained(*self._opened(X, database), shown))
 
-    def _models(self, engine: Engine, keys: Codes) -> list[LearnedModel]:
-        """The model that explains each key."""
-        return [self.model_] * len(keys)
+    def _explained(self, engine: Engine, keys: Codes, names: Names, shown: int) -> Iterable[Explanation]:
+        """The explanation of each key."""
+        return (explain(self.model_, engine, key, name, shown) for key, name in zip(keys, names, strict=True))
 
     def _asked(self, engine: Engine, keys: Codes, names: Names) -> Examples:
         """Keys to report on as examples without labels, with their cut-offs if they have any."""
@@ -149,19 +159,29 @@ class RelationalEstimator(BaseEstimator):  # type: ignore[misc]
             )
         return database
 
-    def _names(self, X: Any, reset: bool) -> Names:
-        """Keys as text. Shape and column names are checked, with the error messages of scikit-learn."""
+    def _known_names(self, X: Any) -> Names:
+        """Keys as text, after ``fit``."""
+        return self._names(X, self.model_.settings, self.model_.schema.arity(self.model_.target))
+
+    def _names(self, X: Any, settings: Mapping[str, object], arity: int, reset: bool = False) -> Names:
+        """Keys as text. Shape and column names are checked, with the error messages of scikit-learn.
+
+        ``settings`` describe the tables, whose key columns a data frame may have among others.
+        """
+        given, X = X, with_keys_only(X, key_names(settings, arity), "times" in settings)
         names = key_rows(X)
-        rows, columns = names.shape
-        if not rows or not columns:
+        rows, width = names.shape
+        if not rows or not width:
             empty = "sample" if not rows else "feature"
             raise DataError(
                 f"Found array with 0 {empty}(s) (shape={names.shape}) while a minimum of 1 is required."
             )
-        _check_feature_names(self, X, reset=reset)
-        if not reset and columns != self.n_features_in_:
+        if reset or X is given or is_frame(X):
+            # A list of keys has no column that could have another name than in fit.
+            _check_feature_names(self, X, reset=reset)
+        if not reset and width != self.n_features_in_:
             raise DataError(
-                f"X has {columns} features, but {type(self).__name__} is expecting {self.n_features_in_} "
+                f"X has {width} features, but {type(self).__name__} is expecting {self.n_features_in_} "
                 f'features as input: one column per argument of "{self.model_.target}".'
             )
         return names

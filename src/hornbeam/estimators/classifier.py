@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
@@ -12,11 +12,12 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import column_or_1d
 
 from hornbeam.data.database import UNLABELLED, Codes, Database, Examples
-from hornbeam.data.keys import key_text
+from hornbeam.data.keys import Names, key_text
 from hornbeam.data.relations import MOST_CLASSES
 from hornbeam.engines.contract import Engine
 from hornbeam.errors import DataError
 from hornbeam.estimators.base import RelationalEstimator, warn, weights_of
+from hornbeam.estimators.progress import progress
 from hornbeam.learning import loop
 from hornbeam.learning.classes import ClassFit, fit_classes
 from hornbeam.learning.history import History
@@ -25,6 +26,7 @@ from hornbeam.learning.loop import Control
 from hornbeam.learning.options import Options
 from hornbeam.learning.problem import Fit
 from hornbeam.model.class_model import ClassModel
+from hornbeam.model.explain import Explanation, explain
 from hornbeam.model.files import LearnedModel
 
 if TYPE_CHECKING:
@@ -47,7 +49,7 @@ class RelationalClassifier(ClassifierMixin, RelationalEstimator):  # type: ignor
         """
         target = self._database(None).target_named(self.target)
         options = self._options()
-        names = self._names(X, reset=True)
+        names = self._training_names(X, target)
         weights = weights_of(sample_weight, len(names))
         classes, labels = _labels(y, len(names), weights)
         engine, examples = self._examples(target, names, weights)
@@ -65,11 +67,13 @@ class RelationalClassifier(ClassifierMixin, RelationalEstimator):  # type: ignor
         self, engine: Engine, examples: Examples, classes: npt.NDArray[Any], options: Options
     ) -> Fit[LearnedModel] | ClassFit:
         learner, seconds = options.learner, self.time_limit
+        on_step = progress(self.verbose)
         if classes.tolist() == [0, 1]:
             limit = None if seconds is None else loop.time_limit(seconds)
-            return learn(learner, engine, examples, options, Control(should_stop=limit))
+            return learn(learner, engine, examples, options, Control(on_step, should_stop=limit))
         texts = tuple(map(key_text, classes.tolist()))
-        return fit_classes(learner, engine, replace(examples, classes=texts), options, time_limit=seconds)
+        examples = replace(examples, classes=texts)
+        return fit_classes(learner, engine, examples, options, Control(on_step), seconds)
 
     def predict_proba(self, X: Any, database: Database | None = None) -> npt.NDArray[np.float64]:
         """Probabilities of the labels in the order of ``classes_``, one row per key in the order given.
@@ -94,10 +98,14 @@ class RelationalClassifier(ClassifierMixin, RelationalEstimator):  # type: ignor
         labels: npt.NDArray[Any] = self.classes_[best]
         return labels
 
-    def _models(self, engine: Engine, keys: Codes) -> list[LearnedModel]:
-        if isinstance(self.model_, ClassModel):
-            return [self.model_.member(name) for name in self.model_.most_probable(engine, keys)]
-        return super()._models(engine, keys)
+    def _explained(self, engine: Engine, keys: Codes, names: Names, shown: int) -> Iterable[Explanation]:
+        if not isinstance(self.model_, ClassModel):
+            return super()._explained(engine, keys, names, shown)
+        model, classes = self.model_, self.model_.most_probable(engine, keys)
+        return (
+            explain(model.member(each), engine, key, name, shown).of_class(each)
+            for each, key, name in zip(classes, keys, names, strict=True)
+        )
 
     def report(
         self, X: Any, y: Any = None, database: Database | None = None, of_class: str | None = None
@@ -126,7 +134,7 @@ class RelationalClassifier(ClassifierMixin, RelationalEstimator):  # type: ignor
 
 
 def _labels(
-    y: Any, size: int, weights: npt.NDArray[np.float64] | None
+    y: Any, size: int, weights: npt.NDArray[np.float64] | None = None
 ) -> tuple[npt.NDArray[Any], npt.NDArray[np.intp]]:
     """The classes, sorted, and for each row that counts the position of its class."""
     if y is None:

@@ -2,9 +2,10 @@
 
 from hornbeam.data.database import Database
 from hornbeam.estimators.classifier import RelationalClassifier
+from hornbeam.estimators.columns import EffectsAsColumns
 from hornbeam.estimators.regressor import RelationalRegressor
 
-class RLRClassifier(RelationalClassifier):
+class RLRClassifier(EffectsAsColumns, RelationalClassifier):
     """Relational logistic regression as a scikit-learn classifier.
 
     >>> from hornbeam.datasets.worlds import smokers
@@ -119,6 +120,8 @@ class RLRClassifier(RelationalClassifier):
         Budget for partial results, in bytes.
     time_limit : float | None, default=None
         Seconds after which a fit ends. It keeps the steps done so far, and warns.
+    verbose : int, default=0
+        Whether a fit writes its progress to stderr: 1 a line each second, 2 a line for each step.
     """
 
     database: Database | None
@@ -153,6 +156,7 @@ class RLRClassifier(RelationalClassifier):
     engine: str
     memory: int
     time_limit: float | None
+    verbose: int
     def __init__(
         self,
         database: Database | None = None,
@@ -187,9 +191,10 @@ class RLRClassifier(RelationalClassifier):
         engine: str = "memory",
         memory: int = 2000000000,
         time_limit: float | None = None,
+        verbose: int = 0,
     ) -> None: ...
 
-class RLRRegressor(RelationalRegressor):
+class RLRRegressor(EffectsAsColumns, RelationalRegressor):
     """Effects with curves that add up to a number, as a scikit-learn regressor.
 
     >>> from hornbeam.datasets.worlds import smokers
@@ -269,6 +274,8 @@ class RLRRegressor(RelationalRegressor):
         Budget for partial results, in bytes.
     time_limit : float | None, default=None
         Seconds after which a fit ends. It keeps the steps done so far, and warns.
+    verbose : int, default=0
+        Whether a fit writes its progress to stderr: 1 a line each second, 2 a line for each step.
     """
 
     database: Database | None
@@ -294,6 +301,7 @@ class RLRRegressor(RelationalRegressor):
     engine: str
     memory: int
     time_limit: float | None
+    verbose: int
     def __init__(
         self,
         database: Database | None = None,
@@ -319,6 +327,7 @@ class RLRRegressor(RelationalRegressor):
         engine: str = "memory",
         memory: int = 2000000000,
         time_limit: float | None = None,
+        verbose: int = 0,
     ) -> None: ...
 
 class AggLRClassifier(RelationalClassifier):
@@ -355,6 +364,8 @@ class AggLRClassifier(RelationalClassifier):
         Budget for partial results, in bytes.
     time_limit : float | None, default=None
         Seconds after which a fit ends. It keeps the steps done so far, and warns.
+    verbose : int, default=0
+        Whether a fit writes its progress to stderr: 1 a line each second, 2 a line for each step.
     """
 
     database: Database | None
@@ -368,6 +379,7 @@ class AggLRClassifier(RelationalClassifier):
     engine: str
     memory: int
     time_limit: float | None
+    verbose: int
     def __init__(
         self,
         database: Database | None = None,
@@ -381,9 +393,10 @@ class AggLRClassifier(RelationalClassifier):
         engine: str = "memory",
         memory: int = 2000000000,
         time_limit: float | None = None,
+        verbose: int = 0,
     ) -> None: ...
 
-class IlpRLRClassifier(RelationalClassifier):
+class IlpRLRClassifier(EffectsAsColumns, RelationalClassifier):
     """Clauses by inductive logic programming, then their weights, as a scikit-learn classifier.
 
     Parameters
@@ -430,6 +443,8 @@ class IlpRLRClassifier(RelationalClassifier):
         Budget for partial results, in bytes.
     time_limit : float | None, default=None
         Seconds after which a fit ends. It keeps the steps done so far, and warns.
+    verbose : int, default=0
+        Whether a fit writes its progress to stderr: 1 a line each second, 2 a line for each step.
     """
 
     database: Database | None
@@ -447,6 +462,7 @@ class IlpRLRClassifier(RelationalClassifier):
     engine: str
     memory: int
     time_limit: float | None
+    verbose: int
     def __init__(
         self,
         database: Database | None = None,
@@ -464,9 +480,10 @@ class IlpRLRClassifier(RelationalClassifier):
         engine: str = "memory",
         memory: int = 2000000000,
         time_limit: float | None = None,
+        verbose: int = 0,
     ) -> None: ...
 
-class MLNBoostClassifier(RelationalClassifier):
+class MLNBoostClassifier(EffectsAsColumns, RelationalClassifier):
     """Boosted clauses with one weight each as a scikit-learn classifier.
 
     Parameters
@@ -516,6 +533,8 @@ class MLNBoostClassifier(RelationalClassifier):
         Budget for partial results, in bytes.
     time_limit : float | None, default=None
         Seconds after which a fit ends. It keeps the steps done so far, and warns.
+    verbose : int, default=0
+        Whether a fit writes its progress to stderr: 1 a line each second, 2 a line for each step.
     """
 
     database: Database | None
@@ -534,6 +553,7 @@ class MLNBoostClassifier(RelationalClassifier):
     engine: str
     memory: int
     time_limit: float | None
+    verbose: int
     def __init__(
         self,
         database: Database | None = None,
@@ -552,6 +572,7 @@ class MLNBoostClassifier(RelationalClassifier):
         engine: str = "memory",
         memory: int = 2000000000,
         time_limit: float | None = None,
+        verbose: int = 0,
     ) -> None: ...
 
 class RDNBoostClassifier(RelationalClassifier):
@@ -608,6 +629,8 @@ class RDNBoostClassifier(RelationalClassifier):
         Budget for partial results, in bytes.
     time_limit : float | None, default=None
         Seconds after which a fit ends. It keeps the steps done so far, and warns.
+    verbose : int, default=0
+        Whether a fit writes its progress to stderr: 1 a line each second, 2 a line for each step.
     """
 
     database: Database | None
@@ -628,6 +651,7 @@ class RDNBoostClassifier(RelationalClassifier):
     engine: str
     memory: int
     time_limit: float | None
+    verbose: int
     def __init__(
         self,
         database: Database | None = None,
@@ -648,4 +672,5 @@ class RDNBoostClassifier(RelationalClassifier):
         engine: str = "memory",
         memory: int = 2000000000,
         time_limit: float | None = None,
+        verbose: int = 0,
     ) -> None: ...

@@ -14,6 +14,7 @@ from sklearn.utils.validation import column_or_1d
 from hornbeam.data.database import UNLABELLED, Database
 from hornbeam.errors import DataError
 from hornbeam.estimators.base import RelationalEstimator, warn, weights_of
+from hornbeam.estimators.progress import progress
 from hornbeam.learning import loop
 from hornbeam.learning.history import History
 from hornbeam.learning.learners import learn
@@ -39,7 +40,7 @@ class RelationalRegressor(RegressorMixin, RelationalEstimator):  # type: ignore[
         """
         target = self._database(None).target_named(self.target)
         options = self._options()
-        names = self._names(X, reset=True)
+        names = self._training_names(X, target)
         weights = weights_of(sample_weight, len(names))
         values = _numbers(y, len(names))
         values = values if weights is None else values[weights > 0]
@@ -47,7 +48,9 @@ class RelationalRegressor(RegressorMixin, RelationalEstimator):  # type: ignore[
         engine, examples = self._examples(target, names, weights)
         examples = replace(examples, values=values)
         limit = None if self.time_limit is None else loop.time_limit(self.time_limit)
-        fitted = learn(options.learner, engine, examples, options, Control(should_stop=limit))
+        fitted = learn(
+            options.learner, engine, examples, options, Control(progress(self.verbose), should_stop=limit)
+        )
         self.model_: LearnedModel = fitted.model
         self.history_: History = fitted.history
         warn(fitted.history.notices())

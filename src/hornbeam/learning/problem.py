@@ -26,6 +26,9 @@ class Fit(Generic[Learned]):
 
     model: Learned
     history: History
+    held_out: Floats | None = None
+    """for each example the log-odds from models that were learned without it; NaN if there is no such model.
+    None if the learner does not know"""
 
 
 def check_labels(examples: Examples) -> None:

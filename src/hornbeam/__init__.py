@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from hornbeam.data.database import Database
     from hornbeam.errors import HornbeamError, HornbeamWarning
     from hornbeam.estimators.functions import count, evaluate
+    from hornbeam.estimators.joint import JointClassifier
     from hornbeam.estimators.learners import (
         AggLRClassifier,
         IlpRLRClassifier,
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
         RLRClassifier,
     )
     from hornbeam.in_place.load import load
+    from hornbeam.joint.gibbs import Gibbs
     from hornbeam.learning.options import EffectOptions, PaperOptions
     from hornbeam.model.clause_model import Model
     from hornbeam.model.files import load_model, save_model
@@ -26,9 +28,11 @@ __all__ = [
     "AggLRClassifier",
     "Database",
     "EffectOptions",
+    "Gibbs",
     "HornbeamError",
     "HornbeamWarning",
     "IlpRLRClassifier",
+    "JointClassifier",
     "MLNBoostClassifier",
     "Model",
     "PaperOptions",
@@ -47,9 +51,11 @@ _HOMES = {
     "AggLRClassifier": "hornbeam.estimators.learners",
     "Database": "hornbeam.data.database",
     "EffectOptions": "hornbeam.learning.options",
+    "Gibbs": "hornbeam.joint.gibbs",
     "HornbeamError": "hornbeam.errors",
     "HornbeamWarning": "hornbeam.errors",
     "IlpRLRClassifier": "hornbeam.estimators.learners",
+    "JointClassifier": "hornbeam.estimators.joint",
     "MLNBoostClassifier": "hornbeam.estimators.learners",
     "Model": "hornbeam.model.clause_model",
     "PaperOptions": "hornbeam.learning.options",

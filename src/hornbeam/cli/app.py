@@ -1,14 +1,18 @@
 """The app with all verbs. Errors are printed as one sentence, with a traceback only if --debug is given.
 
 Exit status: 0 for success, 1 if the output cannot be written (the reader closed the pipe, the disk is full),
-2 for a user's error, 130 if interrupted (finished work is kept).
+2 for a user's error, 130 if interrupted (finished work is kept), 143 if SIGTERM and 129 if the closing of the
+terminal interrupted it.
 """
 
 from __future__ import annotations
 
 import gc
+import signal
 import sys
-from collections.abc import Iterable
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from typing import Annotated
 
@@ -94,8 +98,51 @@ def main(arguments: list[str] | None = None) -> None:
         words.append("--help")
     app = app_of(words[:1] if words[0] in VERBS else VERBS)
     open_closed_streams()
+    signals: list[int] = []
+    with interrupted_by_signals(signals):
+        try:
+            status = _status(app, words, debug)
+        except Exception:
+            # An import that is interrupted raises ImportError.
+            if debug or not signals:
+                raise
+            status = INTERRUPTED
+            _print_error("interrupted.")
+    if signals and status == INTERRUPTED:
+        status = 128 + signals[0]
+    sys.exit(status if isinstance(status, int) else 0)
+
+
+@contextmanager
+def interrupted_by_signals(received: list[int]) -> Iterator[None]:
+    """SIGTERM, and SIGHUP of a closed terminal, interrupt a command as Ctrl-C does.
+
+    So temporary tables and files are removed, and finished work is kept. A second signal changes nothing.
+    """
+
+    def interrupt(number: int, frame: object) -> None:
+        signal.signal(number, signal.SIG_IGN)
+        received.append(number)
+        raise KeyboardInterrupt
+
+    numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    # A thread cannot handle signals; nohup has them ignored.
+    if threading.current_thread() is not threading.main_thread():
+        numbers = []
+    numbers = [number for number in numbers if signal.getsignal(number) is signal.SIG_DFL]
+    for number in numbers:
+        signal.signal(number, interrupt)
     try:
-        status = app(words, prog_name="hornbeam", standalone_mode=False)
+        yield
+    finally:
+        for number in set(numbers) - set(received):
+            signal.signal(number, signal.SIG_DFL)
+
+
+def _status(app: typer.Typer, words: list[str], debug: bool) -> object:
+    """Run a command; its exit status, after an error has been printed as one sentence."""
+    try:
+        status: object = app(words, prog_name="hornbeam", standalone_mode=False)
         sys.stdout.flush()
     except (HornbeamError, _CommandLineError) as error:
         if debug:
@@ -117,7 +164,7 @@ def main(arguments: list[str] | None = None) -> None:
         status = CANNOT_WRITE
         reason = error.strerror or error
         _print_error(f"cannot write to stdout ({reason}); send the output to a place that can be written.")
-    sys.exit(status if isinstance(status, int) else 0)
+    return status
 
 
 _QUIET, _VERBOSE = ("-q", "--quiet"), ("-v", "--verbose")

@@ -52,5 +52,9 @@ class Clock:
         self._laps.append((name, now - self._start))
         self._start = now
 
+    def total(self) -> float:
+        """The seconds of all phases that have ended."""
+        return sum(seconds for _, seconds in self._laps)
+
     def laps(self) -> tuple[tuple[str, float], ...]:
         return tuple(self._laps)

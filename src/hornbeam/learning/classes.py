@@ -16,6 +16,7 @@ from hornbeam.learning import loop
 from hornbeam.learning.history import INTERRUPTED, History, Record
 from hornbeam.learning.learners import learn
 from hornbeam.learning.loop import NO_CONTROL, Control, ShouldStop
+from hornbeam.learning.numbers import Floats
 from hornbeam.learning.options import Options
 from hornbeam.model.class_model import ClassModel
 from hornbeam.model.files import LearnedModel
@@ -65,6 +66,8 @@ class ClassFit:
 
     model: ClassModel
     history: ClassHistory
+    held_out: tuple[Floats | None, ...] = ()
+    """for each model what ``Fit.held_out`` says"""
 
 
 def fit_classes(
@@ -88,6 +91,7 @@ def fit_classes(
         raise DataError(f'no example of "{target}" has class "{classes[int(counts.argmin())]}".')
     models: list[LearnedModel] = []
     histories: dict[str, History] = {}
+    held_out: list[Floats | None] = []
     wanted = range(1, 2) if len(classes) == 2 else range(len(classes))
     for number in wanted:
         interrupted = any(history.ended == INTERRUPTED for history in histories.values())
@@ -98,11 +102,12 @@ def fit_classes(
         fitted = learn(learner, engine, of_class, options, Control(control.on_step, folder, stop))
         models.append(fitted.model)
         histories[classes[number]] = fitted.history
+        held_out.append(fitted.held_out)
     settings = dict(models[0].settings)
     if any("cut" in model.settings for model in models):
         settings["cut"] = next(model.settings["cut"] for model in models if "cut" in model.settings)
     model = ClassModel(target, engine.database.schema, classes, tuple(models), settings)
-    return ClassFit(model, ClassHistory(histories))
+    return ClassFit(model, ClassHistory(histories), tuple(held_out))
 
 
 def _stop_at_once() -> str:

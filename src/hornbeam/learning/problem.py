@@ -12,7 +12,7 @@ from hornbeam.data.database import Codes, Database
 from hornbeam.data.relations import Examples
 from hornbeam.errors import DataError, SchemaError
 from hornbeam.learning.history import History
-from hornbeam.learning.numbers import Labels, round_weight
+from hornbeam.learning.numbers import Floats, Labels, round_weight
 from hornbeam.learning.options import BASE_RATE
 from hornbeam.logic.clauses import head_atom
 from hornbeam.logic.refine import Language, additions
@@ -26,6 +26,9 @@ class Fit(Generic[Learned]):
 
     model: Learned
     history: History
+    held_out: Floats | None = None
+    """for each example the log-odds from models that were learned without it; NaN if there is no such model.
+    None if the learner does not know"""
 
 
 def check_labels(examples: Examples) -> None:

@@ -18,7 +18,8 @@ from hornbeam.errors import ModelError, plural
 from hornbeam.logic.clauses import Atom, Clause, Comparison, Literal, Not, Term
 from hornbeam.logic.english import capital, plain_name, plural_of, wording_of
 from hornbeam.logic.text import format_constant, variable_name
-from hornbeam.model.clause_model import Model, WeightedClause, counts_by_constant, sigmoid
+from hornbeam.model.clause_model import Model, WeightedClause, sigmoid
+from hornbeam.model.constant_counts import counts_by_constant
 from hornbeam.model.effects import frame_of
 from hornbeam.model.features import COUNT, SHARE, bound_of
 from hornbeam.model.files import LearnedModel

@@ -96,6 +96,7 @@ HOMES: dict[str, str] = {
     "agg-lr": "hornbeam.study.agg_lr.model",
     "ilp-rlr": "hornbeam.study.ilp_rlr.learner",
     "mln-boost": "hornbeam.learning.boosting.mln_boost",
+    "joint": "hornbeam.joint.model",
     "one-vs-rest": "hornbeam.model.class_model",
     "rdn-boost": "hornbeam.learning.trees.model",
 }

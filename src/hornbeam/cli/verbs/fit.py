@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from inspect import cleandoc
 from pathlib import Path
@@ -15,26 +19,36 @@ from hornbeam.cli.flags import DATA, LEARNING, OUTPUT, CountingInPlace, ExampleS
 from hornbeam.cli.learner_flags import LearnerFlags, chosen_options
 from hornbeam.cli.messages import detail, print_message, progress, remark, say
 from hornbeam.cli.output import check_writable, json_text, write_result
-from hornbeam.errors import plural
+from hornbeam.cli.verbs.joint import check_joint, learn_joint
+from hornbeam.errors import LimitError, plural
 from hornbeam.learning.options import OPTIONS, PRESETS
 
 if TYPE_CHECKING:
     from hornbeam.cli.page import Clock
     from hornbeam.data.database import Database, Examples
     from hornbeam.engines.contract import Engine
+    from hornbeam.joint.learner import JointFit
     from hornbeam.learning.classes import ClassFit
     from hornbeam.learning.options import Options
     from hornbeam.learning.problem import Fit
     from hornbeam.model.files import LearnedModel
 
-Target = Annotated[
-    str | None,
+Targets = Annotated[
+    list[str] | None,
     typer.Option(
         "--target",
         metavar="NAME",
         help="Predicate to learn; for tables a column (users.premium, users.occupation), a value "
-        "(users.gender=F) or a link table (ratings).",
+        "(users.gender=F) or a link table (ratings). With --joint, it may be given several times.",
         rich_help_panel=DATA,
+    ),
+]
+Joint = Annotated[
+    bool,
+    typer.Option(
+        "--joint",
+        help="Learn targets that depend on each other: labels of linked things, known or guessed, count too.",
+        rich_help_panel=LEARNING,
     ),
 ]
 Learner = Annotated[
@@ -114,7 +128,7 @@ class Limits:
         typer.Option(
             "--time",
             metavar="DURATION",
-            help="Stop after this time, such as 30s, 10m or 2h, and keep the steps done so far.",
+            help="Stop after this time, such as 30s, 10m or 2h, loading included; keep the steps so far.",
             rich_help_panel=LEARNING,
         ),
     ] = None
@@ -133,7 +147,8 @@ class Limits:
 def fit(
     *,
     context: typer.Context,
-    target: Target = None,
+    target: Targets = None,
+    joint: Joint = False,
     source: ExampleSource,
     output: Output,
     learner: Learner = "rlr",
@@ -143,6 +158,8 @@ def fit(
     counting: CountingInPlace,
 ) -> None:
     """Learn a model from facts and examples, or from tables.
+
+    With --joint, labels of linked things count too, and the unknown ones are guessed together.
 
     Ctrl-C ends the fit and keeps the steps done so far. The engines duckdb, postgres and spark count tables
     in place; all other data are loaded first.
@@ -158,14 +175,20 @@ def fit(
     options = chosen_options(learner, preset, flags, limits.checkpoint is not None)
     limits.check()
     output.check()
+    first = target[0] if target else None
+    check_joint(joint, target or [], options, {"--report": output.report, "--checkpoint": limits.checkpoint})
     clock = Clock()
-    database = load_data(source, counting, target=target, seed=flags.seed or 0)
+    with _time_for_loading(limits):
+        database = load_data(source, counting, target=first, seed=flags.seed or 0)
     context.call_on_close(database.close)
     say(database.notices)
     clock.lap("load")
-    examples = _labelled(database, target)
+    if joint:
+        _fit_joint(database, target or [], options, limits, output)
+        return
+    examples = _labelled(database, first)
     engine = open_engine(counting.engine, database, counting.budget, **counting.place())
-    fitted = _learned(engine, examples, options, limits)
+    fitted = _learned(engine, examples, options, limits, clock)
     clock.lap("learn")
     detail(", ".join(f"{name} {seconds:.1f} s" for name, seconds in clock.laps()))
     interrupted = _was_interrupted(fitted)
@@ -177,6 +200,56 @@ def fit(
         _write_report(output.report, fitted, engine, examples, source, clock)
     if interrupted:
         raise typer.Exit(INTERRUPTED)
+
+
+class _TimeOverError(BaseException):
+    """Interrupts loading; no handler of errors on the way takes it for one of its own."""
+
+
+@contextmanager
+def _time_for_loading(limits: Limits) -> Iterator[None]:
+    """End the command if loading alone takes longer than the time limit."""
+    seconds = limits.seconds
+    can_interrupt = threading.current_thread() is threading.main_thread() and hasattr(signal, "setitimer")
+    if not seconds or not can_interrupt:
+        yield
+        return
+    over: list[int] = []
+
+    def interrupt(number: int, frame: object) -> None:
+        over.append(number)
+        raise _TimeOverError
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    except BaseException:
+        # The error may have changed on its way: an import that is interrupted raises ImportError.
+        if not over:
+            raise
+        raise LimitError(
+            f"loading was not done after --time {limits.time}, so nothing was learned; allow more time, or "
+            "leave out tables and columns by schema.toml."
+        ) from None
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def _fit_joint(
+    database: Database, targets: list[str], options: Options, limits: Limits, output: Output
+) -> None:
+    """Learn a joint model, say how good it is, and write it."""
+    from hornbeam.learning.loop import Control, time_limit
+
+    stop = None if limits.seconds is None else time_limit(limits.seconds)
+    with progress(getattr(options, "n_steps", None)) as on_step:
+        fitted = learn_joint(database, targets, options, Control(on_step, None, stop))
+    say(fitted.history.notices())
+    for line in fitted.history.scores():
+        print_message(line)
+    _write(fitted, output, sum(len(each.keys) for each in fitted.model.known))
 
 
 def _labelled(database: Database, target: str | None) -> Examples:
@@ -194,14 +267,15 @@ def _labelled(database: Database, target: str | None) -> Examples:
 
 
 def _learned(
-    engine: Engine, examples: Examples, options: Options, limits: Limits
+    engine: Engine, examples: Examples, options: Options, limits: Limits, clock: Clock
 ) -> Fit[LearnedModel] | ClassFit:
     """Learn, with a progress bar if stderr is a terminal."""
     from hornbeam.learning.classes import fit_classes
     from hornbeam.learning.learners import learn
     from hornbeam.learning.loop import Control, time_limit
 
-    learner, seconds = options.learner, limits.seconds
+    learner = options.learner
+    seconds = None if limits.seconds is None else max(limits.seconds - clock.total(), 0.0)
     with progress(getattr(options, "n_steps", None)) as on_step:
         control = Control(on_step, limits.checkpoint)
         if examples.classes:
@@ -222,7 +296,7 @@ def _was_interrupted(fitted: Fit[LearnedModel] | ClassFit) -> bool:
     return interrupted
 
 
-def _write(fitted: Fit[LearnedModel] | ClassFit, output: Output, n_examples: int) -> None:
+def _write(fitted: Fit[LearnedModel] | ClassFit | JointFit, output: Output, n_examples: int) -> None:
     """Write the model and the history, or print the model."""
     from hornbeam.model.files import save_model
 

@@ -18,6 +18,7 @@ from pathlib import Path as FilePath
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from hornbeam.data.relations import Examples
 from hornbeam.data.sampling import in_order, sampled
@@ -25,7 +26,9 @@ from hornbeam.engines.contract import Engine, Skipped
 from hornbeam.learning.checkpoint import Checkpoint, Replay, Saved, fit_fingerprint, read_round
 from hornbeam.learning.effects.bagging import example_hashes, fold_numbers
 from hornbeam.learning.effects.bodies import BodyLimits, LimitedPool
+from hornbeam.learning.effects.boosting import Steps
 from hornbeam.learning.effects.candidates import Offers
+from hornbeam.learning.effects.conditions import narrowed_paths
 from hornbeam.learning.effects.constants import ConstantWeights, constant_weights
 from hornbeam.learning.effects.long_model import LongModel, Problem
 from hornbeam.learning.effects.paths import MOST_ATTRIBUTES, Path, PathFinder
@@ -34,7 +37,7 @@ from hornbeam.learning.effects.windows import windows_of
 from hornbeam.learning.history import ALL_STEPS, INTERRUPTED, NO_EFFECT, Collected, History, Record, Round
 from hornbeam.learning.loop import NO_CONTROL, Control, Ending, Pause, run
 from hornbeam.learning.losses.loss import Logistic
-from hornbeam.learning.numbers import round_weight
+from hornbeam.learning.numbers import Floats, round_weight
 from hornbeam.learning.options import BASE_RATE, EffectOptions
 from hornbeam.learning.problem import Fit, check_labels, language_for, prior_of
 from hornbeam.logic.clauses import head_atom
@@ -71,20 +74,24 @@ def fit(
     steps so far; it has none if not all candidates were collected.
     """
     check_labels(examples)
-    learner = _Learner(_problem(engine, examples, options or EffectOptions()), examples, control)
+    problem, rows = _problem(engine, examples, options or EffectOptions())
+    learner = _Learner(problem, examples, rows, control)
     state, ending = run(EffectState(), learner.start, learner.go_on, control)
     return learner.result(state, ending)
 
 
-def _problem(engine: Engine, examples: Examples, options: EffectOptions) -> Problem:
+def _problem(
+    engine: Engine, examples: Examples, options: EffectOptions
+) -> tuple[Problem, npt.NDArray[np.intp]]:
+    """The problem, and which of the examples are learned from, in order."""
     database, target = engine.database, examples.target
-    kept = examples.at(
-        sampled(database, target, examples.keys, examples.labels, options.neg_pos_ratio, options.seed)
-    )
-    kept = kept.at(in_order(database, target, kept.keys, kept.labels))
+    rows = sampled(database, target, examples.keys, examples.labels, options.neg_pos_ratio, options.seed)
+    rows = rows[in_order(database, target, examples.keys[rows], examples.labels[rows])]
+    kept = examples.at(rows)
     head = head_atom(target, database.schema.arity(target))
     correction = math.log((kept.labels == 0).sum() / (examples.labels == 0).sum())
-    return Problem(engine, head, kept, options, Logistic(), kept.labels.astype(np.float64), correction)
+    targets = kept.labels.astype(np.float64)
+    return Problem(engine, head, kept, options, Logistic(), targets, correction), rows
 
 
 @dataclass(eq=False)
@@ -93,6 +100,8 @@ class _Learner:
 
     problem: Problem
     all_examples: Examples
+    rows: npt.NDArray[np.intp]
+    """positions of the examples that are learned from"""
     control: Control
     checkpoint: Checkpoint[Round] | None = None
     saved: Saved[Round] = field(default_factory=Saved)
@@ -176,7 +185,14 @@ class _Learner:
             effects=effects,
             training=training_of(key_names(database, self.all_examples)),
         )
-        return Fit(model, history)
+        return Fit(model, history, self._held_out(long))
+
+    def _held_out(self, long: LongModel | None) -> Floats:
+        """For each given example the log-odds from models that were learned without it."""
+        scores = np.full(len(self.all_examples), np.nan)
+        if long is not None:
+            scores[self.rows] = long.held_out_scores() + self.problem.correction
+        return scores
 
     def _for_readers(
         self, long: LongModel, prior: float, effects: tuple[FittedEffect, ...]
@@ -200,17 +216,28 @@ def _candidates(problem: Problem, pause: Pause, control: Control) -> tuple[list[
     paths = [path for path in finder.paths() if limits.allow(path.body)]
     pool = LimitedPool(options.n_cuts, _support(problem), engine.memory // 4, limits=limits)
     offers = Offers(engine, problem.head, examples.keys, pool, options.n_thresholds, cut)
-    for number, path in enumerate(paths, start=1):
+    path_of: list[Path] = []
+    todo = list(paths)
+    for number, path in enumerate(todo, start=1):
         pause()
         before = len(pool.candidates)
         offers.of_path(path)
+        added = len(pool.candidates) - before
+        path_of += [path] * added
         if control.on_step is not None:
-            control.on_step(Collected(number, len(paths), len(pool.candidates) - before))
+            control.on_step(Collected(number, len(todo), added))
+        # With cut-offs, every example sees other facts: there a second condition costs more than it gains.
+        if number == len(paths) and options.max_conditions > 1 and not cut:
+            todo += narrowed_paths(pool, path_of, problem.targets, problem.loss, _steps(options))
     offers.of_cutoffs()
     if not pool.candidates:
         # An error says if there is nothing that a body could be made of.
         language_for(engine.database, examples.target, False, 0, examples.keys)
     return paths, offers
+
+
+def _steps(options: EffectOptions) -> Steps:
+    return Steps(options.n_steps, options.learning_rate, options.l2, options.l2)
 
 
 def _support(problem: Problem) -> int:

@@ -196,6 +196,14 @@ class LongModel:
                 scores[:, column] += levels[self.bins[candidate]]
         return scores
 
+    def held_out_scores(self) -> Floats:
+        """The mean score of each example in the models that were learned without it; NaN if all have it."""
+        scores = self._scores(*self._curves())[self.groups.which]
+        outside = self.design.weights == 0.0
+        with np.errstate(invalid="ignore"):
+            mean: Floats = np.where(outside, scores, 0.0).sum(axis=1) / outside.sum(axis=1)
+        return mean
+
     def _tables(self, used: list[int], curves: list[dict[int, Floats]]) -> list[Floats]:
         """The curves of each model, and of the average, with a row for each candidate that is used."""
         tables = [np.array([self._levels(own, candidate) for candidate in used]) for own in curves]

@@ -27,14 +27,15 @@ def read_examples(source: Any) -> Table:
         from hornbeam.loading.tables.sources.frames import read_frame
 
         return read_frame("examples", source)
+    from hornbeam.loading.tables.sources.duckdb import connection, read_parquet
+
     path = Path(source)
-    if kind_of_table_file(path) is SourceKind.PARQUET_FILE:
-        from hornbeam.loading.tables.sources.duckdb import read_parquet
+    with connection() as duck:
+        if kind_of_table_file(path) is SourceKind.PARQUET_FILE:
+            return read_parquet("examples", path, (), duck)
+        from hornbeam.loading.tables.sources.delimited import read_delimited
 
-        return read_parquet("examples", path, ())
-    from hornbeam.loading.tables.sources.delimited import read_delimited
-
-    return read_delimited("examples", path, TextForm())
+        return read_delimited("examples", path, TextForm(), (), duck)
 
 
 def given_examples(

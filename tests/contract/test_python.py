@@ -88,6 +88,18 @@ def test_a_frame_without_the_key_is_refused_in_a_sentence(fitted, women):
         fitted.predict_proba(np.array([0.5, 1.5]))
 
 
+def test_a_new_target_is_named_once(frames):
+    database = hb.load(frames, target="vip(users)")
+    users = frames["users"]
+    unnamed = hb.RLRClassifier(database=database, **FEW)
+    named = hb.RLRClassifier(database=database, target="vip", **FEW)
+    labels = users["gender"].eq("F").astype(int)
+    models = [str(each.fit(users, labels).model_) for each in (unnamed, named)]
+    assert models[0] == models[1]
+    with pytest.raises(DataError, match="is new, so the tables have no examples of it"):
+        database.examples()
+
+
 # --- effects as columns --------------------------------------------------------------------------
 
 

@@ -221,9 +221,10 @@ class Database:
     # --- targets and examples --------------------------------------------------------------------
 
     def target_named(self, name: str | None) -> str:
-        """The target with this name, ignoring case; if ``name`` is None, the only target that has examples.
+        """The target with this name, ignoring case.
 
-        A target from tables may also be given as it was named when they were loaded: ``users.gender=F``.
+        If ``name`` is None: the only target that has examples, or the new one that was named when tables
+        were loaded. A target from tables may also be given as it was named when they were loaded: ``users.gender=F``.
         """
         if name is not None and name != self.origin.get("target"):
             target = name.lower()
@@ -237,7 +238,7 @@ class Database:
             targets = ", ".join(sorted(self.example_sets))
             raise DataError(f"the data have examples of several targets ({targets}); name one of them.")
         new = [predicate for predicate in self.schema.predicates if predicate not in self.facts.predicates()]
-        if name is None or len(new) != 1:
+        if len(new) != 1 or (name is None and "target" not in self.origin):
             raise DataError(self._no_examples())
         return new[0]
 

@@ -43,7 +43,7 @@ class TallyCase:
         for request in self.requests:
             lines.append(f"tally {request} {request.variables} {'with times' if request.times else ''}")
             lines.append(f"    {request!r}")
-        cutoffs = self.database.cutoffs_of(TARGET, self.keys)
+        cutoffs = self.database.real_cutoffs_of(TARGET, self.keys)
         lines.append(f"keys {self.keys.tolist()} (codes; -1 is unknown)")
         return "\n".join([*lines, f"cut-offs {None if cutoffs is None else cutoffs.tolist()}"])
 

@@ -33,7 +33,9 @@ COMMAND_LINE = """\
 <!-- Written by tools/reference.py: change the help texts in src/hornbeam/cli and run `make reference`. -->
 
 Results go to stdout, notes and errors to stderr. Exit status: 0 done, 2 a user's error (one sentence says
-what to do; `--debug` shows the traceback), 130 interrupted (finished work is kept).
+what to do; `--debug` shows the traceback), 130 interrupted by Ctrl-C, 143 by SIGTERM,
+129 by the closing of the terminal (finished work is kept; temporary tables and files are removed). Every command takes `-q`
+(print results and errors only) and `-v` (say more: progress, files, times, even in a pipe).
 
 `DATA` is a folder of facts and examples, a folder of tables (CSV or Parquet), a DuckDB or SQLite file, a
 PostgreSQL connection string, or the name of a data set: `uwcse` is its first fold, `uwcse/fold3` the third.
@@ -61,6 +63,7 @@ SIGNATURES = """\
 
 from hornbeam.data.database import Database
 from hornbeam.estimators.classifier import RelationalClassifier
+from hornbeam.estimators.columns import EffectsAsColumns
 """
 
 
@@ -175,7 +178,7 @@ def _class(learner: str) -> str:
     )
     described = parameters_of(options)
     lines = [
-        f"class {classifier.__name__}(RelationalClassifier):",
+        f"class {classifier.__name__}({', '.join(base.__name__ for base in classifier.__bases__)}):",
         '    """' + textwrap.indent(classifier.__doc__, "    ").lstrip(),
         '    """',
         "",

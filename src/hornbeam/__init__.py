@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from hornbeam import datasets
     from hornbeam.data.database import Database
     from hornbeam.errors import HornbeamError, HornbeamWarning
+    from hornbeam.estimators.functions import count, evaluate
     from hornbeam.estimators.joint import JointClassifier
     from hornbeam.estimators.learners import (
         AggLRClassifier,
@@ -38,7 +39,9 @@ __all__ = [
     "RDNBoostClassifier",
     "RLRClassifier",
     "__version__",
+    "count",
     "datasets",
+    "evaluate",
     "load",
     "load_model",
     "save_model",
@@ -58,6 +61,8 @@ _HOMES = {
     "PaperOptions": "hornbeam.learning.options",
     "RDNBoostClassifier": "hornbeam.estimators.learners",
     "RLRClassifier": "hornbeam.estimators.learners",
+    "count": "hornbeam.estimators.functions",
+    "evaluate": "hornbeam.estimators.functions",
     "load": "hornbeam.in_place.load",
     "load_model": "hornbeam.model.files",
     "save_model": "hornbeam.model.files",

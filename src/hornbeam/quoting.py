@@ -39,6 +39,19 @@ def quoted_text(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
+OWN_TABLES = "hornbeam_([0-9a-f]{12})_[0-9]+"
+"""The names of tables that Hornbeam creates in a user's database: they are never read as data."""
+
+
+def own_table(mark: str, number: int) -> str:
+    """The name of a table of our own, by the mark of its connection.
+
+    >>> own_table("00c0ffee0123", 7)
+    'hornbeam_00c0ffee0123_7'
+    """
+    return f"hornbeam_{mark}_{number}"
+
+
 NO_OTHER_FILES = "SET enable_external_access = false"
 """After it DuckDB reads only the files that it has attached, and its own temporary files."""
 _PATTERN = re.compile(r"[*?[]")

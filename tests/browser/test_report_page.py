@@ -41,7 +41,7 @@ class World:
     def __init__(self, folder: Path) -> None:
         training, self.database = university(n_departments=4, seed=0), university(n_departments=4, seed=1)
         examples = training.examples_of(TARGET)
-        options = fit_options(n_steps=8, max_literals=2)
+        options = fit_options("paper", n_steps=8, max_literals=2)
         fitted = boost.fit(open_engine("memory", training), examples, options)
         self.model = fitted.model
         self.engine = open_engine("memory", self.database)

@@ -133,3 +133,17 @@ def test_a_fit_skips_what_its_budget_does_not_allow_and_says_so(tmp_path: Path) 
     again = under_limit("-m", "hornbeam", *words, "--memory", "3MB", "--model", tmp_path / "again.json")
     assert again.returncode == 0, again.stderr
     assert (tmp_path / "again.json").read_bytes() == model.read_bytes()
+
+
+def test_a_time_limit_bounds_loading_too(tmp_path: Path) -> None:
+    """Many tables take longer to load than a moment, loaded and in place."""
+    (tmp_path / "users.csv").write_text("id,bad\n" + "".join(f"{n},{n % 2}\n" for n in range(50)))
+    rows = "".join(f"{n},{n},{n % 7}\n" for n in range(40))
+    for number in range(150):
+        (tmp_path / f"visits{number}.csv").write_text(f"id,user_id,x\n{rows}")
+    for engine in ("memory", "duckdb"):
+        words = ["fit", str(tmp_path), "--target", "users.bad", "--time", "0.05s", "--engine", engine]
+        ran = subprocess.run([sys.executable, "-m", "hornbeam", *words], capture_output=True, text=True)
+        assert ran.returncode == 2
+        assert ran.stderr.startswith("hornbeam: loading was not done after --time 0.05s, so nothing")
+        assert ran.stdout == ""

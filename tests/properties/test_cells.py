@@ -23,6 +23,8 @@ from hornbeam.engines.sql.expressions import aliased, numeric
 from hornbeam.errors import HornbeamError
 from hornbeam.in_place.source import as_text
 from hornbeam.loading.tables.columns.cells import KINDS, CellKind, reads
+from hornbeam.loading.tables.sources.duckdb import connection
+from hornbeam.loading.tables.sources.text_rows import columns_of_cells, read_by_duckdb
 from hornbeam.logic.schema import DATE, read_value
 from hornbeam.model.files import model_text
 
@@ -87,6 +89,33 @@ def test_a_missing_cell_is_of_no_kind() -> None:
     for kind in KINDS:
         query = f"SELECT {kind.condition.format('x')} FROM (SELECT NULL::VARCHAR AS x)"
         assert duck().execute(query).fetchall() == [(None,)]
+
+
+# --- one column, read by Python or by DuckDB ---------------------------------------------------
+
+
+@given(
+    st.lists(st.sampled_from(FAMILIES), min_size=1, max_size=3).flatmap(
+        lambda families: st.tuples(
+            *(st.lists(st.one_of(family, st.just("")), min_size=4, max_size=4) for family in families)
+        )
+    )
+)
+def test_small_files_read_by_python_equal_large_ones_read_by_duckdb(cells: tuple[list[str], ...]) -> None:
+    names = [f"column {number}" for number in range(len(cells))]
+    with connection() as own:
+        types = ", ".join(f"c{number} VARCHAR" for number in range(len(cells)))
+        own.execute(f"CREATE TABLE rows ({types})")
+        rows = [tuple(cell or None for cell in row) for row in zip(*cells, strict=True)]
+        own.executemany(f"INSERT INTO rows VALUES ({', '.join('?' * len(cells))})", rows)
+        by_duckdb, told = read_by_duckdb(own, dict(enumerate(names)))
+    by_python, also_told = columns_of_cells(rows, names)
+    assert told == also_told
+    for name in names:
+        one, other = by_python[name], by_duckdb[name]
+        assert (one.name, one.domain, one.values.dtype) == (other.name, other.domain, other.values.dtype)
+        assert (one.texts, one.codes.tolist()) == (other.texts, other.codes.tolist())
+        assert one.exact_below == other.exact_below
 
 
 # --- whole files -----------------------------------------------------------------------------

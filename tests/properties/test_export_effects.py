@@ -24,8 +24,11 @@ from hornbeam.logic.schema import DATE, NUMBER, number_of, value_of
 from hornbeam.model.clause_model import Model
 from hornbeam.model.effects import FittedEffect
 from sql_systems import SYSTEMS, Rows, opened
-from strategies import CASES, STRANGER, TARGET, with_cutoffs
+from strategies import CASES, TARGET, with_cutoffs
 from tables_of_worlds import EARLIEST, with_dates_for_times
+
+NOBODY = "nobody"
+"""the name of a key that the data do not know. No constant has it: SQL compares names, whoever bears them"""
 
 TYPES = {
     "duckdb": {None: "TEXT", NUMBER: "DOUBLE", DATE: "TIMESTAMP"},
@@ -108,7 +111,7 @@ def _names(database: Database, keys: Codes) -> list[tuple[str, ...]]:
     """The keys of the examples by name."""
     types = database.schema.types_of(TARGET)
     columns = [
-        [[*database.population(name).names, STRANGER][code] for code in codes.tolist()]
+        [[*database.population(name).names, NOBODY][code] for code in codes.tolist()]
         for name, codes in zip(types, keys.T, strict=False)
     ]
     return list(zip(*columns, strict=True))
@@ -134,14 +137,15 @@ def _is_in_tables(database: Database) -> bool:
 
 
 def _under(case: TallyCase, at_cutoff: str) -> tuple[Database, Codes]:
-    """The data under a rule of cut-offs, in which no date is minus infinity."""
+    """The data under a rule of cut-offs, in which no date and no cut-off is minus infinity."""
     cutoffs = case.database.real_cutoffs_of(TARGET, case.keys)
     database = with_dates_for_times(case.database)
     database = database.under_rule(CutoffRule(at_cutoff))
     if cutoffs is None:
         return database, case.keys
+    cutoffs = np.where(cutoffs == -np.inf, EARLIEST, cutoffs)
     if database.origin.get("times") == DATE:
-        cutoffs = np.where(cutoffs == -np.inf, EARLIEST, np.round(cutoffs))
+        cutoffs = np.round(cutoffs)
     plain = case.keys[:, : database.schema.arity(TARGET)]
     return database, with_cutoffs(database, plain, cutoffs)
 

@@ -186,7 +186,7 @@ def test_a_feature_is_that_of_the_groundings_of_its_body(
     case, requests = given_case
     database, keys = case.database, case.keys
     found = feature_values(engine(database), requests, keys)
-    given_cutoffs = database.cutoffs_of(TARGET, keys)
+    given_cutoffs = database.real_cutoffs_of(TARGET, keys)
     cutoffs = [nan] * len(keys) if given_cutoffs is None else given_cutoffs.tolist()
     cutoffs = [cutoff if isfinite(cutoff) else nan for cutoff in cutoffs]
     unit = DAY if database.origin.get("times") == "date" else 1.0

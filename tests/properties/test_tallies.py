@@ -95,7 +95,7 @@ def _has_one_name_for_each_value(database: Database) -> bool:
 
 def _as_dated(case: TallyCase) -> TallyCase:
     database = with_dates_for_times(case.database)
-    cutoffs = case.database.cutoffs_of(TARGET, case.keys)
+    cutoffs = case.database.real_cutoffs_of(TARGET, case.keys)
     if cutoffs is None:
         return replace(case, database=database)
     plain = case.keys[:, : database.schema.arity(TARGET)]
@@ -110,7 +110,7 @@ def _keys_in_place(case: TallyCase, database: Database) -> Codes:
         names = [*case.database.population(name).names, STRANGER]
         columns.append(database.population(name).encode(names[code] for code in codes.tolist()))
     keys = np.column_stack(columns)
-    cutoffs = case.database.cutoffs_of(TARGET, case.keys)
+    cutoffs = case.database.real_cutoffs_of(TARGET, case.keys)
     return keys if cutoffs is None else np.column_stack([keys, database.cutoff_codes(cutoffs)])
 
 

@@ -1,21 +1,25 @@
 """The app with all verbs. Errors are printed as one sentence, with a traceback only if --debug is given.
 
 Exit status: 0 for success, 1 if the output cannot be written (the reader closed the pipe, the disk is full),
-2 for a user's error, 130 if interrupted (finished work is kept).
+2 for a user's error, 130 if interrupted (finished work is kept), 143 if SIGTERM and 129 if the closing of the
+terminal interrupted it.
 """
 
 from __future__ import annotations
 
 import gc
+import signal
 import sys
-from collections.abc import Iterable
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from typing import Annotated
 
 import typer
 
 from hornbeam.cli.command import CANNOT_WRITE, INTERRUPTED, USER_ERROR, SectionedCommand
-from hornbeam.cli.messages import print_message
+from hornbeam.cli.messages import NORMAL, QUIET, VERBOSE, print_error, set_level
 from hornbeam.cli.streams import forget_stdout, open_closed_streams
 from hornbeam.errors import HornbeamError
 from hornbeam.version import __version__
@@ -52,6 +56,10 @@ def hornbeam(
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
     ] = False,
     debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print results and errors only.")] = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="Say more: progress, files, times, even in a pipe.")
+    ] = False,
 ) -> None:
     """Learn readable rules (clauses) from relational data, predict with them, and explain predictions.
 
@@ -84,13 +92,57 @@ def main(arguments: list[str] | None = None) -> None:
     gc.set_threshold(50_000, 20, 50)
     given = list(sys.argv[1:] if arguments is None else arguments)
     debug = "--debug" in given
-    words = [word for word in given if word != "--debug"]
+    set_level(_level(given))
+    words = [word for word in given if word not in ("--debug", *_QUIET, *_VERBOSE)]
     if not words or words == ["datasets"]:
         words.append("--help")
     app = app_of(words[:1] if words[0] in VERBS else VERBS)
     open_closed_streams()
+    signals: list[int] = []
+    with interrupted_by_signals(signals):
+        try:
+            status = _status(app, words, debug)
+        except Exception:
+            # An import that is interrupted raises ImportError.
+            if debug or not signals:
+                raise
+            status = INTERRUPTED
+            _print_error("interrupted.")
+    if signals and status == INTERRUPTED:
+        status = 128 + signals[0]
+    sys.exit(status if isinstance(status, int) else 0)
+
+
+@contextmanager
+def interrupted_by_signals(received: list[int]) -> Iterator[None]:
+    """SIGTERM, and SIGHUP of a closed terminal, interrupt a command as Ctrl-C does.
+
+    So temporary tables and files are removed, and finished work is kept. A second signal changes nothing.
+    """
+
+    def interrupt(number: int, frame: object) -> None:
+        signal.signal(number, signal.SIG_IGN)
+        received.append(number)
+        raise KeyboardInterrupt
+
+    numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    # A thread cannot handle signals; nohup has them ignored.
+    if threading.current_thread() is not threading.main_thread():
+        numbers = []
+    numbers = [number for number in numbers if signal.getsignal(number) is signal.SIG_DFL]
+    for number in numbers:
+        signal.signal(number, interrupt)
     try:
-        status = app(words, prog_name="hornbeam", standalone_mode=False)
+        yield
+    finally:
+        for number in set(numbers) - set(received):
+            signal.signal(number, signal.SIG_DFL)
+
+
+def _status(app: typer.Typer, words: list[str], debug: bool) -> object:
+    """Run a command; its exit status, after an error has been printed as one sentence."""
+    try:
+        status: object = app(words, prog_name="hornbeam", standalone_mode=False)
         sys.stdout.flush()
     except (HornbeamError, _CommandLineError) as error:
         if debug:
@@ -112,7 +164,19 @@ def main(arguments: list[str] | None = None) -> None:
         status = CANNOT_WRITE
         reason = error.strerror or error
         _print_error(f"cannot write to stdout ({reason}); send the output to a place that can be written.")
-    sys.exit(status if isinstance(status, int) else 0)
+    return status
+
+
+_QUIET, _VERBOSE = ("-q", "--quiet"), ("-v", "--verbose")
+"""Flags that every verb takes, anywhere."""
+
+
+def _level(words: list[str]) -> int:
+    """How much is said; the last flag counts."""
+    level = NORMAL
+    for word in words:
+        level = QUIET if word in _QUIET else VERBOSE if word in _VERBOSE else level
+    return level
 
 
 def _sentence(error: Exception) -> str:
@@ -121,4 +185,4 @@ def _sentence(error: Exception) -> str:
 
 
 def _print_error(sentence: str) -> None:
-    print_message(f"hornbeam: {sentence}")
+    print_error(f"hornbeam: {sentence}")

@@ -6,8 +6,6 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hornbeam.cli.messages import remark
-
 if TYPE_CHECKING:
     from hornbeam.data.database import Examples
     from hornbeam.engines.contract import Engine
@@ -39,7 +37,6 @@ def write_page(
     elif of_class is not None:
         raise OptionError("--class is refused: the model has no classes.")
     report(learned, engine, examples, about, shown or SHOWN).save(path)
-    remark(f"report in {path}")
 
 
 class Clock:
@@ -54,6 +51,10 @@ class Clock:
         now = time.perf_counter()
         self._laps.append((name, now - self._start))
         self._start = now
+
+    def total(self) -> float:
+        """The seconds of all phases that have ended."""
+        return sum(seconds for _, seconds in self._laps)
 
     def laps(self) -> tuple[tuple[str, float], ...]:
         return tuple(self._laps)

@@ -19,6 +19,8 @@ from hornbeam.data.codes import Coded, merged_examples
 from hornbeam.data.facts import FactsInMemory, FactsInPlace, with_cutoff_codes
 from hornbeam.data.numbers import STRICT, CutoffRule, Floats, quantiles, read_times
 from hornbeam.data.relations import UNKNOWN, UNLABELLED, Codes, Examples, Notice, Population, Relation
+from hornbeam.drawing.markup import element
+from hornbeam.drawing.notebook import notebook_table
 from hornbeam.errors import DataError, EngineError, did_you_mean, plural
 from hornbeam.logic.clauses import Value
 from hornbeam.logic.modes import Kind, Mode
@@ -79,10 +81,33 @@ class Database:
         targets = ", ".join(f"{name} ({len(e)})" for name, e in self.example_sets.items()) or "none"
         n_facts = sum(map(len, self.relations.values()))
         facts = plural(n_facts, "fact") if self.tables is None else f"facts in {self.tables.engine}"
+        tables = f"tables: {', '.join(self._tables())}; " if self._tables() else ""
         return (
-            f"Database({facts}, {plural(len(self.facts.predicates()), 'predicate')}, "
+            f"Database({tables}{facts}, {plural(len(self.facts.predicates()), 'predicate')}, "
             f"{plural(len(self.populations), 'type')}, examples: {targets})"
         )
+
+    def _repr_html_(self) -> str:
+        """Tables with their keys and links, or predicates with their types; examples; notices."""
+        rows: list[tuple[str, ...]] = []
+        for name, section in self._tables().items():
+            links = section.get("links") or {}
+            shown = [f"{column} → {other}" for column, other in links.items()]
+            rows.append((name, str(section.get("key") or ""), ", ".join(shown), ", ".join(section["roles"])))
+        header: tuple[str, ...] = ("table", "key", "links", "columns")
+        if not rows:
+            header = ("predicate", "facts")
+            for name in self.facts.predicates():
+                types = ", ".join(self.schema.types_of(name))
+                rows.append((f"{name}({types})", f"{self.n_facts(name):,}"))
+        notes = [element("p", f"note: {notice}", style="margin:.3em 0") for notice in self.notices]
+        return "".join([notebook_table(repr(self), header, rows, 0), *notes])
+
+    def _tables(self) -> dict[str, dict[str, Any]]:
+        """The sections of the origin that describe tables, each with its roles."""
+        tables = self.origin.get("tables")
+        sections = tables.items() if isinstance(tables, Mapping) else ()
+        return {str(name): {"roles": {}, **section} for name, section in sections}
 
     def __copy__(self) -> Self:
         return self

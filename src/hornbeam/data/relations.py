@@ -151,6 +151,8 @@ class Examples:
     cutoffs: Floats | None = None
     """the cut-off of each example, as given: facts after it do not exist for the example. Infinity means that
     all facts exist. None if examples have no cut-offs"""
+    places: npt.NDArray[np.intp] | None = None
+    """the row of each example in the data that it was given in; None if they are in that order"""
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -163,4 +165,11 @@ class Examples:
     def at(self, rows: npt.NDArray[np.intp] | npt.NDArray[np.bool_]) -> Examples:
         """The examples at some positions, or where a mask is true."""
         cutoffs = None if self.cutoffs is None else self.cutoffs[rows]
-        return replace(self, keys=self.keys[rows], labels=self.labels[rows], cutoffs=cutoffs)
+        places = None if self.places is None else self.places[rows]
+        return replace(self, keys=self.keys[rows], labels=self.labels[rows], cutoffs=cutoffs, places=places)
+
+    def as_given(self) -> Examples:
+        """The examples in the order of the data that they were given in."""
+        if self.places is None:
+            return self
+        return replace(self.at(np.argsort(self.places, kind="stable")), places=None)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -23,6 +22,7 @@ from hornbeam.datasets.catalogue import (
 from hornbeam.datasets.movielens import as_facts
 from hornbeam.datasets.worlds import smokers, university
 from hornbeam.errors import OptionError
+from hornbeam.files import TemporaryFolder
 from hornbeam.loading import load
 
 
@@ -85,7 +85,7 @@ def _splits(folder: Path) -> Fold:
 
 def _movielens(tables: Path) -> Database:
     """MovieLens as a database; the facts go through files, so that they are read like all other facts."""
-    with TemporaryDirectory() as folder:
+    with TemporaryFolder() as folder:
         for name, text in as_facts(tables)._asdict().items():
-            Path(folder, f"{name}.txt").write_text(text, encoding="utf-8")
+            (folder / f"{name}.txt").write_text(text, encoding="utf-8")
         return load(folder)

@@ -18,12 +18,14 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import _check_feature_names, check_is_fitted, column_or_1d
 
 from hornbeam.data.database import UNLABELLED, Codes, Database, Examples
-from hornbeam.data.keys import Names, key_rows, key_text
+from hornbeam.data.keys import Names, is_frame, key_rows, key_text
 from hornbeam.data.numbers import read_times
 from hornbeam.engines.contract import Engine
 from hornbeam.engines.registry import open_engine
 from hornbeam.errors import DataError, HornbeamWarning, OptionError
+from hornbeam.estimators.keys import with_keys_only
 from hornbeam.estimators.parameters import option_names
+from hornbeam.estimators.progress import progress
 from hornbeam.learning import loop
 from hornbeam.learning.classes import MOST_CLASSES, ClassFit, fit_classes
 from hornbeam.learning.history import History
@@ -31,9 +33,10 @@ from hornbeam.learning.learners import learn, options_for
 from hornbeam.learning.loop import Control
 from hornbeam.learning.options import DEFAULT, PRESETS, Options
 from hornbeam.learning.problem import Fit
+from hornbeam.loading.tables.learned import key_names
 from hornbeam.model.class_model import ClassModel
 from hornbeam.model.clause_model import Model
-from hornbeam.model.explain import SHOWN, Explanation, explain
+from hornbeam.model.explain import SHOWN, Explanations, explain
 from hornbeam.model.files import LearnedModel
 from hornbeam.model.predict import codes_for, data_for, predict
 
@@ -57,6 +60,7 @@ class RelationalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
     engine: str
     memory: int
     time_limit: float | None
+    verbose: int
 
     def __getattr__(self, name: str) -> Any:
         """The value of an option that was not given: the preset's value, or the learner's default."""
@@ -101,7 +105,7 @@ class RelationalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         database = self._database(None)
         target = database.target_named(self.target)
         options = self._options()
-        names = self._names(X, reset=True)
+        names = self._names(X, database.origin, database.schema.arity(target), reset=True)
         classes, labels = _labels(y, len(names))
         empty = Model(target, database.schema, 0.0, ())
         keys, notices = codes_for(empty, database, names, self.unknown)
@@ -126,13 +130,14 @@ class RelationalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         options: Options,
     ) -> Fit[LearnedModel] | ClassFit:
         learner, seconds = options.learner, self.time_limit
+        on_step = progress(self.verbose)
         if classes.tolist() == [0, 1]:
             limit = None if seconds is None else loop.time_limit(seconds)
             examples = Examples(target, keys, labels.astype(np.int8))
-            return learn(learner, engine, examples, options, Control(should_stop=limit))
+            return learn(learner, engine, examples, options, Control(on_step, should_stop=limit))
         texts = tuple(map(key_text, classes.tolist()))
         examples = Examples(target, keys, labels.astype(np.int8), texts)
-        return fit_classes(learner, engine, examples, options, time_limit=seconds)
+        return fit_classes(learner, engine, examples, options, Control(on_step), seconds)
 
     def predict_proba(self, X: Any, database: Database | None = None) -> npt.NDArray[np.float64]:
         """Probabilities of the labels in the order of ``classes_``, one row per key in the order given.
@@ -143,7 +148,7 @@ class RelationalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         predicted = predict(
             self.model_,
             self._database(database),
-            self._names(X, reset=False),
+            self._known_names(X),
             unknown=self.unknown,
             engine=self.engine,
             memory=self.memory,
@@ -159,25 +164,25 @@ class RelationalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         labels: npt.NDArray[Any] = self.classes_[best]
         return labels
 
-    def explain(self, X: Any, database: Database | None = None, shown: int = SHOWN) -> list[Explanation]:
+    def explain(self, X: Any, database: Database | None = None, shown: int = SHOWN) -> Explanations:
         """Explain each prediction: what each clause adds, with up to ``shown`` true groundings.
 
-        For classes, the model of the most probable class is explained.
+        For classes, the model of the most probable class is explained. The result is a list that notebooks
+        display, and ``to_frame()`` makes a data frame of it.
         """
         check_is_fitted(self)
-        names = self._names(X, reset=False)
-        seen, notices = data_for(self.model_, self._database(database))
-        keys, more = codes_for(self.model_, seen, names, self.unknown)
-        _warn(notices + more)
+        seen, keys = self._seen(X, database)
+        names = self._known_names(X)
         engine = open_engine(self.engine, seen, self.memory)
-        if isinstance(self.model_, ClassModel):
-            models = [self.model_.member(name) for name in self.model_.most_probable(engine, keys)]
-        else:
-            models = [self.model_] * len(keys)
-        return [
-            explain(model, engine, key, name, shown)
-            for model, key, name in zip(models, keys, names, strict=True)
-        ]
+        if not isinstance(self.model_, ClassModel):
+            return Explanations(
+                explain(self.model_, engine, key, name, shown) for key, name in zip(keys, names, strict=True)
+            )
+        classes = self.model_.most_probable(engine, keys)
+        return Explanations(
+            explain(self.model_.member(each), engine, key, name, shown).of_class(each)
+            for each, key, name in zip(classes, keys, names, strict=True)
+        )
 
     def report(
         self, X: Any, y: Any = None, database: Database | None = None, of_class: str | None = None
@@ -190,7 +195,7 @@ class RelationalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         from hornbeam.report.numbers.classes import class_view
 
         check_is_fitted(self)
-        names = self._names(X, reset=False)
+        names = self._known_names(X)
         seen, notices = data_for(self.model_, self._database(database))
         keys, more = codes_for(self.model_, seen, names, self.unknown)
         _warn(notices + more)
@@ -221,19 +226,37 @@ class RelationalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
             )
         return database
 
-    def _names(self, X: Any, reset: bool) -> Names:
-        """Keys as text. Shape and column names are checked, with the error messages of scikit-learn."""
+    def _seen(self, X: Any, database: Database | None) -> tuple[Database, Codes]:
+        """The data under the model's schema, and the codes of keys in them."""
+        names = self._known_names(X)
+        seen, notices = data_for(self.model_, self._database(database))
+        keys, more = codes_for(self.model_, seen, names, self.unknown)
+        _warn(notices + more)
+        return seen, keys
+
+    def _known_names(self, X: Any) -> Names:
+        """Keys as text, after ``fit``."""
+        return self._names(X, self.model_.settings, self.model_.schema.arity(self.model_.target))
+
+    def _names(self, X: Any, settings: Mapping[str, object], arity: int, reset: bool = False) -> Names:
+        """Keys as text. Shape and column names are checked, with the error messages of scikit-learn.
+
+        ``settings`` describe the tables, whose key columns a data frame may have among others.
+        """
+        given, X = X, with_keys_only(X, key_names(settings, arity), "times" in settings)
         names = key_rows(X)
-        rows, columns = names.shape
-        if not rows or not columns:
+        rows, width = names.shape
+        if not rows or not width:
             empty = "sample" if not rows else "feature"
             raise DataError(
                 f"Found array with 0 {empty}(s) (shape={names.shape}) while a minimum of 1 is required."
             )
-        _check_feature_names(self, X, reset=reset)
-        if not reset and columns != self.n_features_in_:
+        if reset or X is given or is_frame(X):
+            # A list of keys has no column that could have another name than in fit.
+            _check_feature_names(self, X, reset=reset)
+        if not reset and width != self.n_features_in_:
             raise DataError(
-                f"X has {columns} features, but {type(self).__name__} is expecting {self.n_features_in_} "
+                f"X has {width} features, but {type(self).__name__} is expecting {self.n_features_in_} "
                 f'features as input: one column per argument of "{self.model_.target}".'
             )
         return names

@@ -7,12 +7,13 @@ out for editors and type checkers; ``make reference`` writes it.
 from __future__ import annotations
 
 from hornbeam.estimators.classifier import RelationalClassifier
+from hornbeam.estimators.columns import EffectsAsColumns
 from hornbeam.estimators.parameters import takes_options_of
 from hornbeam.learning.options import AggOptions, EffectOptions, ILPOptions, MLNOptions, RDNOptions
 
 
 @takes_options_of(EffectOptions)
-class RLRClassifier(RelationalClassifier):
+class RLRClassifier(EffectsAsColumns, RelationalClassifier):
     """Relational logistic regression as a scikit-learn classifier.
 
     >>> from hornbeam.datasets.worlds import smokers
@@ -35,12 +36,12 @@ class AggLRClassifier(RelationalClassifier):
 
 
 @takes_options_of(ILPOptions)
-class IlpRLRClassifier(RelationalClassifier):
+class IlpRLRClassifier(EffectsAsColumns, RelationalClassifier):
     """Clauses by inductive logic programming, then their weights, as a scikit-learn classifier."""
 
 
 @takes_options_of(MLNOptions)
-class MLNBoostClassifier(RelationalClassifier):
+class MLNBoostClassifier(EffectsAsColumns, RelationalClassifier):
     """Boosted clauses with one weight each as a scikit-learn classifier."""
 
 

@@ -2,8 +2,9 @@
 
 from hornbeam.data.database import Database
 from hornbeam.estimators.classifier import RelationalClassifier
+from hornbeam.estimators.columns import EffectsAsColumns
 
-class RLRClassifier(RelationalClassifier):
+class RLRClassifier(EffectsAsColumns, RelationalClassifier):
     """Relational logistic regression as a scikit-learn classifier.
 
     >>> from hornbeam.datasets.worlds import smokers
@@ -116,6 +117,8 @@ class RLRClassifier(RelationalClassifier):
         Budget for partial results, in bytes.
     time_limit : float | None, default=None
         Seconds after which a fit ends. It keeps the steps done so far, and warns.
+    verbose : int, default=0
+        Whether a fit writes its progress to stderr: 1 a line each second, 2 a line for each step.
     """
 
     database: Database | None
@@ -150,6 +153,7 @@ class RLRClassifier(RelationalClassifier):
     engine: str
     memory: int
     time_limit: float | None
+    verbose: int
     def __init__(
         self,
         database: Database | None = None,
@@ -184,9 +188,10 @@ class RLRClassifier(RelationalClassifier):
         engine: str = "memory",
         memory: int = 2000000000,
         time_limit: float | None = None,
+        verbose: int = 0,
     ) -> None: ...
 
-class MLNBoostClassifier(RelationalClassifier):
+class MLNBoostClassifier(EffectsAsColumns, RelationalClassifier):
     """Boosted clauses with one weight each as a scikit-learn classifier.
 
     Parameters
@@ -235,6 +240,8 @@ class MLNBoostClassifier(RelationalClassifier):
         Budget for partial results, in bytes.
     time_limit : float | None, default=None
         Seconds after which a fit ends. It keeps the steps done so far, and warns.
+    verbose : int, default=0
+        Whether a fit writes its progress to stderr: 1 a line each second, 2 a line for each step.
     """
 
     database: Database | None
@@ -253,6 +260,7 @@ class MLNBoostClassifier(RelationalClassifier):
     engine: str
     memory: int
     time_limit: float | None
+    verbose: int
     def __init__(
         self,
         database: Database | None = None,
@@ -271,6 +279,7 @@ class MLNBoostClassifier(RelationalClassifier):
         engine: str = "memory",
         memory: int = 2000000000,
         time_limit: float | None = None,
+        verbose: int = 0,
     ) -> None: ...
 
 class RDNBoostClassifier(RelationalClassifier):
@@ -326,6 +335,8 @@ class RDNBoostClassifier(RelationalClassifier):
         Budget for partial results, in bytes.
     time_limit : float | None, default=None
         Seconds after which a fit ends. It keeps the steps done so far, and warns.
+    verbose : int, default=0
+        Whether a fit writes its progress to stderr: 1 a line each second, 2 a line for each step.
     """
 
     database: Database | None
@@ -346,6 +357,7 @@ class RDNBoostClassifier(RelationalClassifier):
     engine: str
     memory: int
     time_limit: float | None
+    verbose: int
     def __init__(
         self,
         database: Database | None = None,
@@ -366,9 +378,10 @@ class RDNBoostClassifier(RelationalClassifier):
         engine: str = "memory",
         memory: int = 2000000000,
         time_limit: float | None = None,
+        verbose: int = 0,
     ) -> None: ...
 
-class IlpRLRClassifier(RelationalClassifier):
+class IlpRLRClassifier(EffectsAsColumns, RelationalClassifier):
     """Clauses by inductive logic programming, then their weights, as a scikit-learn classifier.
 
     Parameters
@@ -415,6 +428,8 @@ class IlpRLRClassifier(RelationalClassifier):
         Budget for partial results, in bytes.
     time_limit : float | None, default=None
         Seconds after which a fit ends. It keeps the steps done so far, and warns.
+    verbose : int, default=0
+        Whether a fit writes its progress to stderr: 1 a line each second, 2 a line for each step.
     """
 
     database: Database | None
@@ -432,6 +447,7 @@ class IlpRLRClassifier(RelationalClassifier):
     engine: str
     memory: int
     time_limit: float | None
+    verbose: int
     def __init__(
         self,
         database: Database | None = None,
@@ -449,6 +465,7 @@ class IlpRLRClassifier(RelationalClassifier):
         engine: str = "memory",
         memory: int = 2000000000,
         time_limit: float | None = None,
+        verbose: int = 0,
     ) -> None: ...
 
 class AggLRClassifier(RelationalClassifier):
@@ -485,6 +502,8 @@ class AggLRClassifier(RelationalClassifier):
         Budget for partial results, in bytes.
     time_limit : float | None, default=None
         Seconds after which a fit ends. It keeps the steps done so far, and warns.
+    verbose : int, default=0
+        Whether a fit writes its progress to stderr: 1 a line each second, 2 a line for each step.
     """
 
     database: Database | None
@@ -498,6 +517,7 @@ class AggLRClassifier(RelationalClassifier):
     engine: str
     memory: int
     time_limit: float | None
+    verbose: int
     def __init__(
         self,
         database: Database | None = None,
@@ -511,4 +531,5 @@ class AggLRClassifier(RelationalClassifier):
         engine: str = "memory",
         memory: int = 2000000000,
         time_limit: float | None = None,
+        verbose: int = 0,
     ) -> None: ...

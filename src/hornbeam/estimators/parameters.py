@@ -64,6 +64,12 @@ RUN = (
         None,
         "Seconds after which a fit ends. It keeps the steps done so far, and warns.",
     ),
+    Described(
+        "verbose",
+        int,
+        0,
+        "Whether a fit writes its progress to stderr: 1 a line each second, 2 a line for each step.",
+    ),
 )
 
 

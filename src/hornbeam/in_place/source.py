@@ -116,7 +116,7 @@ class TableSource:
         if self.time_kind == DATE and np.isfinite(time):
             time = float(np.ceil(time))
             first, last = (number_of(moment) for moment in (datetime.min, datetime.max))
-            time = -np.inf if time < first else np.inf if time > last else time
+            time = np.inf if time > last else max(time, first)
         return self.cutoff_text(time)
 
     def is_before(self, since: exp.Expr, moment: exp.Expr) -> exp.Expr:

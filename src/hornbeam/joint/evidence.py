@@ -14,6 +14,7 @@ from hornbeam.joint.predict import NamedEvidence
 from hornbeam.joint.things import JointTarget
 from hornbeam.loading.tables.columns.column import Table
 from hornbeam.loading.tables.examples import LABEL, given_examples, read_examples
+from hornbeam.loading.tables.targets import GivenExamples
 
 TARGET = "target"
 
@@ -56,9 +57,10 @@ def _part(table: Table, rows: np.typing.NDArray[np.intp], arity: int) -> Table:
 def _labels(
     table: Table, target: JointTarget, arity: int
 ) -> tuple[np.typing.NDArray[np.object_], np.typing.NDArray[np.int64]]:
-    given = given_examples(table, [()] * arity, None, target.classes)
+    classes = GivenExamples((), np.zeros(0, dtype=np.int8), target.classes)
+    given = given_examples(table, [()] * arity, classes)
     if given.classes != target.classes:
-        raise DataError(f'labels of "{target.name}" must be 0 and 1, found "{given.classes[0]}".')
+        raise DataError(f'evidence: labels of "{target.name}" must be 0 and 1, or true and false.')
     known = given.labels != UNLABELLED
     names = np.empty((int(known.sum()), arity), dtype=object)
     for place, column in enumerate(given.keys):

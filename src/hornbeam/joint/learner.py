@@ -229,10 +229,9 @@ class _Training:
 
     def neighbours(self, folds_known: bool) -> dict[str, Neighbours]:
         """The terms and weights of each target, with labels of other folds known, or with none known."""
-        masks = list(range(FOLDS)) if folds_known else [None]
         chosen: dict[str, _Chosen] = {}
         for number in range(ROUNDS):
-            values = self._values(masks, chosen)
+            values = self._values(folds_known, chosen)
             for name in self.parts:
                 best = (
                     self._chosen(name, values) if number == 0 else self._again(name, chosen.get(name), values)
@@ -251,38 +250,42 @@ class _Training:
         losses = (round(float(fitted.separate.mean()), 6), round(fitted.loss, 6))
         if not fitted.gains:
             return Neighbours(share, losses=losses)
-        return Neighbours(share, chosen.terms, fitted.own, fitted.bias, fitted.weights, losses)
+        own, bias, weights = fitted.weights
+        return Neighbours(share, chosen.terms, own, bias, weights, losses)
 
-    def _values(self, masks: Sequence[int | None], chosen: Mapping[str, _Chosen]) -> dict[Term, Floats]:
-        """The values of terms for each training example, with its own fold of labels hidden."""
+    def _values(self, folds_known: bool, chosen: Mapping[str, _Chosen]) -> dict[Term, Floats]:
+        """The values of terms for each training example, with the labels of its fold hidden, or all of them.
+
+        Labels are guessed with weights that were fitted without the fold.
+        """
         wanted = [term for each in chosen.values() for term in each.terms] if chosen else list(self.cached)
         values = {term: np.zeros((0, 0)) for term in wanted}
-        for mask in masks:
-            world = self._world(mask, chosen)
+        for fold in range(FOLDS):
+            world = self._world(fold, folds_known, chosen)
             if chosen:
                 beliefs = mean_field(world).beliefs
             else:
                 beliefs = {name: with_evidence(each.things, each.own.chances) for name, each in world.items()}
             for term in wanted:
                 part = self.parts[term.clauses[0].head.predicate]
-                rows = part.folds >= 0 if mask is None else part.folds == mask
+                rows = part.folds == fold
                 every = self.cached[term].values(beliefs)
                 if not len(values[term]):
                     values[term] = np.zeros_like(every)
                 values[term][rows] = every[rows]
         return values
 
-    def _world(self, mask: int | None, chosen: Mapping[str, _Chosen]) -> dict[str, LinkedThings]:
+    def _world(self, fold: int, folds_known: bool, chosen: Mapping[str, _Chosen]) -> dict[str, LinkedThings]:
         """All things, with a fold of the labels hidden, or all of them."""
         world = {}
         for name, part in self.parts.items():
-            hide = part.folds == mask if mask is not None else np.ones(len(part.things), dtype=np.bool_)
+            hide = part.folds == fold if folds_known else np.ones(len(part.things), dtype=np.bool_)
             things = part.things.with_labels(np.where(hide, UNLABELLED, part.things.labels))
             own = Neighbours(0.0)
             terms: tuple[Term, ...] = ()
             if name in chosen:
                 terms, fitted = chosen[name]
-                own = Neighbours(0.0, terms, fitted.own, fitted.bias, fitted.weights)
+                own = Neighbours(0.0, terms, *fitted.by_fold[fold])
             world[name] = LinkedThings(things, part.own, own, tuple(self.cached[term] for term in terms))
         return world
 

@@ -33,12 +33,20 @@ class Trained(NamedTuple):
     folds: npt.NDArray[np.int64]
 
 
-class FittedTerms(NamedTuple):
-    """Weights of terms, and the held-out losses of the training examples without and with them."""
+class WeightSet(NamedTuple):
+    """The weight of the separate score, biases, and weights of terms."""
 
     own: float
     bias: tuple[float, ...]
-    weights: tuple[TermWeights, ...]
+    terms: tuple[TermWeights, ...]
+
+
+class FittedTerms(NamedTuple):
+    """Weights of terms, and the held-out losses of the training examples without and with them."""
+
+    weights: WeightSet
+    by_fold: tuple[WeightSet, ...]
+    """the weights that were fitted without the examples of each fold"""
     pairs: float | None
     separate: Floats
     joint: Floats
@@ -72,13 +80,15 @@ def fit_terms(
     used = np.arange(len(trained.labels)) % (len(trained.labels) // few + 1) == 0
     weights = fit_softmax(design.at(used), penalties)
     joint = np.zeros(len(trained.labels))
+    by_fold = []
     for fold in range(FOLDS):
         inside, outside = (trained.folds != fold) & used, trained.folds == fold
+        of_fold = fit_softmax(design.at(inside), penalties, weights)
+        by_fold.append(shape.unpacked(of_fold, scales))
         if outside.any():
-            of_fold = fit_softmax(design.at(inside), penalties, weights)
             joint[outside] = design.at(outside).losses(of_fold)
     separate = design.losses(np.zeros(len(penalties)))
-    return FittedTerms(*shape.unpacked(weights, scales), pairs, separate, joint)
+    return FittedTerms(shape.unpacked(weights, scales), tuple(by_fold), pairs, separate, joint)
 
 
 class _Shape:
@@ -111,9 +121,7 @@ class _Shape:
             result += [PENALTY] * same + [self.penalty] * (pairs * width * self.free)
         return np.array(result)
 
-    def unpacked(
-        self, weights: Floats, scales: Sequence[float]
-    ) -> tuple[float, tuple[float, ...], tuple[TermWeights, ...]]:
+    def unpacked(self, weights: Floats, scales: Sequence[float]) -> WeightSet:
         """The weights by what they are for, rounded, and without the scales of the values."""
         remaining = iter(weights.tolist())
         own = _rounded(next(remaining))
@@ -126,7 +134,7 @@ class _Shape:
                 for _ in range(width if pairs else 0)
             ]
             terms.append(TermWeights(same_weight, tuple(rows)))
-        return own, bias, tuple(terms)
+        return WeightSet(own, bias, tuple(terms))
 
 
 def _rounded(weight: float) -> float:

@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from hornbeam.data.database import Notice
+from hornbeam.drawing.notebook import notebook_table
 from hornbeam.engines.contract import Skipped
 from hornbeam.errors import plural
 from hornbeam.model.clause_model import WeightedClause
+from hornbeam.model.effects import frame_of
+
+if TYPE_CHECKING:
+    import pandas
 
 ALL_STEPS = "all steps done"
 NO_GAIN = "no clause lowers the error"
 INTERRUPTED = "interrupted"
 TIME_LIMIT = "time limit"
 NO_EFFECT = "no effect lowers the loss on held-out examples"
+
+_SHOWN = 20
+"""Number of records that a notebook shows: the last ones."""
 
 
 class Record(Protocol):
@@ -158,6 +166,23 @@ class History:
     """number of steps in the model, if those that predict held-out examples worse are left out"""
     score: str = ""
     """how well the model predicts held-out examples, in one line"""
+
+    def __repr__(self) -> str:
+        return f"History({plural(len(self.steps), 'record')}, ended: {self.ended})"
+
+    def to_frame(self) -> pandas.DataFrame:
+        """A row for each record of a step: its number, errors or losses, time, and what it chose."""
+        rows = [step.as_dict() for step in self.steps]
+        names = dict.fromkeys(name for row in rows for name in row)
+        return frame_of({name: [row.get(name) for row in rows] for name in names})
+
+    def _repr_html_(self) -> str:
+        shown = self.steps[-_SHOWN:]
+        note = self.score or ""
+        if len(self.steps) > len(shown):
+            note = f"{plural(len(self.steps) - len(shown), 'earlier record')} not shown. {note}"
+        rows = [(f"{step.number:,}", step.title) for step in shown]
+        return notebook_table(f"Ended: {self.ended}", ("step", ""), rows, 1, note)
 
     def scores(self) -> tuple[str, ...]:
         """A line that says how well the model predicts held-out examples; none if that is not known."""

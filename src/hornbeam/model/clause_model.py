@@ -17,7 +17,7 @@ import numpy.typing as npt
 from hornbeam.data.database import Codes
 from hornbeam.data.numbers import CutoffRule
 from hornbeam.drawing.markup import percent_text, signed_text
-from hornbeam.engines.contract import Column, Counts, Engine
+from hornbeam.engines.contract import Counts, Engine
 from hornbeam.engines.counting.count import count_all
 from hornbeam.engines.counting.guarded import count_guarded
 from hornbeam.errors import LimitError, plural
@@ -27,6 +27,7 @@ from hornbeam.logic.effects import predicates_in
 from hornbeam.logic.english import Wording, wording_of
 from hornbeam.logic.guards import GUARDED, guard_of
 from hornbeam.logic.schema import Schema
+from hornbeam.model.constant_counts import contribution_of_constants
 from hornbeam.model.effects import (
     SHOWN_EFFECTS,
     FittedEffect,
@@ -36,7 +37,7 @@ from hornbeam.model.effects import (
     merged,
     values_of,
 )
-from hornbeam.model.features import WeightedClause, bound_of, false_counts, feature_values
+from hornbeam.model.features import WeightedClause, bound_of, false_counts
 from hornbeam.model.readable.cards import Readers, effects_html, effects_text
 from hornbeam.model.readable.clauses import clauses_html, clauses_text, constants_cards, weight_columns
 from hornbeam.model.training import Training
@@ -47,11 +48,9 @@ if TYPE_CHECKING:
     from hornbeam.engines.export.scoring import ScoredClause
     from hornbeam.engines.export.user_tables import Table
 
-__all__ = ["Floats", "Model", "WeightedClause", "counts_by_constant", "false_counts", "sigmoid"]
+__all__ = ["Floats", "Model", "WeightedClause", "false_counts", "sigmoid"]
 
 Floats = npt.NDArray[np.float64]
-AT_A_TIME = 256
-"""Number of constants counted together, for a clause that has a weight for each constant."""
 
 
 def sigmoid(scores: Floats) -> Floats:
@@ -76,6 +75,9 @@ class Model:
     effects: tuple[FittedEffect, ...] = ()
     training: Training | None = None
 
+    def __repr__(self) -> str:
+        return f"Model({self.target}, {self.size_text}, prior {self.prior:.4g})"
+
     def __str__(self) -> str:
         strongest = by_importance(self.effects)[:SHOWN_EFFECTS]
         lines = [f"prior {self.prior:.6g}", *map(str, self.clauses), *map(str, strongest)]
@@ -99,9 +101,16 @@ class Model:
         known = float(average) if isinstance(average, int | float) else None
         return Readers(self.schema, self.dated, self.wording, known)
 
-    def words(self) -> str:
-        """The model for people: the question, weights per constant, and each effect as a table."""
+    def words(self, of_class: str = "") -> str:
+        """The model for people: the question, weights per constant, and each effect as a table.
+
+        ``of_class`` is the class that the model is for, if it is one of several models.
+        """
         readers = self.readers
+        if of_class:
+            names = readers.wording.names
+            wording = wording_of(self.target, self.schema, self.settings, of_class, names)
+            readers = replace(readers, wording=wording)
         title = f"{self.size_text}, prior {self.prior:+.4g}"
         if readers.average is not None:
             chance = percent_text(float(sigmoid(np.array([readers.average]))[0]))
@@ -212,7 +221,7 @@ class Model:
                 counts = counted[weighted]
                 yield weighted.contribution(counts.true, counts.totals)
             else:
-                yield _constants_contribution(weighted, engine, keys)
+                yield contribution_of_constants(weighted, engine, keys)
         effects = [fitted.effect for fitted in self.effects]
         for effect, values in zip(effects, values_of(engine, effects, keys), strict=True):
             yield levels_of(effect.curve, values)
@@ -300,26 +309,6 @@ class Model:
             for unweighted, members in groups.items()
         )
         return replace(self, clauses=summed, effects=merged(self.effects))
-
-
-def counts_by_constant(
-    weighted: WeightedClause, engine: Engine, keys: Codes
-) -> Iterator[tuple[WeightedClause, Column]]:
-    """For each constant with a weight, the clause with that constant filled in, and its true counts."""
-    clauses = weighted.by_constant()
-    for start in range(0, len(clauses), AT_A_TIME):
-        batch = clauses[start : start + AT_A_TIME]
-        counted = count_all(engine, [single.clause for single in batch], keys)
-        for single, counts in zip(batch, counted, strict=True):
-            yield single, counts.true
-
-
-def _constants_contribution(weighted: WeightedClause, engine: Engine, keys: Codes) -> Floats:
-    """The sum that the weights of constants add to the log-odds of each example."""
-    result = np.zeros(len(keys))
-    for single, true in counts_by_constant(weighted, engine, keys):
-        result += single.weights[1] * feature_values(true.astype(np.float64), single.feature)
-    return result
 
 
 def _summed(weights: list[tuple[float, float, float]]) -> tuple[float, float, float]:

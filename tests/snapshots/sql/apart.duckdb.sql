@@ -82,9 +82,7 @@ WITH example_keys AS (
   SELECT
     *,
     CAST(-1.0 + (
-      (
-        0.5 + 0.25 * CAST(true_1 AS DOUBLE)
-      ) + -0.125 * CAST(false_1 AS DOUBLE)
+      0.5 + 0.25 * CAST(true_1 AS DOUBLE) + -0.125 * CAST(false_1 AS DOUBLE)
     ) AS DOUBLE) AS score
   FROM clause_features
 )

@@ -71,9 +71,7 @@ WITH example_keys AS (
   SELECT
     *,
     CAST(0.1 + (
-      (
-        0.5 + 1e-09 * CAST(true_1 AS FLOAT64)
-      ) + -0.125 * CAST(false_1 AS FLOAT64)
+      0.5 + 1e-09 * CAST(true_1 AS FLOAT64) + -0.125 * CAST(false_1 AS FLOAT64)
     ) AS FLOAT64) AS score
   FROM clause_features
 )

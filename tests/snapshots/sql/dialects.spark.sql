@@ -71,9 +71,7 @@ WITH example_keys AS (
   SELECT
     *,
     CAST(0.1 + (
-      (
-        0.5 + 1e-09 * CAST(true_1 AS DOUBLE)
-      ) + -0.125 * CAST(false_1 AS DOUBLE)
+      0.5 + 1e-09 * CAST(true_1 AS DOUBLE) + -0.125 * CAST(false_1 AS DOUBLE)
     ) AS DOUBLE) AS score
   FROM clause_features
 )

@@ -7,12 +7,15 @@ from hornbeam.errors import DataError
 from hornbeam.loading.tables.columns.column import Domain, Table
 from hornbeam.loading.tables.schema_file import TextForm
 from hornbeam.loading.tables.sources.delimited import read_delimited
+from hornbeam.loading.tables.sources.duckdb import connection
+from hornbeam.loading.tables.sources.text_rows import SMALL
 
 
 def read(folder, text, **form) -> Table:
     path = folder / "t.csv"
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    return read_delimited("t", path, TextForm(**form))
+    with connection() as duck:
+        return read_delimited("t", path, TextForm(**form), (), duck)
 
 
 def rows(table, name):
@@ -20,7 +23,7 @@ def rows(table, name):
     return [None if code < 0 else column.texts[code] for code in column.codes.tolist()]
 
 
-@pytest.mark.parametrize("repeats", [1, 400])
+@pytest.mark.parametrize("repeats", [1, SMALL])
 @pytest.mark.parametrize(
     ("words", "domain", "texts"),
     [

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from inspect import cleandoc
 from pathlib import Path
@@ -13,9 +17,10 @@ from hornbeam.cli.command import INTERRUPTED, verb
 from hornbeam.cli.data import TRAIN, data_name, load_data, split_name
 from hornbeam.cli.flags import DATA, LEARNING, OUTPUT, CountingInPlace, ExampleSource, read_duration
 from hornbeam.cli.learner_flags import LearnerFlags, chosen_options
-from hornbeam.cli.messages import print_message, progress, remark, say
+from hornbeam.cli.messages import detail, print_message, progress, remark, say
 from hornbeam.cli.output import check_writable, json_text, write_result
 from hornbeam.cli.verbs.joint import check_joint, learn_joint
+from hornbeam.errors import LimitError, plural
 from hornbeam.learning.options import OPTIONS, PRESETS
 
 if TYPE_CHECKING:
@@ -123,7 +128,7 @@ class Limits:
         typer.Option(
             "--time",
             metavar="DURATION",
-            help="Stop after this time, such as 30s, 10m or 2h, and keep the steps done so far.",
+            help="Stop after this time, such as 30s, 10m or 2h, loading included; keep the steps so far.",
             rich_help_panel=LEARNING,
         ),
     ] = None
@@ -173,7 +178,8 @@ def fit(
     first = target[0] if target else None
     check_joint(joint, target or [], options, {"--report": output.report, "--checkpoint": limits.checkpoint})
     clock = Clock()
-    database = load_data(source, counting, target=first, seed=flags.seed or 0)
+    with _time_for_loading(limits):
+        database = load_data(source, counting, target=first, seed=flags.seed or 0)
     context.call_on_close(database.close)
     say(database.notices)
     clock.lap("load")
@@ -182,8 +188,9 @@ def fit(
         return
     examples = _labelled(database, first)
     engine = open_engine(counting.engine, database, counting.budget, **counting.place())
-    fitted = _learned(engine, examples, options, limits)
+    fitted = _learned(engine, examples, options, limits, clock)
     clock.lap("learn")
+    detail(", ".join(f"{name} {seconds:.1f} s" for name, seconds in clock.laps()))
     interrupted = _was_interrupted(fitted)
     say(fitted.history.notices())
     for line in fitted.history.scores():
@@ -193,6 +200,41 @@ def fit(
         _write_report(output.report, fitted, engine, examples, source, clock)
     if interrupted:
         raise typer.Exit(INTERRUPTED)
+
+
+class _TimeOverError(BaseException):
+    """Interrupts loading; no handler of errors on the way takes it for one of its own."""
+
+
+@contextmanager
+def _time_for_loading(limits: Limits) -> Iterator[None]:
+    """End the command if loading alone takes longer than the time limit."""
+    seconds = limits.seconds
+    can_interrupt = threading.current_thread() is threading.main_thread() and hasattr(signal, "setitimer")
+    if not seconds or not can_interrupt:
+        yield
+        return
+    over: list[int] = []
+
+    def interrupt(number: int, frame: object) -> None:
+        over.append(number)
+        raise _TimeOverError
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    except BaseException:
+        # The error may have changed on its way: an import that is interrupted raises ImportError.
+        if not over:
+            raise
+        raise LimitError(
+            f"loading was not done after --time {limits.time}, so nothing was learned; allow more time, or "
+            "leave out tables and columns by schema.toml."
+        ) from None
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def _fit_joint(
@@ -225,14 +267,15 @@ def _labelled(database: Database, target: str | None) -> Examples:
 
 
 def _learned(
-    engine: Engine, examples: Examples, options: Options, limits: Limits
+    engine: Engine, examples: Examples, options: Options, limits: Limits, clock: Clock
 ) -> Fit[LearnedModel] | ClassFit:
     """Learn, with a progress bar if stderr is a terminal."""
     from hornbeam.learning.classes import fit_classes
     from hornbeam.learning.learners import learn
     from hornbeam.learning.loop import Control, time_limit
 
-    learner, seconds = options.learner, limits.seconds
+    learner = options.learner
+    seconds = None if limits.seconds is None else max(limits.seconds - clock.total(), 0.0)
     with progress(getattr(options, "n_steps", None)) as on_step:
         control = Control(on_step, limits.checkpoint)
         if examples.classes:
@@ -261,9 +304,11 @@ def _write(fitted: Fit[LearnedModel] | ClassFit | JointFit, output: Output, n_ex
         write_result([f"{fitted.model}\n"], None)
     else:
         save_model(fitted.model, output.model)
-        remark(f"{fitted.model.size_text} from {n_examples:,} examples, in {output.model}")
+        examples = plural(n_examples, "example")
+        remark(f"wrote {fitted.model.size_text}, learned from {examples}, to {output.model}")
     if output.history is not None:
         write_result([json_text(fitted.history.as_dict())], output.history)
+        remark(f"wrote the history to {output.history}")
 
 
 def _write_report(
@@ -285,6 +330,7 @@ def _write_report(
         phases=clock.laps(),
     )
     write_page(path, fitted.model, engine, examples, about)
+    remark(f"wrote the report to {path}")
 
 
 def _learners() -> str:

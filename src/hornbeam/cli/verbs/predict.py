@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import typer
 
 from hornbeam.cli.command import verb
 from hornbeam.cli.flags import CountingInPlace, EvidenceFile, ExampleSource, Json, ModelFile, Out
+from hornbeam.cli.messages import say_written
 from hornbeam.cli.opened import open_examples
-from hornbeam.cli.output import check_writable, csv_text, json_text, key_columns, write_result
+from hornbeam.cli.output import check_writable, csv_text, json_text, write_result
 from hornbeam.cli.verbs.joint import evaluate_joint, joint_model, predict_joint, together
+from hornbeam.errors import DataError, plural
 
 if TYPE_CHECKING:
-    from hornbeam.data.database import Examples
     from hornbeam.model.evaluate import ClassScores, Scores
 
 
@@ -30,33 +30,29 @@ def predict(
 ) -> None:
     """Print the probability of every example.
 
-    The result is CSV with the columns arg1..argk,label,probability. Positives come first, then negatives,
-    then examples without a label, each in the order of the data. For a target with classes, there is a
-    column of probabilities for each class. If examples have cut-offs, there is a column for them. A joint
-    model of several targets gives rows target,arg1..argk,label,class,probability.
+    The result is CSV, a row for each example in the order of --examples or of the data. Its columns are the
+    keys under their names in the tables (arg1..argk for facts), label, predicted and probability. For a
+    target with classes, there is a column of probabilities for each class. If examples have cut-offs, there
+    is a column for them. evaluate --examples reads this file. A joint model of several targets gives rows
+    target,arg1..argk,label,class,probability.
 
     \b
     Example: hornbeam predict data/uwcse/fold1 --model m.json --out p.csv
     """
-    from hornbeam.model.class_model import ClassModel
+    from hornbeam.model.readable.predictions import prediction_table
 
     check_writable(out)
     if (joint := joint_model(model, evidence)) is not None:
         database, found = together(joint, source, counting, evidence)
         predict_joint(database, found, out)
         return
-    learned, engine, examples = open_examples(model, source, counting)
+    learned, engine, given = open_examples(model, source, counting)
     context.call_on_close(engine.database.close)
+    examples = given.as_given()
     probabilities = learned.probabilities(engine, examples.keys)
-    header, columns = key_columns(engine.database, examples)
-    columns.append(_label_texts(examples))
-    if isinstance(learned, ClassModel):
-        header += ["label", *(f"probability_{name}" for name in learned.classes)]
-        columns += [list(map(repr, each)) for each in probabilities.T.tolist()]
-    else:
-        header += ["label", "probability"]
-        columns.append(list(map(repr, probabilities.tolist())))
-    write_result(csv_text(header, zip(*columns, strict=True)), out, exact=True)
+    table = prediction_table(learned, engine.database, examples, probabilities)
+    write_result(csv_text(table.header, table.rows()), out, exact=True)
+    say_written(out, plural(len(examples), "prediction"))
 
 
 @verb
@@ -79,7 +75,6 @@ def evaluate(
     \b
     Example: hornbeam evaluate data/uwcse/fold1 --model m.json --json
     """
-    from hornbeam.errors import DataError
     from hornbeam.model.class_model import ClassModel
     from hornbeam.model.evaluate import evaluate as scores_of
     from hornbeam.model.evaluate import evaluate_classes
@@ -101,11 +96,3 @@ def evaluate(
     else:
         scores = scores_of(examples.labels, probabilities)
     write_result([json_text(scores.as_dict()) if json else f"{scores}\n"], None)
-
-
-def _label_texts(examples: Examples) -> list[object]:
-    """Labels as 0 and 1 or as classes; empty for examples without a label."""
-    from hornbeam.data.database import UNLABELLED
-
-    names: Sequence[object] = examples.classes or (0, 1)
-    return ["" if label == UNLABELLED else names[label] for label in examples.labels.tolist()]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import uuid
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
@@ -16,6 +15,7 @@ from sqlglot import exp
 
 from hornbeam.engines.sql.expressions import Dialect
 from hornbeam.errors import EngineError
+from hornbeam.quoting import own_table
 
 Values = npt.NDArray[Any]
 """A column of integers or text."""
@@ -34,7 +34,7 @@ class Connection(ABC):
     dialect: Dialect
 
     def __init__(self) -> None:
-        self._prefix = f"hornbeam_{uuid.uuid4().hex[:12]}"
+        self._mark = os.urandom(6).hex()
         self._names = 0
         self._process = os.getpid()
         _connections.add(self)
@@ -47,7 +47,7 @@ class Connection(ABC):
     def new_name(self) -> str:
         """A name that no other table has, of any connection or of the user."""
         self._names += 1
-        return f"{self._prefix}_{self._names}"
+        return own_table(self._mark, self._names)
 
     @abstractmethod
     def create(self, name: str, query: exp.Select) -> None:

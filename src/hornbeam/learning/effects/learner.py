@@ -26,7 +26,9 @@ from hornbeam.engines.contract import Engine, Skipped
 from hornbeam.learning.checkpoint import Checkpoint, Replay, Saved, fit_fingerprint, read_round
 from hornbeam.learning.effects.bagging import example_hashes, fold_numbers
 from hornbeam.learning.effects.bodies import BodyLimits, LimitedPool
+from hornbeam.learning.effects.boosting import Steps
 from hornbeam.learning.effects.candidates import Offers
+from hornbeam.learning.effects.conditions import narrowed_paths
 from hornbeam.learning.effects.constants import ConstantWeights, constant_weights
 from hornbeam.learning.effects.long_model import LongModel, Problem
 from hornbeam.learning.effects.paths import MOST_ATTRIBUTES, Path, PathFinder
@@ -214,17 +216,28 @@ def _candidates(problem: Problem, pause: Pause, control: Control) -> tuple[list[
     paths = [path for path in finder.paths() if limits.allow(path.body)]
     pool = LimitedPool(options.n_cuts, _support(problem), engine.memory // 4, limits=limits)
     offers = Offers(engine, problem.head, examples.keys, pool, options.n_thresholds, cut)
-    for number, path in enumerate(paths, start=1):
+    path_of: list[Path] = []
+    todo = list(paths)
+    for number, path in enumerate(todo, start=1):
         pause()
         before = len(pool.candidates)
         offers.of_path(path)
+        added = len(pool.candidates) - before
+        path_of += [path] * added
         if control.on_step is not None:
-            control.on_step(Collected(number, len(paths), len(pool.candidates) - before))
+            control.on_step(Collected(number, len(todo), added))
+        # With cut-offs, every example sees other facts: there a second condition costs more than it gains.
+        if number == len(paths) and options.max_conditions > 1 and not cut:
+            todo += narrowed_paths(pool, path_of, problem.targets, problem.loss, _steps(options))
     offers.of_cutoffs()
     if not pool.candidates:
         # An error says if there is nothing that a body could be made of.
         language_for(engine.database, examples.target, False, 0, examples.keys)
     return paths, offers
+
+
+def _steps(options: EffectOptions) -> Steps:
+    return Steps(options.n_steps, options.learning_rate, options.l2, options.l2)
 
 
 def _support(problem: Problem) -> int:

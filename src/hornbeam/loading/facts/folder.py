@@ -21,6 +21,7 @@ from hornbeam.loading.facts.layout import DEFAULT_SPLIT, find_layout
 from hornbeam.loading.facts.reader import Signature
 from hornbeam.loading.facts.statements import Import
 from hornbeam.loading.modes import target_mode
+from hornbeam.logic.english import plain_name
 from hornbeam.logic.modes import Mode, schema_of
 
 Columns = tuple[Coded, ...]
@@ -87,7 +88,7 @@ def _given_examples(examples: Any, target: str | None, atoms: _Atoms, background
     arities |= {other: len(columns) for other, (columns, _) in atoms.examples.items()}
     if name not in arities:
         raise OptionError(f'no target "{target}". {did_you_mean(name, arities, "Targets")}')
-    given = given_examples(read_examples(examples), [()] * arities[name], None)
+    given = given_examples(read_examples(examples), [()] * arities[name], None, [plain_name(name)])
     if given.classes:
         raise DataError(f'labels of "{name}" must be 0 and 1, or true and false; found "{given.classes[0]}".')
     return _Given(name, tuple(given.keys), given.labels.tolist(), given.cutoffs)

@@ -105,11 +105,14 @@ def _columns(
     if not all(map(_PREDICATE.fullmatch, spelled.names)):
         raise NotPlainError
     names = [name.lower() for name in spelled.names]
-    predicates = np.array([names.index(name) for name in names], dtype=np.int64)[spelled.codes]
+    places: dict[str, int] = {}
+    numbers = [places.setdefault(name, place) for place, name in enumerate(names)]
+    predicates = np.array(numbers, dtype=np.int64)[spelled.codes]
     signatures, _ = fold((predicates, arities), (len(names), int(arities.max(initial=0)) + 1))
-    distinct, first_rows = np.unique(signatures, return_index=True)
-    for signature in distinct[np.argsort(first_rows)]:
-        rows = np.flatnonzero(signatures == signature)
+    order = np.argsort(signatures, kind="stable")
+    ends_of_runs = np.flatnonzero(np.diff(signatures[order])) + 1
+    groups = np.split(order, ends_of_runs) if len(order) else []
+    for rows in sorted(groups, key=lambda rows: int(rows[0])):
         first = first_words[rows]
         yield (
             names[predicates[rows[0]]],

@@ -13,6 +13,7 @@ from hornbeam.data.ranking import ranking
 from hornbeam.loading.tables.columns.column import MISSING, Column, Domain
 from hornbeam.loading.tables.database import Relational
 from hornbeam.loading.tables.guess import is_constant, is_flag, is_nearly_unique, possible_links
+from hornbeam.loading.tables.link_targets import LinkTargets
 from hornbeam.loading.tables.roles import Plan
 from hornbeam.loading.tables.schema_file import Role
 from hornbeam.loading.tables.targets import GivenExamples
@@ -54,11 +55,12 @@ def unstated_links(plans: Sequence[Plan]) -> Iterator[Suspicion]:
     """Columns that are no links, but share a word with a table whose keys are nearly all of their values."""
     tables = {plan.name: plan.table for plan in plans}
     keys = {plan.name: plan.key for plan in plans if plan.key is not None}
+    targets = LinkTargets(tables, keys)
     for plan in plans:
         for name, column in plan.table.columns.items():
             if plan.roles[name] in (Role.KEY, Role.LINK, Role.TIME):
                 continue
-            for other, share in possible_links(plan.table, column, tables, keys):
+            for other, share in possible_links(plan.table, column, targets):
                 much = "all" if share == 1.0 else f"{share:.0%}"
                 line = ", ".join(f'{link} = "{table}"' for link, table in {**plan.links, name: other}.items())
                 yield Suspicion(

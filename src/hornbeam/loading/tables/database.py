@@ -126,18 +126,16 @@ def logic_of(relational: Relational) -> Logic:
     """The predicates, schema and modes that tables give."""
     predicates = _searched(relational)
     types_of = {each.name: each.types for each in predicates}
-    modes = [mode for each in predicates for mode in modes_of(each, _n_values(each, relational.plans))]
+    tables = {plan.name: plan.table for plan in relational.plans}
+    modes = [mode for each in predicates for mode in modes_of(each, _n_values(each, tables))]
     head = None
     target = relational.target
     if target is not None:
         head = _head(target, types_of)
         types_of[head] = head_types(target, relational.plans, relational.mapping)
         modes.append(target_mode(head, types_of[head]))
-    numeric = {
-        name: kind
-        for name, kind in numeric_types(relational.mapping).items()
-        if any(name in types for types in types_of.values())
-    }
+    used = {name for types in types_of.values() for name in types}
+    numeric = {name: kind for name, kind in numeric_types(relational.mapping).items() if name in used}
     return Logic(tuple(predicates), Schema(types_of, numeric), tuple(modes), head)
 
 
@@ -197,11 +195,10 @@ def _head(target: Target, taken: Mapping[str, object]) -> str:
     return name
 
 
-def _n_values(predicate: MappedPredicate, planned: Sequence[Plan]) -> int:
+def _n_values(predicate: MappedPredicate, tables: Mapping[str, Table]) -> int:
     if predicate.value is None:
         return 0
-    plan = next(plan for plan in planned if plan.name == predicate.table)
-    return plan.table.columns[predicate.columns[-1] or ""].n_values
+    return tables[predicate.table].columns[predicate.columns[-1] or ""].n_values
 
 
 def _populations(relational: Relational, facts: FactColumns) -> dict[str, Sequence[str]]:
@@ -235,7 +232,7 @@ def given_in(
     known = examples_in_tables(target, relational.plans, facts, NO_NEGATIVES, seed, lenient=True)
     table = read_examples(options.examples)
     _check_cutoffs(table, relational.plans)
-    given = given_examples(table, key_columns(target, relational.plans), known)
+    given = given_examples(table, key_columns(target, relational.plans), known, [target.word])
     return given, list(table.notices)
 
 

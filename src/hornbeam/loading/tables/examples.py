@@ -27,29 +27,31 @@ def read_examples(source: Any) -> Table:
         from hornbeam.loading.tables.sources.frames import read_frame
 
         return read_frame("examples", source)
+    from hornbeam.loading.tables.sources.duckdb import connection, read_parquet
+
     path = Path(source)
-    if kind_of_table_file(path) is SourceKind.PARQUET_FILE:
-        from hornbeam.loading.tables.sources.duckdb import read_parquet
+    with connection() as duck:
+        if kind_of_table_file(path) is SourceKind.PARQUET_FILE:
+            return read_parquet("examples", path, (), duck)
+        from hornbeam.loading.tables.sources.delimited import read_delimited
 
-        return read_parquet("examples", path, ())
-    from hornbeam.loading.tables.sources.delimited import read_delimited
-
-    return read_delimited("examples", path, TextForm())
+        return read_delimited("examples", path, TextForm(), (), duck)
 
 
 def given_examples(
-    table: Table, arguments: Sequence[Sequence[str]], known: GivenExamples | None, classes: Sequence[str] = ()
+    table: Table, arguments: Sequence[Sequence[str]], known: GivenExamples | None, words: Sequence[str] = ()
 ) -> GivenExamples:
     """The examples of a table, labelled by its own column, else by the known examples, else not at all.
 
     ``arguments`` lists for each argument of the head the names that its column may have, besides
     ``arg1``, ``arg2``, ...; where no name fits, the order of the columns decides.
+    Labels are 0 and 1, false and true, classes, or one of the ``words``, with ``not`` before it for 0.
     """
     keys = [_key(column) for column in _key_columns(table, arguments)]
     labels = np.full(table.size, UNLABELLED, dtype=np.int8)
-    names: tuple[str, ...] = tuple(classes)
+    names: tuple[str, ...] = ()
     if LABEL in table.columns:
-        labels, names = _labels(table.columns[LABEL], known.classes if known else names)
+        labels, names = _labels(table.columns[LABEL], known.classes if known else (), words)
     elif known is not None:
         labels, names = _known_labels(keys, known), known.classes
     cutoffs = _cutoffs(table.columns[CUTOFF]) if CUTOFF in table.columns else None
@@ -87,7 +89,9 @@ def _key(column: Column) -> Coded:
     return Coded(column.texts, column.codes)
 
 
-def _labels(column: Column, classes: Sequence[str]) -> tuple[npt.NDArray[np.int8], tuple[str, ...]]:
+def _labels(
+    column: Column, classes: Sequence[str], words: Sequence[str]
+) -> tuple[npt.NDArray[np.int8], tuple[str, ...]]:
     if classes:
         codes = []
         for text in column.texts:
@@ -96,6 +100,7 @@ def _labels(column: Column, classes: Sequence[str]) -> tuple[npt.NDArray[np.int8
             codes.append(classes.index(text))
         return _by_code(column, codes), tuple(classes)
     binary = {"0": 0, "1": 1, "false": 0, "true": 1}
+    binary |= {word.lower(): 1 for word in words} | {f"not {word.lower()}": 0 for word in words}
     if all(text.lower() in binary for text in column.texts):
         return _by_code(column, [binary[text.lower()] for text in column.texts]), ()
     if column.domain is Domain.NUMBER:

@@ -15,6 +15,7 @@ from hornbeam.errors import DataError, OptionError, SchemaError, plural
 from hornbeam.loading.tables.columns.column import Column, Domain, Table
 from hornbeam.loading.tables.columns.types import as_domain
 from hornbeam.loading.tables.guess import guess_broken_key, guess_key, guess_links, guess_role, guess_time
+from hornbeam.loading.tables.link_targets import LinkTargets, TableNames
 from hornbeam.loading.tables.schema_file import Role, Statement, Statements
 
 DANGLING = ("error", "drop", "keep")
@@ -88,21 +89,23 @@ def plans(
     by_name = {table.name: table for table in tables}
     _check_names(by_name)
     by_name = {name: _retyped(table, stated.get(name, nothing)) for name, table in by_name.items()}
+    names = TableNames(by_name)
     keys: dict[str, str] = {}
     guessed: dict[str, list[str]] = {name: [] for name in by_name}
     for name, table in by_name.items():
-        key, is_guess = _key(table, stated.get(name, nothing), list(by_name))
+        key, is_guess = _key(table, stated.get(name, nothing), names)
         if key is not None:
             _check_key(table, key)
             keys[name] = key
             if is_guess:
                 guessed[name].append(f'"{key}" is the key')
     notices: list[Notice] = []
+    targets = LinkTargets(by_name, keys)
     has_catalogue = any(table.foreign_keys for table in tables)
     planned = []
     for name, table in by_name.items():
         statement = stated.get(name, nothing)
-        links, is_guess = _links(table, statement, by_name, keys, has_catalogue, notices)
+        links, is_guess = _links(table, statement, by_name, targets, has_catalogue, notices)
         if is_guess:
             guessed[name] += [f'"{column}" links to "{other}"' for column, other in links.items()]
         table, lost = _checked_links(table, links, by_name, keys, dangling)
@@ -154,7 +157,7 @@ def _retyped(table: Table, statement: Statement) -> Table:
 # --- keys ------------------------------------------------------------------------------------
 
 
-def _key(table: Table, statement: Statement, tables: Sequence[str]) -> tuple[str | None, bool]:
+def _key(table: Table, statement: Statement, tables: TableNames) -> tuple[str | None, bool]:
     """The key of a table, and whether it is a guess."""
     if statement.key is not None:
         return statement.key or None, False
@@ -210,23 +213,23 @@ def _links(
     table: Table,
     statement: Statement,
     tables: Mapping[str, Table],
-    keys: Mapping[str, str],
+    targets: LinkTargets,
     has_catalogue: bool,
     notices: list[Notice],
 ) -> tuple[dict[str, str], bool]:
     """The linked table by column, in stated order or else that of the columns, and whether it is a guess."""
     if statement.links is not None:
         for column, other in statement.links.items():
-            if other not in keys:
+            if other not in targets.keys:
                 raise SchemaError(
                     f'[{table.name}] links: "{column}" links to "{other}", which has no key; '
                     f'state one, such as key = "{next(iter(tables[other].columns), "id")}".'
                 )
         return _ordered(table, statement.links, statement.arguments), False
     if has_catalogue:
-        return _ordered(table, _declared(table, keys, notices), statement.arguments), False
+        return _ordered(table, _declared(table, targets.keys, notices), statement.arguments), False
     left_out = {statement.time, *statement.roles}
-    guesses = guess_links(table, tables, keys)
+    guesses = guess_links(table, targets)
     links = {name: other for name, other in guesses.items() if name not in left_out}
     return _ordered(table, links, statement.arguments), True
 

@@ -23,6 +23,7 @@ from hornbeam.loading.tables.columns.column import MISSING, Column
 from hornbeam.loading.tables.roles import Form, Plan
 from hornbeam.loading.tables.schema_file import Role
 from hornbeam.loading.tables.to_logic import FactColumns, LogicMap, is_true
+from hornbeam.logic.english import plain_name
 
 MOST_CLASSES = 100
 MOST_PAIRS = 50_000_000
@@ -52,6 +53,11 @@ class Target:
         if self.column is None:
             return self.table.lower()
         return (self.column if self.value is None else f"{self.column}_{self.value}").lower()
+
+    @property
+    def word(self) -> str:
+        """The word for a positive label; that for a negative one has ``not`` before it."""
+        return self.value or plain_name(self.column or self.name)
 
 
 @dataclass(frozen=True, eq=False)

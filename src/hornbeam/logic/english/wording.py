@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from hornbeam.logic.english.nouns import noun_of, plain_name, plural_of, singular_of
+from hornbeam.logic.english.nouns import flag_phrase, is_verb, noun_of, plain_name, plural_of, singular_of
 from hornbeam.logic.schema import Schema
 
 EXAMPLE = "example"
@@ -87,7 +87,7 @@ def wording_of(
     >>> wording_of("gender_f", schema, {"target": "users.gender=F", "tables": {"users": {}}}).question
     'Which users have gender F?'
     >>> wording_of("smokes", Schema({"smokes": ("person",)}), {}).question
-    'For which persons is smokes true?'
+    'Which persons smoke?'
     """
     tables = settings.get("tables")
     described = tables if isinstance(tables, Mapping) else {}
@@ -149,6 +149,8 @@ def _question(
     subject = column or plain_name(target)
     if value is not None:
         return f"{subject} {value}", f"Which {several} have {subject} {value}?"
+    if is_verb(subject):
+        return subject, f"Which {several} {flag_phrase(subject, several=True)}?"
     return subject, f"For which {several} is {subject} true?"
 
 

@@ -36,6 +36,14 @@ class ConstantsCard:
         return self.total - len(self.rising) - len(self.falling)
 
 
+def noun_of_constants(clause: Clause, each: int, schema: Schema, wording: Wording) -> tuple[str, str]:
+    """What the constants of a variable are, and through which predicates they are reached."""
+    noun = wording.noun(schema.variable_types(clause)[each]).replace("_", " ")
+    through = [plain_name(atom.predicate) for atom in atoms_of(clause.body)]
+    others = dict.fromkeys(name for name in through if plural_of(name) != plural_of(noun))
+    return noun, ", ".join(others)
+
+
 def constants_title(bodies: Sequence[tuple[Clause, int]], schema: Schema, wording: Wording) -> str:
     """What constants are, and through which predicates they are reached: ``movies (ratings)``."""
     clause, each = bodies[0]

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
-import uuid
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
@@ -37,6 +34,7 @@ from hornbeam.engines.sql.expressions import (
     own_column,
 )
 from hornbeam.errors import EngineError
+from hornbeam.files import TemporaryFolder
 from hornbeam.quoting import NO_OTHER_FILES, database_file, one_file, quoted_path
 
 LEAST_MEMORY = 256_000_000
@@ -55,7 +53,8 @@ class DuckDBConnection(Connection):
     def __init__(self, memory: int, spill: Path | None = None, loaded: bool = False) -> None:
         """If ``loaded``, facts are copied to temporary tables, not read from files."""
         super().__init__()
-        self._spill = (spill or Path(tempfile.gettempdir())) / f"hornbeam-{uuid.uuid4().hex}"
+        self._folder = TemporaryFolder(spill)
+        self._spill = self._folder.path / "spill"
         self._worker = ThreadPoolExecutor(max_workers=1)
         memory = max(memory, LEAST_MEMORY)
         self._duckdb = duckdb.connect(
@@ -152,7 +151,7 @@ class DuckDBConnection(Connection):
         # waiting for another thread needs. So do not wait: the worker is idle.
         self._worker.shutdown(wait=False)
         self._duckdb.close()
-        shutil.rmtree(self._spill, ignore_errors=True)
+        self._folder.remove()
 
     def _group_by_arrays(self, columns: int) -> None:
         """Set the key size up to which DuckDB groups in arrays, so that these arrays fit the memory."""
@@ -167,14 +166,14 @@ class DuckDBConnection(Connection):
         running = self._worker.submit(self._duckdb.execute, query)
         try:
             return running.result()
-        except KeyboardInterrupt:
-            self._duckdb.interrupt()
-            wait([running])
-            raise
         except duckdb.InterruptException:
             raise KeyboardInterrupt from None
         except duckdb.Error as error:
-            raise EngineError(failure(error, self._spill)) from error
+            raise EngineError(failure(error, self._folder.path.parent)) from error
+        except BaseException:  # Ctrl-C, or another signal
+            self._duckdb.interrupt()
+            wait([running])
+            raise
 
 
 def is_in_nanoseconds(kind: str) -> bool:
@@ -194,13 +193,12 @@ def _microseconds(value: exp.Expr) -> exp.Expr:
     return exp.Anonymous(this="make_timestamp", expressions=[whole])
 
 
-def failure(error: duckdb.Error, spill: Path) -> str:
+def failure(error: duckdb.Error, scratch: Path) -> str:
     """One sentence that says what DuckDB could not do, and what to do about it."""
     reason = " ".join(str(error).split())
     if isinstance(error, duckdb.OutOfMemoryException):
         return (
-            f"DuckDB ran out of memory or of disk space in {spill.parent}: {reason} "
-            "Raise the limit with memory=."
+            f"DuckDB ran out of memory or of disk space in {scratch}: {reason} Raise the limit with memory=."
         )
     if isinstance(error, duckdb.PermissionException):
         return (
@@ -210,7 +208,7 @@ def failure(error: duckdb.Error, spill: Path) -> str:
     if isinstance(error, duckdb.IOException):
         return (
             f"DuckDB could not read or write a file ({reason}); check the path, free disk space in "
-            f"{spill.parent}, and run again."
+            f"{scratch}, and run again."
         )
     return f"DuckDB failed: {reason}"
 

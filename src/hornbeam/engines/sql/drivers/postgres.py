@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Any
@@ -18,10 +19,12 @@ from hornbeam.engines.sql.connection import Connection, Values
 from hornbeam.engines.sql.engine import SqlEngine
 from hornbeam.engines.sql.expressions import POSTGRES, create_empty, create_table, drop_table
 from hornbeam.errors import EngineError
-from hornbeam.quoting import quoted
+from hornbeam.quoting import OWN_TABLES, quoted, quoted_path
 
 _HEADER = b"PGCOPY\n\xff\r\n\x00" + bytes(8)
 _TRAILER = b"\xff\xff"
+_LOCKS = 0x686F
+"""The first bytes of the numbers of our advisory locks."""
 
 
 class PostgresConnection(Connection):
@@ -55,6 +58,9 @@ class PostgresConnection(Connection):
             self._check(scratch)
             ((path,),) = self.rows("SHOW search_path")
             self._set("search_path", f"{quoted(scratch)}, {path}")
+            # As long as this connection lasts, its tables are in use.
+            self.rows(f"SELECT pg_advisory_lock({_lock_of(self._mark)})")
+            self._remove_leftovers(scratch)
 
     def create(self, name: str, query: exp.Select) -> None:
         self._tables.add(name)
@@ -123,6 +129,23 @@ class PostgresConnection(Connection):
                 "USAGE on that schema, or name another one."
             )
 
+    def _remove_leftovers(self, scratch: str) -> None:
+        """Drop the tables of killed processes and lost connections, which hold no lock any more."""
+        query = "SELECT relname FROM pg_class WHERE relnamespace = %s::regnamespace AND relkind = 'r'"
+        with self._failures(), self._psycopg.cursor() as cursor:
+            names = [str(name) for (name,) in cursor.execute(query, [quoted(scratch)]).fetchall()]
+        tables: dict[str, list[str]] = {}
+        for name in names:
+            if own := re.fullmatch(OWN_TABLES, name):
+                tables.setdefault(own[1], []).append(name)
+        for mark in tables.keys() - {self._mark}:
+            ((is_free,),) = self.rows(f"SELECT pg_try_advisory_lock({_lock_of(mark)})")
+            if is_free:
+                for name in tables[mark]:
+                    with suppress(EngineError):  # a table of another user stays
+                        self._execute(f"DROP TABLE IF EXISTS {quoted_path([scratch, name])}")
+                self.rows(f"SELECT pg_advisory_unlock({_lock_of(mark)})")
+
     def _set(self, name: str, value: str) -> None:
         with self._failures(), self._psycopg.cursor() as cursor:
             cursor.execute("SELECT set_config(%s, %s, false)", [name, value])
@@ -137,6 +160,11 @@ class PostgresConnection(Connection):
             yield
         except psycopg.Error as error:
             raise EngineError(failure(error, self._psycopg.broken)) from error
+
+
+def _lock_of(mark: str) -> int:
+    """The number of the lock that stands for a connection; locks of other programs have other numbers."""
+    return (_LOCKS << 48) + int(mark, 16)
 
 
 def failure(error: psycopg.Error, broken: bool) -> str:

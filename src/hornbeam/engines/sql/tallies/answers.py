@@ -103,7 +103,8 @@ class SqlTallies:
         ]
         if cutoffs is not None:
             ends = cutoffs[first]
-            after = np.where(np.isfinite(ends), np.nextafter(ends, np.inf), ends)
+            # A fact at minus infinity exists even for a cut-off there.
+            after = np.nextafter(ends, np.inf)
             values += [source.moments(after), *(source.moments(self._earliest(ends, w)) for w in within)]
             types += [CUTOFF] * (1 + len(within))
         columns: dict[str, Values] = {"example": np.arange(len(first), dtype=np.int64)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import datetime
 from typing import Any
 
@@ -46,8 +47,11 @@ def inferred(column: Column) -> Column:
         return column
     for kind in KINDS:
         # The first value rules out most kinds.
-        if all(reads(kind.read, word) for word in column.values):
-            return _converted(column, kind.domain, list(map(kind.read, column.values)))
+        values = None
+        with suppress(ValueError):
+            values = list(map(kind.read, column.values))
+        if values is not None:
+            return _converted(column, kind.domain, values)
     return column
 
 

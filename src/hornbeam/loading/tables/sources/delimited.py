@@ -9,36 +9,55 @@ from __future__ import annotations
 
 import codecs
 import csv
-import tempfile
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from hornbeam.errors import DataError, ParseError, Place, plural
+from hornbeam.files import TemporaryFolder
 from hornbeam.loading.files import read_text, reason
 from hornbeam.loading.tables.columns.cells import read_moment, read_number, reads
 from hornbeam.loading.tables.columns.column import Table, of_table
 from hornbeam.loading.tables.schema_file import TextForm
-from hornbeam.loading.tables.sources.duckdb import connection
-from hornbeam.loading.tables.sources.text_rows import columns_of_rows, copy_rows, number_of_rows
+from hornbeam.loading.tables.sources.text_rows import (
+    SMALL_FILE,
+    Cells,
+    columns_of_cells,
+    columns_of_rows,
+    copy_rows,
+    fetch_rows,
+    number_of_rows,
+)
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
 
 _SEPARATORS = ",;\t|"
 _CHUNK = 1 << 20
 
 
-def read_delimited(name: str, path: Path, form: TextForm, unused: Collection[str] = ()) -> Table:
+def read_delimited(
+    name: str, path: Path, form: TextForm, unused: Collection[str], duck: DuckDBPyConnection
+) -> Table:
     """A text file as a table, its columns in file order."""
     import duckdb
 
     names, separator = shape_of(path, form)
-    with _as_utf8(path, form.encoding) as readable, connection() as duck:
+    with _as_utf8(path, form.encoding) as readable:
+        is_small = readable.stat().st_size <= SMALL_FILE
+        read: Callable[..., Cells | None] = fetch_rows if is_small else copy_rows
         try:
-            copy_rows(duck, readable, separator, len(names), not form.columns, form.missing)
+            rows = read(duck, readable, separator, len(names), not form.columns, form.missing)
         except duckdb.Error as error:
             raise explained(path, form, separator, len(names), error) from None
+    if rows is not None:
+        size = len(rows)
+        columns, notices = columns_of_cells(rows, names, unused)
+    else:
         size = number_of_rows(duck)
         columns, notices = columns_of_rows(duck, names, unused)
+        duck.execute("DROP TABLE rows")
     return Table(name, columns, size, notices=tuple(of_table(name, notice) for notice in notices))
 
 
@@ -153,8 +172,8 @@ def _as_utf8(path: Path, encoding: str) -> Iterator[Path]:
     if codecs.lookup(encoding).name == "utf-8":
         yield path
         return
-    with tempfile.TemporaryDirectory(prefix="hornbeam-") as folder:
-        copy = Path(folder) / "rows.csv"
+    with TemporaryFolder() as folder:
+        copy = folder / "rows.csv"
         with _opened(path, encoding) as source, copy.open("w", encoding="utf-8", newline="") as target:
             while chunk := source.read(_CHUNK):
                 target.write(chunk)

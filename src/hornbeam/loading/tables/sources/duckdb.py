@@ -9,9 +9,6 @@ quoted identifiers and parameters.
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
-import uuid
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hornbeam.errors import DataError, plural
+from hornbeam.files import TemporaryFolder
 from hornbeam.loading.files import ALLOW_OUTSIDE
 from hornbeam.loading.tables.columns.column import (
     Catalogued,
@@ -65,29 +63,28 @@ def connection() -> Iterator[DuckDBPyConnection]:
     """A private DuckDB in memory; what does not fit there is in a temporary folder until the end."""
     import duckdb
 
-    spill = Path(tempfile.gettempdir()) / f"hornbeam-{uuid.uuid4().hex}"
-    # Reading a file must not download an extension without the user's knowledge.
-    config: dict[str, Any] = {"autoinstall_known_extensions": "false", "temp_directory": str(spill)}
-    try:
+    with TemporaryFolder() as folder:
+        # Reading a file must not download an extension without the user's knowledge.
+        config: dict[str, Any] = {
+            "autoinstall_known_extensions": "false",
+            "temp_directory": str(folder / "spill"),
+        }
         with duckdb.connect(config=config) as duck:
             yield duck
-    finally:
-        shutil.rmtree(spill, ignore_errors=True)
 
 
-def read_parquet(name: str, path: Path, unused: Collection[str]) -> Table:
+def read_parquet(name: str, path: Path, unused: Collection[str], duck: DuckDBPyConnection) -> Table:
     """A Parquet file as a table."""
     import duckdb
 
-    with connection() as duck:
-        try:
-            # A view takes no parameters.
-            # Without the option a folder named "year=2024" would become a column.
-            file = f"read_parquet({quoted_text(one_file(path))}, hive_partitioning=false)"
-            duck.execute(f"CREATE VIEW parquet AS SELECT * FROM {file}")
-            return _read_relation(duck, ("parquet",), name, unused)
-        except duckdb.Error as error:
-            raise DataError(f'cannot read "{path}" as Parquet: {_short(error)}.') from None
+    try:
+        # A view takes no parameters.
+        # Without the option a folder named "year=2024" would become a column.
+        file = f"read_parquet({quoted_text(one_file(path))}, hive_partitioning=false)"
+        duck.execute(f"CREATE OR REPLACE VIEW parquet AS SELECT * FROM {file}")
+        return _read_relation(duck, ("parquet",), name, unused)
+    except duckdb.Error as error:
+        raise DataError(f'cannot read "{path}" as Parquet: {_short(error)}.') from None
 
 
 def read_duckdb_file(

@@ -6,13 +6,12 @@ to export a table, sends it as text; the text is read like a delimited file, wit
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from hornbeam.errors import DataError, OptionError
+from hornbeam.files import TemporaryFolder
 from hornbeam.loading.connection_string import connection_string, unreadable
 from hornbeam.loading.tables.columns.column import (
     Catalogued,
@@ -24,10 +23,11 @@ from hornbeam.loading.tables.columns.column import (
 )
 from hornbeam.loading.tables.sources.duckdb import connection
 from hornbeam.loading.tables.sources.text_rows import columns_of_rows, copy_rows, number_of_rows
-from hornbeam.quoting import quoted, quoted_path
+from hornbeam.quoting import OWN_TABLES, quoted, quoted_path
 
 if TYPE_CHECKING:
     import psycopg
+    from duckdb import DuckDBPyConnection
 
 _DOMAINS = {
     **dict.fromkeys(["int2", "int4", "int8", "float4", "float8", "numeric", "oid"], Domain.NUMBER),
@@ -35,11 +35,12 @@ _DOMAINS = {
     **dict.fromkeys(["date", "timestamp", "timestamptz"], Domain.MOMENT),
     "bool": Domain.BOOLEAN,
 }
-_TABLES = """
+_TABLES = f"""
 SELECT c.oid, n.nspname, c.relname, c.relkind IN ('v', 'm') FROM pg_catalog.pg_class c
 JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
 WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND NOT c.relispartition AND n.nspname <> 'information_schema'
-AND n.nspname NOT LIKE 'pg\\_%%' AND has_table_privilege(c.oid, 'SELECT') ORDER BY 2, 3
+AND n.nspname NOT LIKE 'pg\\_%%' AND has_table_privilege(c.oid, 'SELECT')
+AND c.relname !~ '^{OWN_TABLES}$' ORDER BY 2, 3
 """
 _COLUMNS = """
 SELECT a.attname, CASE WHEN t.typtype = 'e' THEN 'text' ELSE coalesce(b.typname, t.typname) END
@@ -71,9 +72,9 @@ def read_postgres(
     conninfo: str, unused: Mapping[str, Collection[str]], left_out: Collection[str] = ()
 ) -> list[Table]:
     """The tables and views that the user of the connection may read, sorted by name; some are left out."""
-    with _connected(conninfo) as server:
+    with _connected(conninfo) as server, connection() as duck:
         tables = {name: table for name, table in _catalogue(server).items() if name not in left_out}
-        return [_table(server, name, table, unused.get(name, ())) for name, table in tables.items()]
+        return [_table(server, duck, name, table, unused.get(name, ())) for name, table in tables.items()]
 
 
 def postgres_catalogue(conninfo: str) -> dict[str, Catalogued]:
@@ -137,7 +138,11 @@ def _catalogue(server: psycopg.Connection[tuple[object, ...]]) -> dict[str, _Cat
 
 
 def _table(
-    server: psycopg.Connection[tuple[object, ...]], name: str, table: _CatalogueEntry, unused: Collection[str]
+    server: psycopg.Connection[tuple[object, ...]],
+    duck: DuckDBPyConnection,
+    name: str,
+    table: _CatalogueEntry,
+    unused: Collection[str],
 ) -> Table:
     domains = {
         column: _DOMAINS[kind]
@@ -156,15 +161,16 @@ def _table(
         return Table(name, {}, int(str(row[0])), table.key, table.foreign_keys, notices)
     wanted = ", ".join(f"{quoted(column)}::text" for column in domains)
     copy = f"COPY (SELECT {wanted} FROM {source} AS t{_order(table, domains)}) TO STDOUT (FORMAT csv)"
-    with tempfile.TemporaryDirectory(prefix="hornbeam-") as folder, connection() as duck:
-        path = Path(folder) / "rows.csv"
+    with TemporaryFolder() as folder:
+        path = folder / "rows.csv"
         with path.open("wb") as file, server.cursor() as cursor, cursor.copy(copy.encode()) as rows:
             for piece in rows:
                 file.write(piece)
         copy_rows(duck, path, ",", len(domains), header=False)
-        singles = [column for column in domains if table.types[column] == "float4"]
-        columns, _ = columns_of_rows(duck, list(domains), domains=domains, singles=singles)
-        size = number_of_rows(duck)
+    singles = [column for column in domains if table.types[column] == "float4"]
+    columns, _ = columns_of_rows(duck, list(domains), domains=domains, singles=singles)
+    size = number_of_rows(duck)
+    duck.execute("DROP TABLE rows")
     return Table(name, columns, size, table.key, table.foreign_keys, notices)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from hornbeam.errors import DataError, OptionError, Place, SchemaError
 from hornbeam.loading.connection_string import is_connection
@@ -21,6 +21,9 @@ from hornbeam.loading.kind_of_source import (
 )
 from hornbeam.loading.tables.columns.column import Table
 from hornbeam.loading.tables.schema_file import Statement, Statements, read_schema_file, statements
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
 
 
 def stated_schema(source: Source, schema: object) -> tuple[dict[str, Statement], Place]:
@@ -95,7 +98,12 @@ def _tables(
             "name a folder of tables or of facts, or a database file."
         )
     files = {table_name(path): path} if kind.is_file else table_files(path, stated)
-    return [_read_table_file(name, file, stated.get(name, Statement())) for name, file in files.items()]
+    from hornbeam.loading.tables.sources.duckdb import connection
+
+    with connection() as duck:
+        return [
+            _read_table_file(name, file, stated.get(name, Statement()), duck) for name, file in files.items()
+        ]
 
 
 def _shown(source: Source) -> object:
@@ -122,13 +130,13 @@ def table_files(folder: Path, stated: Statements) -> dict[str, Path]:
     return {name: path for name, path in sorted(paths.items()) if stated.get(name, Statement()).use}
 
 
-def _read_table_file(name: str, path: Path, statement: Statement) -> Table:
+def _read_table_file(name: str, path: Path, statement: Statement, duck: DuckDBPyConnection) -> Table:
     if not path.is_file():
         raise DataError(f'table "{name}": there is no file "{path}"; correct file = ... in schema.toml.')
     if kind_of_table_file(path) is SourceKind.PARQUET_FILE:
         from hornbeam.loading.tables.sources.duckdb import read_parquet
 
-        return read_parquet(name, path, statement.unread(name))
+        return read_parquet(name, path, statement.unread(name), duck)
     from hornbeam.loading.tables.sources.delimited import read_delimited
 
-    return read_delimited(name, path, statement.form, statement.unread(name))
+    return read_delimited(name, path, statement.form, statement.unread(name), duck)

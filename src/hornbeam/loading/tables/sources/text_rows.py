@@ -15,7 +15,7 @@ import numpy as np
 from hornbeam.data.database import Notice
 from hornbeam.loading.tables.columns.cells import MOMENT, REAL, WHOLE, CellKind
 from hornbeam.loading.tables.columns.column import Column, Domain
-from hornbeam.loading.tables.columns.new_columns import moment_column, number_column
+from hornbeam.loading.tables.columns.new_columns import moment_column, number_column, text_column
 from hornbeam.loading.tables.columns.types import as_domain, inferred, nearly_numbers
 from hornbeam.loading.tables.sources.duckdb import text_of
 from hornbeam.quoting import one_file, quoted
@@ -23,9 +23,15 @@ from hornbeam.quoting import one_file, quoted
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
+Cells = list[tuple[str | None, ...]]
+"""Rows of text; None is missing."""
 _NOT_A_TIME = np.iinfo(np.int64).min
 """how NumPy stores NaT"""
 _FIRST_ROWS = 1000
+SMALL_FILE = 1 << 16
+"""Up to this many bytes, a file is fetched by one query."""
+SMALL = 2000
+"""Up to this many rows, Python reads the cells: asking DuckDB about each column takes longer."""
 
 
 def copy_rows(
@@ -37,12 +43,29 @@ def copy_rows(
     missing: Sequence[str] = (),
 ) -> None:
     """Read a file of UTF-8 text into the table ``rows`` with the text columns c0, c1, ..."""
+    values = [one_file(path), separator, header, ["", *missing]]
+    duck.execute(f"CREATE OR REPLACE TABLE rows AS SELECT * FROM {_read_csv(width)}", values)
+
+
+def fetch_rows(
+    duck: DuckDBPyConnection,
+    path: Path,
+    separator: str,
+    width: int,
+    header: bool,
+    missing: Sequence[str] = (),
+) -> Cells:
+    """The rows of a small file of UTF-8 text."""
+    values = [one_file(path), separator, header, ["", *missing]]
+    return duck.execute(f"SELECT * FROM {_read_csv(width)}", values).fetchall()
+
+
+def _read_csv(width: int) -> str:
     # The user's column names never become part of a query: columns are named by numbers.
     types = ", ".join(f"'c{number}': 'VARCHAR'" for number in range(width))
-    duck.execute(
-        "CREATE TABLE rows AS SELECT * FROM read_csv(?, auto_detect=false, hive_partitioning=false, delim=?, "
-        f"quote='\"', escape='\"', header=?, nullstr=?, columns={{{types}}}, max_line_size=16777216)",
-        [one_file(path), separator, header, ["", *missing]],
+    return (
+        "read_csv(?, auto_detect=false, hive_partitioning=false, delim=?, quote='\"', escape='\"', header=?, "
+        f"nullstr=?, columns={{{types}}}, max_line_size=16777216)"
     )
 
 
@@ -62,10 +85,37 @@ def columns_of_rows(
 
     ``singles`` are columns of floats of 32 bits.
     """
-    used = [number for number, name in enumerate(names) if name not in unused]
+    used = {number: name for number, name in enumerate(names) if name not in unused}
+    if domains is None and used and number_of_rows(duck) <= SMALL:
+        wanted = ", ".join(quoted(f"c{number}") for number in used)
+        return columns_of_cells(duck.execute(f"SELECT {wanted} FROM rows").fetchall(), list(used.values()))
+    return read_by_duckdb(duck, used, domains, singles)
+
+
+def columns_of_cells(
+    rows: Cells, names: Sequence[str], unused: Collection[str] = ()
+) -> tuple[dict[str, Column], list[Notice]]:
+    """The columns of rows of text, and notices about them."""
+    columns = zip(*rows, strict=True) if rows else [()] * len(names)
+    read = [
+        _from_text(text_column(name, cells), None)
+        for name, cells in zip(names, columns, strict=True)
+        if name not in unused
+    ]
+    notices = [notice for _, notice in read if notice is not None]
+    return {column.name: column for column, _ in read}, notices
+
+
+def read_by_duckdb(
+    duck: DuckDBPyConnection,
+    names: Mapping[int, str],
+    domains: Mapping[str, Domain] | None = None,
+    singles: Collection[str] = (),
+) -> tuple[dict[str, Column], list[Notice]]:
+    """The columns of the table ``rows`` by their numbers; numbers and moments never become text in Python."""
 
     def candidates(domain: Domain, *taken: list[int]) -> list[int]:
-        others = [number for number in used if not any(number in numbers for numbers in taken)]
+        others = [number for number in names if not any(number in numbers for numbers in taken)]
         return [number for number in others if domains is None or domains[names[number]] is domain]
 
     whole = _where_all(duck, candidates(Domain.NUMBER), WHOLE)
@@ -73,8 +123,7 @@ def columns_of_rows(
     moments = _where_all(duck, candidates(Domain.MOMENT, whole, real), MOMENT)
     columns: dict[str, Column] = {}
     notices = []
-    for number in used:
-        name = names[number]
+    for number, name in names.items():
         if number in whole or number in real:
             columns[name] = _numbers(duck, number, name, WHOLE if number in whole else REAL, name in singles)
         elif number in moments:

@@ -1,0 +1,121 @@
+"""Links that are found through indexes are those of the definition, which compares every pair of tables."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hornbeam.loading.tables.columns.column import Column, Domain, Table
+from hornbeam.loading.tables.columns.new_columns import number_column, text_column
+from hornbeam.loading.tables.guess import (
+    _ENOUGH,
+    _FEW,
+    _is_numbered_name,
+    _is_sparse,
+    _last_word,
+    _may_be_key,
+    guess_links,
+)
+from hornbeam.loading.tables.link_targets import KEY_ENDINGS, LinkTargets, TableNames, plain, stems, words_of
+
+WORDS = ["user", "users", "film", "films", "city", "cities", "team", "id", "key", "x", "1"]
+NAMES = st.lists(st.sampled_from(WORDS), min_size=1, max_size=3).flatmap(
+    lambda words: st.sampled_from(["_".join(words), "".join(words), "".join(word.title() for word in words)])
+)
+
+
+def pairwise_fit(column: str, table: str, key: str) -> int:
+    """How well the name of a column fits the key of a table: 0 not at all, 3 by the table's own name."""
+    name = plain(column)
+    for stem in stems(table):
+        if name in {stem, *(stem + ending for ending in KEY_ENDINGS)}:
+            return 3
+    if column.lower() == key.lower() and plain(key) not in {*KEY_ENDINGS, "name"}:
+        return 2
+    words = re.split(r"[^a-z0-9]+", column.lower())
+    parts = {"".join(words[start:]) for start in range(1, len(words))}
+    return int(any(parts & {stem, *(stem + ending for ending in KEY_ENDINGS)} for stem in stems(table)))
+
+
+def pairwise_links(table: Table, tables: Mapping[str, Table], keys: Mapping[str, str]) -> dict[str, str]:
+    links = {}
+    for column in table.columns.values():
+        if _may_be_key(column) and column.n_values:
+            best = max(candidates(table, column, tables, keys), default=None)
+            if best is not None:
+                links[column.name] = best[-1]
+    return links
+
+
+def candidates(
+    table: Table, column: Column, tables: Mapping[str, Table], keys: Mapping[str, str]
+) -> Iterator[tuple[float, float, str]]:
+    own_key = keys.get(table.name) == column.name
+    unnamed = []
+    for other, key in keys.items():
+        if own_key and other == table.name:
+            continue
+        key_column = tables[other].columns[key]
+        fit = pairwise_fit(column.name, other, key)
+        if key_column.domain is not column.domain and not fit:
+            continue
+        inside = column.n_shared(key_column)
+        share = inside / column.n_values
+        if own_key and (fit < 3 or pairwise_fit(column.name, table.name, column.name) >= fit):
+            continue
+        if fit and share >= _ENOUGH:
+            yield fit, share, other
+        elif share == 1.0 and not own_key and not fit:
+            unnamed.append((inside / key_column.n_values, other))
+    sharing = [each for each in unnamed if not stems(each[1]).isdisjoint(words_of(column.name))]
+    if len(sharing) == 1 and _is_numbered_name(column.name, sharing[0][1]):
+        yield 0.5, 1.0, sharing[0][1]
+    unnamed = sharing or unnamed
+    if len(unnamed) == 1:
+        cover, other = unnamed[0]
+        like_a_key = _last_word(column.name) in ("id", "key", "uuid")
+        by_numbers = (
+            column.is_whole
+            and column.n_values >= _FEW
+            and cover >= _ENOUGH
+            and _is_sparse(tables[other].columns[keys[other]])
+        )
+        if column.domain is Domain.TEXT or like_a_key or by_numbers:
+            yield 0, 1.0, other
+
+
+@given(st.lists(NAMES, unique=True, max_size=6), NAMES, st.data())
+def test_names_fit_as_in_pairs(tables: list[str], column: str, data: st.DataObject) -> None:
+    keys = {table: data.draw(NAMES) for table in tables}
+    fits = {table: pairwise_fit(column, table, key) for table, key in keys.items()}
+    assert TableNames(tables, keys).fits(column) == {table: fit for table, fit in fits.items() if fit}
+
+
+@st.composite
+def columns(draw: st.DrawFn, name: str, unique: bool) -> Column:
+    """A column of whole numbers, with or without gaps, or of text."""
+    first, step = draw(st.sampled_from([0, 1, 2**60])), draw(st.sampled_from([1, 3]))
+    numbers = draw(st.lists(st.integers(0, 30), min_size=1, max_size=30, unique=unique))
+    if draw(st.booleans()):
+        return number_column(name, np.array(numbers, dtype=np.int64) * step + first)
+    return text_column(name, [f"w{number}" for number in numbers])
+
+
+@given(st.lists(NAMES, unique_by=str.lower, min_size=1, max_size=5), st.data())
+def test_links_are_those_of_the_comparison_of_all_pairs(names: list[str], data: st.DataObject) -> None:
+    tables, keys = {}, {}
+    for name in names:
+        key = data.draw(st.one_of(st.just("id"), NAMES))
+        others = data.draw(st.lists(NAMES, unique=True, max_size=3))
+        made = {key: data.draw(columns(key, unique=True))}
+        made |= {other: data.draw(columns(other, unique=False)) for other in others if other != key}
+        tables[name] = Table(name, made, len(made[key]))
+        if data.draw(st.booleans()):
+            keys[name] = key
+    targets = LinkTargets(tables, keys)
+    for table in tables.values():
+        assert guess_links(table, targets) == pairwise_links(table, tables, keys)

@@ -1,4 +1,4 @@
-"""Weights of constants: one tally of a clause gives what counting each constant as a clause of its own gives."""
+"""Weights of constants: one tally of a clause gives what counting each constant by itself gives."""
 
 from __future__ import annotations
 

@@ -31,6 +31,8 @@ class Trained(NamedTuple):
     """scores of the separate model, held out"""
     labels: npt.NDArray[np.int64]
     folds: npt.NDArray[np.int64]
+    alone: Floats
+    """held-out log-losses of the separate model"""
 
 
 class WeightSet(NamedTuple):
@@ -87,8 +89,7 @@ def fit_terms(
         by_fold.append(shape.unpacked(of_fold, scales))
         if outside.any():
             joint[outside] = design.at(outside).losses(of_fold)
-    separate = design.losses(np.zeros(len(penalties)))
-    return FittedTerms(shape.unpacked(weights, scales), tuple(by_fold), pairs, separate, joint)
+    return FittedTerms(shape.unpacked(weights, scales), tuple(by_fold), pairs, trained.alone, joint)
 
 
 class _Shape:

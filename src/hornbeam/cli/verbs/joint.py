@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from hornbeam.data.keys import Names
     from hornbeam.joint.learner import JointFit
     from hornbeam.joint.model import JointMember, JointModel
-    from hornbeam.joint.predict import NamedEvidence, Together
+    from hornbeam.joint.predict import Together
+    from hornbeam.joint.things import NamedEvidence
     from hornbeam.learning.loop import Control
     from hornbeam.learning.options import Options
 
@@ -169,6 +170,6 @@ def explain_joint(found: Together, example: str, json: bool) -> None:
 
 def _evidence(model: JointModel, path: Path) -> NamedEvidence:
     """The labels of a file: keys and a column label; for several targets, also a column target."""
-    from hornbeam.joint.evidence import read_evidence
+    from hornbeam.joint.targets import read_evidence
 
     return read_evidence(path, {m.target: model.schema.arity(m.target.name) for m in model.members})

@@ -3,8 +3,8 @@
     python benchmarks/bench_shapes.py [--before]
 
 Writes results/shapes.json and its table in README.md. Each line is a process of its own; the figure is the
-CPU time of the whole command, start included. With ``--before`` the figures are those of an older version to compare
-with: run it with PYTHONPATH set to the sources of that version.
+CPU time of the whole command, start included. With ``--before`` the figures are those of an older version to
+compare with: run it with PYTHONPATH set to the sources of that version.
 """
 
 from __future__ import annotations

@@ -307,6 +307,6 @@ def _block(problem: Problem, paths: list[Path]) -> ConstantWeights | None:
     cut = database.last_times_of(examples.target, examples.keys) is not None
     if not options.per_constant or len(problem.head.args) > 1 or cut:
         return None
-    folds = fold_numbers(example_hashes(database, examples.target, examples.keys, options.seed))
+    folds = fold_numbers(example_hashes(problem.engine, examples.target, examples.keys, options))
     data = Weighted(examples.keys, problem.targets, problem.weights, problem.loss)
     return constant_weights(problem.engine, problem.head, paths, data, folds, problem.unit.scale)

@@ -6,8 +6,8 @@ Hepatitis, mutagenesis and MovieLens 100K (from its raw tables) have the folds o
 results/others.json, kept as files of HORNBEAM_DATA or ../shared/data; predictions of all folds are pooled.
 The others have their public folds or split. Every test example is scored. Standard errors are those of the
 mean over the folds; where predictions are pooled or there is one split, the examples are drawn again 300
-times. Rows "long" and "default" may have several seeds on pooled data, the others have seed 0. Five rows leave
-one idea out of the long model. Results go to results/quality.json after each data set.
+times. Rows "long" and "default" may have several seeds on pooled data, the others have seed 0. Five rows
+leave one idea out of the long model. Results go to results/quality.json after each data set.
 """
 
 from __future__ import annotations

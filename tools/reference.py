@@ -3,16 +3,19 @@
 python tools/reference.py            writes them
 python tools/reference.py --check    fails if one of them is stale
 
-docs/command-line.md comes from the help of the command line, docs/options.md from the declared options, and
-estimators/learners.pyi spells out the parameters of the classifiers for editors and type checkers.
+docs/command-line.md comes from the help of the command line, docs/options.md from the declared options, the
+tables of benchmarks in docs from the recorded results, and estimators/learners.pyi spells out the parameters
+of the classifiers for editors and type checkers.
 """
 
 from __future__ import annotations
 
 import html
+import re
 import sys
 import textwrap
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +28,9 @@ from hornbeam.estimators import learners
 from hornbeam.estimators.parameters import parameters_of, type_text
 from hornbeam.learning.options import DEFAULT, OPTIONS, PRESETS, EffectOptions, Options, PaperOptions
 from hornbeam.learning.options.option import Declared
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+from result_tables import table_named
 
 ROOT = Path(__file__).resolve().parents[1]
 COMMAND_LINE = """\
@@ -196,10 +202,28 @@ def _literal(value: object) -> str:
     return f'"{value}"' if isinstance(value, str) else repr(value)
 
 
-WRITTEN = {
+_TABLE = re.compile(
+    r"^<!-- table: ([a-z0-9 -]+) -->\n(?:.*?^<!-- end of table -->\n)?", re.MULTILINE | re.DOTALL
+)
+
+
+def with_tables(name: str) -> str:
+    """A document with the tables that its comments name, written from the recorded results."""
+
+    def filled(comment: re.Match[str]) -> str:
+        return f"<!-- table: {comment[1]} -->\n\n{table_named(comment[1])}\n\n<!-- end of table -->\n"
+
+    return _TABLE.sub(filled, (ROOT / name).read_text(encoding="utf-8"))
+
+
+WRITTEN: dict[str, Callable[[], str]] = {
     "docs/command-line.md": command_line,
     "docs/options.md": options_page,
     "src/hornbeam/estimators/learners.pyi": signatures,
+    **{
+        name: partial(with_tables, name)
+        for name in ("docs/benchmarks.md", "docs/comparison.md", "docs/cluster.md")
+    },
 }
 
 

@@ -168,3 +168,9 @@ def test_links_within_the_project_lead_somewhere(document):
         if re.match(r"[a-z]+:|#", link):
             continue
         assert (document.parent / link.partition("#")[0]).exists(), f"{document.name}: no {link}"
+
+
+def test_the_notebook_shows_what_its_cells_do():
+    script = [sys.executable, str(ROOT / "tools" / "notebook.py"), "--check"]
+    done = subprocess.run(script, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

@@ -168,7 +168,7 @@ def test_history_models_and_data_show_themselves(fitted, database, frames):
     assert "Ended: " in history._repr_html_()
     assert len(repr(history)) < 120
     assert len(repr(fitted.model_)) < 120
-    assert repr(database).startswith("Database(tables: movies, ratings, users; ")
+    assert repr(database).endswith("examples: gender_f (60); tables: movies, ratings, users)")
     page = database._repr_html_()
     assert "user_id → users, movie_id → movies" in page
     assert "note: keys and links were inferred" in page

@@ -81,10 +81,10 @@ class Database:
         targets = ", ".join(f"{name} ({len(e)})" for name, e in self.example_sets.items()) or "none"
         n_facts = sum(map(len, self.relations.values()))
         facts = plural(n_facts, "fact") if self.tables is None else f"facts in {self.tables.engine}"
-        tables = f"tables: {', '.join(self._tables())}; " if self._tables() else ""
+        tables = f"; tables: {', '.join(self._tables())}" if self._tables() else ""
         return (
-            f"Database({tables}{facts}, {plural(len(self.facts.predicates()), 'predicate')}, "
-            f"{plural(len(self.populations), 'type')}, examples: {targets})"
+            f"Database({facts}, {plural(len(self.facts.predicates()), 'predicate')}, "
+            f"{plural(len(self.populations), 'type')}, examples: {targets}{tables})"
         )
 
     def _repr_html_(self) -> str:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
-from hornbeam.data.keys import Names
 from hornbeam.joint.neighbours import LinkedThings, TermValues, term_added
 from hornbeam.joint.predict import Together
 
@@ -85,7 +85,7 @@ class NeighbourExplanation:
         return own | {"key": list(self.key), "reasons": reasons}
 
 
-def explain_together(together: Together, name: str, names: Names) -> NeighbourExplanation:
+def explain_together(together: Together, name: str, names: Sequence[str]) -> NeighbourExplanation:
     """Explain the most probable label of one key, given as names."""
     database, linked = together.world.database, together.world.linked[name]
     member = together.world.model.member(name)

@@ -36,7 +36,7 @@ from hornbeam.joint.neighbours import (
     with_evidence,
 )
 from hornbeam.joint.terms import choices, offered
-from hornbeam.joint.things import JointTarget, KnownKeys, Things, facts_fingerprint, hidden, things_of
+from hornbeam.joint.things import JointTarget, JointTask, Things, facts_fingerprint, hidden, things_of
 from hornbeam.joint.weights import FittedTerms, Trained, fit_terms, penalties_of_pairs
 from hornbeam.learning.classes import ClassFit, ClassHistory, fit_classes
 from hornbeam.learning.effects.bagging import FOLDS, example_hashes, fold_numbers
@@ -53,13 +53,6 @@ ROUNDS = 2
 """How often the weights are fitted; from the second time on, with guesses by the weights before."""
 FEWEST = 20
 """With fewer linked training examples there are no terms."""
-
-
-class JointTask(NamedTuple):
-    """A target and its training examples."""
-
-    target: JointTarget
-    evidence: KnownKeys
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
-from hornbeam.data.database import Database
-from hornbeam.errors import DataError, did_you_mean
+import numpy as np
+
+from hornbeam.data.database import Database, Examples
+from hornbeam.data.keys import Names
+from hornbeam.errors import DataError, SchemaError, did_you_mean
+from hornbeam.joint.things import JointTarget, JointTask, KnownKeys
+
+MOST_CLASSES = 100
 
 
 def predicate_of(database: Database, name: str) -> str:
@@ -21,3 +27,55 @@ def predicate_of(database: Database, name: str) -> str:
         return named[0]
     known = sorted({*database.example_sets, *database.schema.predicates})
     raise DataError(f'no target "{name}". {did_you_mean(lower, known, "Targets")}')
+
+
+def task_of(database: Database, name: str) -> JointTask:
+    """The training examples of a target that the data have."""
+    predicate = predicate_of(database, name)
+    examples = examples_in(database, predicate).labelled()
+    if not len(examples):
+        raise DataError(
+            f'no example of "{name}" has a label; name a column that has labels, or give them in a column '
+            '"label" of --examples FILE.'
+        )
+    target = JointTarget(predicate, examples.classes)
+    arity = database.schema.arity(predicate)
+    keys = examples.keys[:, : min(arity, examples.keys.shape[1])]
+    return JointTask(target, KnownKeys(keys, examples.labels.astype(np.int64)))
+
+
+def names_in(database: Database, examples: Examples) -> Names:
+    """The keys of examples as names; an attribute has one column, its predicate two arguments."""
+    n_columns = examples.keys.shape[1]
+    names = np.empty((len(examples), n_columns), dtype=object)
+    for place in range(n_columns):
+        population = database.population(database.schema.types_of(examples.target)[place])
+        names[:, place] = population.decode(examples.keys[:, place])
+    return names
+
+
+def examples_in(database: Database, predicate: str) -> Examples:
+    """The examples of a target: those of the data, or made of its facts.
+
+    For a predicate of one argument, every constant of its type is an example: true if it is a fact. For an
+    attribute, which has one value for each thing, the value is the class.
+    """
+    if predicate in database.example_sets:
+        return database.example_sets[predicate]
+    types, columns = database.schema.types_of(predicate), database.relation(predicate).columns
+    if len(types) == 1:
+        labels = np.zeros(len(database.population(types[0])), dtype=np.int8)
+        labels[columns[0]] = 1
+        return Examples(predicate, np.arange(len(labels), dtype=np.int32).reshape(-1, 1), labels)
+    values, classes = np.unique(columns[-1], return_inverse=True)
+    is_attribute = len(types) == 2 and len(np.unique(columns[0])) == len(columns[0])
+    if not is_attribute or types[1] in database.schema.numeric or len(values) > MOST_CLASSES:
+        raise SchemaError(
+            f'the data have no examples of "{predicate}", and its facts do not say what is false: give '
+            "positive and negative examples, or an attribute with one value for each thing."
+        )
+    names = database.population(types[1]).decode(values.astype(np.int32))
+    order = np.argsort(np.array(names, dtype=object))
+    rank = np.empty(len(order), dtype=np.int8)
+    rank[order] = np.arange(len(order))
+    return Examples(predicate, columns[0].reshape(-1, 1), rank[classes.ravel()], tuple(sorted(names)))

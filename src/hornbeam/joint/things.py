@@ -50,6 +50,13 @@ class KnownKeys(NamedTuple):
     labels: npt.NDArray[np.int64]
 
 
+class JointTask(NamedTuple):
+    """A target and its training examples."""
+
+    target: JointTarget
+    evidence: KnownKeys
+
+
 @dataclass(frozen=True, eq=False)
 class Things:
     """The distinct keys of one target, and their labels: ``UNLABELLED`` where they are to be guessed."""
@@ -84,17 +91,17 @@ class Things:
 def things_of(
     database: Database, target: JointTarget, evidence: KnownKeys | None, more: Codes | None = None
 ) -> Things:
-    """The keys of a target: its examples in the data, those of the evidence, and some more.
+    """The keys of a target: those of the evidence, some more, and all others that the data have.
 
-    The labels of examples in the data are not looked at. A target of one argument without examples is about
-    every constant of its type.
+    A target of one argument is about every constant of its type; another one is about its examples in the
+    data, whose labels are not looked at.
     """
     types = database.schema.types_of(target.name)
     parts = [each for each in (evidence.keys if evidence else None, more) if each is not None]
-    if target.name in database.example_sets:
-        parts.append(database.example_sets[target.name].keys)
-    elif len(types) == 1:
+    if len(types) == 1:
         parts.append(np.arange(len(database.population(types[0])), dtype=np.int32).reshape(-1, 1))
+    elif target.name in database.example_sets:
+        parts.append(database.example_sets[target.name].keys)
     parts = [np.asarray(part[:, : len(types)], dtype=np.int32) for part in parts]
     keys = np.concatenate(parts) if parts else np.zeros((0, len(types)), dtype=np.int32)
     keys = keys[(keys != UNKNOWN).all(axis=1)]

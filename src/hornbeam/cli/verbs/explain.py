@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hornbeam.cli.command import verb
-from hornbeam.cli.flags import CountingInPlace, Json, LinkedSource, ModelFile
+from hornbeam.cli.flags import CountingInPlace, EvidenceFile, Json, LinkedSource, ModelFile
 from hornbeam.cli.messages import say
 from hornbeam.cli.opened import open_model
 from hornbeam.cli.output import json_text, write_result
+from hornbeam.cli.verbs.joint import explain_joint, joint_model, together
 from hornbeam.errors import DataError, OptionError
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ def explain(
             "--shown", min=0, metavar="NUMBER", help="Maximum number of true groundings to show per clause."
         ),
     ] = 5,
+    evidence: EvidenceFile = None,
     json: Json = False,
     counting: CountingInPlace,
 ) -> None:
@@ -61,6 +63,10 @@ def explain(
     from hornbeam.model.class_model import ClassModel
     from hornbeam.model.explain import explain as explanation_of
 
+    if (joint := joint_model(model, evidence)) is not None:
+        _, found = together(joint, source, counting, evidence)
+        explain_joint(found, example, json)
+        return
     learned, engine, _ = open_model(model, source, counting, negatives=False)
     key, names = _example(learned, engine.database, example, cutoff)
     if isinstance(learned, ClassModel):

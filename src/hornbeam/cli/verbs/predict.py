@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 import typer
 
 from hornbeam.cli.command import verb
-from hornbeam.cli.flags import CountingInPlace, ExampleSource, Json, ModelFile, Out
+from hornbeam.cli.flags import CountingInPlace, EvidenceFile, ExampleSource, Json, ModelFile, Out
 from hornbeam.cli.messages import say_written
 from hornbeam.cli.opened import open_examples
 from hornbeam.cli.output import check_writable, csv_text, json_text, write_result
+from hornbeam.cli.verbs.joint import evaluate_joint, joint_model, predict_joint, together
 from hornbeam.errors import DataError, plural
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ def predict(
     context: typer.Context,
     source: ExampleSource,
     model: ModelFile,
+    evidence: EvidenceFile = None,
     out: Out = None,
     counting: CountingInPlace,
 ) -> None:
@@ -31,7 +33,8 @@ def predict(
     The result is CSV, a row for each example in the order of --examples or of the data. Its columns are the
     keys under their names in the tables (arg1..argk for facts), label, predicted and probability. For a
     target with classes, there is a column of probabilities for each class. If examples have cut-offs, there
-    is a column for them. evaluate --examples reads this file.
+    is a column for them. evaluate --examples reads this file. A joint
+    model of several targets gives rows target,arg1..argk,label,class,probability.
 
     \b
     Example: hornbeam predict data/uwcse/fold1 --model m.json --out p.csv
@@ -39,6 +42,10 @@ def predict(
     from hornbeam.model.readable.predictions import prediction_table
 
     check_writable(out)
+    if (joint := joint_model(model, evidence)) is not None:
+        database, found = together(joint, source, counting, evidence)
+        predict_joint(database, found, out)
+        return
     learned, engine, given = open_examples(model, source, counting)
     context.call_on_close(engine.database.close)
     examples = given.as_given()
@@ -54,6 +61,7 @@ def evaluate(
     context: typer.Context,
     source: ExampleSource,
     model: ModelFile,
+    evidence: EvidenceFile = None,
     json: Json = False,
     counting: CountingInPlace,
 ) -> None:
@@ -71,6 +79,10 @@ def evaluate(
     from hornbeam.model.evaluate import evaluate as scores_of
     from hornbeam.model.evaluate import evaluate_classes
 
+    if (joint := joint_model(model, evidence)) is not None:
+        database, found = together(joint, source, counting, evidence)
+        evaluate_joint(database, found, json)
+        return
     learned, engine, all_examples = open_examples(model, source, counting)
     context.call_on_close(engine.database.close)
     examples = all_examples.labelled()

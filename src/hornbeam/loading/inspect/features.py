@@ -38,9 +38,9 @@ def features_text(columns: Iterable[tuple[str, str]]) -> list[str]:
     for name, role in columns:
         by_role.setdefault(role, []).append(name)
     lines = []
-    for kind, meaning in _MEANING.items():
-        names = list(dict.fromkeys(by_role.get(kind.value, ())))
+    for each, meaning in _MEANING.items():
+        names = list(dict.fromkeys(by_role.get(each.value, ())))
         if names:
             shown = ", ".join([*names[:4], *(["..."] if len(names) > 4 else [])])
-            lines.append(f"  {kind.value} ({shown}): {meaning}")
+            lines.append(f"  {each.value} ({shown}): {meaning}")
     return lines

@@ -260,7 +260,7 @@ def report(results: Mapping[str, Any]) -> str:
         scores = results["scores"].get(name)
         if scores is None:
             continue
-        lines = [_line(row, seed, each) for row in ROWS for seed, each in scores[row].items()]
+        lines = [_line(row, seed, each) for row in ROWS for seed, each in scores.get(row, {}).items()]
         lines += [_others_line(*each) for each in _others(name)]
         parts += [f"**{name}**. {_verdict(name, scores)}", table([*header, "to predict"], lines)]
     return "\n\n".join(parts)

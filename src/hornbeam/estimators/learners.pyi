@@ -86,6 +86,10 @@ class RLRClassifier(EffectsAsColumns, RelationalClassifier):
     n_thresholds : int, default=8
         Maximum number of thresholds that are tried for each numeric argument; 0 allows no
         comparisons. Must be a whole number from 0 to 10000. Preset paper: 16.
+    group : str | None, default=None
+        Keep examples together that are linked to the same thing of this table: bags, folds and
+        held-out examples have all or none of them. Without it, examples are held out one by one, or
+        by time if they have cut-offs. Must be a name or None; None is none.
     beam_width : int, default=1
         Number of candidates that are kept at each length of the search. Must be a whole number from
         1 to 1000000. Belongs to preset paper.
@@ -144,6 +148,7 @@ class RLRClassifier(EffectsAsColumns, RelationalClassifier):
     prior: float | str
     negation: bool
     n_thresholds: int
+    group: str | None
     beam_width: int
     stop: str
     populations: str
@@ -179,6 +184,7 @@ class RLRClassifier(EffectsAsColumns, RelationalClassifier):
         prior: float | str = "base-rate",
         negation: bool = False,
         n_thresholds: int = 8,
+        group: str | None = None,
         beam_width: int = 1,
         stop: str = "full",
         populations: str = "database",
@@ -265,6 +271,10 @@ class RLRRegressor(EffectsAsColumns, RelationalRegressor):
     n_thresholds : int, default=8
         Maximum number of thresholds that are tried for each numeric argument; 0 allows no
         comparisons. Must be a whole number from 0 to 10000.
+    group : str | None, default=None
+        Keep examples together that are linked to the same thing of this table: bags, folds and
+        held-out examples have all or none of them. Without it, examples are held out one by one, or
+        by time if they have cut-offs. Must be a name or None; None is none.
     unknown : str, default='warn'
         What to do about keys that are not in the database: 'warn' counts them as having no facts,
         'error' refuses them.
@@ -297,6 +307,7 @@ class RLRRegressor(EffectsAsColumns, RelationalRegressor):
     prior: float | str
     negation: bool
     n_thresholds: int
+    group: str | None
     unknown: str
     engine: str
     memory: int
@@ -323,6 +334,7 @@ class RLRRegressor(EffectsAsColumns, RelationalRegressor):
         prior: float | str = "base-rate",
         negation: bool = False,
         n_thresholds: int = 8,
+        group: str | None = None,
         unknown: str = "warn",
         engine: str = "memory",
         memory: int = 2000000000,

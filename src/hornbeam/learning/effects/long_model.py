@@ -10,7 +10,7 @@ import numpy as np
 
 from hornbeam.data.relations import Examples
 from hornbeam.engines.contract import Engine
-from hornbeam.learning.effects.bagging import SHARE, design
+from hornbeam.learning.effects.bagging import SHARE, design, example_hashes
 from hornbeam.learning.effects.boosting import Boosting, Steps
 from hornbeam.learning.effects.candidates import FeatureCandidate, Pool
 from hornbeam.learning.effects.constants import ConstantWeights
@@ -76,9 +76,8 @@ class LongModel:
         self.bins = np.ascontiguousarray(bins[:, self.groups.first])
         self.levels = int(self.bins.max(initial=0)) + 1
         self.targets, self.offset = problem.targets[self.groups.first], offset[self.groups.first]
-        self.design = design(
-            problem.engine.database, examples.target, examples.keys, options.n_bags, options.seed
-        )
+        hashes = example_hashes(problem.engine, examples.target, examples.keys, options)
+        self.design = design(hashes, options.n_bags)
         self.weights = self.groups.summed(self.design.weights * problem.weights[:, None])
         self.numbers = self.groups.sizes()
         self.sizes = self.groups.sizes(examples.weights)

@@ -86,7 +86,7 @@ class Logistic:
         return values, PLAIN_UNIT
 
     def start(self, targets: Floats, weights: Floats) -> float:
-        total, positive = float(weights.sum()), float(weights @ targets)
+        total, positive = float(weights.sum()), float((weights * targets).sum())
         share = min(max(positive, 0.5), total - 0.5) / total if total > 1 else 0.5
         return float(np.log(share / (1.0 - share)))
 

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from types import MappingProxyType
 from typing import ClassVar
 
-from hornbeam.learning.options.bounds import Number, OneOf, Share, Whole, YesNo
+from hornbeam.learning.options.bounds import NameOrNone, Number, OneOf, Share, Whole, YesNo
 from hornbeam.learning.options.option import Option, Options
 from hornbeam.logic.guards import FALSE_COUNTS, POPULATION
 
@@ -183,6 +183,14 @@ N_BAGS = Option(
     Whole(1, 1000),
     flag="--bags",
 )
+GROUP = Option(
+    "Keep examples together that are linked to the same thing of this table: bags, folds and held-out "
+    "examples have all or none of them. Without it, examples are held out one by one, or by time if they "
+    "have cut-offs.",
+    SAMPLE,
+    NameOrNone(),
+    none="none",
+)
 VALIDATE = Option(
     "Choose the number of steps and of effects on held-out examples; otherwise all steps are done.",
     WEIGHTS,
@@ -244,10 +252,12 @@ class EffectOptions(Options):
     negation: bool = NEGATION.default(False)
     n_thresholds: int = N_THRESHOLDS.default(8)
     loss: str = LOSS.default(AUTO)
+    group: str | None = GROUP.default(None)
 
     def settings(self) -> dict[str, object]:
-        """The options by name; the model itself states the loss."""
-        return {name: value for name, value in asdict(self).items() if name != "loss"}
+        """The options by name; the model itself states the loss, and a file names a group if there is one."""
+        left_out = {"loss"} | ({"group"} if self.group is None else set())
+        return {name: value for name, value in asdict(self).items() if name not in left_out}
 
 
 @dataclass(frozen=True, slots=True)

@@ -224,7 +224,7 @@ class Database:
         """The target with this name, ignoring case.
 
         If ``name`` is None: the only target that has examples, or the new one that was named when tables
-        were loaded. A target from tables may also be given as it was named when they were loaded: ``users.gender=F``.
+        were loaded. A target from tables may also be given as it was named then: ``users.gender=F``.
         """
         if name is not None and name != self.origin.get("target"):
             target = name.lower()

@@ -28,6 +28,7 @@ from hornbeam.cli.command import heading_of
 from hornbeam.cli.learner_flags import typed_text
 from hornbeam.estimators import learners
 from hornbeam.estimators.parameters import parameters_of, type_text
+from hornbeam.estimators.regressor import RelationalRegressor
 from hornbeam.learning.options import DEFAULT, OPTIONS, PRESETS, EffectOptions, Options, PaperOptions
 from hornbeam.learning.options.option import Declared
 
@@ -73,6 +74,7 @@ SIGNATURES = """\
 from hornbeam.data.database import Database
 from hornbeam.estimators.classifier import RelationalClassifier
 from hornbeam.estimators.columns import EffectsAsColumns
+from hornbeam.estimators.regressor import RelationalRegressor
 """
 
 
@@ -176,19 +178,17 @@ def _cells(each: Declared) -> list[str]:
 
 
 def signatures() -> str:
-    """The classifiers with all their parameters."""
-    return SIGNATURES + "".join(map(_class, OPTIONS))
+    """The classifiers and the regressor with all their parameters."""
+    made = (each for each in vars(learners).values() if hasattr(each, "options_class"))
+    return SIGNATURES + "".join(map(_class, made))
 
 
-def _class(learner: str) -> str:
-    options = OPTIONS[learner]
-    (classifier,) = (
-        each for each in vars(learners).values() if getattr(each, "options_class", None) is options
-    )
-    described = parameters_of(options)
+def _class(estimator: Any) -> str:
+    numeric = issubclass(estimator, RelationalRegressor)
+    described = parameters_of(estimator.options_class, numeric)
     lines = [
-        f"class {classifier.__name__}({', '.join(base.__name__ for base in classifier.__bases__)}):",
-        '    """' + textwrap.indent(classifier.__doc__, "    ").lstrip(),
+        f"class {estimator.__name__}({', '.join(base.__name__ for base in estimator.__bases__)}):",
+        '    """' + textwrap.indent(estimator.__doc__, "    ").lstrip(),
         '    """',
         "",
         *(f"    {each.name}: {type_text(each.type)}" for each in described),

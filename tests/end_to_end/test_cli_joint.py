@@ -31,17 +31,10 @@ def papers(tmp_path_factory):
 def fitted(papers):
     from hornbeam.cli import main
 
-    words = (
-        "fit",
-        papers / "data",
-        "--joint",
-        "--target",
-        "papers.topic",
-        "--examples",
-        papers / "train.csv",
-    )
+    words = ["fit", papers / "data", "--joint", "--target", "papers.topic", "--model", papers / "m.json"]
+    words += ["--examples", papers / "train.csv", *FAST]
     with pytest.raises(SystemExit) as left:
-        main(list(map(str, (*words, "--examples", papers / "train.csv", *FAST))))
+        main(list(map(str, words)))
     assert left.value.code == 0
     return papers / "m.json"
 
@@ -58,7 +51,7 @@ def test_the_command_line_predicts_as_python_does(run, papers, fitted):
     assert "mean field converged" in done.err
     assert "80 labels are known" in done.err
     rows = done.rows()
-    assert [row["arg1"] for row in rows] == X[80:, 0].tolist()
+    assert [row["paper_id"] for row in rows] == X[80:, 0].tolist()
     told = np.array([[float(row[f"probability_{topic}"]) for topic in TOPICS] for row in rows])
     assert np.array_equal(told, joint.predict_proba(X[80:]))
 
@@ -71,7 +64,7 @@ def test_evidence_in_a_file_replaces_that_of_training(run, papers, fitted, tmp_p
     assert (done.status, "120 labels are known" in done.err) == (0, True)
     known = {row["paper_id"]: row["label"] for row in found[80:120].to_dict("records")}
     for row in done.rows()[:40]:
-        assert float(row[f"probability_{known[row['arg1']]}"]) == 1.0
+        assert float(row[f"probability_{known[row['paper_id']]}"]) == 1.0
     found[["paper_id"]].to_csv(tmp_path / "no_labels.csv", index=False)
     wrong = run(*words, "--evidence", tmp_path / "no_labels.csv")
     assert (wrong.status, 'needs a column "label"' in wrong.err) == (2, True)
@@ -123,10 +116,10 @@ def facts(tmp_path):
     for split in ("train", "test"):
         folder = tmp_path / split
         folder.mkdir()
-        group = rng.random(120) < 0.5
-        left, right = rng.integers(120, size=(2, 1200))
-        same = (group[left] == group[right]) & (left != right)
-        pairs = zip(left[same][:250].tolist(), right[same][:250].tolist(), strict=True)
+        group = rng.random(300) < 0.5
+        left, right = rng.integers(300, size=(2, 3000))
+        same = ((group[left] == group[right]) | (rng.random(3000) < 0.1)) & (left != right)
+        pairs = zip(left[same][:700].tolist(), right[same][:700].tolist(), strict=True)
         lines = [f"friends({split}{a},{split}{b})." for a, b in pairs]
         (folder / f"{split}_facts.txt").write_text("\n".join(lines) + "\n")
         labels = {True: [], False: []}
@@ -150,10 +143,10 @@ def test_several_targets_in_one_folder_of_facts(run, facts, tmp_path):
     assert (predicted.status, "0 labels are known" in predicted.err) == (0, True)
     rows = predicted.rows()
     assert {row["target"] for row in rows} == {"smokes", "sporty"}
-    assert len(rows) == 240
+    assert len(rows) == 600
     evidence = tmp_path / "evidence.csv"
     known = ["target,person,label"] + [
-        f"{row['target']},{row['arg1']},{row['label']}" for row in rows if int(row["arg1"][4:]) < 60
+        f"{row['target']},{row['arg1']},{row['label']}" for row in rows if int(row["arg1"][4:]) < 150
     ]
     evidence.write_text("\n".join(known) + "\n")
     scores = json.loads(run("evaluate", facts, "--model", model, "--json", "--evidence", evidence).out)

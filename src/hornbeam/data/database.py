@@ -267,7 +267,7 @@ class Database:
     def examples(self, target: str | None = None) -> tuple[npt.NDArray[np.object_], npt.NDArray[Any]]:
         """Keys (names, one column per head argument) and labels of a target's examples.
 
-        Labels are 0 and 1, or the classes as text; examples without a label are left out. The target
+        Labels are 0 and 1, numbers, or the classes as text; examples without a label are left out. The target
         need not be given if only one has examples. If the examples have cut-offs and the facts have
         times, the keys have one more column, the cut-offs.
         """
@@ -277,6 +277,8 @@ class Database:
         if examples.cutoffs is not None and self.has_times:
             texts = [text or "inf" for text in self.cutoff_texts(examples.cutoffs)]
             names = np.column_stack([names, np.array(texts, dtype=object)])
+        if examples.values is not None:
+            return names, examples.values
         if examples.classes:
             return names, np.array(examples.classes)[labels]
         return names, labels

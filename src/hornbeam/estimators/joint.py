@@ -18,9 +18,9 @@ from hornbeam.estimators.classifier import _labels
 from hornbeam.joint.explain import NeighbourExplanation, explain_together
 from hornbeam.joint.gibbs import Gibbs
 from hornbeam.joint.learner import fit_joint
-from hornbeam.joint.predict import NamedEvidence, Together, predict_together, world_of
+from hornbeam.joint.predict import Together, predict_together, world_of
 from hornbeam.joint.targets import predicate_of
-from hornbeam.joint.things import JointTarget, JointTask, KnownKeys, hidden
+from hornbeam.joint.things import JointTarget, JointTask, KnownKeys, NamedEvidence, hidden
 from hornbeam.learning.learners import options_for
 
 MEAN_FIELD, GIBBS = "mean-field", "gibbs"

@@ -11,43 +11,37 @@ training labels known, and with no label known, for data that come without label
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from hornbeam.data.database import UNLABELLED, Database, Examples, Notice
+from hornbeam.data.database import UNLABELLED, Database, Notice
 from hornbeam.data.numbers import Floats
 from hornbeam.engines.contract import DEFAULT_MEMORY, Engine
 from hornbeam.engines.registry import open_engine
 from hornbeam.joint.mean_field import mean_field
 from hornbeam.joint.model import JointMember, JointModel, KnownLabel
 from hornbeam.joint.neighbours import (
+    LEAST_CHANCE,
     LinkedThings,
     Neighbours,
-    OwnScores,
     Reaches,
     Term,
     TermValues,
     linked,
-    own_scores,
     term_values,
     with_evidence,
 )
+from hornbeam.joint.separate import Part, Separate, inner_options, part_of, separate, with_settings
 from hornbeam.joint.terms import choices, offered
-from hornbeam.joint.things import JointTarget, JointTask, Things, facts_fingerprint, hidden, things_of
+from hornbeam.joint.things import JointTarget, JointTask, facts_fingerprint, hidden
 from hornbeam.joint.weights import FittedTerms, Trained, fit_terms, penalties_of_pairs
-from hornbeam.learning.classes import ClassFit, ClassHistory, fit_classes
-from hornbeam.learning.effects.bagging import FOLDS, example_hashes, fold_numbers
+from hornbeam.learning.classes import ClassHistory
+from hornbeam.learning.effects.bagging import FOLDS
 from hornbeam.learning.history import History
-from hornbeam.learning.learners import learn
 from hornbeam.learning.loop import NO_CONTROL, Control
 from hornbeam.learning.options import Options
-from hornbeam.learning.problem import Fit
-from hornbeam.model.class_model import ClassModel
-from hornbeam.model.clause_model import Model, sigmoid
-from hornbeam.model.files import LearnedModel
 
 ROUNDS = 2
 """How often the weights are fitted; from the second time on, with guesses by the weights before."""
@@ -100,20 +94,57 @@ def fit_joint(
     names = {task.target.name: task.evidence.keys.shape[1] for task in tasks}
     seen = hidden(database, names)
     engine = open_engine("memory", seen, memory)
-    fits = {task.target.name: _separate(engine, task, options, control) for task in tasks}
-    seed = int(getattr(options, "seed", 0))
-    parts = {task.target.name: _part(engine, task, fits[task.target.name], seed) for task in tasks}
-    training = _Training(seen, parts, max_links)
-    by_mode = [training.neighbours(folds_known=True), training.neighbours(folds_known=False)]
+    fits = {task.target.name: Separate(separate(engine, task, options, control)) for task in tasks}
+    training = _training(engine, tasks, fits, (options, max_links))
+    known = training.neighbours(folds_known=True)
+    inner = inner_options(options)
+    if inner is not None and any(each.losses is not None for each in known.values()):
+        others = {
+            task.target.name: fits[task.target.name]._replace(inner=separate(engine, task, inner, control))
+            for task in tasks
+        }
+        with_inner = _training(engine, tasks, others, (options, max_links))
+        losses = with_inner.neighbours(folds_known=True)
+        better = {name for name in fits if _together(losses[name]) < _together(known[name])}
+        if better:
+            fits = {name: others[name] if name in better else fits[name] for name in fits}
+            if len(better) < len(fits):
+                training = _training(engine, tasks, fits, (options, max_links))
+                known = training.neighbours(folds_known=True)
+            else:
+                training, known = with_inner, losses
+    unknown = training.neighbours(folds_known=False)
     settings = dict(options.settings()) | dict(database.origin) | {"links_to_neighbours": max_links}
-    members = []
-    for name, part in parts.items():
-        both = tuple(each[name] for each in by_mode)
-        members.append(JointMember(part.things.target, _with_settings(fits[name].model, settings), both))
-    known = tuple(_known(seen, task) for task in tasks)
-    labels = tuple(each for of_target in known for each in of_target)
+    members = [
+        _member(part.things.target, fits[name], settings, (known[name], unknown[name]))
+        for name, part in training.parts.items()
+    ]
+    labels = tuple(each for task in tasks for each in _known(seen, task))
     model = JointModel(tuple(members), seen.schema, labels, facts_fingerprint(seen), settings)
-    return JointFit(model, JointHistory({n: f.history for n, f in fits.items()}, tuple(_lines(members))))
+    histories = {name: fit.ordinary.history for name, fit in fits.items()}
+    return JointFit(model, JointHistory(histories, tuple(_lines(members))))
+
+
+def _together(neighbours: Neighbours) -> float:
+    """The held-out loss with neighbours; infinite if there are none."""
+    return np.inf if neighbours.losses is None or not neighbours.terms else neighbours.losses[1]
+
+
+def _training(
+    engine: Engine, tasks: Sequence[JointTask], fits: Mapping[str, Separate], how: tuple[Options, int]
+) -> _Training:
+    options, max_links = how
+    seed = int(getattr(options, "seed", 0))
+    parts = {task.target.name: part_of(engine, task, fits[task.target.name], seed) for task in tasks}
+    return _Training(engine.database, parts, max_links)
+
+
+def _member(
+    target: JointTarget, fits: Separate, settings: Mapping[str, object], both: tuple[Neighbours, ...]
+) -> JointMember:
+    used = fits.inner is not None and any(each.terms for each in both)
+    inner = with_settings(fits.inner.model, settings) if used and fits.inner is not None else None
+    return JointMember(target, with_settings(fits.ordinary.model, settings), both, inner)
 
 
 def _lines(members: Sequence[JointMember]) -> Iterator[str]:
@@ -138,67 +169,6 @@ def _known(database: Database, task: JointTask) -> Iterator[KnownLabel]:
             yield KnownLabel(target.name, label, tuple(sorted(set(map(tuple, rows)))))
 
 
-# --- separate models -------------------------------------------------------------------------
-
-
-def _separate(
-    engine: Engine, task: JointTask, options: Options, control: Control
-) -> Fit[LearnedModel] | ClassFit:
-    """The ordinary model of a target, learned without the facts of any target."""
-    target, evidence = task
-    examples = Examples(target.name, evidence.keys, evidence.labels.astype(np.int8), target.classes)
-    if target.classes:
-        return fit_classes(options.learner, engine, examples, options, control)
-    return learn(options.learner, engine, examples, options, control)
-
-
-def _with_settings(model: LearnedModel, settings: Mapping[str, object]) -> LearnedModel:
-    """The model with the settings that all models of a file share."""
-    if isinstance(model, ClassModel):
-        models = tuple(_with_settings(each, settings) for each in model.models)
-        return replace(model, models=models, settings=settings)
-    return replace(model, settings=settings) if isinstance(model, Model) else model
-
-
-@dataclass(frozen=True, eq=False)
-class _Part:
-    """One target in training."""
-
-    things: Things
-    """labels are those of training"""
-    own: OwnScores
-    """held-out scores for training examples, if there are such"""
-    folds: npt.NDArray[np.int64]
-    """the fold of each training example that has held-out scores, else -1"""
-
-
-def _part(engine: Engine, task: JointTask, fit: Fit[LearnedModel] | ClassFit, seed: int) -> _Part:
-    target, evidence = task
-    things = things_of(engine.database, target, evidence)
-    chances = JointMember(target, fit.model, ()).chances(engine, things.keys)
-    held = held_out_chances(target, fit)
-    places = things.places_of(evidence.keys)
-    ok = (places >= 0) & ~np.isnan(held).any(axis=1)
-    chances[places[ok]] = held[ok]
-    folds = np.full(len(things), -1, dtype=np.int64)
-    hashes = example_hashes(engine.database, target.name, evidence.keys, seed)
-    folds[places[ok]] = fold_numbers(hashes)[ok]
-    return _Part(things, own_scores(target, chances), folds)
-
-
-def held_out_chances(target: JointTarget, fit: Fit[LearnedModel] | ClassFit) -> Floats:
-    """The probability of each label of each training example, from models learned without it."""
-    held = fit.held_out if isinstance(fit, ClassFit) else (fit.held_out,)
-    scores = [each for each in held if each is not None]
-    if len(scores) < len(held) or not scores:
-        return np.full((1, target.size), np.nan)
-    chances = np.column_stack([sigmoid(each) for each in scores])
-    if len(scores) == 1:
-        return np.column_stack([1.0 - chances, chances])
-    result: Floats = chances / chances.sum(axis=1, keepdims=True)
-    return result
-
-
 # --- what neighbours say ---------------------------------------------------------------------
 
 
@@ -212,7 +182,7 @@ class _Training:
     """The targets in training, and the terms that they may use."""
 
     database: Database
-    parts: Mapping[str, _Part]
+    parts: Mapping[str, Part]
     max_links: int
     cached: dict[Term, TermValues] = field(default_factory=dict)
     offers: dict[str, list[tuple[Term, ...]]] = field(default_factory=dict)
@@ -229,10 +199,9 @@ class _Training:
 
     def neighbours(self, folds_known: bool) -> dict[str, Neighbours]:
         """The terms and weights of each target, with labels of other folds known, or with none known."""
-        masks = list(range(FOLDS)) if folds_known else [None]
         chosen: dict[str, _Chosen] = {}
         for number in range(ROUNDS):
-            values = self._values(masks, chosen)
+            values = self._values(folds_known, chosen)
             for name in self.parts:
                 best = (
                     self._chosen(name, values) if number == 0 else self._again(name, chosen.get(name), values)
@@ -251,38 +220,42 @@ class _Training:
         losses = (round(float(fitted.separate.mean()), 6), round(fitted.loss, 6))
         if not fitted.gains:
             return Neighbours(share, losses=losses)
-        return Neighbours(share, chosen.terms, fitted.own, fitted.bias, fitted.weights, losses)
+        own, bias, weights = fitted.weights
+        return Neighbours(share, chosen.terms, own, bias, weights, losses)
 
-    def _values(self, masks: Sequence[int | None], chosen: Mapping[str, _Chosen]) -> dict[Term, Floats]:
-        """The values of terms for each training example, with its own fold of labels hidden."""
+    def _values(self, folds_known: bool, chosen: Mapping[str, _Chosen]) -> dict[Term, Floats]:
+        """The values of terms for each training example, with the labels of its fold hidden, or all of them.
+
+        Labels are guessed with weights that were fitted without the fold.
+        """
         wanted = [term for each in chosen.values() for term in each.terms] if chosen else list(self.cached)
         values = {term: np.zeros((0, 0)) for term in wanted}
-        for mask in masks:
-            world = self._world(mask, chosen)
+        for fold in range(FOLDS):
+            world = self._world(fold, folds_known, chosen)
             if chosen:
                 beliefs = mean_field(world).beliefs
             else:
                 beliefs = {name: with_evidence(each.things, each.own.chances) for name, each in world.items()}
             for term in wanted:
                 part = self.parts[term.clauses[0].head.predicate]
-                rows = part.folds >= 0 if mask is None else part.folds == mask
+                rows = part.folds == fold
                 every = self.cached[term].values(beliefs)
                 if not len(values[term]):
                     values[term] = np.zeros_like(every)
                 values[term][rows] = every[rows]
         return values
 
-    def _world(self, mask: int | None, chosen: Mapping[str, _Chosen]) -> dict[str, LinkedThings]:
+    def _world(self, fold: int, folds_known: bool, chosen: Mapping[str, _Chosen]) -> dict[str, LinkedThings]:
         """All things, with a fold of the labels hidden, or all of them."""
         world = {}
         for name, part in self.parts.items():
-            hide = part.folds == mask if mask is not None else np.ones(len(part.things), dtype=np.bool_)
+            hide = part.folds == fold if folds_known else np.ones(len(part.things), dtype=np.bool_)
             things = part.things.with_labels(np.where(hide, UNLABELLED, part.things.labels))
             own = Neighbours(0.0)
             terms: tuple[Term, ...] = ()
             if name in chosen:
                 terms, fitted = chosen[name]
-                own = Neighbours(0.0, terms, fitted.own, fitted.bias, fitted.weights)
+                own = Neighbours(0.0, terms, *fitted.by_fold[fold])
             world[name] = LinkedThings(things, part.own, own, tuple(self.cached[term] for term in terms))
         return world
 
@@ -315,7 +288,7 @@ class _Training:
         rows = (part.folds >= 0) & linked([self.cached[term] for term in every], len(part.things))
         if rows.sum() < FEWEST:
             return None
-        trained = Trained(
-            part.things.target, part.own.fixed[rows], part.things.labels[rows], part.folds[rows]
-        )
+        labels = part.things.labels[rows]
+        alone = -np.log(np.maximum(part.own.chances[rows, labels], LEAST_CHANCE))
+        trained = Trained(part.things.target, part.own.fixed[rows], labels, part.folds[rows], alone)
         return _Chosen(terms, fit_terms(trained, terms, [values[term][rows] for term in terms], pairs))

@@ -12,7 +12,7 @@ from hornbeam.data.database import Codes
 from hornbeam.data.numbers import Floats
 from hornbeam.engines.contract import Engine
 from hornbeam.errors import InputError, plural
-from hornbeam.joint.neighbours import READINGS, Neighbours, Term, TermWeights
+from hornbeam.joint.neighbours import READINGS, Neighbours, OwnScores, Term, TermWeights, own_scores
 from hornbeam.joint.reach import chain_of
 from hornbeam.joint.things import JointTarget
 from hornbeam.logic.clauses import Clause, atoms_of
@@ -40,6 +40,12 @@ class KnownLabel(NamedTuple):
     keys: tuple[tuple[str, ...], ...]
 
 
+def label_chances(target: JointTarget, model: LearnedModel, engine: Engine, keys: Codes) -> Floats:
+    """The probability of each label of a target, from a model of it."""
+    chances = model.probabilities(engine, keys)
+    return chances if target.classes else np.column_stack([1.0 - chances, chances])
+
+
 @dataclass(frozen=True)
 class JointMember:
     """One target of a joint model: its separate model, and its neighbours for some shares of known labels."""
@@ -47,6 +53,8 @@ class JointMember:
     target: JointTarget
     model: LearnedModel
     neighbours: tuple[Neighbours, ...]
+    inner: LearnedModel | None = None
+    """the model that gives the score beside the neighbours, if it is not the separate one"""
 
     def neighbours_for(self, known_share: float) -> Neighbours:
         """The terms and weights that were learned with the nearest share of known labels."""
@@ -54,8 +62,12 @@ class JointMember:
 
     def chances(self, engine: Engine, keys: Codes) -> Floats:
         """The probability of each label from the separate model."""
-        chances = self.model.probabilities(engine, keys)
-        return chances if self.target.classes else np.column_stack([1.0 - chances, chances])
+        return label_chances(self.target, self.model, engine, keys)
+
+    def own_scores(self, engine: Engine, keys: Codes) -> OwnScores:
+        """What the models of the target say of each key, without neighbours."""
+        inner = None if self.inner is None else label_chances(self.target, self.inner, engine, keys)
+        return own_scores(self.target, self.chances(engine, keys), inner)
 
     def __str__(self) -> str:
         lines = [f"target {self.target.name}: {self.model.size_text}"]
@@ -77,7 +89,8 @@ class JointMember:
                 texts.append(f"{len(weights.pairs)} x {len(weights.pairs[0])} pairs of labels")
             lines.append(f"[{', '.join(texts)}] {term}")
         if lines:
-            lines.append(f"[{1.0 + neighbours.own:.3g}] score of the separate model")
+            of = "separate model" if self.inner is None else "inner model, which follows one link at most"
+            lines.append(f"[{1.0 + neighbours.own:.3g}] score of the {of}")
         return lines
 
 
@@ -120,7 +133,9 @@ class JointModel:
 
     def predicates(self) -> tuple[str, ...]:
         """The predicates whose facts the models read, sorted; targets are not facts."""
-        named = {name for member in self.members for name in member.model.predicates()}
+        named: set[str] = set()
+        for member in self.members:
+            named.update(member.model.predicates(), () if member.inner is None else member.inner.predicates())
         for member in self.members:
             for each in member.neighbours:
                 named |= {a.predicate for term in each.terms for c in term.clauses for a in atoms_of(c.body)}
@@ -155,6 +170,7 @@ def _member_fields(member: JointMember) -> dict[str, object]:
         "classes": list(member.target.classes),
         "learner": member.model.learner,
         "model": fields_of(member.model),
+        **({} if member.inner is None else {"inner": fields_of(member.inner)}),
         "neighbours": [_neighbour_fields(each) for each in member.neighbours],
     }
 
@@ -213,16 +229,19 @@ def _read_member(common: Common, fields: Fields) -> JointMember:
     learner = fields.text("learner")
     if learner == LEARNER:
         raise fields.wrong("learner", "the learner of a separate model", learner)
-    nested = fields.nested("model")
-    model = read_fields(common._replace(target=target.name, learner=learner), nested)
-    nested.close()
+    models = []
+    for name in ("model", "inner"):
+        if name == "model" or fields.has(name):
+            nested = fields.nested(name)
+            models.append(read_fields(common._replace(target=target.name, learner=learner), nested))
+            nested.close()
     neighbours = tuple(
         _read_neighbours(common, target, each) for each in fields.objects("neighbours", "entry")
     )
     if not neighbours:
         raise fields.wrong("neighbours", "at least one entry", [])
     fields.close()
-    return JointMember(target, model, neighbours)
+    return JointMember(target, models[0], neighbours, models[1] if len(models) > 1 else None)
 
 
 def _read_neighbours(common: Common, target: JointTarget, fields: Fields) -> Neighbours:

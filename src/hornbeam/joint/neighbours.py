@@ -128,9 +128,12 @@ class OwnScores(NamedTuple):
     fixed: Floats
 
 
-def own_scores(target: JointTarget, chances: Floats) -> OwnScores:
-    """The scores of labels from the probabilities of the separate model; log-odds if it is true or false."""
-    logs = np.log(np.maximum(chances, LEAST_CHANCE))
+def own_scores(target: JointTarget, chances: Floats, inner: Floats | None = None) -> OwnScores:
+    """The scores of labels from probabilities: logarithms, or log-odds if the target is true or false.
+
+    Probabilities are those of the separate model; scores are of the inner model if there is one.
+    """
+    logs = np.log(np.maximum(chances if inner is None else inner, LEAST_CHANCE))
     fixed = logs if target.classes else np.column_stack([np.zeros(len(logs)), logs[:, 1] - logs[:, 0]])
     return OwnScores(chances, fixed)
 

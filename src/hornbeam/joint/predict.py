@@ -17,12 +17,9 @@ from hornbeam.errors import DataError
 from hornbeam.joint.gibbs import Gibbs, gibbs
 from hornbeam.joint.mean_field import Guesses, mean_field
 from hornbeam.joint.model import JointModel, KnownLabel
-from hornbeam.joint.neighbours import LinkedThings, Reaches, own_scores, term_values
-from hornbeam.joint.things import JointTarget, KnownKeys, facts_fingerprint, hidden, things_of
+from hornbeam.joint.neighbours import LinkedThings, Reaches, term_values
+from hornbeam.joint.things import JointTarget, KnownKeys, NamedEvidence, facts_fingerprint, hidden, things_of
 from hornbeam.model.predict import data_for
-
-NamedEvidence = Mapping[str, tuple[Names, npt.NDArray[np.int64]]]
-"""For some targets the keys, as rows of names, whose labels are known, and their labels."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +92,7 @@ def world_of(
     for member in model.members:
         own = things[member.target.name]
         neighbours = member.neighbours_for(float(own.known.mean()) if len(own) else 0.0)
-        scores = own_scores(member.target, member.chances(engine, own.keys))
+        scores = member.own_scores(engine, own.keys)
         values = tuple(term_values(reaches, term) for term in neighbours.terms)
         linked[member.target.name] = LinkedThings(own, scores, neighbours, values)
     return LinkedWorld(model, seen, engine, linked, notices)

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from hornbeam.data.database import UNKNOWN, UNLABELLED, Codes, Database
 from hornbeam.data.hashes import hash_of_rows, name_hashes
+from hornbeam.data.keys import Names
 from hornbeam.data.rows import Folds, fold, probe
 from hornbeam.errors import EngineError, OptionError
 from hornbeam.logic.schema import Schema
@@ -55,6 +56,10 @@ class JointTask(NamedTuple):
 
     target: JointTarget
     evidence: KnownKeys
+
+
+NamedEvidence = Mapping[str, tuple[Names, npt.NDArray[np.int64]]]
+"""For some targets the keys, as rows of names, whose labels are known, and their labels."""
 
 
 @dataclass(frozen=True, eq=False)

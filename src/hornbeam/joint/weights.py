@@ -31,14 +31,24 @@ class Trained(NamedTuple):
     """scores of the separate model, held out"""
     labels: npt.NDArray[np.int64]
     folds: npt.NDArray[np.int64]
+    alone: Floats
+    """held-out log-losses of the separate model"""
+
+
+class WeightSet(NamedTuple):
+    """The weight of the separate score, biases, and weights of terms."""
+
+    own: float
+    bias: tuple[float, ...]
+    terms: tuple[TermWeights, ...]
 
 
 class FittedTerms(NamedTuple):
     """Weights of terms, and the held-out losses of the training examples without and with them."""
 
-    own: float
-    bias: tuple[float, ...]
-    weights: tuple[TermWeights, ...]
+    weights: WeightSet
+    by_fold: tuple[WeightSet, ...]
+    """the weights that were fitted without the examples of each fold"""
     pairs: float | None
     separate: Floats
     joint: Floats
@@ -72,13 +82,14 @@ def fit_terms(
     used = np.arange(len(trained.labels)) % (len(trained.labels) // few + 1) == 0
     weights = fit_softmax(design.at(used), penalties)
     joint = np.zeros(len(trained.labels))
+    by_fold = []
     for fold in range(FOLDS):
         inside, outside = (trained.folds != fold) & used, trained.folds == fold
+        of_fold = fit_softmax(design.at(inside), penalties, weights)
+        by_fold.append(shape.unpacked(of_fold, scales))
         if outside.any():
-            of_fold = fit_softmax(design.at(inside), penalties, weights)
             joint[outside] = design.at(outside).losses(of_fold)
-    separate = design.losses(np.zeros(len(penalties)))
-    return FittedTerms(*shape.unpacked(weights, scales), pairs, separate, joint)
+    return FittedTerms(shape.unpacked(weights, scales), tuple(by_fold), pairs, trained.alone, joint)
 
 
 class _Shape:
@@ -111,9 +122,7 @@ class _Shape:
             result += [PENALTY] * same + [self.penalty] * (pairs * width * self.free)
         return np.array(result)
 
-    def unpacked(
-        self, weights: Floats, scales: Sequence[float]
-    ) -> tuple[float, tuple[float, ...], tuple[TermWeights, ...]]:
+    def unpacked(self, weights: Floats, scales: Sequence[float]) -> WeightSet:
         """The weights by what they are for, rounded, and without the scales of the values."""
         remaining = iter(weights.tolist())
         own = _rounded(next(remaining))
@@ -126,7 +135,7 @@ class _Shape:
                 for _ in range(width if pairs else 0)
             ]
             terms.append(TermWeights(same_weight, tuple(rows)))
-        return own, bias, tuple(terms)
+        return WeightSet(own, bias, tuple(terms))
 
 
 def _rounded(weight: float) -> float:

@@ -21,9 +21,6 @@ from hornbeam.learning.options import Options
 from hornbeam.model.class_model import ClassModel
 from hornbeam.model.files import LearnedModel
 
-MOST_CLASSES = 100
-"""Targets with more classes are refused."""
-
 
 @dataclass(frozen=True, slots=True)
 class ClassHistory:

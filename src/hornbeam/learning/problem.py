@@ -46,6 +46,23 @@ def check_labels(examples: Examples) -> None:
             )
 
 
+def check_values(target: str, values: Floats) -> None:
+    """Raise an error unless the numbers to learn are finite and not all the same."""
+    wrong = values[~np.isfinite(values)]
+    if len(wrong):
+        raise DataError(
+            f'"{target}" holds {wrong[0]}: NaN and infinity cannot be learned; give each training example a '
+            "finite number."
+        )
+    if values.min(initial=np.inf) >= values.max(initial=-np.inf):
+        found = (
+            f"{len(values):,} examples that all have the value {values[0]:g}"
+            if len(values) > 1
+            else "one sample"
+        )
+        raise DataError(f'"{target}" cannot be learned from {found}: learning needs at least two values.')
+
+
 def language_for(
     database: Database, target: str, negation: bool, n_thresholds: int, keys: Codes | None = None
 ) -> Language:

@@ -7,17 +7,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hornbeam.cli.flags import Counting, ExampleSource, LinkedSource
-from hornbeam.cli.messages import print_message, say
+from hornbeam.cli.messages import print_message, say, say_written
 from hornbeam.cli.opened import load_for
 from hornbeam.cli.output import csv_text, json_text, write_result
-from hornbeam.errors import DataError, OptionError
+from hornbeam.errors import DataError, OptionError, plural
 
 if TYPE_CHECKING:
     from hornbeam.data.database import Database, Examples
     from hornbeam.data.keys import Names
     from hornbeam.joint.learner import JointFit
     from hornbeam.joint.model import JointMember, JointModel
-    from hornbeam.joint.predict import NamedEvidence, Together
+    from hornbeam.joint.predict import Together
+    from hornbeam.joint.things import NamedEvidence
     from hornbeam.learning.loop import Control
     from hornbeam.learning.options import Options
 
@@ -78,32 +79,23 @@ def together(
 
 def predict_joint(database: Database, found: Together, out: Path | None) -> None:
     """Write the probabilities of the examples of all targets."""
-    members = found.world.model.members
-    if len(members) == 1:
-        header, rows = _table(database, found, members[0])
-        write_result(csv_text(header, rows), out, exact=True)
+    from hornbeam.joint.things import hidden
+    from hornbeam.model.readable.predictions import prediction_table
+
+    model = found.world.model
+    arities = {member.target.name: model.schema.arity(member.target.name) for member in model.members}
+    if len(model.members) > 1:
+        arity = max(arities.values())
+        header = ["target", *(f"arg{n + 1}" for n in range(arity)), "label", "class", "probability"]
+        write_result(csv_text(header, _long_rows(database, found, arity)), out, exact=True)
         return
-    arity = max(found.world.model.schema.arity(member.target.name) for member in members)
-    header = ["target", *(f"arg{n + 1}" for n in range(arity)), "label", "class", "probability"]
-    write_result(csv_text(header, _long_rows(database, found, arity)), out, exact=True)
-
-
-def _table(
-    database: Database, found: Together, member: JointMember
-) -> tuple[list[str], Iterator[tuple[object, ...]]]:
-    """The examples of one target: keys, label, and a probability for each class."""
+    (member,) = model.members
     examples, names = _examples(database, member)
-    header = [f"arg{number + 1}" for number in range(names.shape[1])]
-    columns: list[list[object]] = [*names.T.tolist()]
     chances = found.probabilities(member.target.name, names)
-    columns.append(_label_texts(examples))
-    if member.target.classes:
-        header += ["label", *(f"probability_{name}" for name in member.target.classes)]
-        columns += [list(map(repr, each)) for each in chances.T.tolist()]
-    else:
-        header += ["label", "probability"]
-        columns.append(list(map(repr, chances[:, 1].tolist())))
-    return header, iter(zip(*columns, strict=True))
+    shown = chances if member.target.classes else chances[:, 1]
+    table = prediction_table(member.model, hidden(database, arities), examples, shown)
+    write_result(csv_text(table.header, table.rows()), out, exact=True)
+    say_written(out, plural(len(examples), "prediction"))
 
 
 def _long_rows(database: Database, found: Together, arity: int) -> Iterator[tuple[object, ...]]:
@@ -122,7 +114,7 @@ def _examples(database: Database, member: JointMember) -> tuple[Examples, Names]
     """The examples of a target in the data, with the labels that the data have, and their keys as names."""
     from hornbeam.joint.targets import examples_in, names_in
 
-    examples = examples_in(database, member.target.name)
+    examples = examples_in(database, member.target.name).as_given()
     return examples, names_in(database, examples)
 
 
@@ -178,6 +170,6 @@ def explain_joint(found: Together, example: str, json: bool) -> None:
 
 def _evidence(model: JointModel, path: Path) -> NamedEvidence:
     """The labels of a file: keys and a column label; for several targets, also a column target."""
-    from hornbeam.joint.evidence import read_evidence
+    from hornbeam.joint.targets import read_evidence
 
     return read_evidence(path, {m.target: model.schema.arity(m.target.name) for m in model.members})

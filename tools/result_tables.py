@@ -277,7 +277,7 @@ def quality() -> str:
     """The default learner long, short and cheap: held-out scores on all data."""
     results = _results("quality")
     data_sets = [data for data in results["order"]["data"] if data in results["scores"]]
-    rows = results["order"]["rows"]
+    rows = [row for row in results["order"]["rows"] if not row.startswith("long,")]
 
     def cell(data: str, row: str) -> str:
         scores = results["scores"][data].get(row)

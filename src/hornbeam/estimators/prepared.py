@@ -18,7 +18,7 @@ from hornbeam.model.files import LearnedModel
 from hornbeam.model.predict import data_for
 
 
-class Opened(NamedTuple):
+class Ready(NamedTuple):
     """An engine on the data under the schema of a model, and what to tell the user of the data."""
 
     engine: Engine
@@ -31,10 +31,10 @@ class Prepared:
     def __init__(self) -> None:
         self._lock = Lock()
         self._asked: tuple[LearnedModel, Database, int] | None = None
-        self._opened: Opened | None = None
+        self._opened: Ready | None = None
 
     @contextmanager
-    def opened(self, model: LearnedModel, database: Database, engine: str, memory: int) -> Iterator[Opened]:
+    def opened(self, model: LearnedModel, database: Database, engine: str, memory: int) -> Iterator[Ready]:
         """The engine for a model on some data: the last one if it was for the same."""
         if engine != DEFAULT_ENGINE or database.tables is not None:
             yield _opened(model, database, engine, memory)
@@ -49,6 +49,6 @@ class Prepared:
             yield self._opened
 
 
-def _opened(model: LearnedModel, database: Database, engine: str, memory: int) -> Opened:
+def _opened(model: LearnedModel, database: Database, engine: str, memory: int) -> Ready:
     seen, notices = data_for(model, database)
-    return Opened(open_engine(engine, seen, memory), notices)
+    return Ready(open_engine(engine, seen, memory), notices)

@@ -41,7 +41,7 @@ from hornbeam.learning.classes import ClassHistory
 from hornbeam.learning.effects.bagging import FOLDS
 from hornbeam.learning.history import History
 from hornbeam.learning.loop import NO_CONTROL, Control
-from hornbeam.learning.options import Options
+from hornbeam.learning.options import EffectOptions, Options
 
 ROUNDS = 2
 """How often the weights are fitted; from the second time on, with guesses by the weights before."""
@@ -134,8 +134,9 @@ def _training(
     engine: Engine, tasks: Sequence[JointTask], fits: Mapping[str, Separate], how: tuple[Options, int]
 ) -> _Training:
     options, max_links = how
-    seed = int(getattr(options, "seed", 0))
-    parts = {task.target.name: part_of(engine, task, fits[task.target.name], seed) for task in tasks}
+    if not isinstance(options, EffectOptions):
+        options = EffectOptions(seed=int(getattr(options, "seed", 0)))
+    parts = {task.target.name: part_of(engine, task, fits[task.target.name], options) for task in tasks}
     return _Training(engine.database, parts, max_links)
 
 

@@ -76,7 +76,7 @@ def with_settings(model: LearnedModel, settings: Mapping[str, object]) -> Learne
     return replace(model, settings=settings) if isinstance(model, Model) else model
 
 
-def part_of(engine: Engine, task: JointTask, fits: Separate, seed: int) -> Part:
+def part_of(engine: Engine, task: JointTask, fits: Separate, options: EffectOptions) -> Part:
     """What the models say of all things of a target, and the folds of its training examples."""
     target, evidence = task
     things = things_of(engine.database, target, evidence)
@@ -91,7 +91,7 @@ def part_of(engine: Engine, task: JointTask, fits: Separate, seed: int) -> Part:
     for of_all, held in chances:
         of_all[places[known]] = held[known]
     folds = np.full(len(things), -1, dtype=np.int64)
-    hashes = example_hashes(engine.database, target.name, evidence.keys, seed)
+    hashes = example_hashes(engine, target.name, evidence.keys, options)
     folds[places[known]] = fold_numbers(hashes)[known]
     return Part(things, own_scores(target, chances[0][0], chances[-1][0]), folds)
 

@@ -23,7 +23,7 @@ from hornbeam.model.constant_counts import counts_by_constant
 from hornbeam.model.effects import POISSON, frame_of
 from hornbeam.model.features import COUNT, SHARE, bound_of
 from hornbeam.model.files import LearnedModel, loss_of
-from hornbeam.model.groundings import groundings
+from hornbeam.model.groundings.search import groundings
 from hornbeam.model.readable.constants import noun_of_constants
 from hornbeam.model.readable.reasons import EffectReason, effect_reasons
 

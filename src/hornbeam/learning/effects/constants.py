@@ -19,7 +19,7 @@ from hornbeam.data.database import Codes
 from hornbeam.data.sparse import Matrix, summed
 from hornbeam.engines.contract import Engine
 from hornbeam.engines.tally import Tally, TallyRequest
-from hornbeam.learning.effects.paths import CATEGORY, THING, Path
+from hornbeam.learning.effects.links.paths import CATEGORY, THING, Path
 from hornbeam.learning.losses.loss import Loss
 from hornbeam.learning.losses.sparse import fit_sparse_weights, rows_of
 from hornbeam.learning.numbers import Floats, round_weight

@@ -31,10 +31,10 @@ from hornbeam.learning.effects.boosting import Steps
 from hornbeam.learning.effects.candidates import Offers
 from hornbeam.learning.effects.conditions import narrowed_paths
 from hornbeam.learning.effects.constants import ConstantWeights, Weighted, constant_weights
+from hornbeam.learning.effects.links.paths import MOST_ATTRIBUTES, Path, PathFinder
+from hornbeam.learning.effects.links.vocabulary import Vocabulary
+from hornbeam.learning.effects.links.windows import windows_of
 from hornbeam.learning.effects.long_model import LongModel, Problem
-from hornbeam.learning.effects.paths import MOST_ATTRIBUTES, Path, PathFinder
-from hornbeam.learning.effects.vocabulary import Vocabulary
-from hornbeam.learning.effects.windows import windows_of
 from hornbeam.learning.history import ALL_STEPS, INTERRUPTED, NO_EFFECT, Collected, History, Record, Round
 from hornbeam.learning.loop import NO_CONTROL, Control, Ending, Pause, run
 from hornbeam.learning.losses.loss import Loss

@@ -280,7 +280,8 @@ def quality() -> str:
     rows = [row for row in results["order"]["rows"] if not row.startswith("long,")]
 
     def cell(data: str, row: str) -> str:
-        return " / ".join(f"{results['scores'][data][row]['0'][score][0]:.3f}" for score in _SCORES)
+        scores = results["scores"][data].get(row)
+        return " / ".join(f"{scores['0'][score][0]:.3f}" for score in _SCORES) if scores else "-"
 
     return _table(["", *rows], [[data, *(cell(data, row) for row in rows)] for data in data_sets])
 

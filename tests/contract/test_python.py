@@ -187,11 +187,17 @@ def test_history_models_and_data_show_themselves(fitted, database, frames):
     facts = smokers(n_persons=20)
     assert "friends(person, person)" in facts._repr_html_()
     jobs = hb.load(frames, target="users.job")
-    with pytest.warns(HornbeamWarning, match="class nurse: no effect lowers"):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", HornbeamWarning)  # some classes cannot be told apart
         classes = hb.RLRClassifier(database=jobs, **FEW).fit(*jobs.examples())
     assert set(classes.model_.to_frame()["class"]) <= {"nurse", "it's", "Élève"}
     assert len(repr(classes.model_)) < 120
     assert "class nurse" in classes.model_._repr_html_()
+    assert classes.model_.words().startswith("Which users have job it's?")
+    for name, sentence in zip(
+        *(classes.model_.to_frame()[each] for each in ("class", "sentence")), strict=True
+    ):
+        assert sentence.startswith(f"Job {name} is ")
 
 
 # --- warnings and progress -----------------------------------------------------------------------

@@ -31,15 +31,15 @@ class RLRClassifier(EffectsAsColumns, RelationalClassifier):
         The defaults shown here are those of the default preset. An option of the other preset is
         refused.
     n_steps : int, default=600
-        Maximum number of boosting steps. Each step adds to a curve (preset paper: a clause, mln-
-        boost: several, rdn-boost: a tree). Must be a whole number from 1 to 1000000. Preset paper:
-        10.
+        Maximum number of boosting steps. Each step adds to a curve (preset paper: a clause,
+        mln-boost: several, rdn-boost: a tree). Must be a whole number from 1 to 1000000. Preset
+        paper: 10.
     learning_rate : float, default=0.1
         Share of its best size that each step has. Must be a finite number above 0 and at most 1.
     n_bags : int, default=10
         Number of models that are averaged, each learned from 85 % of the examples; the others
-        choose the number of steps. 1 learns one model, and chooses the number of steps by cross-
-        validation. Must be a whole number from 1 to 1000.
+        choose the number of steps. 1 learns one model, and chooses the number of steps by
+        cross-validation. Must be a whole number from 1 to 1000.
     l2 : float, default=5.0
         Strength of the ridge penalty on the weights. Must be a finite number above 0 and at most
         1e+100. Preset paper: 1000.0.
@@ -220,14 +220,14 @@ class RLRRegressor(EffectsAsColumns, RelationalRegressor):
         What is minimised: squared or absolute or poisson. squared predicts means; absolute predicts
         medians, and outliers count little; poisson is for counts, and effects multiply.
     n_steps : int, default=600
-        Maximum number of boosting steps. Each step adds to a curve (preset paper: a clause, mln-
-        boost: several, rdn-boost: a tree). Must be a whole number from 1 to 1000000.
+        Maximum number of boosting steps. Each step adds to a curve (preset paper: a clause,
+        mln-boost: several, rdn-boost: a tree). Must be a whole number from 1 to 1000000.
     learning_rate : float, default=0.1
         Share of its best size that each step has. Must be a finite number above 0 and at most 1.
     n_bags : int, default=10
         Number of models that are averaged, each learned from 85 % of the examples; the others
-        choose the number of steps. 1 learns one model, and chooses the number of steps by cross-
-        validation. Must be a whole number from 1 to 1000.
+        choose the number of steps. 1 learns one model, and chooses the number of steps by
+        cross-validation. Must be a whole number from 1 to 1000.
     l2 : float, default=5.0
         Strength of the ridge penalty on the weights. Must be a finite number above 0 and at most
         1e+100.
@@ -505,8 +505,8 @@ class MLNBoostClassifier(EffectsAsColumns, RelationalClassifier):
     target : str | None, default=None
         The predicate to learn. It may be left out if the database has examples of one target only.
     n_steps : int, default=10
-        Maximum number of boosting steps. Each step adds to a curve (preset paper: a clause, mln-
-        boost: several, rdn-boost: a tree). Must be a whole number from 1 to 1000000.
+        Maximum number of boosting steps. Each step adds to a curve (preset paper: a clause,
+        mln-boost: several, rdn-boost: a tree). Must be a whole number from 1 to 1000000.
     clauses_per_step : int, default=3
         Maximum number of clauses that a step adds; each is fitted to what the earlier ones leave
         unexplained. Must be a whole number from 1 to 1000.
@@ -597,8 +597,8 @@ class RDNBoostClassifier(RelationalClassifier):
     target : str | None, default=None
         The predicate to learn. It may be left out if the database has examples of one target only.
     n_steps : int, default=10
-        Maximum number of boosting steps. Each step adds to a curve (preset paper: a clause, mln-
-        boost: several, rdn-boost: a tree). Must be a whole number from 1 to 1000000.
+        Maximum number of boosting steps. Each step adds to a curve (preset paper: a clause,
+        mln-boost: several, rdn-boost: a tree). Must be a whole number from 1 to 1000000.
     max_depth : int, default=3
         Maximum number of tests from the root of a tree to a leaf. Must be a whole number from 1 to
         30.

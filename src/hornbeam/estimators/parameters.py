@@ -170,7 +170,7 @@ def _section(described: list[Described]) -> Iterator[str]:
     yield "----------"
     for each in described:
         yield f"{each.name} : {type_text(each.type)}, default={each.default!r}"
-        yield textwrap.indent(textwrap.fill(each.help, _WIDTH - 4), "    ")
+        yield textwrap.indent(textwrap.fill(each.help, _WIDTH - 4, break_on_hyphens=False), "    ")
 
 
 def type_text(type_: Any) -> str:

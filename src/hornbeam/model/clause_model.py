@@ -55,6 +55,10 @@ __all__ = ["LINKS", "LOGISTIC", "Floats", "Model", "WeightedClause", "false_coun
 Floats = npt.NDArray[np.float64]
 
 
+_SHOWN_CLASS = "shown class"
+"""The setting that names a class, in copies of a model that are shown to people."""
+
+
 def sigmoid(scores: Floats) -> Floats:
     """1 / (1 + exp(-score)), without overflow."""
     small = np.exp(-np.abs(scores))
@@ -112,7 +116,12 @@ class Model:
     def wording(self) -> Wording:
         """The user's words for the target and its data."""
         names = cast("Mapping[str, Mapping[str, str]]", self.settings.get("names", {}))
-        return wording_of(self.target, self.schema, self.settings, names=names, numeric=self.is_numeric)
+        of_class = str(self.settings.get(_SHOWN_CLASS, ""))
+        return wording_of(self.target, self.schema, self.settings, of_class, names, self.is_numeric)
+
+    def shown_for(self, of_class: str) -> Model:
+        """The model with words for one class, if it is one of several models; only for people to read."""
+        return replace(self, settings={**self.settings, _SHOWN_CLASS: of_class})
 
     @property
     def readers(self) -> Readers:
@@ -121,16 +130,9 @@ class Model:
         known = float(average) if isinstance(average, int | float) else None
         return Readers(self.schema, self.dated, self.wording, known, self.loss)
 
-    def words(self, of_class: str = "") -> str:
-        """The model for people: the question, weights per constant, and each effect as a table.
-
-        ``of_class`` is the class that the model is for, if it is one of several models.
-        """
+    def words(self) -> str:
+        """The model for people: the question, weights per constant, and each effect as a table."""
         readers = self.readers
-        if of_class:
-            names = readers.wording.names
-            wording = wording_of(self.target, self.schema, self.settings, of_class, names)
-            readers = replace(readers, wording=wording)
         title = f"{self.size_text}, prior {self.prior:+.4g}"
         if readers.average is not None:
             what = "prediction for" if self.is_numeric else "probability of"

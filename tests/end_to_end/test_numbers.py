@@ -257,3 +257,45 @@ def test_the_report_shows_errors_in_place_of_probabilities(data, tmp_path, loss,
         assert text in html
     for word in ("AUC", "odds", "likelier", "probability"):
         assert word not in html.partition("</style>")[2]
+
+
+def test_a_checkpoint_continues_to_the_same_bytes_and_knows_its_numbers(data, tmp_path, capsys):
+    command = ["fit", data, "--target", "customers.spend", "--bags", "2", "--steps", "24"]
+    files = [tmp_path / f"m{number}.json" for number in range(3)]
+    saved = ["--checkpoint", tmp_path / "saved"]
+    assert run([*command, "--model", files[0]], capsys)[0] == 0
+    for file in files[1:]:
+        assert run([*command, *saved, "--model", file], capsys)[0] == 0
+    assert files[0].read_bytes() == files[1].read_bytes() == files[2].read_bytes()
+    code, _, err = run([*command, *saved, "--loss", "absolute"], capsys)
+    assert code == 2
+    assert "a fit with different options" in err
+    other = shop(tmp_path / "cents", unit=100.0)
+    code, _, err = run(["fit", other, *command[2:], *saved], capsys)
+    assert code == 2
+    assert "a fit with different examples" in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (
+            ["--target", "customers.city", "--loss", "squared"],
+            '"city" has classes, not numbers; leave it out',
+        ),
+        (["--target", "customers.spend", "--joint"], '"spend" holds numbers; a joint model predicts labels'),
+    ],
+)
+def test_a_loss_or_a_model_that_does_not_suit_the_target_is_refused(data, arguments, sentence, capsys):
+    code, _, err = run(["fit", data, *arguments], capsys)
+    assert code == 2
+    assert sentence in err
+
+
+def test_a_flag_is_a_number_if_the_loss_says_so(data, tmp_path, capsys):
+    model, page = tmp_path / "m.json", tmp_path / "r.html"
+    command = ["fit", data, "--target", "customers.city=Ulm", "--loss", "squared", "--model", model]
+    assert run([*command, "--bags", "2", "--steps", "12", "--report", page], capsys)[0] == 0
+    assert load_model(model).loss == "squared"
+    assert "Predicted and actual" in page.read_text()
+    assert "rmse" in run(["evaluate", data, "--model", model], capsys)[1]

@@ -25,13 +25,14 @@ from hornbeam.engines.registry import open_engine
 from hornbeam.errors import DataError, HornbeamWarning, OptionError
 from hornbeam.estimators.keys import with_keys_only
 from hornbeam.estimators.parameters import option_names
+from hornbeam.estimators.prepared import Prepared
 from hornbeam.learning.learners import options_for
 from hornbeam.learning.options import DEFAULT, PRESETS, Options
 from hornbeam.loading.tables.learned import key_names
 from hornbeam.model.clause_model import Model
 from hornbeam.model.explain import SHOWN, Explanation, Explanations, explain
-from hornbeam.model.files import LearnedModel
-from hornbeam.model.predict import codes_for, data_for, predict
+from hornbeam.model.files import LearnedModel, predictions_of
+from hornbeam.model.predict import codes_for, data_for
 
 if TYPE_CHECKING:
     from hornbeam.data.numbers import Floats
@@ -50,6 +51,7 @@ class RelationalEstimator(BaseEstimator):  # type: ignore[misc]
     verbose: int
     model_: LearnedModel
     n_features_in_: int
+    _prepared: Prepared
 
     def __getattr__(self, name: str) -> Any:
         """The value of an option that was not given: the preset's value, or the learner's default."""
@@ -66,6 +68,15 @@ class RelationalEstimator(BaseEstimator):  # type: ignore[misc]
         """A copy with the same parameters given; the others still follow the preset."""
         given = {name: value for name, value in vars(self).items() if name in self.get_params(deep=False)}
         return type(self)(**{name: clone(value, safe=False) for name, value in given.items()})
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The state without the engine that is kept for predictions."""
+        state: dict[str, Any] = super().__getstate__()
+        return {name: value for name, value in state.items() if name != "_prepared"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        self._prepared = Prepared()
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         """The parameters that were given, or that differ from their defaults."""
@@ -101,22 +112,19 @@ class RelationalEstimator(BaseEstimator):  # type: ignore[misc]
         keys, notices = codes_for(empty, database, names, self.unknown)
         engine = open_engine(self.engine, database, self.memory)
         warn(notices)
+        self._prepared = Prepared()
         examples = Examples(target, keys, np.zeros(len(keys), dtype=np.int8), weights=weights)
         return engine, examples if weights is None else examples.at(weights > 0)
 
     def _predicted(self, X: Any, database: Database | None) -> Floats:
         """The predictions of the model for keys."""
         check_is_fitted(self)
-        predicted = predict(
-            self.model_,
-            self._database(database),
-            self._known_names(X),
-            unknown=self.unknown,
-            engine=self.engine,
-            memory=self.memory,
-        )
-        warn(predicted.notices)
-        return predicted.probabilities
+        names, data = self._known_names(X), self._database(database)
+        with self._prepared.opened(self.model_, data, self.engine, self.memory) as ready:
+            keys, notices = codes_for(self.model_, ready.engine.database, names, self.unknown)
+            predicted = predictions_of(self.model_, ready.engine, keys)
+        warn(ready.notices + notices)
+        return predicted
 
     def _seen(self, X: Any, database: Database | None) -> tuple[Database, Codes]:
         """The data under the model's schema, and the codes of keys in them."""

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from hornbeam.data.numbers import Floats
 from hornbeam.errors import OptionError
-from hornbeam.joint.mean_field import Guesses
+from hornbeam.joint.mean_field import Guesses, start
 from hornbeam.joint.neighbours import LinkedThings, with_evidence
 
 MOST_BLOCKS = 8
@@ -91,20 +91,21 @@ def _chain(
     rng: np.random.Generator,
 ) -> list[tuple[dict[str, Floats], dict[str, Floats]]]:
     """The mean and the variance of the probabilities in each half of one chain."""
+    _, fixed = start(world)
     state: dict[str, Floats] = {}
     for name, each in world.items():
-        state[name] = with_evidence(each.things, _drawn(each.own.chances, rng))
+        state[name] = with_evidence(each.things, _drawn(fixed.get(name, each.own.first), rng))
     results = []
     for burn, number in (
         (options.burn_in, options.samples // 2),
         (0, options.samples - options.samples // 2),
     ):
         for _ in range(burn):
-            sweep(world, blocks, state, rng)
+            sweep(world, blocks, state, rng, fixed)
         total = {name: np.zeros_like(values) for name, values in state.items()}
         squares = {name: np.zeros_like(values) for name, values in state.items()}
         for _ in range(number):
-            chances = sweep(world, blocks, state, rng)
+            chances = sweep(world, blocks, state, rng, fixed)
             for name in world:
                 total[name] += chances[name]
                 squares[name] += chances[name] ** 2
@@ -119,14 +120,18 @@ def sweep(
     blocks: Mapping[str, npt.NDArray[np.int64]],
     state: dict[str, Floats],
     rng: np.random.Generator,
+    fixed: Mapping[str, Floats],
 ) -> dict[str, Floats]:
-    """Draw every unknown label once, in place; returns the probabilities from which they were drawn."""
+    """Draw every unknown label once, in place; returns the probabilities from which they were drawn.
+
+    Probabilities of some targets are fixed.
+    """
     used: dict[str, Floats] = {}
     for name, each in world.items():
         used[name] = np.zeros_like(state[name])
         for block in range(int(blocks[name].max(initial=-1)) + 1):
             inside = blocks[name] == block
-            chances = each.conditional(state)
+            chances = fixed[name] if name in fixed else each.conditional(state)
             used[name][inside] = chances[inside]
             drawn = np.flatnonzero(inside & ~each.things.known)
             state[name] = state[name].copy()

@@ -3,15 +3,15 @@
 The separate model of each target is learned without the facts of any target. Its held-out scores of the
 training examples, and its scores of all other things, are where guesses begin. The weights of terms are
 learned on the pseudo-likelihood: each training label given the labels of the neighbours. These labels are as
-they will be at prediction: a fifth of the training labels is hidden at a time, and hidden and unknown labels
-are guessed together (mean field) with the weights of the round before. This is done twice: with the other
-training labels known, and with no label known, for data that come without labels.
+they will be at prediction: the labels of some folds are hidden, and hidden and unknown labels are guessed
+together (mean field) with weights of the round before, which were fitted without the fold. This is done with
+most folds known, with one fold known, and with none, for data that come with many labels, few, or none.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -20,6 +20,7 @@ from hornbeam.data.database import UNLABELLED, Database, Notice
 from hornbeam.data.numbers import Floats
 from hornbeam.engines.contract import DEFAULT_MEMORY, Engine
 from hornbeam.engines.registry import open_engine
+from hornbeam.errors import OptionError
 from hornbeam.joint.mean_field import mean_field
 from hornbeam.joint.model import JointMember, JointModel, KnownLabel
 from hornbeam.joint.neighbours import (
@@ -33,7 +34,7 @@ from hornbeam.joint.neighbours import (
     term_values,
     with_evidence,
 )
-from hornbeam.joint.separate import Part, Separate, inner_options, part_of, separate, with_settings
+from hornbeam.joint.separate import Part, Separate, both_models, part_of, with_settings
 from hornbeam.joint.terms import choices, offered
 from hornbeam.joint.things import JointTarget, JointTask, facts_fingerprint, hidden
 from hornbeam.joint.weights import FittedTerms, Trained, fit_terms, penalties_of_pairs
@@ -45,6 +46,8 @@ from hornbeam.learning.options import EffectOptions, Options
 
 ROUNDS = 2
 """How often the weights are fitted; from the second time on, with guesses by the weights before."""
+MOST, FEW, NONE = FOLDS - 1, 1, 0
+"""How many folds of training labels are known while weights are fitted for the others."""
 FEWEST = 20
 """With fewer linked training examples there are no terms."""
 
@@ -91,33 +94,16 @@ def fit_joint(
 
     Keys are codes of the database; labels are numbers of classes, or 0 and 1.
     """
+    if not isinstance(options, EffectOptions):
+        raise OptionError("joint models need the learner rlr with its default preset.")
     names = {task.target.name: task.evidence.keys.shape[1] for task in tasks}
     seen = hidden(database, names)
     engine = open_engine("memory", seen, memory)
-    fits = {task.target.name: Separate(separate(engine, task, options, control)) for task in tasks}
-    training = _training(engine, tasks, fits, (options, max_links))
-    known = training.neighbours(folds_known=True)
-    inner = inner_options(options)
-    if inner is not None and any(each.losses is not None for each in known.values()):
-        others = {
-            task.target.name: fits[task.target.name]._replace(inner=separate(engine, task, inner, control))
-            for task in tasks
-        }
-        with_inner = _training(engine, tasks, others, (options, max_links))
-        losses = with_inner.neighbours(folds_known=True)
-        better = {name for name in fits if _together(losses[name]) < _together(known[name])}
-        if better:
-            fits = {name: others[name] if name in better else fits[name] for name in fits}
-            if len(better) < len(fits):
-                training = _training(engine, tasks, fits, (options, max_links))
-                known = training.neighbours(folds_known=True)
-            else:
-                training, known = with_inner, losses
-    unknown = training.neighbours(folds_known=False)
+    fits = {task.target.name: both_models(engine, task, options, control) for task in tasks}
+    entries = _entries(engine, tasks, fits, (options, max_links))
     settings = dict(options.settings()) | dict(database.origin) | {"links_to_neighbours": max_links}
     members = [
-        _member(part.things.target, fits[name], settings, (known[name], unknown[name]))
-        for name, part in training.parts.items()
+        _member(task.target, fits[task.target.name], settings, entries[task.target.name]) for task in tasks
     ]
     labels = tuple(each for task in tasks for each in _known(seen, task))
     model = JointModel(tuple(members), seen.schema, labels, facts_fingerprint(seen), settings)
@@ -125,27 +111,44 @@ def fit_joint(
     return JointFit(model, JointHistory(histories, tuple(_lines(members))))
 
 
+def _entries(
+    engine: Engine, tasks: Sequence[JointTask], fits: Mapping[str, Separate], how: tuple[EffectOptions, int]
+) -> dict[str, list[Neighbours]]:
+    """The neighbours of each target: for no labels known and for some, beside inner and ordinary models.
+
+    Beside ordinary models they are for the facts of training only, and only if that is better there.
+    """
+    options, max_links = how
+    trainings = []
+    for inner in (True, False):
+        used = {name: [fit.ordinary, fit.inner] if inner else [fit.ordinary] for name, fit in fits.items()}
+        parts = {task.target.name: part_of(engine, task, used[task.target.name], options) for task in tasks}
+        trainings.append(_Training(engine.database, parts, max_links, inner))
+    with_inner, ordinary = trainings
+    by_shown = [with_inner.neighbours(shown) for shown in (MOST, FEW, NONE)]
+    # In other data without any known label, guesses that confirm each other may all be wrong.
+    on_own_things = with_inner.near().neighbours(NONE)
+    others = ordinary.neighbours(MOST) if any(ordinary.offers.values()) else {}
+    entries = {}
+    for name in fits:
+        most, few, none = (each[name] for each in by_shown)
+        entries[name] = [most, few, replace(none, anywhere=False), on_own_things[name]]
+        if name in others and _together(others[name]) < _together(most):
+            entries[name].insert(0, replace(others[name], anywhere=False))
+    return entries
+
+
 def _together(neighbours: Neighbours) -> float:
     """The held-out loss with neighbours; infinite if there are none."""
     return np.inf if neighbours.losses is None or not neighbours.terms else neighbours.losses[1]
 
 
-def _training(
-    engine: Engine, tasks: Sequence[JointTask], fits: Mapping[str, Separate], how: tuple[Options, int]
-) -> _Training:
-    options, max_links = how
-    if not isinstance(options, EffectOptions):
-        options = EffectOptions(seed=int(getattr(options, "seed", 0)))
-    parts = {task.target.name: part_of(engine, task, fits[task.target.name], options) for task in tasks}
-    return _Training(engine.database, parts, max_links)
-
-
 def _member(
-    target: JointTarget, fits: Separate, settings: Mapping[str, object], both: tuple[Neighbours, ...]
+    target: JointTarget, fits: Separate, settings: Mapping[str, object], entries: Sequence[Neighbours]
 ) -> JointMember:
-    used = fits.inner is not None and any(each.terms for each in both)
-    inner = with_settings(fits.inner.model, settings) if used and fits.inner is not None else None
-    return JointMember(target, with_settings(fits.ordinary.model, settings), both, inner)
+    used = any(each.terms and each.inner for each in entries)
+    inner = with_settings(fits.inner.model, settings) if used else None
+    return JointMember(target, with_settings(fits.ordinary.model, settings), tuple(entries), inner)
 
 
 def _lines(members: Sequence[JointMember]) -> Iterator[str]:
@@ -153,7 +156,8 @@ def _lines(members: Sequence[JointMember]) -> Iterator[str]:
         for each in member.neighbours:
             if each.losses is not None:
                 alone, together = each.losses
-                share = f"with {each.known_share:.0%} of the labels known"
+                share = f"with {each.known_share:.1%} of the labels known"
+                share += "" if each.anywhere else ", on these facts"
                 used = "" if each.terms else "; neighbours do not help and are left out"
                 yield (
                     f"{member.target.name}: held-out log-loss {alone:.4f} alone, {together:.4f} together "
@@ -185,8 +189,9 @@ class _Training:
     database: Database
     parts: Mapping[str, Part]
     max_links: int
-    cached: dict[Term, TermValues] = field(default_factory=dict)
-    offers: dict[str, list[tuple[Term, ...]]] = field(default_factory=dict)
+    inner: bool
+    cached: dict[Term, TermValues] = field(default_factory=dict, init=False)
+    offers: dict[str, list[tuple[Term, ...]]] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
         reaches = Reaches(self.database, {name: part.things for name, part in self.parts.items()})
@@ -198,45 +203,55 @@ class _Training:
             useful = [tuple(t for t in terms if self.cached[t].totals.any()) for terms in sets]
             self.offers[name] = [terms for terms in dict.fromkeys(useful) if terms]
 
-    def neighbours(self, folds_known: bool) -> dict[str, Neighbours]:
-        """The terms and weights of each target, with labels of other folds known, or with none known."""
+    def near(self) -> _Training:
+        """The same with terms about a thing's own things only, which follow no link."""
+        near = replace(self)
+        for name, sets in self.offers.items():
+            own = dict.fromkeys(
+                tuple(term for term in terms if all(len(each.body) == 1 for each in term.clauses))
+                for terms in sets
+            )
+            near.offers[name] = [terms for terms in own if terms]
+        return near
+
+    def neighbours(self, shown: int) -> dict[str, Neighbours]:
+        """The terms and weights of each target, with the labels of some folds known."""
         chosen: dict[str, _Chosen] = {}
-        for number in range(ROUNDS):
-            values = self._values(folds_known, chosen)
+        for number in range(ROUNDS if shown else 1):
+            values = self._values(shown, chosen)
             for name in self.parts:
                 best = (
                     self._chosen(name, values) if number == 0 else self._again(name, chosen.get(name), values)
                 )
                 if best is not None:
                     chosen[name] = best
-        return {name: self._result(name, chosen.get(name), folds_known) for name in self.parts}
+        return {name: self._result(name, chosen.get(name), shown) for name in self.parts}
 
-    def _result(self, name: str, chosen: _Chosen | None, folds_known: bool) -> Neighbours:
+    def _result(self, name: str, chosen: _Chosen | None, shown: int) -> Neighbours:
         part = self.parts[name]
-        share = float(part.things.known.mean()) * (1.0 - 1.0 / FOLDS) if folds_known else 0.0
-        share = round(share, 6)
+        share = round(float(part.things.known.mean()) * shown / FOLDS, 6)
         if chosen is None:
-            return Neighbours(share)
+            return Neighbours(share, inner=self.inner)
         fitted = chosen.fitted
         losses = (round(float(fitted.separate.mean()), 6), round(fitted.loss, 6))
         if not fitted.gains:
-            return Neighbours(share, losses=losses)
+            return Neighbours(share, losses=losses, inner=self.inner)
         own, bias, weights = fitted.weights
-        return Neighbours(share, chosen.terms, own, bias, weights, losses)
+        return Neighbours(share, chosen.terms, own, bias, weights, losses, self.inner)
 
-    def _values(self, folds_known: bool, chosen: Mapping[str, _Chosen]) -> dict[Term, Floats]:
-        """The values of terms for each training example, with the labels of its fold hidden, or all of them.
+    def _values(self, shown: int, chosen: Mapping[str, _Chosen]) -> dict[Term, Floats]:
+        """The values of terms for each training example, with its own label hidden.
 
         Labels are guessed with weights that were fitted without the fold.
         """
         wanted = [term for each in chosen.values() for term in each.terms] if chosen else list(self.cached)
         values = {term: np.zeros((0, 0)) for term in wanted}
         for fold in range(FOLDS):
-            world = self._world(fold, folds_known, chosen)
+            world = self._world(fold, shown, chosen)
             if chosen:
                 beliefs = mean_field(world).beliefs
             else:
-                beliefs = {name: with_evidence(each.things, each.own.chances) for name, each in world.items()}
+                beliefs = {name: with_evidence(each.things, each.own.first) for name, each in world.items()}
             for term in wanted:
                 part = self.parts[term.clauses[0].head.predicate]
                 rows = part.folds == fold
@@ -246,17 +261,19 @@ class _Training:
                 values[term][rows] = every[rows]
         return values
 
-    def _world(self, fold: int, folds_known: bool, chosen: Mapping[str, _Chosen]) -> dict[str, LinkedThings]:
-        """All things, with a fold of the labels hidden, or all of them."""
+    def _world(self, fold: int, shown: int, chosen: Mapping[str, _Chosen]) -> dict[str, LinkedThings]:
+        """All things, with the labels of some folds after the given one known."""
         world = {}
+        known = [(fold + 1 + number) % FOLDS for number in range(shown)]
         for name, part in self.parts.items():
-            hide = part.folds == fold if folds_known else np.ones(len(part.things), dtype=np.bool_)
+            # Examples without held-out scores are in no fold; they are known if most are.
+            hide = ~np.isin(part.folds, [*known, -1] if shown == MOST else known)
             things = part.things.with_labels(np.where(hide, UNLABELLED, part.things.labels))
-            own = Neighbours(0.0)
+            own = Neighbours(1.0)
             terms: tuple[Term, ...] = ()
             if name in chosen:
                 terms, fitted = chosen[name]
-                own = Neighbours(0.0, terms, *fitted.by_fold[fold])
+                own = Neighbours(1.0, terms, *fitted.by_fold[fold])
             world[name] = LinkedThings(things, part.own, own, tuple(self.cached[term] for term in terms))
         return world
 

@@ -64,16 +64,29 @@ class Guesses(NamedTuple):
     convergence: Settled
 
 
+def start(world: Mapping[str, LinkedThings]) -> tuple[dict[str, Floats], dict[str, Floats]]:
+    """What models say of each thing alone, with known labels; and the probabilities that stay as they are.
+
+    These are of the targets whose neighbours are heard once.
+    """
+    beliefs = {name: with_evidence(each.things, each.own.first) for name, each in world.items()}
+    fixed = {name: each.conditional(beliefs) for name, each in world.items() if each.neighbours.once}
+    return beliefs, fixed
+
+
 def mean_field(world: Mapping[str, LinkedThings], most_sweeps: int = MOST_SWEEPS) -> Guesses:
     """Guess all unknown labels together; the start is what the separate models say."""
-    beliefs = {name: with_evidence(each.things, each.own.chances) for name, each in world.items()}
-    chances = {name: each.own.chances for name, each in world.items()}
+    beliefs, fixed = start(world)
+    chances = {name: each.own.chances for name, each in world.items()} | fixed
+    beliefs |= {name: with_evidence(world[name].things, each) for name, each in fixed.items()}
     before: dict[str, Floats] = {}
     step, straight, sweeps, change, damped = STEP, 0, 0, 0.0, False
     while sweeps < most_sweeps:
         sweeps += 1
         change, along = 0.0, 0.0
         for name, each in world.items():
+            if name in fixed:
+                continue
             chances[name] = each.conditional(beliefs)
             moved = with_evidence(each.things, chances[name]) - beliefs[name]
             change = max(change, float(np.abs(moved).max(initial=0.0)))

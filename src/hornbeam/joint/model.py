@@ -56,18 +56,25 @@ class JointMember:
     inner: LearnedModel | None = None
     """the model that gives the score beside the neighbours, if it is not the separate one"""
 
-    def neighbours_for(self, known_share: float) -> Neighbours:
-        """The terms and weights that were learned with the nearest share of known labels."""
-        return min(self.neighbours, key=lambda each: abs(each.known_share - known_share))
+    def neighbours_for(self, known_share: float, same_facts: bool) -> Neighbours:
+        """The terms and weights that were learned with the nearest share of known labels.
+
+        On the facts of training there are none if the separate model is better there alone.
+        """
+        fitting = [each for each in self.neighbours if same_facts or each.anywhere]
+        nearest = min(fitting, key=lambda each: abs(each.known_share - known_share))
+        if same_facts and nearest.losses is not None and nearest.losses[0] <= nearest.losses[1]:
+            return Neighbours(nearest.known_share)
+        return nearest
 
     def chances(self, engine: Engine, keys: Codes) -> Floats:
         """The probability of each label from the separate model."""
         return label_chances(self.target, self.model, engine, keys)
 
-    def own_scores(self, engine: Engine, keys: Codes) -> OwnScores:
-        """What the models of the target say of each key, without neighbours."""
-        inner = None if self.inner is None else label_chances(self.target, self.inner, engine, keys)
-        return own_scores(self.target, self.chances(engine, keys), inner)
+    def own_scores(self, engine: Engine, keys: Codes, inner: bool) -> OwnScores:
+        """What the separate model says of each key, and the scores of it or of the inner model."""
+        inside = label_chances(self.target, self.inner, engine, keys) if inner and self.inner else None
+        return own_scores(self.target, self.chances(engine, keys), inside)
 
     def __str__(self) -> str:
         lines = [f"target {self.target.name}: {self.model.size_text}"]
@@ -75,7 +82,10 @@ class JointMember:
             losses = ""
             if each.losses is not None:
                 losses = f"; held-out log-loss {each.losses[0]:.4f} alone, {each.losses[1]:.4f} together"
-            lines.append(f"neighbours, if about {each.known_share:.0%} of the labels are known{losses}")
+            where = "" if each.anywhere else ", on the facts of training"
+            lines.append(
+                f"neighbours{where}, if about {each.known_share:.1%} of the labels are known{losses}"
+            )
             lines += [f"  {line}" for line in self._terms(each)] or ["  none: each thing is predicted alone"]
         return "\n".join(lines)
 
@@ -89,7 +99,7 @@ class JointMember:
                 texts.append(f"{len(weights.pairs)} x {len(weights.pairs[0])} pairs of labels")
             lines.append(f"[{', '.join(texts)}] {term}")
         if lines:
-            of = "separate model" if self.inner is None else "inner model, which follows one link at most"
+            of = "inner model, which follows one link at most" if neighbours.inner else "separate model"
             lines.append(f"[{1.0 + neighbours.own:.3g}] score of the {of}")
         return lines
 
@@ -188,6 +198,8 @@ def _neighbour_fields(each: Neighbours) -> dict[str, object]:
     ]
     losses = {} if each.losses is None else {"losses": list(each.losses)}
     return {
+        "inner": int(each.inner),
+        "anywhere": int(each.anywhere),
         "known_share": each.known_share,
         "own": each.own,
         "bias": list(each.bias),
@@ -238,8 +250,10 @@ def _read_member(common: Common, fields: Fields) -> JointMember:
     neighbours = tuple(
         _read_neighbours(common, target, each) for each in fields.objects("neighbours", "entry")
     )
-    if not neighbours:
-        raise fields.wrong("neighbours", "at least one entry", [])
+    if not any(each.anywhere for each in neighbours):
+        raise fields.wrong("neighbours", "at least one entry for any data", [])
+    if len(models) == 1 and any(each.inner and each.terms for each in neighbours):
+        raise fields.wrong("inner", "the inner model, which the neighbours need", None)
     fields.close()
     return JointMember(target, models[0], neighbours, models[1] if len(models) > 1 else None)
 
@@ -270,8 +284,9 @@ def _read_neighbours(common: Common, target: JointTarget, fields: Fields) -> Nei
         raise fields.wrong("bias", f"{target.columns} numbers", list(bias))
     pair = None if losses is None or len(losses) != 2 else (losses[0], losses[1])
     share, own = fields.number("known_share"), fields.number("own")
+    inner, anywhere = bool(fields.whole("inner")), bool(fields.whole("anywhere"))
     fields.close()
-    return Neighbours(share, tuple(terms), own, bias, tuple(weights), pair)
+    return Neighbours(share, tuple(terms), own, bias, tuple(weights), pair, inner, anywhere)
 
 
 def _read_chain(common: Common, target: JointTarget, of: str, text: str, fields: Fields) -> Clause:

@@ -69,6 +69,18 @@ class Neighbours:
     weights: tuple[TermWeights, ...] = ()
     losses: tuple[float, float] | None = None
     """held-out log-loss of the linked training examples: of the separate model, and of the joint one"""
+    inner: bool = True
+    """whether the score beside the neighbours is that of the inner model; else it is of the separate one"""
+    anywhere: bool = True
+    """whether it is for any data; else for the facts of training only"""
+
+    @property
+    def once(self) -> bool:
+        """Whether neighbours are heard once, with what their separate models say.
+
+        Without any known label, guesses that confirm each other could settle on the wrong labels.
+        """
+        return self.known_share == 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,10 +134,15 @@ def term_values(reaches_of: Reaches, term: Term) -> TermValues:
 
 
 class OwnScores(NamedTuple):
-    """What the separate model says of each thing: probabilities of the labels, and fixed scores."""
+    """What models say of each thing without its neighbours.
+
+    ``chances`` are the probabilities from the separate model. ``fixed`` are the scores beside the neighbours,
+    from the separate or the inner model, and ``first`` the probabilities with these scores.
+    """
 
     chances: Floats
     fixed: Floats
+    first: Floats
 
 
 def own_scores(target: JointTarget, chances: Floats, inner: Floats | None = None) -> OwnScores:
@@ -133,9 +150,10 @@ def own_scores(target: JointTarget, chances: Floats, inner: Floats | None = None
 
     Probabilities are those of the separate model; scores are of the inner model if there is one.
     """
-    logs = np.log(np.maximum(chances if inner is None else inner, LEAST_CHANCE))
+    first = chances if inner is None else inner
+    logs = np.log(np.maximum(first, LEAST_CHANCE))
     fixed = logs if target.classes else np.column_stack([np.zeros(len(logs)), logs[:, 1] - logs[:, 0]])
-    return OwnScores(chances, fixed)
+    return OwnScores(chances, fixed, first)
 
 
 @dataclass(frozen=True, eq=False)

@@ -77,8 +77,9 @@ def world_of(
     """
     arities = {member.target.name: model.schema.arity(member.target.name) for member in model.members}
     seen, notices = data_for(model, hidden(database, arities))
+    same_facts = facts_fingerprint(seen) == model.facts
     if evidence is None:
-        evidence = known_labels(model, seen)
+        evidence = known_labels(model) if same_facts else {}
     engine = open_engine("memory", seen, memory)
     things = {}
     for member in model.members:
@@ -91,17 +92,15 @@ def world_of(
     linked = {}
     for member in model.members:
         own = things[member.target.name]
-        neighbours = member.neighbours_for(float(own.known.mean()) if len(own) else 0.0)
-        scores = member.own_scores(engine, own.keys)
+        neighbours = member.neighbours_for(float(own.known.mean()) if len(own) else 0.0, same_facts)
+        scores = member.own_scores(engine, own.keys, neighbours.inner)
         values = tuple(term_values(reaches, term) for term in neighbours.terms)
         linked[member.target.name] = LinkedThings(own, scores, neighbours, values)
     return LinkedWorld(model, seen, engine, linked, notices)
 
 
-def known_labels(model: JointModel, seen: Database) -> NamedEvidence:
-    """The labels of training, if the facts are those of training; otherwise none."""
-    if not model.known or facts_fingerprint(seen) != model.facts:
-        return {}
+def known_labels(model: JointModel) -> NamedEvidence:
+    """The labels of training."""
     names = {each.target for each in model.known}
     return {name: _named([each for each in model.known if each.target == name]) for name in names}
 

@@ -1,15 +1,15 @@
 """The separate models of the targets in training, and what they say of things.
 
-Beside the ordinary model, an *inner* model may be learned, which follows at most one link to many: what lies
-further away may be told better by the labels of neighbours. It then gives the score beside the neighbours; a
-thing without neighbours is left to the ordinary model.
+Beside the ordinary model, an *inner* model is learned. It follows at most one link to many, because labels of
+neighbours tell better what lies further away; and it has no weights for single things of the target's own
+types, which would be labels of neighbours in disguise, and unknown in other data.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -33,11 +33,18 @@ from hornbeam.model.files import LearnedModel
 AnyFit = Fit[LearnedModel] | ClassFit
 
 
+@dataclass(frozen=True, slots=True)
+class InnerOptions(EffectOptions):
+    """The options of an inner model."""
+
+    own_constants: ClassVar[bool] = False
+
+
 class Separate(NamedTuple):
-    """The ordinary model of a target, and the inner one if there is one."""
+    """The ordinary model of a target, and the inner one."""
 
     ordinary: AnyFit
-    inner: AnyFit | None = None
+    inner: AnyFit
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,11 +68,20 @@ def separate(engine: Engine, task: JointTask, options: Options, control: Control
     return learn(options.learner, engine, examples, options, control)
 
 
-def inner_options(options: Options) -> Options | None:
-    """The options of an inner model; None if the ordinary model follows no more than one link."""
-    if isinstance(options, EffectOptions) and options.max_links > 1:
-        return replace(options, max_links=1)
-    return None
+def both_models(engine: Engine, task: JointTask, options: EffectOptions, control: Control) -> Separate:
+    """The ordinary and the inner model of a target.
+
+    For pairs they are the same: things of pairs have no weights, and facts about both lie two links away.
+    """
+    ordinary = separate(engine, task, options, control)
+    if task.evidence.keys.shape[1] > 1:
+        return Separate(ordinary, ordinary)
+    return Separate(ordinary, separate(engine, task, inner_options(options), control))
+
+
+def inner_options(options: EffectOptions) -> InnerOptions:
+    """The options of the inner model beside a model with some options."""
+    return InnerOptions(**options.settings() | {"max_links": min(options.max_links, 1)})  # type: ignore[arg-type]
 
 
 def with_settings(model: LearnedModel, settings: Mapping[str, object]) -> LearnedModel:
@@ -76,18 +92,17 @@ def with_settings(model: LearnedModel, settings: Mapping[str, object]) -> Learne
     return replace(model, settings=settings) if isinstance(model, Model) else model
 
 
-def part_of(engine: Engine, task: JointTask, fits: Separate, options: EffectOptions) -> Part:
-    """What the models say of all things of a target, and the folds of its training examples."""
+def part_of(engine: Engine, task: JointTask, fits: Sequence[AnyFit], options: EffectOptions) -> Part:
+    """What the ordinary and the last model say of all things, and the folds of the training examples."""
     target, evidence = task
     things = things_of(engine.database, target, evidence)
     places = things.places_of(evidence.keys)
     known = places >= 0
     chances = []
     for fit in fits:
-        if fit is not None:
-            held = _held_out(target, fit, len(places))
-            known &= ~np.isnan(held).any(axis=1)
-            chances.append((label_chances(target, fit.model, engine, things.keys), held))
+        held = _held_out(target, fit, len(places))
+        known &= ~np.isnan(held).any(axis=1)
+        chances.append((label_chances(target, fit.model, engine, things.keys), held))
     for of_all, held in chances:
         of_all[places[known]] = held[known]
     folds = np.full(len(things), -1, dtype=np.int64)

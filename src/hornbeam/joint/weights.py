@@ -51,6 +51,9 @@ class FittedTerms(NamedTuple):
     """the weights that were fitted without the examples of each fold"""
     pairs: float | None
     separate: Floats
+    """of the separate model"""
+    alone: Floats
+    """of the model that gives the score beside the neighbours"""
     joint: Floats
 
     @property
@@ -59,8 +62,8 @@ class FittedTerms(NamedTuple):
 
     @property
     def gains(self) -> bool:
-        """Whether the held-out loss is lower than that of the separate model, by a standard error."""
-        gained = self.separate - self.joint
+        """Whether the held-out loss is lower with neighbours than without them, by a standard error."""
+        gained = self.alone - self.joint
         return bool(gained.mean() > gained.std() / np.sqrt(max(len(gained), 1)))
 
 
@@ -89,7 +92,8 @@ def fit_terms(
         by_fold.append(shape.unpacked(of_fold, scales))
         if outside.any():
             joint[outside] = design.at(outside).losses(of_fold)
-    return FittedTerms(shape.unpacked(weights, scales), tuple(by_fold), pairs, trained.alone, joint)
+    alone = design.losses(np.zeros(len(penalties)))
+    return FittedTerms(shape.unpacked(weights, scales), tuple(by_fold), pairs, trained.alone, alone, joint)
 
 
 class _Shape:

@@ -34,6 +34,11 @@ class Fit(Generic[Learned]):
 def check_labels(examples: Examples) -> None:
     """Raise an error unless labels are 0 and 1 and both occur."""
     labels, target = examples.labels, examples.target
+    if examples.values is not None:
+        raise DataError(
+            f'"{target}" holds numbers, and labels or classes are needed here; name one value, or state '
+            'the role "category".'
+        )
     values, counts = np.unique(labels, return_counts=True)
     wrong = [value for value in values.tolist() if value not in (0, 1)]
     if wrong:

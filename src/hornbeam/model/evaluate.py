@@ -204,6 +204,7 @@ def _errors(value: Floats, prediction: Floats, unit: float) -> tuple[float, floa
     left = value - prediction
     squared, spread = float(np.mean(left * left)), float(np.var(value))
     share = 1.0 - squared / spread if spread > 0 else float(squared == 0)
+    share = 0.0 if abs(share) < 1e-12 else share  # of the mean, rounding errors are left
     return unit * float(np.mean(np.abs(left))), unit * float(np.sqrt(squared)), share
 
 

@@ -229,7 +229,8 @@ class Explanations(list[Explanation]):
                 (each.prior, "the prior"),
             ]
         ]
-        names = ("example", "probability", "adds", "because")
+        numeric = any(each.loss != LOGISTIC for each in self)
+        names = ("example", "prediction" if numeric else "probability", "adds", "because")
         columns: list[Sequence[object]] = list(zip(*rows, strict=True)) if rows else [()] * len(names)
         return frame_of(dict(zip(names, columns, strict=True)))
 

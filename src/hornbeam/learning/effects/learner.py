@@ -307,6 +307,14 @@ def _block(problem: Problem, paths: list[Path]) -> ConstantWeights | None:
     cut = database.last_times_of(examples.target, examples.keys) is not None
     if not options.per_constant or len(problem.head.args) > 1 or cut:
         return None
+    if not options.own_constants:
+        own = database.schema.types_of(examples.target)
+        paths = [_without_types(path, own) for path in paths]
     folds = fold_numbers(example_hashes(problem.engine, examples.target, examples.keys, options))
     data = Weighted(examples.keys, problem.targets, problem.weights, problem.loss)
     return constant_weights(problem.engine, problem.head, paths, data, folds, problem.unit.scale)
+
+
+def _without_types(path: Path, types: Sequence[str]) -> Path:
+    """The path without the attributes that are of some types."""
+    return replace(path, attributes=tuple(each for each in path.attributes if each.node.type not in types))

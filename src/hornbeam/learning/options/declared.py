@@ -233,6 +233,8 @@ class EffectOptions(Options):
     learner: ClassVar[str] = "rlr"
     preset: ClassVar[str | None] = DEFAULT
     summary: ClassVar[str] = "effects with curves, found along links"
+    own_constants: ClassVar[bool] = True
+    """whether single things of the target's own types may have weights"""
 
     n_steps: int = N_STEPS.default(600)
     learning_rate: float = LEARNING_RATE.default(0.1)

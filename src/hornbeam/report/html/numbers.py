@@ -44,10 +44,11 @@ def summary(measurements: Measurements, about: About) -> Markup:
     tiles = []
     if scores is not None:
         mae, rmse = number_text(scores.constant_mae), number_text(scores.constant_rmse)
+        share = percent_text(max(scores.constant_r2, 0.0))
         tiles = [
             ("Mean absolute error", number_text(scores.mae), f"a constant: {mae}"),
             ("Root of the mean squared error", number_text(scores.rmse), f"a constant: {rmse}"),
-            ("Variance explained (R2)", percent_text(max(scores.r2, 0.0), 1), "a constant: 0 %"),
+            ("Variance explained (R2)", percent_text(max(scores.r2, 0.0), 1), f"a constant: {share}"),
         ]
         if scores.r2 < 0:
             tiles[-1] = ("Variance explained (R2)", number_text(scores.r2), "worse than their mean")
@@ -76,11 +77,19 @@ def quality(measurements: Measurements) -> Markup | None:
             class_="grid",
         ),
         element("h3", "Errors by group"),
-        table(
-            ("predicted", "examples", "predicted, mean", "actual, mean", "mean absolute error"),
-            _groups(values, predictions),
+        _scrolled(
+            "Errors by group",
+            table(
+                ("predicted", "examples", "predicted, mean", "actual, mean", "mean absolute error"),
+                _groups(values, predictions),
+            ),
         ),
     )
+
+
+def _scrolled(name: str, drawn: Markup) -> Markup:
+    """A table that may be wider than the page; a region that scrolls must be reachable with the keyboard."""
+    return element("div", drawn, class_="scroll", tabindex="0", role="region", aria_label=name)
 
 
 def _groups(values: Floats, predictions: Floats) -> list[tuple[str, ...]]:
@@ -120,4 +129,4 @@ def examples(measurements: Measurements, database: Database, names: Names | None
         f"The {len(rows):,} examples with the largest errors. hornbeam explain says why one is predicted so."
     )
     header = ("example", "actual", "predicted", "actual minus predicted")
-    return section("examples", "Largest errors", lead, element("div", table(header, rows), class_="scroll"))
+    return section("examples", "Largest errors", lead, _scrolled("Largest errors", table(header, rows)))

@@ -7,7 +7,7 @@ import pytest
 from typer.main import get_command
 
 from hornbeam.cli.app import app_of, main
-from hornbeam.cli.learner_flags import DECLARED, typed_text
+from hornbeam.cli.learner_flags import DECLARED, OF_OTHERS, typed_text
 
 GROUP = get_command(app_of())
 VERBS = sorted(GROUP.commands)
@@ -87,3 +87,12 @@ def test_fit_has_the_options_it_should():
         "--stop", "--prior", "--neg-pos-ratio", "--seed", "--engine", "--negation", "--history",
         "--checkpoint", "--memory", "--time", "--report",
     }  # fmt: skip
+
+
+def test_the_help_of_fit_names_the_options_of_the_default_before_those_of_others(capsys):
+    text = help_of("fit", capsys)
+    headings = [line.rstrip(":") for line in text.splitlines() if line[:1].isupper() and line.endswith(":")]
+    assert headings.index("What a model may contain") < headings.index(OF_OTHERS)
+    defaults, others = text.split(f"\n{OF_OTHERS}:\n")
+    assert "--bags NUMBER" in defaults and "[default: 10]" in defaults
+    assert "--beam-width NUMBER" in others and "--beam-width" not in defaults

@@ -1,5 +1,6 @@
 """Python as people use it: keys in any form, effects as columns, frames, notebooks, warnings, progress."""
 
+import pickle
 import warnings
 from pathlib import Path
 
@@ -184,6 +185,11 @@ def test_history_models_and_data_show_themselves(fitted, database, frames):
     page = database._repr_html_()
     assert "user_id → users, movie_id → movies" in page
     assert "note: keys and links were inferred" in page
+    odd = {**frames, "users": frames["users"].assign(planet="earth")}
+    suspicious = hb.load(odd, target="users.gender=F")
+    assert suspicious.suspicions == ("users.planet: the same value (earth) in every row; not used",)
+    assert "suspicious: users.planet: the same value" in suspicious._repr_html_()
+    assert pickle.loads(pickle.dumps(suspicious)).suspicions == suspicious.suspicions
     facts = smokers(n_persons=20)
     assert "friends(person, person)" in facts._repr_html_()
     jobs = hb.load(frames, target="users.job")

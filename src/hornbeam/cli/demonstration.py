@@ -22,14 +22,14 @@ def story(page: Path) -> Iterator[str]:
     examples = training.examples_of(TARGET)
     positives = int(examples.labels.sum())
     yield (
-        "A generated university. Who advises whom is drawn from\n"
+        "A generated university. Who publishes together is likelier to advise each other, by\n"
         f"  {UNIVERSITY_TRUTH.clauses[0]}\n"
         f"  {training}\n"
         f"  {positives:,} positive and {len(examples) - positives:,} negative examples\n"
     )
-    fitted = fit(open_engine("memory", training), examples, EffectOptions(neg_pos_ratio=None))
+    fitted = fit(open_engine("memory", training), examples, EffectOptions(neg_pos_ratio=None, max_effects=3))
     model = fitted.model
-    yield f"Learned:\n{_indented(model)}\n  {fitted.history.score}\n"
+    yield f"Learned:\n{_indented(model.words())}\n\n  {fitted.history.score}\n"
     engine = open_engine("memory", testing)
     unseen = testing.examples_of(TARGET)
     probabilities = model.probabilities(engine, unseen.keys)
@@ -46,4 +46,4 @@ def story(page: Path) -> Iterator[str]:
 
 
 def _indented(value: object) -> str:
-    return "\n".join(f"  {line}" for line in str(value).splitlines())
+    return "\n".join(f"  {line}".rstrip() for line in str(value).splitlines())

@@ -56,8 +56,21 @@ def _annotation(name: str) -> Any:
     flag, bound = flag_of(name), _widest(name)
     names = f"{flag}/--no-{flag.removeprefix('--')}" if isinstance(bound, YesNo) else flag
     type_, metavar = _typed(bound, option.none)
-    info = typer.Option(names, metavar=metavar, help=help_of(by_learner), rich_help_panel=option.group)
+    info = typer.Option(names, metavar=metavar, help=help_of(by_learner), rich_help_panel=_panel(name))
     return Annotated[type_ | None, info]
+
+
+OF_OTHERS = "Only for --preset paper and for other learners"
+"""The heading of options that the default does not have."""
+
+
+def _is_of_others(name: str) -> bool:
+    return "rlr" not in DECLARED[name]
+
+
+def _panel(name: str) -> str:
+    """The heading of an option in the help: its group, if the default learner has it."""
+    return OF_OTHERS if _is_of_others(name) else next(iter(DECLARED[name].values())).option.group
 
 
 def _widest(name: str) -> Bound:
@@ -88,7 +101,7 @@ def help_of(by_learner: Mapping[str, Declared]) -> str:
     learners: dict[str, list[str]] = {}
     for learner, declared in by_learner.items():
         learners.setdefault(typed_text(declared.default, option.none), []).append(learner)
-    if len(by_learner) == len(CLASSES) and len(learners) == 1:
+    if (len(by_learner) == len(CLASSES) and len(learners) == 1) or list(by_learner) == ["rlr"]:
         return f"{option.help}  [default: {next(iter(learners))}]"
     defaults = "; ".join(f"{', '.join(names)}: {value}" for value, names in learners.items())
     return f"{option.help}  [{defaults}]"
@@ -103,7 +116,10 @@ def typed_text(value: object, none: str = ALL) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-_BY_GROUP = sorted(DECLARED, key=lambda name: GROUPS.index(next(iter(DECLARED[name].values())).option.group))
+_BY_GROUP = sorted(
+    DECLARED,
+    key=lambda name: (_is_of_others(name), GROUPS.index(next(iter(DECLARED[name].values())).option.group)),
+)
 _OLD = {
     old: typer.Option(f"--{old.replace('_', '-')}", hidden=True, help=f"Old name of {flag_of(new)}.")
     for old, new in RENAMED.items()

@@ -70,6 +70,8 @@ class Database:
     """which facts exist for an example with a cut-off"""
     display_names: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """by type: what people call its keys, such as the titles of films; nothing is learned from it"""
+    suspicions: tuple[str, ...] = ()
+    """columns of loaded tables that may be a mistake, and why; notebooks show them"""
 
     def __post_init__(self) -> None:
         for name in ("populations", "relations", "example_sets", "origin", "numbers", "times"):
@@ -100,7 +102,9 @@ class Database:
             for name in self.facts.predicates():
                 types = ", ".join(self.schema.types_of(name))
                 rows.append((f"{name}({types})", f"{self.n_facts(name):,}"))
-        notes = [element("p", f"note: {notice}", style="margin:.3em 0") for notice in self.notices]
+        texts = [f"note: {notice}" for notice in self.notices]
+        texts += [f"suspicious: {suspicion}" for suspicion in self.suspicions]
+        notes = [element("p", text, style="margin:.3em 0") for text in texts]
         return "".join([notebook_table(repr(self), header, rows, 0), *notes])
 
     def _tables(self) -> dict[str, dict[str, Any]]:
@@ -126,7 +130,16 @@ class Database:
         mappings = (dict(self.populations), dict(self.relations), dict(self.example_sets))
         others = (self.notices, dict(self.origin), dict(self.numbers), dict(self.times))
         shown = {name: dict(names) for name, names in self.display_names.items()}
-        return Database, (self.schema, self.modes, *mappings, *others, None, self.rule, shown)
+        return Database, (
+            self.schema,
+            self.modes,
+            *mappings,
+            *others,
+            None,
+            self.rule,
+            shown,
+            self.suspicions,
+        )
 
     def __enter__(self) -> Self:
         return self

@@ -42,7 +42,9 @@ def load(
         if isinstance(negatives, int | float) and not negatives > 0:
             raise OptionError(f"negatives={negatives} is refused: it must be 'all' or a number above 0.")
         options = TableOptions(target, schema, examples, negatives, dangling, seed, origin, allow_outside)
-        return load_tables(source, options)
+        from hornbeam.loading.inspect.suspicions import suspicious_columns
+
+        return load_tables(source, options, suspicious_columns if origin is None else lambda _: ())
     assert isinstance(source, str | os.PathLike)
     not_default = None if dangling == "error" else dangling
     for name, given in (("schema", schema), ("negatives", negatives), ("dangling", not_default)):

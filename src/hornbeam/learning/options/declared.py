@@ -28,7 +28,7 @@ BASE_RATE = "base-rate"
 
 # --- groups --------------------------------------------------------------------------------------
 
-CLAUSES = "What clauses may contain"
+CLAUSES = "What a model may contain"
 SEARCH = "Search"
 WEIGHTS = "Weights"
 SAMPLE = "Training examples"

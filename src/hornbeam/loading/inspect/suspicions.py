@@ -71,6 +71,13 @@ def unstated_links(plans: Sequence[Plan]) -> Iterator[Suspicion]:
                 )
 
 
+def suspicious_columns(relational: Relational) -> list[str]:
+    """What may be a mistake in tables, without a look at the label: ``orders.note: no row has a value``."""
+    suspicions = [each for plan in relational.plans for each in odd_columns(plan)]
+    suspicions += unstated_links(relational.plans)
+    return [f"{each.table}.{each.column}: {each.why}" for each in suspicions]
+
+
 def leaks(
     relational: Relational, table: str, label: str | None, given: GivenExamples, facts: FactColumns
 ) -> Iterator[Suspicion]:

@@ -139,8 +139,10 @@ def logic_of(relational: Relational) -> Logic:
     return Logic(tuple(predicates), Schema(types_of, numeric), tuple(modes), head)
 
 
-def load_tables(source: Source, options: TableOptions) -> Database:
-    """Load facts, modes and examples from tables."""
+def load_tables(
+    source: Source, options: TableOptions, suspect: Callable[[Relational], Sequence[str]] = lambda _: ()
+) -> Database:
+    """Load facts, modes and examples from tables; ``suspect`` names columns that may be a mistake."""
     relational = read_relational(source, options)
     facts = FactColumns(relational.plans)
     logic = logic_of(relational)
@@ -175,7 +177,7 @@ def load_tables(source: Source, options: TableOptions) -> Database:
         None if given is None or head is None or given.cutoffs is None else {head: given.cutoffs},
     )
     shown = display_names(relational.plans, relational.mapping.types, relational.stated)
-    database = replace(database, display_names=shown)
+    database = replace(database, display_names=shown, suspicions=tuple(suspect(relational)))
     if given is None or head is None:
         return database
     examples = given.labelled(database.example_sets[head])

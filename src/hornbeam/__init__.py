@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         MLNBoostClassifier,
         RDNBoostClassifier,
         RLRClassifier,
+        RLRRegressor,
     )
     from hornbeam.in_place.load import load
     from hornbeam.joint.gibbs import Gibbs
@@ -38,6 +39,7 @@ __all__ = [
     "PaperOptions",
     "RDNBoostClassifier",
     "RLRClassifier",
+    "RLRRegressor",
     "__version__",
     "count",
     "datasets",
@@ -61,6 +63,7 @@ _HOMES = {
     "PaperOptions": "hornbeam.learning.options",
     "RDNBoostClassifier": "hornbeam.estimators.learners",
     "RLRClassifier": "hornbeam.estimators.learners",
+    "RLRRegressor": "hornbeam.estimators.learners",
     "count": "hornbeam.estimators.functions",
     "evaluate": "hornbeam.estimators.functions",
     "load": "hornbeam.in_place.load",

@@ -88,6 +88,18 @@ def test_a_frame_without_the_key_is_refused_in_a_sentence(fitted, women):
         fitted.predict_proba(np.array([0.5, 1.5]))
 
 
+def test_a_new_target_is_named_once(frames):
+    database = hb.load(frames, target="vip(users)")
+    users = frames["users"]
+    unnamed = hb.RLRClassifier(database=database, **FEW)
+    named = hb.RLRClassifier(database=database, target="vip", **FEW)
+    labels = users["gender"].eq("F").astype(int)
+    models = [str(each.fit(users, labels).model_) for each in (unnamed, named)]
+    assert models[0] == models[1]
+    with pytest.raises(DataError, match="is new, so the tables have no examples of it"):
+        database.examples()
+
+
 # --- effects as columns --------------------------------------------------------------------------
 
 
@@ -175,11 +187,17 @@ def test_history_models_and_data_show_themselves(fitted, database, frames):
     facts = smokers(n_persons=20)
     assert "friends(person, person)" in facts._repr_html_()
     jobs = hb.load(frames, target="users.job")
-    with pytest.warns(HornbeamWarning, match="class nurse: no effect lowers"):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", HornbeamWarning)  # some classes cannot be told apart
         classes = hb.RLRClassifier(database=jobs, **FEW).fit(*jobs.examples())
     assert set(classes.model_.to_frame()["class"]) <= {"nurse", "it's", "Élève"}
     assert len(repr(classes.model_)) < 120
     assert "class nurse" in classes.model_._repr_html_()
+    assert classes.model_.words().startswith("Which users have job it's?")
+    for name, sentence in zip(
+        *(classes.model_.to_frame()[each] for each in ("class", "sentence")), strict=True
+    ):
+        assert sentence.startswith(f"Job {name} is ")
 
 
 # --- warnings and progress -----------------------------------------------------------------------

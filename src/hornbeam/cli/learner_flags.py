@@ -14,7 +14,7 @@ import typer
 from hornbeam.cli.messages import say
 from hornbeam.errors import OptionError
 from hornbeam.learning.options import ALL, OPTIONS, PAPER, Options, PaperOptions
-from hornbeam.learning.options.bounds import Bound, Number, OneOf, Share, Whole, YesNo
+from hornbeam.learning.options.bounds import Bound, NameOrNone, Number, OneOf, Share, Whole, YesNo
 from hornbeam.learning.options.declared import GROUPS, RENAMED
 
 if TYPE_CHECKING:
@@ -70,6 +70,8 @@ def _typed(bound: object, none: str) -> tuple[Any, str | None]:
     match bound:
         case YesNo():
             return bool, None
+        case NameOrNone():
+            return str, "TABLE"
         case OneOf(words):
             return str, "|".join(words)
         case Whole() | Number() | Share() if bound.words:
@@ -131,7 +133,7 @@ def explicit_options(flags: Any) -> dict[str, object]:
 def _read(name: str, value: object) -> object:
     """The value of an option; typer leaves it as text if the option takes numbers and words."""
     bound, none = _widest(name), next(iter(DECLARED[name].values())).option.none
-    if isinstance(bound, OneOf) or not isinstance(value, str):
+    if isinstance(bound, OneOf | NameOrNone) or not isinstance(value, str):
         return value
     if value == none and None in bound.words:
         return None
@@ -177,5 +179,5 @@ def _sentence(error: OptionError) -> str:
     if error.preset is not None:
         more = "" if error.successor is None else f"; without it, see {flag_of(error.successor)}"
         return f"{typed} is refused: it belongs to --preset {error.preset}{more}."
-    assert isinstance(error.bound, Whole | Number | Share | OneOf | YesNo)
+    assert isinstance(error.bound, Whole | Number | Share | OneOf | NameOrNone | YesNo)
     return f"{typed} is refused: it must be {error.bound.text(lambda word: typed_text(word, none))}."

@@ -81,10 +81,13 @@ def load_for(
 
 def open_examples(model: Path, source: LinkedSource, counting: Counting) -> OpenedExamples:
     """Read a model and load the data with the examples of its target."""
+    from hornbeam.model.predict import examples_for
+
     learned, engine, database = open_model(model, source, counting)
     # If the loaded data have no examples of the target, this error names the targets that they have.
     database.examples_of(learned.target)
-    return OpenedExamples(learned, engine, engine.database.examples_of(learned.target))
+    examples = examples_for(learned, engine.database.examples_of(learned.target))
+    return OpenedExamples(learned, engine, examples)
 
 
 def _check_rule(learned: LearnedModel, source: LinkedSource) -> None:

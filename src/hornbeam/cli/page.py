@@ -27,10 +27,12 @@ def write_page(
 
     from hornbeam.errors import OptionError
     from hornbeam.model.class_model import ClassModel
+    from hornbeam.model.predict import examples_for
     from hornbeam.report import report
     from hornbeam.report.numbers.classes import class_view
     from hornbeam.report.numbers.measurements import SHOWN
 
+    examples = examples_for(learned, examples)
     if isinstance(learned, ClassModel):
         learned, examples, notes, name, confusion = class_view(learned, engine, examples, of_class)
         about = replace(about, notes=(*about.notes, *notes), of_class=name, confusion=confusion)

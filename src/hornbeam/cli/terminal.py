@@ -80,7 +80,7 @@ def print_explanation(explanation: Explanation) -> None:
     if explanation.others_text:
         table.add_row(Text("0", style=_QUIET), "", Text(explanation.others_text, style=_QUIET))
     head = Text(printable(explanation.heading), style="bold")
-    _print(Text.assemble(head, f", log-odds {explanation.log_odds:+.4g}"), table)
+    _print(Text.assemble(head, explanation.score_text), table)
 
 
 def _table(numbers: Sequence[str], texts: Sequence[str]) -> Table:

@@ -221,9 +221,10 @@ class Database:
     # --- targets and examples --------------------------------------------------------------------
 
     def target_named(self, name: str | None) -> str:
-        """The target with this name, ignoring case; if ``name`` is None, the only target that has examples.
+        """The target with this name, ignoring case.
 
-        A target from tables may also be given as it was named when they were loaded: ``users.gender=F``.
+        If ``name`` is None: the only target that has examples, or the new one that was named when tables
+        were loaded. A target from tables may also be given as it was named then: ``users.gender=F``.
         """
         if name is not None and name != self.origin.get("target"):
             target = name.lower()
@@ -237,7 +238,7 @@ class Database:
             targets = ", ".join(sorted(self.example_sets))
             raise DataError(f"the data have examples of several targets ({targets}); name one of them.")
         new = [predicate for predicate in self.schema.predicates if predicate not in self.facts.predicates()]
-        if name is None or len(new) != 1:
+        if len(new) != 1 or (name is None and "target" not in self.origin):
             raise DataError(self._no_examples())
         return new[0]
 
@@ -266,7 +267,7 @@ class Database:
     def examples(self, target: str | None = None) -> tuple[npt.NDArray[np.object_], npt.NDArray[Any]]:
         """Keys (names, one column per head argument) and labels of a target's examples.
 
-        Labels are 0 and 1, or the classes as text; examples without a label are left out. The target
+        Labels are 0 and 1, numbers, or the classes as text; examples without a label are left out. The target
         need not be given if only one has examples. If the examples have cut-offs and the facts have
         times, the keys have one more column, the cut-offs.
         """
@@ -276,6 +277,8 @@ class Database:
         if examples.cutoffs is not None and self.has_times:
             texts = [text or "inf" for text in self.cutoff_texts(examples.cutoffs)]
             names = np.column_stack([names, np.array(texts, dtype=object)])
+        if examples.values is not None:
+            return names, examples.values
         if examples.classes:
             return names, np.array(examples.classes)[labels]
         return names, labels

@@ -23,6 +23,8 @@ from hornbeam.logic.clauses import Clause, atoms_of
 DEFAULT_MEMORY = 2_000_000_000
 """Bytes that an engine may keep, and that the partial results of a clause may take, by default."""
 INT64_MAX = 2**63 - 1
+BYTES_PER_ANSWER = 1_000
+"""About the bytes that a session's answer takes, with its clause, its sums and its keys."""
 LOG_UNIT = 1024
 """Logarithms of counts are rounded to multiples of 1/LOG_UNIT, so that their sums are exact."""
 

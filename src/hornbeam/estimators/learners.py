@@ -1,4 +1,4 @@
-"""One scikit-learn classifier for each learner.
+"""One scikit-learn classifier for each learner, and a regressor.
 
 Their parameters follow from the declarations in ``hornbeam.learning.options``. ``learners.pyi`` spells them
 out for editors and type checkers; ``make reference`` writes it.
@@ -9,6 +9,7 @@ from __future__ import annotations
 from hornbeam.estimators.classifier import RelationalClassifier
 from hornbeam.estimators.columns import EffectsAsColumns
 from hornbeam.estimators.parameters import takes_options_of
+from hornbeam.estimators.regressor import RelationalRegressor
 from hornbeam.learning.options import AggOptions, EffectOptions, ILPOptions, MLNOptions, RDNOptions
 
 
@@ -27,6 +28,19 @@ class RLRClassifier(EffectsAsColumns, RelationalClassifier):
 
     >>> RLRClassifier().l2, RLRClassifier(preset="paper").l2, RLRClassifier(preset="paper", l2=2.0).l2
     (5.0, 1000.0, 2.0)
+    """
+
+
+@takes_options_of(EffectOptions, numeric=True)
+class RLRRegressor(EffectsAsColumns, RelationalRegressor):
+    """Effects with curves that add up to a number, as a scikit-learn regressor.
+
+    >>> from hornbeam.datasets.worlds import smokers
+    >>> database = smokers(n_persons=200)
+    >>> X, _ = database.examples("cancer")
+    >>> y = [len(str(key)) for key in X[:, 0]]
+    >>> RLRRegressor(database=database, target="cancer", n_bags=2).fit(X, y).predict(X).shape
+    (200,)
     """
 
 

@@ -118,7 +118,11 @@ def _catalogue(
     if engine == "postgres":
         from hornbeam.loading.tables.sources.postgres import postgres_catalogue
 
-        return postgres_catalogue(str(source))
+        return {
+            name: table._replace(path=connection.as_when_loaded(table.path))
+            for name, table in postgres_catalogue(str(source)).items()
+            if stated.get(name, Statement()).use
+        }
     kind = kind_of_source(source, has_schema=True)
     if kind is SourceKind.SPARK_CATALOGUE:
         schema = str(source).removeprefix(CATALOGUE)

@@ -110,7 +110,10 @@ class TableSource:
 
     def moments(self, times: Floats) -> Values:
         """Times as the texts that queries cast; facts are in whole microseconds if times are dates."""
-        return np.array([*(self._moment_text(time) for time in times.tolist()), None], dtype=object)[:-1]
+        # Many examples share a cut-off.
+        distinct, places = np.unique(times, return_inverse=True)
+        texts = np.array([*map(self._moment_text, distinct.tolist()), None], dtype=object)
+        return texts[places.ravel()]
 
     def _moment_text(self, time: float) -> str:
         if self.time_kind == DATE and np.isfinite(time):
@@ -140,12 +143,15 @@ class TableSource:
     def decoded(self, type_name: str, values: Values) -> Values:
         if type_name not in self.schema.numeric:
             return np.array([*map(str, values.tolist()), None], dtype=object)[:-1]
-        return np.array([number_of(value) + 0.0 for value in values.tolist()], dtype=np.float64)
+        listed = values.tolist()
+        numbers = {value: number_of(value) + 0.0 for value in set(listed)}
+        return np.array([numbers[value] for value in listed], dtype=np.float64)
 
     def decoded_times(self, values: Values) -> Floats:
         # A fact without a time comes after all others.
-        times = [np.inf if value is None else number_of(value) + 0.0 for value in values.tolist()]
-        return np.array(times, dtype=np.float64)
+        listed = values.tolist()
+        times = {value: np.inf if value is None else number_of(value) + 0.0 for value in set(listed)}
+        return np.array([times[value] for value in listed], dtype=np.float64)
 
     # --- the keys of examples --------------------------------------------------------------------
 

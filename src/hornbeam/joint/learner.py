@@ -122,9 +122,7 @@ def _entries(
     trainings = []
     for inner in (True, False):
         used = {name: [fit.ordinary, fit.inner] if inner else [fit.ordinary] for name, fit in fits.items()}
-        parts = {
-            task.target.name: part_of(engine, task, used[task.target.name], options.seed) for task in tasks
-        }
+        parts = {task.target.name: part_of(engine, task, used[task.target.name], options) for task in tasks}
         trainings.append(_Training(engine.database, parts, max_links, inner))
     with_inner, ordinary = trainings
     by_shown = [with_inner.neighbours(shown) for shown in (MOST, FEW, NONE)]

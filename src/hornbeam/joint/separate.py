@@ -92,7 +92,7 @@ def with_settings(model: LearnedModel, settings: Mapping[str, object]) -> Learne
     return replace(model, settings=settings) if isinstance(model, Model) else model
 
 
-def part_of(engine: Engine, task: JointTask, fits: Sequence[AnyFit], seed: int) -> Part:
+def part_of(engine: Engine, task: JointTask, fits: Sequence[AnyFit], options: EffectOptions) -> Part:
     """What the ordinary and the last model say of all things, and the folds of the training examples."""
     target, evidence = task
     things = things_of(engine.database, target, evidence)
@@ -106,7 +106,7 @@ def part_of(engine: Engine, task: JointTask, fits: Sequence[AnyFit], seed: int) 
     for of_all, held in chances:
         of_all[places[known]] = held[known]
     folds = np.full(len(things), -1, dtype=np.int64)
-    hashes = example_hashes(engine.database, target.name, evidence.keys, seed)
+    hashes = example_hashes(engine, target.name, evidence.keys, options)
     folds[places[known]] = fold_numbers(hashes)[known]
     return Part(things, own_scores(target, chances[0][0], chances[-1][0]), folds)
 

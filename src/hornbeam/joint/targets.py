@@ -51,6 +51,8 @@ def task_of(database: Database, name: str) -> JointTask:
     target = JointTarget(predicate, examples.classes)
     arity = database.schema.arity(predicate)
     keys = examples.keys[:, : min(arity, examples.keys.shape[1])]
+    if examples.values is not None:
+        raise DataError(f'"{examples.target}" holds numbers; a joint model predicts labels and classes only.')
     return JointTask(target, KnownKeys(keys, examples.labels.astype(np.int64)))
 
 

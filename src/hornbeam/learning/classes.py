@@ -11,18 +11,16 @@ import numpy as np
 from hornbeam.data.database import Notice
 from hornbeam.data.relations import Examples
 from hornbeam.engines.contract import Engine
-from hornbeam.errors import DataError
+from hornbeam.errors import DataError, OptionError
 from hornbeam.learning import loop
 from hornbeam.learning.history import INTERRUPTED, History, Record
 from hornbeam.learning.learners import learn
 from hornbeam.learning.loop import NO_CONTROL, Control, ShouldStop
+from hornbeam.learning.losses.named import NUMERIC
 from hornbeam.learning.numbers import Floats
-from hornbeam.learning.options import Options
+from hornbeam.learning.options import AUTO, Options
 from hornbeam.model.class_model import ClassModel
 from hornbeam.model.files import LearnedModel
-
-MOST_CLASSES = 100
-"""Targets with more classes are refused."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +82,9 @@ def fit_classes(
     for checkpoints. Ctrl-C keeps the steps of the current model; later models then get no steps.
     """
     target, classes, labels = examples.target, examples.classes, examples.labels
+    loss = getattr(options, "loss", AUTO)
+    if loss in NUMERIC:
+        raise OptionError(f'loss "{loss}" is refused: "{target}" has classes, not numbers; leave it out.')
     if len(classes) < 2:
         raise DataError(f'"{target}" has only one class; learning needs at least two.')
     counts = np.bincount(labels, minlength=len(classes))

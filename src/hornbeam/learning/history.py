@@ -20,6 +20,17 @@ NO_GAIN = "no clause lowers the error"
 INTERRUPTED = "interrupted"
 TIME_LIMIT = "time limit"
 NO_EFFECT = "no effect lowers the loss on held-out examples"
+LOG_LOSS = "log-loss"
+
+
+def loss_text(loss: float) -> str:
+    """A loss for readers: four digits after the point, and significant ones if it is large or tiny.
+
+    >>> loss_text(0.41), loss_text(28123.4), loss_text(0.00001234)
+    ('0.4100', '2.812e+04', '1.234e-05')
+    """
+    return f"{loss:.4f}" if loss == 0 or 0.001 <= loss < 10_000 else f"{loss:.4g}"
+
 
 _SHOWN = 20
 """Number of records that a notebook shows: the last ones."""
@@ -134,13 +145,17 @@ class Round:
     held_out_loss: float | None
     """mean over the held-out examples; None if no example is held out"""
     base_loss: float | None
-    """the same for models that know only the base rate"""
+    """the same for models that predict a constant"""
+    measure: str = LOG_LOSS
+    """what the losses are"""
 
     @property
     def title(self) -> str:
         if self.held_out_loss is None or self.base_loss is None:
             return "no example is held out"
-        return f"log-loss on held-out examples {self.held_out_loss:.4f}, base rate {self.base_loss:.4f}"
+        constant = "base rate" if self.measure == LOG_LOSS else "constant"
+        own, base = loss_text(self.held_out_loss), loss_text(self.base_loss)
+        return f"{self.measure} on held-out examples {own}, {constant} {base}"
 
     @property
     def candidates(self) -> int:
@@ -149,7 +164,8 @@ class Round:
     def as_dict(self) -> dict[str, object]:
         """The round as JSON values."""
         losses = {"held_out_loss": self.held_out_loss, "base_loss": self.base_loss}
-        return {"step": self.number} | {name: loss for name, loss in losses.items() if loss is not None}
+        known = {name: loss for name, loss in losses.items() if loss is not None}
+        return {"step": self.number} | known | ({} if self.measure == LOG_LOSS else {"measure": self.measure})
 
 
 @dataclass(frozen=True, slots=True)

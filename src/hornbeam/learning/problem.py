@@ -34,6 +34,11 @@ class Fit(Generic[Learned]):
 def check_labels(examples: Examples) -> None:
     """Raise an error unless labels are 0 and 1 and both occur."""
     labels, target = examples.labels, examples.target
+    if examples.values is not None:
+        raise DataError(
+            f'"{target}" holds numbers, and labels or classes are needed here; name one value, or state '
+            'the role "category".'
+        )
     values, counts = np.unique(labels, return_counts=True)
     wrong = [value for value in values.tolist() if value not in (0, 1)]
     if wrong:
@@ -44,6 +49,23 @@ def check_labels(examples: Examples) -> None:
                 f'no {name} example of "{target}" among {int(counts.sum())}; '
                 "learning needs at least one of each label."
             )
+
+
+def check_values(target: str, values: Floats) -> None:
+    """Raise an error unless the numbers to learn are finite and not all the same."""
+    wrong = values[~np.isfinite(values)]
+    if len(wrong):
+        raise DataError(
+            f'"{target}" holds {wrong[0]}: NaN and infinity cannot be learned; give each training example a '
+            "finite number."
+        )
+    if values.min(initial=np.inf) >= values.max(initial=-np.inf):
+        found = (
+            f"{len(values):,} examples that all have the value {values[0]:g}"
+            if len(values) > 1
+            else "one sample"
+        )
+        raise DataError(f'"{target}" cannot be learned from {found}: learning needs at least two values.')
 
 
 def language_for(

@@ -54,7 +54,7 @@ class ClassModel:
     def words(self) -> str:
         """The models of all classes for people."""
         texts = [
-            model.words(name) if isinstance(model, Model) else f"class {name}\n{model}"
+            model.shown_for(name).words() if isinstance(model, Model) else f"class {name}\n{model}"
             for name, model in self.members()
         ]
         if len(self.models) < len(self.classes):
@@ -63,7 +63,11 @@ class ClassModel:
 
     def to_frame(self) -> pandas.DataFrame:
         """The effects of all classes as a data frame, with the class of each."""
-        frames = [(name, model.to_frame()) for name, model in self.members() if isinstance(model, Model)]
+        frames = [
+            (name, model.shown_for(name).to_frame())
+            for name, model in self.members()
+            if isinstance(model, Model)
+        ]
         columns: dict[str, list[object]] = {
             "class": [name for name, each in frames for _ in range(len(each))]
         }
@@ -74,7 +78,11 @@ class ClassModel:
     def _repr_html_(self) -> str:
         parts = [
             element("p", element("b", f"class {name}"))
-            + (model._repr_html_() if isinstance(model, Model) else element("pre", str(model)))
+            + (
+                model.shown_for(name)._repr_html_()
+                if isinstance(model, Model)
+                else element("pre", str(model))
+            )
             for name, model in self.members()
         ]
         return "".join(parts)

@@ -7,7 +7,7 @@ constants appear by name. Nothing here knows how a model is learned.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, cast
 
@@ -16,11 +16,11 @@ import numpy.typing as npt
 
 from hornbeam.data.database import Codes
 from hornbeam.data.numbers import CutoffRule
-from hornbeam.drawing.markup import percent_text, signed_text
+from hornbeam.drawing.markup import signed_text
 from hornbeam.engines.contract import Counts, Engine
 from hornbeam.engines.counting.count import count_all
 from hornbeam.engines.counting.guarded import count_guarded
-from hornbeam.errors import LimitError, plural
+from hornbeam.errors import LimitError, ModelError, plural
 from hornbeam.logic.canonical import canonical
 from hornbeam.logic.clauses import atoms_of
 from hornbeam.logic.effects import predicates_in
@@ -29,6 +29,8 @@ from hornbeam.logic.guards import GUARDED, guard_of
 from hornbeam.logic.schema import Schema
 from hornbeam.model.constant_counts import contribution_of_constants
 from hornbeam.model.effects import (
+    LOGISTIC,
+    POISSON,
     SHOWN_EFFECTS,
     FittedEffect,
     by_importance,
@@ -48,9 +50,13 @@ if TYPE_CHECKING:
     from hornbeam.engines.export.scoring import ScoredClause
     from hornbeam.engines.export.user_tables import Table
 
-__all__ = ["Floats", "Model", "WeightedClause", "false_counts", "sigmoid"]
+__all__ = ["LINKS", "LOGISTIC", "Floats", "Model", "WeightedClause", "false_counts", "sigmoid"]
 
 Floats = npt.NDArray[np.float64]
+
+
+_SHOWN_CLASS = "shown class"
+"""The setting that names a class, in copies of a model that are shown to people."""
 
 
 def sigmoid(scores: Floats) -> Floats:
@@ -59,11 +65,27 @@ def sigmoid(scores: Floats) -> Floats:
     return np.where(scores >= 0, 1.0, small) / (1.0 + small)
 
 
+def exponential(scores: Floats) -> Floats:
+    """exp(score), without overflow."""
+    result: Floats = np.exp(np.minimum(scores, 709.0))
+    return result
+
+
+LINKS: Mapping[str, Callable[[Floats], Floats]] = {
+    LOGISTIC: sigmoid,
+    "squared": lambda scores: scores,
+    "absolute": lambda scores: scores,
+    POISSON: exponential,
+}
+"""For each loss, the prediction that a score stands for."""
+
+
 @dataclass(frozen=True)
 class Model:
     """The prior, the weighted clauses and the effects of a target.
 
-    ``P = sigmoid(prior + sum of contributions)``. What an effect adds is the level of its curve.
+    ``P = sigmoid(prior + sum of contributions)``. What an effect adds is the level of its curve. A model of
+    a numeric target predicts the sum itself, or its exponential (``loss``).
     """
 
     target: str
@@ -74,6 +96,8 @@ class Model:
     learner: str = "rlr"
     effects: tuple[FittedEffect, ...] = ()
     training: Training | None = None
+    loss: str = LOGISTIC
+    """what was minimised; it says what a score stands for"""
 
     def __repr__(self) -> str:
         return f"Model({self.target}, {self.size_text}, prior {self.prior:.4g})"
@@ -92,29 +116,28 @@ class Model:
     def wording(self) -> Wording:
         """The user's words for the target and its data."""
         names = cast("Mapping[str, Mapping[str, str]]", self.settings.get("names", {}))
-        return wording_of(self.target, self.schema, self.settings, names=names)
+        of_class = str(self.settings.get(_SHOWN_CLASS, ""))
+        return wording_of(self.target, self.schema, self.settings, of_class, names, self.is_numeric)
+
+    def shown_for(self, of_class: str) -> Model:
+        """The model with words for one class, if it is one of several models; only for people to read."""
+        return replace(self, settings={**self.settings, _SHOWN_CLASS: of_class})
 
     @property
     def readers(self) -> Readers:
         """What cards of effects need to know about the model."""
-        average = self.settings.get("average_log_odds")
+        average = self.settings.get("average_score" if self.is_numeric else "average_log_odds")
         known = float(average) if isinstance(average, int | float) else None
-        return Readers(self.schema, self.dated, self.wording, known)
+        return Readers(self.schema, self.dated, self.wording, known, self.loss)
 
-    def words(self, of_class: str = "") -> str:
-        """The model for people: the question, weights per constant, and each effect as a table.
-
-        ``of_class`` is the class that the model is for, if it is one of several models.
-        """
+    def words(self) -> str:
+        """The model for people: the question, weights per constant, and each effect as a table."""
         readers = self.readers
-        if of_class:
-            names = readers.wording.names
-            wording = wording_of(self.target, self.schema, self.settings, of_class, names)
-            readers = replace(readers, wording=wording)
         title = f"{self.size_text}, prior {self.prior:+.4g}"
         if readers.average is not None:
-            chance = percent_text(float(sigmoid(np.array([readers.average]))[0]))
-            title += f"; probability of an average {readers.wording.example or 'pair'}: {chance}"
+            what = "prediction for" if self.is_numeric else "probability of"
+            average = readers.text_of(readers.predicted(readers.average))
+            title += f"; {what} an average {readers.wording.example or 'pair'}: {average}"
         clauses = clauses_text(self.clauses, self.schema, readers.wording)
         effects = effects_text(self.effects, readers)
         return "\n\n".join(filter(None, [f"{readers.wording.question}\n{title}", clauses, effects]))
@@ -228,7 +251,18 @@ class Model:
 
     def probabilities(self, engine: Engine, keys: Codes) -> Floats:
         """P(y=1) of each example."""
+        if self.is_numeric:
+            raise ModelError(f'the model of "{self.target}" predicts numbers, not probabilities.')
         return sigmoid(self.scores(engine, keys))
+
+    @property
+    def is_numeric(self) -> bool:
+        """Whether the model predicts numbers."""
+        return self.loss != LOGISTIC
+
+    def predictions(self, engine: Engine, keys: Codes) -> Floats:
+        """The prediction for each example: a probability, or a number on the target's scale."""
+        return LINKS[self.loss](self.scores(engine, keys))
 
     def sql(
         self,
@@ -265,6 +299,7 @@ class Model:
             [fitted.effect for fitted in compact.effects],
             cast("str | None", self.settings.get("times")),
             CutoffRule.of_settings(self.settings).at_cutoff,
+            self.loss,
         )
         return scoring_query(model, dialect, {n: SqlTable.of(*each) for n, each in given.items()}, asked)
 

@@ -11,19 +11,19 @@ from functools import singledispatch
 from typing import TYPE_CHECKING, Protocol
 
 from hornbeam.data.database import Codes, Database
-from hornbeam.drawing.markup import element, percent_text, signed_text
+from hornbeam.drawing.markup import MINUS, element, percent_text, signed_text
 from hornbeam.drawing.notebook import bar_picture, notebook_table
 from hornbeam.engines.contract import Engine
 from hornbeam.errors import ModelError, plural
 from hornbeam.logic.clauses import Atom, Clause, Comparison, Literal, Not, Term
 from hornbeam.logic.english import capital, plain_name, plural_of, wording_of
 from hornbeam.logic.text import format_constant, variable_name
-from hornbeam.model.clause_model import Model, WeightedClause, sigmoid
+from hornbeam.model.clause_model import LINKS, LOGISTIC, Model, WeightedClause
 from hornbeam.model.constant_counts import counts_by_constant
-from hornbeam.model.effects import frame_of
+from hornbeam.model.effects import POISSON, frame_of
 from hornbeam.model.features import COUNT, SHARE, bound_of
-from hornbeam.model.files import LearnedModel
-from hornbeam.model.groundings import groundings
+from hornbeam.model.files import LearnedModel, loss_of
+from hornbeam.model.groundings.search import groundings
 from hornbeam.model.readable.constants import noun_of_constants
 from hornbeam.model.readable.reasons import EffectReason, effect_reasons
 
@@ -123,7 +123,8 @@ class ClauseReason:
 class Explanation:
     """The probability of one example, and the reasons for it, the strongest first.
 
-    The prior plus the contributions of the reasons is the log-odds.
+    The prior plus the contributions of the reasons is the log-odds. For a numeric target, it is the
+    prediction itself, or its logarithm (loss ``poisson``), and there is no probability.
     """
 
     target: str
@@ -131,9 +132,12 @@ class Explanation:
     prior: float
     log_odds: float
     probability: float
+    """for a numeric target, the predicted number"""
     reasons: tuple[Reason, ...]
     title: str = ""
     """the example and what is predicted of it, in words: ``Customer c401: churned``"""
+    loss: str = LOGISTIC
+    """the loss of the model, which says what the score is"""
 
     def of_class(self, name: str) -> Explanation:
         """The explanation with the class in its title, if it explains one of several classes."""
@@ -141,9 +145,18 @@ class Explanation:
 
     @property
     def heading(self) -> str:
-        """The title with the probability, in words."""
+        """The title with the probability or the prediction, in words."""
         title = self.title or str(Atom(self.target, self.key))
+        if self.loss != LOGISTIC:
+            return f"{title} {self.probability:.6g}"
         return f"{title} with probability {percent_text(self.probability, 1)}"
+
+    @property
+    def score_text(self) -> str:
+        """The score that the contributions add up to; empty if it is the prediction itself."""
+        if self.loss not in (LOGISTIC, POISSON):
+            return ""
+        return f", {'log-odds' if self.loss == LOGISTIC else 'logarithm'} {self.log_odds:+.4g}"
 
     def as_dict(self) -> dict[str, object]:
         """The explanation as JSON values."""
@@ -151,10 +164,14 @@ class Explanation:
             "target": self.target,
             "key": list(self.key),
             "prior": self.prior,
-            "log_odds": self.log_odds,
-            "probability": self.probability,
+            **self._predicted(),
             "reasons": [reason.as_dict() for reason in self.reasons],
         }
+
+    def _predicted(self) -> dict[str, object]:
+        if self.loss == LOGISTIC:
+            return {"log_odds": self.log_odds, "probability": self.probability}
+        return {"score": self.log_odds, "prediction": self.probability}
 
     @property
     def others_text(self) -> str:
@@ -171,10 +188,11 @@ class Explanation:
         return frame_of({"adds": [*added, self.prior], "because": [*because, "the prior"]})
 
     def __repr__(self) -> str:
-        return f"Explanation({Atom(self.target, self.key)}, probability {self.probability:.4f})"
+        what = "probability" if self.loss == LOGISTIC else "prediction"
+        return f"Explanation({Atom(self.target, self.key)}, {what} {self.probability:.4f})"
 
     def __str__(self) -> str:
-        lines = [f"{self.heading}, log-odds {self.log_odds:+.4g}"]
+        lines = [f"{self.heading}{self.score_text}"]
         lines += [
             f"  {reason.contribution:+.4g} because {reason.because(self.key)}"
             for reason in self.reasons
@@ -193,7 +211,7 @@ class Explanation:
         n_zero = len(self.reasons) - len(entries)
         entries.append((self.prior, "the prior"))
         rows = [(signed_text(added), bar_picture(added, most), because) for added, because in entries]
-        title = [element("b", self.heading), f", log-odds {signed_text(self.log_odds)}"]
+        title = [element("b", self.heading), self.score_text.replace("-", MINUS)]
         note = f"{n_zero} more add nothing." if n_zero else ""
         return notebook_table(title, ("adds", "", "because"), rows, 1, note)
 
@@ -211,7 +229,8 @@ class Explanations(list[Explanation]):
                 (each.prior, "the prior"),
             ]
         ]
-        names = ("example", "probability", "adds", "because")
+        numeric = any(each.loss != LOGISTIC for each in self)
+        names = ("example", "prediction" if numeric else "probability", "adds", "because")
         columns: list[Sequence[object]] = list(zip(*rows, strict=True)) if rows else [()] * len(names)
         return frame_of(dict(zip(names, columns, strict=True)))
 
@@ -296,14 +315,16 @@ def explanation(
     """The explanation of one example, with its reasons sorted by absolute contribution."""
     log_odds = model.scores(engine, key.reshape(1, -1))
     names = tuple(name)[: model.schema.arity(model.target)]  # a cut-off may follow
+    loss = loss_of(model)
     return Explanation(
         target=model.target,
         key=names,
         prior=model.prior,
         log_odds=float(log_odds[0]),
-        probability=float(sigmoid(log_odds)[0]),
+        probability=float(LINKS[loss](log_odds)[0]),
         reasons=tuple(sorted(reasons, key=lambda reason: -abs(reason.contribution))),
         title=_title(model, engine.database, names),
+        loss=loss,
     )
 
 

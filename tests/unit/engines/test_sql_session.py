@@ -21,7 +21,7 @@ from every_engine import ENGINES, MISSING
 from hornbeam.data.build import build
 from hornbeam.data.database import Database
 from hornbeam.datasets.worlds import smokers
-from hornbeam.engines.contract import Counts, Skipped
+from hornbeam.engines.contract import BYTES_PER_ANSWER, Counts, Skipped
 from hornbeam.engines.counting.exact_sums import whole_logarithms
 from hornbeam.engines.memory.engine import MemoryEngine
 from hornbeam.engines.naive import NaiveEngine
@@ -137,6 +137,28 @@ def test_a_search_within_a_small_budget_drops_tables_and_finds_the_same(world: D
         session.close()
     assert sums[0] == sums[1]
     assert dropped[1] > dropped[0]
+
+
+def test_answers_are_forgotten_before_they_exceed_their_share_of_the_budget(world: Database) -> None:
+    """The sums of forgotten clauses are computed again, and are the same."""
+    examples = world.examples_of("cancer")
+    language = language_for(world, "cancer", False, 0)
+    first = refinements(language.empty(), language)
+    clauses = list(dict.fromkeys(longer for clause in first for longer in refinements(clause, language)))
+    assert len(clauses) >= 8
+    memory = 4 * BYTES_PER_ANSWER * (len(clauses) // 2)
+    sessions = [DuckDBEngine(world, budget).session(examples.keys) for budget in (memory, 2_000_000_000)]
+    found = []
+    for session in sessions:
+        session.set_gradients(np.arange(len(examples), dtype=np.int64) * 1000)
+        sums = []
+        for start in [*range(0, len(clauses), 3), 0]:
+            some = session.sums(clauses[start : start + 3])
+            sums.append((some.clauses, some.true, some.true_squared, some.true_gradient))
+        found.append((sums, len(session._answers)))  # type: ignore[attr-defined]
+        session.close()
+    assert found[0][0] == found[1][0]
+    assert BYTES_PER_ANSWER * found[0][1] <= memory // 4 < BYTES_PER_ANSWER * found[1][1]
 
 
 # --- nothing is left behind ----------------------------------------------------------------------

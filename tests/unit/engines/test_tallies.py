@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from math import inf
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from effect_bodies import groups
 from every_engine import every_engine
+from folders import write
 from hornbeam.data.build import build
 from hornbeam.data.database import Codes, Database
 from hornbeam.engines.contract import Engine, Skipped
+from hornbeam.engines.memory.engine import MemoryEngine
 from hornbeam.engines.tally import Tally, TallyRequest
-from hornbeam.logic.clauses import Atom, Comparison, Not
+from hornbeam.loading import load
+from hornbeam.logic.clauses import Atom, Comparison, Not, head_atom
 from hornbeam.logic.effects import Body, Equals, NumberOf, Recent
 from hornbeam.logic.schema import NUMBER, Schema
 
@@ -157,3 +161,33 @@ def test_a_tally_that_is_too_large_is_skipped_with_the_same_words(name: str) -> 
         "bad(A) :- likes(A,B), likes(C,B), likes(C,D), likes(E,D). skipped: its groundings may exceed the "
         "memory budget (estimate 448,000,000, limit 125,000)"
     )
+
+
+def test_all_that_tallies_keep_is_within_the_budget_and_changes_no_answer(tmp_path: Path) -> None:
+    """An atom with a constant has facts of its own; a hundred of them do not stay for ever."""
+    persons, cities = 300, 100
+    facts = [f"friends(p{n},p{n * 7 % persons}).\n" for n in range(persons)]
+    facts += [f"visits(p{n},c{(n * n + k) % cities}).\n" for n in range(persons) for k in range(20)]
+    write(
+        tmp_path,
+        {
+            "facts.txt": "".join(facts),
+            "pos.txt": "".join(f"sick(p{n}).\n" for n in range(0, persons, 2)),
+            "neg.txt": "".join(f"sick(p{n}).\n" for n in range(1, persons, 2)),
+        },
+    )
+    database = load(tmp_path)
+    keys = database.examples_of("sick").keys
+    head = head_atom("sick", 1)
+    requests = [
+        TallyRequest(head, (Atom("friends", (0, 1)), Atom("visits", (1, f"c{city}"))), (1,))
+        for city in range(cities)
+    ]
+    budget = 200_000
+    small, large = MemoryEngine(database, budget), MemoryEngine(database, 10**9)
+    for request in requests:
+        (one,), (other,) = small.tally([request], keys), large.tally([request], keys)
+        assert isinstance(one, Tally) and isinstance(other, Tally)
+        assert one.row.tolist() == other.row.tolist() and one.number.tolist() == other.number.tolist()
+        assert small.cache.used <= budget
+    assert large.cache.used > budget, "what is kept counts against the budget"

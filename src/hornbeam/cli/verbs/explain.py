@@ -56,8 +56,7 @@ def explain(
     For clauses and trees, it shows some of the groundings that make them true.
 
     \b
-    Example: hornbeam explain shop --model churn.json --example c401
-    Example: hornbeam explain data/uwcse/fold1 --model m.json --example "advisedby(person1,person2)"
+    Example: hornbeam explain data/uwcse/fold1 --model m.json --example "person1, person2"
     """
     from hornbeam.cli.terminal import on_terminal, print_explanation
     from hornbeam.model.class_model import ClassModel

@@ -38,7 +38,7 @@ Targets = Annotated[
     typer.Option(
         "--target",
         metavar="NAME",
-        help="Predicate to learn; for tables a column (users.premium, users.occupation), a value "
+        help="Predicate to learn; for tables a column (users.premium, users.occupation, users.age), a value "
         "(users.gender=F) or a link table (ratings). With --joint, it may be given several times.",
         rich_help_panel=DATA,
     ),
@@ -186,7 +186,7 @@ def fit(
     if joint:
         _fit_joint(database, target or [], options, limits, output)
         return
-    examples = _labelled(database, first)
+    examples = _labelled(database, first, options)
     engine = open_engine(counting.engine, database, counting.budget, **counting.place())
     fitted = _learned(engine, examples, options, limits, clock)
     clock.lap("learn")
@@ -252,9 +252,10 @@ def _fit_joint(
     _write(fitted, output, sum(len(each.keys) for each in fitted.model.known))
 
 
-def _labelled(database: Database, target: str | None) -> Examples:
-    """The examples that have a label."""
+def _labelled(database: Database, target: str | None, options: Options) -> Examples:
+    """The examples that have a label; with the loss logistic, numbers are classes."""
     from hornbeam.errors import DataError
+    from hornbeam.learning.losses.loss import Logistic
 
     name = database.target_named(target)
     examples = database.examples_of(name).labelled()
@@ -263,7 +264,7 @@ def _labelled(database: Database, target: str | None) -> Examples:
             f'no example of "{target or name}" has a label; name a column that has labels, or give them in a '
             'column "label" of --examples FILE.'
         )
-    return examples
+    return examples.as_classes() if getattr(options, "loss", "") == Logistic.name else examples
 
 
 def _learned(

@@ -1,4 +1,4 @@
-"""The verbs ``predict`` and ``evaluate``: probabilities of examples, and how good they are."""
+"""The verbs ``predict`` and ``evaluate``: predictions for examples, and how good they are."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hornbeam.cli.verbs.joint import evaluate_joint, joint_model, predict_joint,
 from hornbeam.errors import DataError, plural
 
 if TYPE_CHECKING:
-    from hornbeam.model.evaluate import ClassScores, Scores
+    from hornbeam.model.evaluate import ClassScores, NumberScores, Scores
 
 
 @verb
@@ -32,13 +32,14 @@ def predict(
 
     The result is CSV, a row for each example in the order of --examples or of the data. Its columns are the
     keys under their names in the tables (arg1..argk for facts), label, predicted and probability. For a
-    target with classes, there is a column of probabilities for each class. If examples have cut-offs, there
-    is a column for them. evaluate --examples reads this file. A joint model of several targets gives rows
-    target,arg1..argk,label,class,probability.
+    target with classes, there is a column of probabilities for each class; for a numeric target, the column
+    prediction alone. If examples have cut-offs, there is a column for them. evaluate --examples reads this
+    file. A joint model of several targets gives rows target,arg1..argk,label,class,probability.
 
     \b
     Example: hornbeam predict data/uwcse/fold1 --model m.json --out p.csv
     """
+    from hornbeam.model.files import predictions_of
     from hornbeam.model.readable.predictions import prediction_table
 
     check_writable(out)
@@ -49,8 +50,8 @@ def predict(
     learned, engine, given = open_examples(model, source, counting)
     context.call_on_close(engine.database.close)
     examples = given.as_given()
-    probabilities = learned.probabilities(engine, examples.keys)
-    table = prediction_table(learned, engine.database, examples, probabilities)
+    predicted = predictions_of(learned, engine, examples.keys)
+    table = prediction_table(learned, engine.database, examples, predicted)
     write_result(csv_text(table.header, table.rows()), out, exact=True)
     say_written(out, plural(len(examples), "prediction"))
 
@@ -70,14 +71,16 @@ def evaluate(
     auc_pr is the average precision over all negatives. auc_pr_2to1 is its mean over draws of two negatives
     per positive, only for comparison with published numbers. For a target with classes, the scores are
     accuracy, the mean auc_roc of each class against the others, log_loss and brier, with the number of
-    examples of each class.
+    examples of each class. For a numeric target they are mae, rmse and r2, and the same for the best constant
+    of the training examples.
 
     \b
     Example: hornbeam evaluate data/uwcse/fold1 --model m.json --json
     """
     from hornbeam.model.class_model import ClassModel
     from hornbeam.model.evaluate import evaluate as scores_of
-    from hornbeam.model.evaluate import evaluate_classes
+    from hornbeam.model.evaluate import evaluate_classes, evaluate_numbers
+    from hornbeam.model.files import constant_of, predictions_of
 
     if (joint := joint_model(model, evidence)) is not None:
         database, found = together(joint, source, counting, evidence)
@@ -88,11 +91,13 @@ def evaluate(
     examples = all_examples.labelled()
     if not len(examples):
         raise DataError(f'no example of "{learned.target}" has a label, so the model cannot be scored.')
-    probabilities = learned.probabilities(engine, examples.keys)
-    scores: Scores | ClassScores
-    if isinstance(learned, ClassModel):
+    predicted = predictions_of(learned, engine, examples.keys)
+    scores: Scores | ClassScores | NumberScores
+    if examples.values is not None:
+        scores = evaluate_numbers(examples.values, predicted, constant_of(learned))
+    elif isinstance(learned, ClassModel):
         labels = [examples.classes[label] for label in examples.labels]
-        scores = evaluate_classes(labels, probabilities, learned.classes)
+        scores = evaluate_classes(labels, predicted, learned.classes)
     else:
-        scores = scores_of(examples.labels, probabilities)
+        scores = scores_of(examples.labels, predicted)
     write_result([json_text(scores.as_dict()) if json else f"{scores}\n"], None)

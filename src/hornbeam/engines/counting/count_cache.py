@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hornbeam.data.database import Codes
-from hornbeam.engines.contract import Column, Counts, Engine, Session, Skipped, Sums
+from hornbeam.engines.contract import BYTES_PER_ANSWER, Column, Counts, Engine, Session, Skipped, Sums
 from hornbeam.engines.counting.exact_sums import (
     Integers,
     RowSum,
@@ -30,8 +30,6 @@ from hornbeam.logic.clauses import Clause
 
 _TYPES = (np.uint8, np.uint16, np.uint32, np.int64)
 _CAPACITIES = (2**8, 2**16, 2**32)
-BYTES_PER_ANSWER = 1_000
-"""About the bytes that an answer takes, with its clause, its sums and its keys."""
 
 
 @dataclass(slots=True, eq=False)

@@ -8,7 +8,7 @@ and cut-off, and joined to the examples.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any, NamedTuple
 
@@ -76,8 +76,11 @@ class KeySet:
     columns: dict[int, Integers]
     cutoffs: Floats | None
     size: int
-    parts: dict[tuple[object, ...], tuple[KeySet, GroundingTable]] = field(default_factory=dict)
-    """the keys of parts that were split off, and the table that leads to them"""
+
+    @property
+    def nbytes(self) -> int:
+        arrays = (*self.columns.values(), self.cutoffs)
+        return sum(array.nbytes for array in arrays if array is not None)
 
 
 class Tallies:
@@ -88,8 +91,8 @@ class Tallies:
         self.facts = facts
         self._sizes = TallySizes(database, memory)
         self.days = database.origin.get("times") == "date"
-        self._slices: dict[tuple[object, ...], FactSlices] = {}
         self._cache = cache
+        self._slices = cache.part()
         self._tables = cache.part()
         self._serials = count()
         self._keys: Codes | None = None
@@ -196,7 +199,7 @@ class Tallies:
         """Tally the rest of a body for the distinct things reached, and join that to the keys."""
         table, x = source
         key = (body[:place], x)
-        known = keyset.parts.get(key)
+        known: tuple[KeySet, GroundingTable] | None = self._tables.get(("part", keyset.serial, *key))
         if known is None:
             lead = grouped(
                 GroundingTable(table.row, {x: table.columns[x]}, None, table.number), (x,), False, keyset.size
@@ -211,7 +214,8 @@ class Tallies:
                 None if cutoffs is None else cutoffs[first],
                 len(first),
             )
-            known = keyset.parts[key] = part, GroundingTable(lead.row, {x: which}, None, lead.number)
+            known = part, GroundingTable(lead.row, {x: which}, None, lead.number)
+            self._tables.put(("part", keyset.serial, *key), known, part.nbytes + known[1].nbytes)
         part, lead = known
         groups = self._groups(part, body[place:], asked)
         assert lead.number is not None and groups.number is not None
@@ -255,10 +259,7 @@ class Tallies:
             tuple(names[t] if isinstance(t, int) else t for t in atom.args),
             tuple(names[v] for v in bound),
         )
-        slices = self._slices.get(key)
-        if slices is None:
-            slices = self._slices[key] = slices_of(self.facts, atom, bound)
-        return slices
+        return self._slices.made(key, lambda: slices_of(self.facts, atom, bound), lambda made: made.nbytes)
 
     def _expand(
         self,

@@ -6,7 +6,7 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from typing import Any
+from typing import Any, Protocol
 from weakref import WeakSet
 
 import numpy as np
@@ -28,6 +28,13 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=lambda: _inherited.extend(_connections))
 
 
+class KeptTables(Protocol):
+    """Tables that are kept between questions."""
+
+    def close(self) -> None:
+        """Drop the tables."""
+
+
 class Connection(ABC):
     """Runs SQL in one system. The tables that it makes are temporary and have generated names."""
 
@@ -36,6 +43,8 @@ class Connection(ABC):
     def __init__(self) -> None:
         self._mark = os.urandom(6).hex()
         self._names = 0
+        self.kept: KeptTables | None = None
+        """tables that the next question probably needs again; other questions replace them"""
         self._process = os.getpid()
         _connections.add(self)
 

@@ -14,7 +14,7 @@ from hornbeam.engines.sql.expressions import Dialect
 from hornbeam.engines.sql.loaded import LoadedSource
 from hornbeam.engines.sql.query_templates import QueryTemplates
 from hornbeam.engines.sql.session import MeasuredSource, SqlSession
-from hornbeam.engines.sql.tallies.answers import SqlTallies, tally_all
+from hornbeam.engines.sql.tallies.answers import SqlTallies
 from hornbeam.engines.tally import Tally, TallyRequest, TallySizes
 from hornbeam.errors import OptionError
 from hornbeam.logic.clauses import Clause
@@ -56,7 +56,17 @@ class SqlEngine(Engine):
 
     def tally(self, requests: Sequence[TallyRequest], keys: Codes) -> list[Tally | Skipped]:
         connection, source = self._opened()
-        return tally_all(SqlTallies(self.database, connection, source, keys, self._tally_sizes), requests)
+        return self._tallies_of(connection, source, keys).answers(requests)
+
+    def _tallies_of(self, connection: Connection, source: MeasuredSource, keys: Codes) -> SqlTallies:
+        """The tallies of some examples. The tables of their keys are kept until others are asked for."""
+        kept = connection.kept
+        if isinstance(kept, SqlTallies) and kept.is_for(self.database, self._tally_sizes, keys):
+            return kept
+        if kept is not None:
+            kept.close()
+        connection.kept = SqlTallies(self.database, connection, source, keys, self._tally_sizes)
+        return connection.kept
 
     def close(self) -> None:
         """Close the connection and drop the tables made through it; a later call opens a new one."""

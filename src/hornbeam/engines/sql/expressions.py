@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cache
+from functools import lru_cache
 from typing import Any, NamedTuple, Protocol
 
 import numpy.typing as npt
@@ -43,7 +43,7 @@ class Dialect:
         return tree.sql(dialect=self.name, pretty=pretty, comments=pretty, copy=pretty)
 
 
-@cache
+@lru_cache(maxsize=1024)
 def _type(name: str, dialect: str) -> exp.DataType:
     return exp.DataType.build(name, dialect=dialect)
 

@@ -14,7 +14,7 @@ from hornbeam.engines.sql.connection import Connection
 from hornbeam.engines.sql.expressions import Dialect, SqlSource, integer
 from hornbeam.engines.sql.plan import Attached, Formula, Guard, Projection, Shape, SqlMessage
 from hornbeam.engines.sql.queries import MessageTable, Tables, message_query, projection_query
-from hornbeam.engines.sql.sizes import Sizes
+from hornbeam.engines.sql.sizes import MOST_MESSAGES, Sizes
 from hornbeam.errors import EngineError
 
 MOST_COLUMNS = 200
@@ -160,6 +160,8 @@ class MessageTables:
             self._bytes -= table.size
             for message in table.messages:
                 del self._places[message]
+        if len(self._largest) > len(self._places) + MOST_MESSAGES:
+            self._largest = {message: self._largest[message] for message in self._places}
 
     def close(self) -> None:
         projections = [name for guard, name in self.guards.items() if isinstance(guard, Projection)]
@@ -169,6 +171,7 @@ class MessageTables:
                 self._connection.drop(name)
         self._tables.clear()
         self._places.clear()
+        self._largest.clear()
         self.guards.clear()
         self._bytes = 0
 

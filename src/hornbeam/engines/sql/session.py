@@ -14,7 +14,7 @@ import numpy.typing as npt
 from sqlglot import exp
 
 from hornbeam.data.database import Codes
-from hornbeam.engines.contract import INT64_MAX, Column, Counts, Session, Skipped, Sums
+from hornbeam.engines.contract import BYTES_PER_ANSWER, INT64_MAX, Column, Counts, Session, Skipped, Sums
 from hornbeam.engines.estimate import Estimates, Statistics
 from hornbeam.engines.sql.connection import Connection, Values
 from hornbeam.engines.sql.count_tables import CountedClause, CountTables, largest_counts
@@ -76,6 +76,7 @@ class SqlSession(Session):
         self._examples.set_gradients(gradients)
 
     def sums(self, clauses: Sequence[Clause]) -> Sums:
+        self._forget(len(clauses))
         new = [clause for clause in clauses if clause not in self._answers]
         known = [each for clause in clauses if isinstance(each := self._answers.get(clause), CountedClause)]
         self._tables.update(known)
@@ -100,6 +101,7 @@ class SqlSession(Session):
 
     def counts(self, clauses: Sequence[Clause]) -> list[Counts | Skipped]:
         """True counts of clauses, one per example."""
+        self._forget(len(clauses))
         missing = []
         known = []
         for clause in dict.fromkeys(clauses):
@@ -121,6 +123,12 @@ class SqlSession(Session):
         self._messages.close()
         self._examples.close()
         self._answers.clear()
+
+    def _forget(self, new: int) -> None:
+        """Forget all answers if they, with those of new clauses, exceed a quarter of the budget."""
+        if self._answers and BYTES_PER_ANSWER * (len(self._answers) + new) > self._memory // 4:
+            self._tables.close()
+            self._answers.clear()
 
     # --- counting --------------------------------------------------------------------------------
 

@@ -19,6 +19,9 @@ from hornbeam.logic.schema import Schema
 WIDE_MAX = 10**37
 """The largest integer allowed in wide types; a sum of a few such integers still fits each of them."""
 
+MOST_MESSAGES = 10_000
+"""A store of bounds with this many entries is emptied before the next one is added."""
+
 
 class Sizes:
     """Bounds for messages, guards and formulas over one database."""
@@ -41,6 +44,8 @@ class Sizes:
             known = self._fan_out(message.shape)
             for child in message.children:
                 known *= self.largest(child.message)
+            if len(self._largest) >= MOST_MESSAGES:
+                self._largest.clear()
             self._largest[message] = known
         return known
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from hornbeam.learning.effects.boosting import UNIT, Steps, cut_gains, line_gains
 from hornbeam.learning.effects.candidates import Pool
-from hornbeam.learning.effects.paths import FLAG, Attribute, Path
+from hornbeam.learning.effects.links.paths import FLAG, Attribute, Path
 from hornbeam.learning.losses.loss import Loss
 from hornbeam.learning.numbers import Floats
 from hornbeam.logic.clauses import Comparison

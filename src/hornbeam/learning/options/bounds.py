@@ -107,6 +107,21 @@ class OneOf:
 
 
 @dataclass(frozen=True, slots=True)
+class NameOrNone:
+    """A name, or None."""
+
+    words: tuple[Word, ...] = (None,)
+
+    def take(self, value: object) -> str | None:
+        if value is None or (isinstance(value, str) and value):
+            return value
+        raise ValueError
+
+    def text(self, word_text: WordText = repr) -> str:
+        return f"a name or {word_text(None)}"
+
+
+@dataclass(frozen=True, slots=True)
 class YesNo:
     """True or False."""
 

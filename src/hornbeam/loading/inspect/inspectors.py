@@ -125,6 +125,8 @@ def _signature(predicate: MappedPredicate | None) -> str:
 
 def _label_counts(given: GivenExamples) -> dict[str, int]:
     names = dict(enumerate(given.classes)) if given.classes else {1: "positive", 0: "negative"}
+    if given.values is not None:
+        names = {0: "numbers"}
     counts = {name: int(np.count_nonzero(given.labels == label)) for label, name in names.items()}
     unknown = int(np.count_nonzero(given.labels == UNLABELLED))
     return counts | ({"without a label": unknown} if unknown else {})

@@ -50,12 +50,38 @@ def given_examples(
     keys = [_key(column) for column in _key_columns(table, arguments)]
     labels = np.full(table.size, UNLABELLED, dtype=np.int8)
     names: tuple[str, ...] = ()
+    cutoffs = _cutoffs(table.columns[CUTOFF]) if CUTOFF in table.columns else None
+    values = _values(table, keys, known)
+    if values is not None:
+        return GivenExamples.of_numbers(keys, values, cutoffs)
     if LABEL in table.columns:
         labels, names = _labels(table.columns[LABEL], known.classes if known else (), words)
     elif known is not None:
         labels, names = _known_labels(keys, known), known.classes
-    cutoffs = _cutoffs(table.columns[CUTOFF]) if CUTOFF in table.columns else None
     return GivenExamples(keys, labels, names, cutoffs)
+
+
+def _values(
+    table: Table, keys: Sequence[Coded], known: GivenExamples | None
+) -> npt.NDArray[np.float64] | None:
+    """The numbers to learn: labels other than 0 and 1, or those of a numeric target; None for others."""
+    numeric = known is not None and known.values is not None
+    if LABEL not in table.columns:
+        return _known_values(keys, known) if known is not None and numeric else None
+    column = table.columns[LABEL]
+    numbers = column.domain is Domain.NUMBER or (column.domain is Domain.BOOLEAN and numeric)
+    if numeric and not numbers and column.n_values:
+        raise DataError(
+            f'examples: the label "{column.texts[0]}" is not a number, but the target is numeric.'
+        )
+    plain = (known is not None and known.classes) or all(text in ("0", "1") for text in column.texts)
+    return column.numbers() if numeric or (numbers and not plain) else None
+
+
+def _known_values(keys: Sequence[Coded], known: GivenExamples) -> npt.NDArray[np.float64]:
+    assert known.values is not None
+    values = dict(zip(_rows(known.keys), known.values.tolist(), strict=True))
+    return np.array([values.get(row, np.nan) for row in _rows(keys)], dtype=np.float64)
 
 
 def _key_columns(table: Table, arguments: Sequence[Sequence[str]]) -> list[Column]:
@@ -103,12 +129,6 @@ def _labels(
     binary |= {word.lower(): 1 for word in words} | {f"not {word.lower()}": 0 for word in words}
     if all(text.lower() in binary for text in column.texts):
         return _by_code(column, [binary[text.lower()] for text in column.texts]), ()
-    if column.domain is Domain.NUMBER:
-        wrong = next(text for text in column.texts if text not in binary)
-        raise DataError(
-            f"examples: the label {wrong} is a number other than 0 and 1; labels are 0 and 1, true and "
-            "false, or words."
-        )
     return _by_code(column, range(column.n_values)), tuple(column.texts)
 
 

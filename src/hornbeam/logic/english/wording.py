@@ -39,6 +39,8 @@ class Wording:
     """types that only one argument of one predicate has, so that their constants are values, not things"""
     names: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """by type, the display name of some of its keys"""
+    numeric: bool = False
+    """whether the target is a number, which is larger or smaller, not likelier"""
 
     @property
     def owner(self) -> str:
@@ -80,6 +82,7 @@ def wording_of(
     settings: Mapping[str, object],
     of_class: str = "",
     names: Mapping[str, Mapping[str, str]] | None = None,
+    numeric: bool = False,
 ) -> Wording:
     """The words for a target; ``settings`` are those of a model, which describe its tables.
 
@@ -97,6 +100,8 @@ def wording_of(
     example = nouns.get(types[0], noun_of(types[0])) if len(types) == 1 else ""
     things = [nouns.get(name) or noun_of(name) for name in types]
     subject, question = _question(target, parts, things, of_class, described)
+    if numeric:
+        question = f"How large is {subject} for each {' and '.join(things)}?"
     return Wording(
         question=question,
         subject=subject if example else "",
@@ -107,6 +112,7 @@ def wording_of(
         columns=_columns(schema, described),
         values=_values(schema, target, described),
         names=names or {},
+        numeric=numeric,
     )
 
 

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from hornbeam.logic.schema import Schema
 
 LABEL, PREDICTED, PROBABILITY, CUTOFF = "label", "predicted", "probability", "cutoff"
+PREDICTION = "prediction"
+"""the column of a numeric target"""
 Columns = dict[str, list[object]]
 
 
@@ -71,6 +73,8 @@ def prediction_table(
     model: ModelOfTarget, database: Database, examples: Examples, probabilities: Floats
 ) -> PredictionTable:
     """The keys, labels and predictions of examples, in their order."""
+    if examples.values is not None:
+        return _number_table(model, database, examples, probabilities)
     words = label_words(model, examples.classes)
     labels = [LABEL, PREDICTED, PROBABILITY, *(f"{PROBABILITY}_{word}" for word in words)]
     columns = key_columns(database, examples, database.origin or model.settings, labels)
@@ -79,6 +83,18 @@ def prediction_table(
         for label in examples.labels.tolist()
     ]
     return PredictionTable(columns | _predictions(probabilities, words))
+
+
+def _number_table(
+    model: ModelOfTarget, database: Database, examples: Examples, predictions: Floats
+) -> PredictionTable:
+    """The keys, numbers and predictions of examples of a numeric target."""
+    assert examples.values is not None
+    columns = key_columns(database, examples, database.origin or model.settings, [LABEL, PREDICTION])
+    texts = (str(int(each)) if each.is_integer() else repr(each) for each in examples.values.tolist())
+    columns[LABEL] = ["" if text == "nan" else text for text in texts]
+    columns[PREDICTION] = list(map(repr, predictions.tolist()))
+    return PredictionTable(columns)
 
 
 def label_words(model: ModelOfTarget, classes: Sequence[str] = ()) -> Sequence[str]:

@@ -155,7 +155,9 @@ def value_text(effect: Effect, schema: Schema, value: float) -> str:
         return format_value(value_of(value, DATE))
     if feature.kind == kinds.SHARE:
         return percent_text(value)
-    return f"{value:,.0f}" if value == int(value) and abs(value) < 1e16 else f"{value:.6g}"
+    if value == int(value) and abs(value) < 1e16:
+        return f"{value:,.0f}"
+    return f"{value:,.0f}" if 1e4 <= abs(value) < 1e16 else f"{value:.4g}"
 
 
 def _rows(effect: Effect, engine: Engine, keys: Codes, shown: int) -> Rows:

@@ -36,6 +36,7 @@ class PostgresConnection(Connection):
         super().__init__()
         self._scratch = scratch
         self._tables: set[str] = set()
+        self._views: set[str] = set()
         try:
             self._psycopg = psycopg.connect(server, autocommit=True)
         except psycopg.ProgrammingError:
@@ -54,6 +55,8 @@ class PostgresConnection(Connection):
         self._set("timezone", "UTC")
         self._set("datestyle", "ISO")
         self._set("client_min_messages", "error")
+        # Floats as their shortest text.
+        self._set("extra_float_digits", "1")
         if scratch is not None:
             self._check(scratch)
             ((path,),) = self.rows("SHOW search_path")
@@ -99,6 +102,28 @@ class PostgresConnection(Connection):
             cursor.execute(f"SELECT * FROM ({query}) AS q LIMIT 0".encode())
             return [(column.name, column.type_display) for column in cursor.description or ()]
 
+    def as_when_loaded(self, table: tuple[str, ...]) -> tuple[str, ...]:
+        """The name of a table, or of a view of it in which 32-bit floats have the values that loading gives.
+
+        Loading reads their shortest text: 0.1 is 0.1, not 0.10000000149011612.
+        """
+        columns = self.columns(f"SELECT * FROM {quoted_path(table)}")
+        if not any(kind == "float4" for _, kind in columns):
+            return table
+        values = [
+            f"CAST(CAST({quoted(name)} AS text) AS double precision) AS {quoted(name)}"
+            if kind == "float4"
+            else quoted(name)
+            for name, kind in columns
+        ]
+        view = self.new_name()
+        self._views.add(view)
+        temporary = "TEMPORARY " if self._scratch is None else ""
+        self._execute(
+            f"CREATE {temporary}VIEW {quoted(view)} AS SELECT {', '.join(values)} FROM {quoted_path(table)}"
+        )
+        return (view,)
+
     def drop(self, name: str) -> None:
         self._execute(self.dialect.text(drop_table(name)))
         self._tables.discard(name)
@@ -107,6 +132,9 @@ class PostgresConnection(Connection):
         # Temporary tables end with the connection; tables in a scratch schema do not.
         if self._scratch is not None:
             self.drop_all(tuple(self._tables))
+            for view in self._views:
+                with suppress(EngineError):
+                    self._execute(f"DROP VIEW IF EXISTS {quoted(view)}")
         with suppress(psycopg.Error):
             self._psycopg.close()
 
@@ -131,19 +159,22 @@ class PostgresConnection(Connection):
 
     def _remove_leftovers(self, scratch: str) -> None:
         """Drop the tables of killed processes and lost connections, which hold no lock any more."""
-        query = "SELECT relname FROM pg_class WHERE relnamespace = %s::regnamespace AND relkind = 'r'"
+        query = (
+            "SELECT relname, CASE relkind WHEN 'v' THEN 'VIEW' ELSE 'TABLE' END FROM pg_class "
+            "WHERE relnamespace = %s::regnamespace AND relkind IN ('r', 'v') ORDER BY relkind DESC"
+        )
         with self._failures(), self._psycopg.cursor() as cursor:
-            names = [str(name) for (name,) in cursor.execute(query, [quoted(scratch)]).fetchall()]
-        tables: dict[str, list[str]] = {}
-        for name in names:
+            names = cursor.execute(query, [quoted(scratch)]).fetchall()
+        tables: dict[str, list[tuple[str, str]]] = {}
+        for name, kind in names:
             if own := re.fullmatch(OWN_TABLES, name):
-                tables.setdefault(own[1], []).append(name)
+                tables.setdefault(own[1], []).append((name, kind))
         for mark in tables.keys() - {self._mark}:
             ((is_free,),) = self.rows(f"SELECT pg_try_advisory_lock({_lock_of(mark)})")
             if is_free:
-                for name in tables[mark]:
+                for name, kind in tables[mark]:
                     with suppress(EngineError):  # a table of another user stays
-                        self._execute(f"DROP TABLE IF EXISTS {quoted_path([scratch, name])}")
+                        self._execute(f"DROP {kind} IF EXISTS {quoted_path([scratch, name])}")
                 self.rows(f"SELECT pg_advisory_unlock({_lock_of(mark)})")
 
     def _set(self, name: str, value: str) -> None:

@@ -37,10 +37,14 @@ class SqlTallies:
         self._database = database
         self._connection = connection
         self._source = source
-        self._keys = keys
+        self._keys = keys.copy()
         self._sizes = sizes
         self._unit = DAY if database.origin.get("times") == "date" else 1.0
         self._known: dict[tuple[object, ...], tuple[Bindings, Integers, Integers]] = {}
+
+    def is_for(self, database: Database, sizes: TallySizes, keys: Codes) -> bool:
+        """Whether these are the tallies of some examples."""
+        return database is self._database and sizes is self._sizes and np.array_equal(keys, self._keys)
 
     def tally(self, request: TallyRequest) -> Tally | Skipped:
         """The tally of one request."""
@@ -150,10 +154,6 @@ class SqlTallies:
         values[known] = self._database.facts.values_of(type_name, codes[known])
         return values
 
-
-def tally_all(tallies: SqlTallies, requests: Sequence[TallyRequest]) -> list[Tally | Skipped]:
-    """The tally of each request; the tables of keys are dropped at the end."""
-    try:
-        return [tallies.tally(request) for request in requests]
-    finally:
-        tallies.close()
+    def answers(self, requests: Sequence[TallyRequest]) -> list[Tally | Skipped]:
+        """The tally of each request."""
+        return [self.tally(request) for request in requests]

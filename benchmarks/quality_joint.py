@@ -7,10 +7,9 @@ separate and joint models there are logistic regression on words, and iterative 
 regression on words and the shares of neighbours' labels, applied ten times; both choose their penalty inside
 the training data. UW-CSE: advisedby with professor, student and inphase hidden and predicted. WebKB: faculty
 and student hidden together. Smokers: generated worlds in which some labels are known, and learned from; where
-none is, the model is learned in another world. The separate models are those of the joint model, on the
-same folds. Growth: seconds of one sweep
-of mean field over two links. Results go to results/joint.json after each fold; folds with results are not run
-again.
+none is, the model is learned in another world. The separate models are those of the joint model, on the same
+folds. Growth: seconds of one sweep of mean field over two links. Results go to results/joint.json after each
+fold; folds with results are not run again.
 """
 
 from __future__ import annotations

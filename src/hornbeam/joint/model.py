@@ -83,9 +83,8 @@ class JointMember:
             if each.losses is not None:
                 losses = f"; held-out log-loss {each.losses[0]:.4f} alone, {each.losses[1]:.4f} together"
             where = "" if each.anywhere else ", on the facts of training"
-            lines.append(
-                f"neighbours{where}, if about {each.known_share:.1%} of the labels are known{losses}"
-            )
+            share = f"about {each.known_share:.1%} of the labels"
+            lines.append(f"neighbours{where}, if {share} are known{losses}")
             lines += [f"  {line}" for line in self._terms(each)] or ["  none: each thing is predicted alone"]
         return "\n".join(lines)
 

@@ -26,14 +26,16 @@ export OMP_NUM_THREADS := 1
 export PYTHONNOUSERSITE := 1
 unexport PYTHONPATH PYTHONHOME
 
-.PHONY: help setup demo docs picture reference test lint test-long test-oldest test-core coverage mutants fuzz reliability bench bench-counting bench-learning bench-loading bench-shapes bench-tables bench-report bench-sql bench-out_of_core reproduce format pins clean
+.PHONY: help setup demo docs picture record reference test lint test-long test-oldest test-core coverage mutants fuzz reliability bench bench-counting bench-learning bench-loading bench-shapes bench-tables bench-report bench-sql bench-out_of_core reproduce format pins clean
 
 help:
 	@echo 'make demo            learn from a generated world, evaluate, explain; installs only what that needs'
 	@echo 'make test            lint, types, import contracts, tests and doctests'
 	@echo 'make lint            lint, types and import contracts alone'
 	@echo 'make docs            build the documentation as a site, in build/site'
-	@echo 'make reference       write the references of the command line and of the options'
+	@echo 'make reference       write the references of the command line and of the options, and the tables of benchmarks'
+	@echo 'make record          write into the documents and the notebook what their commands print'
+	@echo 'make picture         draw the picture of a report in README.md; needs Chromium'
 	@echo 'make test-long       the property tests with 100,000 cases; 200 kills; 200 fits in one process'
 	@echo 'make test-oldest     some of the tests on the oldest allowed versions of all dependencies'
 	@echo 'make test-core       the package without extras, on every installed Python from 3.11 on'
@@ -72,6 +74,11 @@ picture: $(DEV)
 
 reference: $(RUNTIME)
 	$(BIN)/python tools/reference.py
+
+# What commands and cells print, in the documents and in the notebook.
+record: $(DEV)
+	$(BIN)/python tools/record.py
+	$(BIN)/python tools/notebook.py
 
 test: $(DEV) lint
 	$(BIN)/python -m pytest -n $(WORKERS)

@@ -25,7 +25,7 @@ from hornbeam.data.database import Database, Examples
 from hornbeam.data.sampling import key_hashes
 from hornbeam.engines.memory.engine import MemoryEngine
 from hornbeam.in_place.load import load
-from hornbeam.learning.effects import bagging, constants, learner, shortening
+from hornbeam.learning.effects import bagging, conditions, constants, learner, shortening
 from hornbeam.learning.options import EffectOptions
 from measure import DATA, say, table
 from quality import DATA_SETS, Pooled, Split, folds_of
@@ -54,7 +54,9 @@ SETTINGS: Mapping[str, Change] = {
     "shortened towards 0.5": Change(shortening, "RIDGE", 0.5),
     "shortened towards 50": Change(shortening, "RIDGE", 50.0),
     "share lost 0.02": Change(shortening, "SHARE_LOST", 0.02),
-    "share lost 0.002": Change(shortening, "SHARE_LOST", 0.002),
+    "share lost 0.005": Change(shortening, "SHARE_LOST", 0.005),
+    "one condition": Change(options={"max_conditions": 1}),
+    "40 second conditions": Change(conditions, "MOST_NARROWED", 40),
     "weights for few constants too": Change(constants, "MANY", 2),
     "no weights per constant": Change(options={"per_constant": False}),
 }

@@ -3,28 +3,37 @@
 python tools/reference.py            writes them
 python tools/reference.py --check    fails if one of them is stale
 
-docs/command-line.md comes from the help of the command line, docs/options.md from the declared options, and
-estimators/learners.pyi spells out the parameters of the classifiers for editors and type checkers.
+docs/reference has a page for each public class. docs/command-line.md comes from the help of the command
+line, docs/options.md from the declared options, the tables of benchmarks in docs from the recorded results,
+and estimators/learners.pyi spells out the parameters of the classifiers for editors and type checkers.
 """
 
 from __future__ import annotations
 
 import html
+import inspect
+import re
 import sys
 import textwrap
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import typer.main
 
+import hornbeam
 from hornbeam.cli.app import app_of
 from hornbeam.cli.command import heading_of
 from hornbeam.cli.learner_flags import typed_text
 from hornbeam.estimators import learners
 from hornbeam.estimators.parameters import parameters_of, type_text
+from hornbeam.estimators.regressor import RelationalRegressor
 from hornbeam.learning.options import DEFAULT, OPTIONS, PRESETS, EffectOptions, Options, PaperOptions
 from hornbeam.learning.options.option import Declared
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+from result_tables import table_named
 
 ROOT = Path(__file__).resolve().parents[1]
 COMMAND_LINE = """\
@@ -34,7 +43,9 @@ COMMAND_LINE = """\
 
 Results go to stdout, notes and errors to stderr. Exit status: 0 done, 2 a user's error (one sentence says
 what to do; `--debug` shows the traceback), 130 interrupted by Ctrl-C, 143 by SIGTERM,
-129 by the closing of the terminal (finished work is kept; temporary tables and files are removed).
+129 by the closing of the terminal (finished work is kept; temporary tables and files are removed). Every
+command takes `-q` (print results and errors only) and `-v` (say more: progress, files, times, also in a
+pipe).
 
 `DATA` is a folder of facts and examples, a folder of tables (CSV or Parquet), a DuckDB or SQLite file, a
 PostgreSQL connection string, or the name of a data set: `uwcse` is its first fold, `uwcse/fold3` the third.
@@ -62,6 +73,8 @@ SIGNATURES = """\
 
 from hornbeam.data.database import Database
 from hornbeam.estimators.classifier import RelationalClassifier
+from hornbeam.estimators.columns import EffectsAsColumns
+from hornbeam.estimators.regressor import RelationalRegressor
 """
 
 
@@ -165,19 +178,17 @@ def _cells(each: Declared) -> list[str]:
 
 
 def signatures() -> str:
-    """The classifiers with all their parameters."""
-    return SIGNATURES + "".join(map(_class, OPTIONS))
+    """The classifiers and the regressor with all their parameters."""
+    made = (each for each in vars(learners).values() if hasattr(each, "options_class"))
+    return SIGNATURES + "".join(map(_class, made))
 
 
-def _class(learner: str) -> str:
-    options = OPTIONS[learner]
-    (classifier,) = (
-        each for each in vars(learners).values() if getattr(each, "options_class", None) is options
-    )
-    described = parameters_of(options)
+def _class(estimator: Any) -> str:
+    numeric = issubclass(estimator, RelationalRegressor)
+    described = parameters_of(estimator.options_class, numeric)
     lines = [
-        f"class {classifier.__name__}(RelationalClassifier):",
-        '    """' + textwrap.indent(classifier.__doc__, "    ").lstrip(),
+        f"class {estimator.__name__}({', '.join(base.__name__ for base in estimator.__bases__)}):",
+        '    """' + textwrap.indent(estimator.__doc__, "    ").lstrip(),
         '    """',
         "",
         *(f"    {each.name}: {type_text(each.type)}" for each in described),
@@ -193,10 +204,62 @@ def _literal(value: object) -> str:
     return f'"{value}"' if isinstance(value, str) else repr(value)
 
 
-WRITTEN = {
+_TABLE = re.compile(
+    r"^<!-- table: ([a-z0-9 -]+) -->\n(?:.*?^<!-- end of table -->\n)?", re.MULTILINE | re.DOTALL
+)
+
+
+def with_tables(name: str) -> str:
+    """A document with the tables that its comments name, written from the recorded results."""
+
+    def filled(comment: re.Match[str]) -> str:
+        return f"<!-- table: {comment[1]} -->\n\n{table_named(comment[1])}\n\n<!-- end of table -->\n"
+
+    return _TABLE.sub(filled, (ROOT / name).read_text(encoding="utf-8"))
+
+
+def class_page(name: str) -> str:
+    """The page of a public class: its parameters and methods, from its docstrings."""
+    home = getattr(hornbeam, name).__module__
+    return (
+        f"# {name}\n\n<!-- Written by tools/reference.py: run `make reference`. -->\n\n"
+        f"::: {home}.{name}\n    options:\n      heading_level: 2\n      show_root_heading: false\n"
+        "      inherited_members: true\n"
+    )
+
+
+def class_list() -> str:
+    """The page that lists the public classes."""
+    lines = [f"- [{name}]({name}.md): {_summary(name)}" for name in CLASSES]
+    title = "# Classes\n\n<!-- Written by tools/reference.py: run `make reference`. -->\n\n"
+    return (
+        f"{title}The classes of `import hornbeam as hb`. [Python](../python.md) has the functions.\n\n"
+        + "\n".join(lines)
+        + "\n"
+    )
+
+
+def _summary(name: str) -> str:
+    return (inspect.getdoc(getattr(hornbeam, name)) or "").partition("\n\n")[0].replace("\n", " ")
+
+
+CLASSES = [
+    name
+    for name in hornbeam.__all__
+    if inspect.isclass(getattr(hornbeam, name)) and not issubclass(getattr(hornbeam, name), Exception)
+]
+
+
+WRITTEN: dict[str, Callable[[], str]] = {
+    "docs/reference/index.md": class_list,
+    **{f"docs/reference/{name}.md": partial(class_page, name) for name in CLASSES},
     "docs/command-line.md": command_line,
     "docs/options.md": options_page,
     "src/hornbeam/estimators/learners.pyi": signatures,
+    **{
+        name: partial(with_tables, name)
+        for name in ("docs/benchmarks.md", "docs/comparison.md", "docs/cluster.md")
+    },
 }
 
 
@@ -204,6 +267,7 @@ def main() -> None:
     for name, content in WRITTEN.items():
         path, text = ROOT / name, content()
         if "--check" not in sys.argv[1:]:
+            path.parent.mkdir(exist_ok=True)
             path.write_text(text, encoding="utf-8")
         elif not path.exists() or path.read_text(encoding="utf-8") != text:
             sys.exit(f"{name} is stale: run make reference")

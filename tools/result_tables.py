@@ -277,10 +277,11 @@ def quality() -> str:
     """The default learner long, short and cheap: held-out scores on all data."""
     results = _results("quality")
     data_sets = [data for data in results["order"]["data"] if data in results["scores"]]
-    rows = results["order"]["rows"]
+    rows = [row for row in results["order"]["rows"] if not row.startswith("long,")]
 
     def cell(data: str, row: str) -> str:
-        return " / ".join(f"{results['scores'][data][row]['0'][score][0]:.3f}" for score in _SCORES)
+        scores = results["scores"][data].get(row)
+        return " / ".join(f"{scores['0'][score][0]:.3f}" for score in _SCORES) if scores else "-"
 
     return _table(["", *rows], [[data, *(cell(data, row) for row in rows)] for data in data_sets])
 

@@ -9,14 +9,18 @@ if TYPE_CHECKING:
     from hornbeam import datasets
     from hornbeam.data.database import Database
     from hornbeam.errors import HornbeamError, HornbeamWarning
+    from hornbeam.estimators.functions import count, evaluate
+    from hornbeam.estimators.joint import JointClassifier
     from hornbeam.estimators.learners import (
         AggLRClassifier,
         IlpRLRClassifier,
         MLNBoostClassifier,
         RDNBoostClassifier,
         RLRClassifier,
+        RLRRegressor,
     )
     from hornbeam.in_place.load import load
+    from hornbeam.joint.gibbs import Gibbs
     from hornbeam.learning.options import EffectOptions, PaperOptions
     from hornbeam.model.clause_model import Model
     from hornbeam.model.files import load_model, save_model
@@ -25,16 +29,21 @@ __all__ = [
     "AggLRClassifier",
     "Database",
     "EffectOptions",
+    "Gibbs",
     "HornbeamError",
     "HornbeamWarning",
     "IlpRLRClassifier",
+    "JointClassifier",
     "MLNBoostClassifier",
     "Model",
     "PaperOptions",
     "RDNBoostClassifier",
     "RLRClassifier",
+    "RLRRegressor",
     "__version__",
+    "count",
     "datasets",
+    "evaluate",
     "load",
     "load_model",
     "save_model",
@@ -44,14 +53,19 @@ _HOMES = {
     "AggLRClassifier": "hornbeam.estimators.learners",
     "Database": "hornbeam.data.database",
     "EffectOptions": "hornbeam.learning.options",
+    "Gibbs": "hornbeam.joint.gibbs",
     "HornbeamError": "hornbeam.errors",
     "HornbeamWarning": "hornbeam.errors",
     "IlpRLRClassifier": "hornbeam.estimators.learners",
+    "JointClassifier": "hornbeam.estimators.joint",
     "MLNBoostClassifier": "hornbeam.estimators.learners",
     "Model": "hornbeam.model.clause_model",
     "PaperOptions": "hornbeam.learning.options",
     "RDNBoostClassifier": "hornbeam.estimators.learners",
     "RLRClassifier": "hornbeam.estimators.learners",
+    "RLRRegressor": "hornbeam.estimators.learners",
+    "count": "hornbeam.estimators.functions",
+    "evaluate": "hornbeam.estimators.functions",
     "load": "hornbeam.in_place.load",
     "load_model": "hornbeam.model.files",
     "save_model": "hornbeam.model.files",

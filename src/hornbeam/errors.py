@@ -12,6 +12,7 @@ HornbeamError
 └── LimitError            a result that is refused: too large for int64 or for the memory budget
 
 HornbeamWarning           input that is accepted but may surprise; the command line prints it as a note
+└── DataWarning           the same about data, when they are loaded
 
 Every message is one sentence: what is wrong, where, what was expected, what to do.
 """
@@ -116,6 +117,10 @@ def plural(number: int, noun: str) -> str:
 
 class HornbeamWarning(UserWarning):
     """Input that is accepted but may surprise: unknown keys, empty predicates, skipped candidates."""
+
+
+class DataWarning(HornbeamWarning):
+    """Data that are accepted but may surprise: keys that were inferred, rows that count once."""
 
 
 def did_you_mean(name: str, known: Iterable[str], kind: str) -> str:

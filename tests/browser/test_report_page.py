@@ -1,6 +1,8 @@
 """Reports in a real browser, opened from a file with the network off, as people open them."""
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -150,7 +152,7 @@ def test_an_example_opens_with_the_models_explanation(world, open_tab):
     page.locator("#find").fill(", ".join(name))
     page.locator("#table tbody tr").first.click()
     expected = explain(world.model, world.engine, world.examples.keys[place], name)
-    assert page.locator("#why h3").inner_text() == f"advisedby({', '.join(name)})"
+    assert page.locator("#why h3").inner_text() == ", ".join(name)
     assert page.locator("#why .verdict b").inner_text() == percent_text(expected.probability, 1)
     rows = page.locator("#why .fall-row:not(.head)")
     *texts, last = rows.locator(".adds").all_inner_texts()
@@ -184,7 +186,7 @@ def test_an_example_is_opened_by_keyboard_alone(world, open_tab):
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
     place = int(np.argsort(-world.probabilities, kind="stable")[2])
-    assert page.locator("#why h3").inner_text() == f"advisedby({', '.join(world.name(place))})"
+    assert page.locator("#why h3").inner_text() == ", ".join(world.name(place))
     assert page.evaluate("document.activeElement.id") == "why"
     page.keyboard.press("Escape")
     assert page.evaluate("document.activeElement.textContent") == ", ".join(world.name(place))
@@ -328,3 +330,11 @@ def test_constants_with_weights_of_their_own_are_told(tmp_path, open_tab):
         page.locator("#table tbody button").first.click()
         told[name] = page.locator("#why .by-constant").all_inner_texts()
     assert told == {"ann": ["alien +2, brazil −1"], "bob": ["brazil −1"], "cat": []}
+
+
+def test_the_picture_in_the_documents_shows_what_a_report_shows(browser):
+    script = Path(__file__).parents[2] / "tools" / "picture.py"
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", str(script), "--check"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr

@@ -31,7 +31,7 @@ FENCE = re.compile(
     r"^(?:<!-- data: (\w+) -->\n)?```(\w*)[ \t]*([^\n]*)\n(.*?)^```[ \t]*$", re.MULTILINE | re.DOTALL
 )
 TITLE = re.compile(r'title="([^"]+)"')
-SAID = re.compile(r"^(note: |hornbeam: |out-of-bag |cross-validated )", re.MULTILINE)
+SAID = re.compile(r"^(note: |hornbeam: |out-of-bag |cross-validated |wrote )", re.MULTILINE)
 WORLD = re.compile(r"^<!-- world: (\S+) -->$", re.MULTILINE)
 CHECK = doctest.OutputChecker()
 
@@ -61,29 +61,35 @@ def agrees(shown: str, printed: str) -> bool:
     return CHECK.check_output(shown, printed, doctest.ELLIPSIS)
 
 
+def printed_by(command: str, shown: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """What a command prints, with notes and errors if some are shown. The output may go to a file."""
+    command, _, file = command.partition(" > ")
+    program, *words = shlex.split(command)
+    assert program == "hornbeam", f"only hornbeam is run in documents: {command}"
+    done = subprocess.run(
+        [sys.executable, "-m", "hornbeam", *words],
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT if SAID.search(shown) else subprocess.PIPE,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONUNBUFFERED": "1"},
+    )
+    refused = re.search(r"^hornbeam: ", shown, re.MULTILINE) is not None
+    assert done.returncode == (2 if refused else 0), f"{command}\n{done.stdout}{done.stderr}"
+    if file:
+        (folder / file.strip()).write_text(done.stdout, encoding="utf-8")
+    return done
+
+
 def run_console(session: str, folder: Path) -> None:
     """Each command, and that it prints what is shown after it; notes and errors too, where some are shown."""
     pairs = re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", session, re.MULTILINE)
     assert pairs, "a console block must begin with a command after '$ '"
     for command, shown in pairs:
-        command, _, file = command.partition(" > ")
-        program, *words = shlex.split(command)
-        assert program == "hornbeam", f"only hornbeam is run in documents: {command}"
-        done = subprocess.run(
-            [sys.executable, "-m", "hornbeam", *words],
-            cwd=folder,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT if SAID.search(shown) else subprocess.PIPE,
-            text=True,
-            check=False,
-            env={**os.environ, "PYTHONUNBUFFERED": "1"},
-        )
-        refused = re.search(r"^hornbeam: ", shown, re.MULTILINE) is not None
-        assert done.returncode == (2 if refused else 0), f"{command}\n{done.stdout}{done.stderr}"
-        if file:
-            (folder / file.strip()).write_text(done.stdout, encoding="utf-8")
-            continue
-        assert agrees(shown, done.stdout), f"{command}\nshown:\n{shown}\nprinted:\n{done.stdout}"
+        printed = printed_by(command, shown, folder).stdout
+        if " > " not in command:
+            assert agrees(shown, printed), f"{command}\nshown:\n{shown}\nprinted:\n{printed}"
 
 
 def run_session(text: str, names: dict[str, object], document: Path) -> dict[str, object]:
@@ -162,3 +168,9 @@ def test_links_within_the_project_lead_somewhere(document):
         if re.match(r"[a-z]+:|#", link):
             continue
         assert (document.parent / link.partition("#")[0]).exists(), f"{document.name}: no {link}"
+
+
+def test_the_notebook_shows_what_its_cells_do():
+    script = [sys.executable, str(ROOT / "tools" / "notebook.py"), "--check"]
+    done = subprocess.run(script, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

@@ -2,6 +2,8 @@
 
 import inspect
 import pickle
+import re
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -11,7 +13,10 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_predict, cross_val_score
 from sklearn.pipeline import make_pipeline
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.estimator_checks import (
+    check_sample_weight_equivalence_on_dense_data,
+    parametrize_with_checks,
+)
 
 from hornbeam.data.build import build
 from hornbeam.datasets.worlds import smokers, university
@@ -22,6 +27,7 @@ from hornbeam.estimators.learners import (
     MLNBoostClassifier,
     RDNBoostClassifier,
     RLRClassifier,
+    RLRRegressor,
 )
 from hornbeam.learning.options import PRESETS, fit_options
 from hornbeam.logic.parse import parse_mode
@@ -57,6 +63,20 @@ COLUMNS = {
     "check_positive_only_tag_during_fit": 4,
     "check_readonly_memmap_input": 2,
     "check_supervised_y_2d": 3,
+    "check_decision_proba_consistency": 2,
+    "check_regressor_data_not_an_array": 10,
+    "check_regressors_int": 10,
+    "check_regressors_no_decision_function": 4,
+    "check_regressors_train": 10,
+    "check_sample_weight_equivalence_on_dense_data": 30,
+    "check_sample_weights_list": 3,
+    "check_sample_weights_not_an_array": 2,
+    "check_sample_weights_not_overwritten": 2,
+    "check_sample_weights_pandas_series": 2,
+    "check_sample_weights_shape": 2,
+    "check_transformer_data_not_an_array": 3,
+    "check_transformer_general": 3,
+    "check_transformer_preserve_dtypes": 3,
 }
 """Checks that draw X with so many columns; a target takes exactly as many as it has arguments."""
 
@@ -80,7 +100,11 @@ def cannot_apply(estimator):
 @pytest.mark.filterwarnings("ignore::hornbeam.errors.HornbeamWarning")
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
 @parametrize_with_checks(
-    [RLRClassifier(any_world(arity), "t", n_steps=2, max_literals=2) for arity in (1, 2, 3, 4, 5, 10)],
+    [
+        kind(any_world(arity), "t", n_steps=2, max_literals=2)
+        for kind in (RLRClassifier, RLRRegressor)
+        for arity in (1, 2, 3, 4, 5, 10)
+    ],
     expected_failed_checks=cannot_apply,
     xfail_strict=True,
 )
@@ -89,7 +113,15 @@ def test_scikit_learn_checks(estimator, check):
 
 
 def test_every_check_that_depends_on_the_number_of_columns_runs_with_some_target():
-    assert set(COLUMNS.values()) <= {1, 2, 3, 4, 5, 10}
+    assert set(COLUMNS.values()) <= {1, 2, 3, 4, 5, 10, 30}
+
+
+@pytest.mark.filterwarnings("ignore::hornbeam.errors.HornbeamWarning")
+@pytest.mark.parametrize("kind", [RLRClassifier, RLRRegressor])
+def test_scikit_learn_checks_weights_with_thirty_columns(kind):
+    check_sample_weight_equivalence_on_dense_data(
+        kind.__name__, kind(any_world(30), "t", n_steps=2, max_literals=2)
+    )
 
 
 # --- what people do ------------------------------------------------------------------------------
@@ -120,6 +152,8 @@ def test_parameters_are_stored_untouched_and_a_clone_shares_the_database():
 def test_the_signature_shows_every_option_with_its_default_type_and_meaning(kind):
     parameters = inspect.signature(kind).parameters
     for name, declared in kind.options_class.declared().items():
+        if name == "loss":
+            continue  # a classifier has no choice
         assert parameters[name].default == declared.default == getattr(kind(), name)
         assert parameters[name].annotation == declared.type
         assert f"\n{name} : " in kind.__doc__
@@ -139,7 +173,7 @@ def test_the_stub_for_editors_names_the_same_classes():
         text = file.read()
     for name in vars(module):
         if name.endswith("Classifier") and name != "RelationalClassifier":
-            assert f"\nclass {name}(RelationalClassifier):\n" in text
+            assert re.search(rf"\nclass {name}\((EffectsAsColumns, )?RelationalClassifier\):\n", text)
 
 
 def test_an_option_that_is_not_given_follows_the_preset():
@@ -335,7 +369,7 @@ def test_a_time_limit_keeps_the_steps_and_warns():
         ({}, X, np.arange(300), DataError, "y has 300 different labels; at most 100 classes are allowed."),
         ({}, X, np.ones(300), DataError, "y has one class only, 1.0: learning needs examples of two"),
         ({}, X, None, DataError, "fit requires y to be passed, but the target y is None"),
-        ({}, X[:, 0], y, DataError, "X has 1 dimensions, but must have two"),
+        ({}, np.arange(300) + 0.5, y, DataError, "X has 1 dimensions, but must have two"),
     ],
 )
 def test_bad_input_is_one_sentence(options, rows, labels, error, sentence):
@@ -371,3 +405,105 @@ def test_two_argument_targets_learn_the_planted_clause():
     paper = RLRClassifier(database, preset="paper", n_steps=1, max_literals=2, l2=1.0, beam_width=5)
     (found,) = paper.fit(pairs, labels).model_.clauses
     assert str(found.clause) == planted
+
+
+# --- numbers and weights -------------------------------------------------------------------------
+
+NUMBERS = np.random.default_rng(3).normal(size=len(X)) + 2.0 * y
+
+
+def regressor(**options):
+    return RLRRegressor(
+        **(
+            {"database": DATABASE, "target": "cancer", "n_steps": 12, "n_bags": 2, "max_literals": 2}
+            | options
+        )
+    )
+
+
+@pytest.mark.parametrize("kind", [RLRClassifier, RLRRegressor])
+def test_a_weight_of_two_is_an_example_given_twice(kind):
+    target = y if kind is RLRClassifier else NUMBERS
+    made = kind(DATABASE, "cancer", n_steps=12, n_bags=2, max_literals=1, min_support=1, per_constant=False)
+    twice = clone(made).fit(np.vstack([X, X]), np.concatenate([target, target]))
+    weighted = clone(made).fit(X, target, sample_weight=np.full(len(X), 2.0))
+    once = clone(made).fit(X, target)
+    predict = "predict_proba" if kind is RLRClassifier else "predict"
+    expected, found, plain = (getattr(each, predict)(X) for each in (twice, weighted, once))
+    assert np.allclose(found, expected)
+    assert not np.allclose(found, plain)
+
+
+def test_an_example_of_weight_zero_is_not_there():
+    weights = np.r_[np.zeros(50), np.ones(len(X) - 50)]
+    left_out = regressor().fit(X[50:], NUMBERS[50:])
+    weighted = regressor().fit(X, np.r_[np.full(50, 1e9), NUMBERS[50:]], sample_weight=weights)
+    assert np.array_equal(weighted.predict(X), left_out.predict(X))
+
+
+def test_weights_that_cannot_be_used_are_refused():
+    with pytest.raises(DataError, match="finite numbers of at least 0"):
+        regressor().fit(X, NUMBERS, sample_weight=-np.ones(len(X)))
+    with pytest.raises(DataError, match=r"has the shape \(3,\), but X has 300 rows"):
+        regressor().fit(X, NUMBERS, sample_weight=np.ones(3))
+    with pytest.raises(OptionError, match='learner "rdn-boost" does not use it'):
+        RDNBoostClassifier(DATABASE, "cancer").fit(X, y, sample_weight=np.arange(len(X)))
+
+
+def test_a_decision_is_in_log_odds_and_agrees_with_the_probability():
+    fitted = classifier().fit(X, y)
+    assert np.allclose(1 / (1 + np.exp(-fitted.decision_function(X))), fitted.predict_proba(X)[:, 1])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", HornbeamWarning)
+        three = classifier().fit(X, np.where(NUMBERS > 2, "high", np.where(NUMBERS > 0, "middle", "low")))
+    decided = three.decision_function(X)
+    assert decided.shape == (300, 3)
+    assert np.array_equal(three.classes_[decided.argmax(axis=1)], three.predict(X))
+
+
+def test_a_regressor_predicts_explains_and_can_be_searched_and_pickled():
+    fitted = regressor().fit(X, NUMBERS)
+    found = fitted.predict(X)
+    assert fitted.score(X, NUMBERS) > 0.1
+    assert fitted.model_.loss == "squared"
+    explained = fitted.explain(X[:1])[0]
+    assert explained.probability == found[0]
+    total = explained.prior + sum(reason.contribution for reason in explained.reasons)
+    assert total == pytest.approx(found[0])
+    assert np.array_equal(pickle.loads(pickle.dumps(fitted)).predict(X), found)
+    assert clone(regressor(loss="absolute")).loss == "absolute"
+    search = GridSearchCV(regressor(), {"loss": ["squared", "absolute"]}, cv=2).fit(X, NUMBERS)
+    assert search.best_estimator_.model_.loss == search.best_params_["loss"]
+
+
+@pytest.mark.parametrize(
+    ("values", "options", "sentence"),
+    [
+        (
+            np.where(NUMBERS > 3, np.nan, NUMBERS),
+            {},
+            '"cancer" holds nan: NaN and infinity cannot be learned',
+        ),
+        (np.where(NUMBERS > 3, -np.inf, NUMBERS), {}, '"cancer" holds -inf: NaN and infinity cannot'),
+        (np.full(len(X), 7.0), {}, '"cancer" cannot be learned from 300 examples that all have the value 7'),
+        (NUMBERS, {"loss": "poisson"}, "the loss poisson needs numbers of at least 0, found -"),
+        (np.array(["a"] * len(X)), {}, "y holds something that is not a number"),
+    ],
+)
+def test_numbers_that_cannot_be_learned_are_refused_by_one_sentence(values, options, sentence):
+    with pytest.raises(DataError) as caught:
+        regressor(**options).fit(X, values)
+    assert sentence in str(caught.value)
+    assert str(caught.value).count(". ") == 0
+
+
+def test_a_loss_that_does_not_exist_is_refused():
+    with pytest.raises(OptionError, match="loss='cubic' is refused: it must be"):
+        regressor(loss="cubic").fit(X, NUMBERS)
+
+
+def test_huge_numbers_do_not_overflow():
+    plain = regressor().fit(X, NUMBERS).predict(X)
+    for unit in (2.0**900, 2.0**-900):
+        with np.errstate(all="raise"):
+            assert np.allclose(regressor().fit(X, NUMBERS * unit).predict(X) / unit, plain)

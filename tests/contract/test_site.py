@@ -94,6 +94,15 @@ def test_formulas_are_drawn_by_the_browser_and_tables_are_filled_in(site):
         assert "arithmatex" not in text, f"{path.name}: a formula was not understood"
 
 
+def test_each_class_has_a_page_with_its_parameters_types_and_defaults(site):
+    for name in ("RLRClassifier", "RDNBoostClassifier", "Database", "Model", "EffectOptions"):
+        assert (site / "reference" / f"{name}.html").exists()
+    text = " ".join(Page(site / "reference" / "RLRClassifier.html").text.split())
+    assert "n_bags int Number of models that are averaged" in text
+    assert "predict_proba" in text and "get_feature_names_out" in text and "__getattr__" not in text
+    assert ">>> database = smokers(n_persons=200)" in text
+
+
 def test_the_written_references_are_not_stale():
     done = subprocess.run(
         [sys.executable, str(ROOT / "tools" / "reference.py"), "--check"],

@@ -25,6 +25,7 @@ from hornbeam.logic.parse import parse_clause
 from hornbeam.model.evaluate import evaluate
 from hornbeam.model.files import load_model
 from public_data import DATA, needs
+from table_worlds import as_csv, shop
 
 
 @pytest.fixture(scope="module")
@@ -168,9 +169,9 @@ def test_candidates_beyond_the_budget_are_noted_once(tmp_path, run):
 def test_predict_prints_one_row_per_example_of_the_test_split(world, model, run):
     rows = run("predict", world, "--model", model).rows()
     keys, labels = load(world, "test").examples("cancer")
-    assert list(rows[0]) == ["arg1", "label", "probability"]
+    assert list(rows[0]) == ["arg1", "label", "predicted", "probability"]
     assert [row["arg1"] for row in rows] == [key for (key,) in keys]
-    assert [int(row["label"]) for row in rows] == labels.tolist()
+    assert [row["label"] for row in rows] == [("not cancer", "cancer")[label] for label in labels]
     learned, database = load_model(model), load(world, "test")
     expected = learned.probabilities(NaiveEngine(database), database.examples_of("cancer").keys)
     assert [float(row["probability"]) for row in rows] == expected.tolist()
@@ -180,12 +181,21 @@ def test_predict_writes_the_same_to_a_file(world, model, tmp_path, run):
     printed = run("predict", world, "--model", model, "--split", "train")
     ran = run("predict", world, "--model", model, "--split", "train", "--out", tmp_path / "p.csv")
     assert (ran.status, ran.out) == (0, "")
+    n_rows = len(printed.rows())
+    assert ran.err == f"wrote {n_rows} predictions to {tmp_path / 'p.csv'}\n"
     assert (tmp_path / "p.csv").read_text() == printed.out
+    scores = run("evaluate", world, "--model", model, "--split", "train")
+    assert (
+        run("evaluate", world, "--model", model, "--split", "train", "--examples", tmp_path / "p.csv")
+        == scores
+    )
 
 
 def test_evaluate_scores_what_predict_predicts(world, model, run):
     rows = run("predict", world, "--model", model).rows()
-    expected = evaluate([int(row["label"]) for row in rows], [float(row["probability"]) for row in rows])
+    expected = evaluate(
+        [row["label"] == "cancer" for row in rows], [float(row["probability"]) for row in rows]
+    )
     ran = run("evaluate", world, "--model", model, "--json")
     assert json.loads(ran.out) == expected.as_dict()
     assert list(json.loads(ran.out)) == [
@@ -199,7 +209,7 @@ def test_explain_says_why(world, model, run):
     row = max(run("predict", world, "--model", model).rows(), key=lambda row: float(row["probability"]))
     example = f"Cancer({row['arg1']})"
     text = run("explain", world, "--model", model, "--example", example).out
-    assert text.startswith(f"cancer({row['arg1']}): probability {float(row['probability']):.4f}")
+    assert text.startswith(f"Person {row['arg1']}: cancer with probability ")
     assert " because the number of " in text
     document = json.loads(run("explain", world, "--model", model, "--example", example, "--json").out)
     assert document["probability"] == float(row["probability"])
@@ -212,7 +222,7 @@ def test_a_stranger_is_explained_with_a_note(world, model, run):
         ran.err
         == "note: 1 of 1 keys are not in the data (first: Zoe X); they are treated as having no facts.\n"
     )
-    assert ran.out.startswith("cancer('Zoe X'): probability")
+    assert ran.out.startswith("Person Zoe X: cancer with probability ")
 
 
 def test_data_that_lack_a_predicate_are_noted_once(model, tmp_path, run):
@@ -361,7 +371,7 @@ def test_the_version_is_printed(run):
         ("fit POSITIVE", 'no negative example of "cancer" among 1; learning needs at least one of each'),
         ("explain WORLD --model MODEL --example cancer(p1,p2)", 'has 2 arguments, but "cancer" takes 1'),
         ("explain WORLD --model MODEL --example smokes(p1)", 'is of "smokes", but the model predicts'),
-        ("explain WORLD --model MODEL --example p1", "it must be an atom of the form cancer(person)."),
+        ("explain WORLD --model MODEL --example=", "it must be 1 key separated by commas, or an atom of"),
         ("explain WORLD --model MODEL --example cancer(p1", '--example:1:7: this "(" is not closed.'),
         ("explain WORLD --model MODEL --example cancer(p1) --shown -1", "Invalid value for '--shown'"),
         ("count WORLD cancer(A):-frends(A,B).", 'no predicate "frends".'),
@@ -438,10 +448,10 @@ def hornbeam(*words: object) -> list[str]:
     return [sys.executable, "-m", "hornbeam", *map(str, words)]
 
 
-def on_a_terminal(*words: object) -> tuple[str, str]:
+def on_a_terminal(*words: object, columns: int = 160) -> tuple[str, str]:
     """Stdout (a pipe) and stderr (a terminal) of a command."""
     ours, theirs = pty.openpty()
-    environment = os.environ | {"TERM": "xterm-256color", "COLUMNS": "160", "LINES": "40"}
+    environment = os.environ | {"TERM": "xterm-256color", "COLUMNS": str(columns), "LINES": "40"}
     with subprocess.Popen(
         hornbeam(*words), stdout=subprocess.PIPE, stderr=theirs, env=environment
     ) as process:
@@ -468,11 +478,39 @@ def test_progress_is_shown_on_a_terminal_only(world, tmp_path):
     assert out == ""
     assert "step 8/8" in screen
     assert "candidates" in screen
-    assert "log-loss on held-out examples" in screen
-    assert "effects from 120 examples, in" in screen
+    assert "held-out examples 0." in screen
+    assert "effects, learned from 120 examples, to" in screen
     piped = subprocess.run(hornbeam(*words), capture_output=True, text=True, check=True)
     assert piped.stdout == ""
     assert re.fullmatch(SCORE, piped.stderr)
+
+
+def test_progress_and_notes_fit_80_columns(tmp_path, run):
+    folder = as_csv(shop(), tmp_path / "shop")
+    model = tmp_path / "m.json"
+    words = ("fit", folder, "--target", "users.gender=F", "--steps", 30, "--bags", 2, "--model", model)
+    _, screen = on_a_terminal(*words, columns=80)
+    plain = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", screen)
+    assert "candidates 0/1" in plain
+    assert re.search(r"step 30/30 ━+ .*held-out examples 0\.", plain)
+    lines = [line.split("/tmp")[0] for line in re.split(r"[\r\n]+", plain)]
+    assert max(map(len, lines)) <= 80
+    assert 'note: keys and links were inferred (movies: "movie_id" is the key; ratings:' in lines
+
+
+def test_quiet_and_verbose(tmp_path, run):
+    folder = as_csv(shop(), tmp_path / "shop")
+    model = tmp_path / "m.json"
+    words = ("fit", folder, "--target", "users.gender=F", "--steps", 8, "--bags", 2, "--model", model)
+    assert run(*words, "-q") == (0, "", "")
+    assert run("-q", "predict", folder, "--model", model, "--out", tmp_path / "p.csv") == (0, "", "")
+    loud = run(*words, "--verbose").err
+    assert "step 0: candidates of path 1 of " in loud
+    assert re.search(r"^load \d\.\d s, learn \d+\.\d s$", loud, re.MULTILINE)
+    assert f"to {model}\n" in loud
+    refused = run("show", "none.json", "-q")
+    assert (refused.status, refused.err) == (2, "hornbeam: none.json: no such model file.\n")
+    assert "note: " in run(*words).err
 
 
 def test_the_result_on_stdout_is_the_same_with_and_without_a_terminal(world):
@@ -572,7 +610,12 @@ def test_the_toys_from_fit_to_explain(name, target, example, tmp_path, run):
     assert scores["auc_roc"] > 0.5
     rows = run("predict", folder, "--model", model).rows()
     assert len(rows) == scores["n_pos"] + scores["n_neg"]
-    assert run("explain", folder, "--model", model, "--example", example).out.startswith(example)
+    assert (
+        run("explain", folder, "--model", model, "--example", example).out.count(
+            f": {target} with probability "
+        )
+        == 1
+    )
 
 
 @needs()

@@ -24,9 +24,9 @@ def test_classes_are_scored_together(run) -> None:
 def test_an_explanation_is_of_one_class(run) -> None:
     most = run("explain", DATA, "--model", CLASSES, "--example", "risk(p0)")
     assert most[0] == 0
-    assert "the model of class high:" in most[2]
+    assert most[1].startswith("Person p0: risk high with probability ")
     low = run("explain", DATA, "--model", CLASSES, "--example", "risk(p0)", "--class", "low")
-    assert (low[0], "the model of class low:" in low[2]) == (0, True)
+    assert low[1].startswith("Person p0: risk low with probability ")
     assert low[1] != most[1]
     code, _, err = run("explain", DATA, "--model", CLASSES, "--example", "risk(p0)", "--class", "hgh")
     assert (code, 'Did you mean "high"?' in err) == (2, True)

@@ -58,7 +58,9 @@ def test_the_query_of_a_model_scores_the_tables_as_predict_does(tmp_path):
         base.execute(f"CREATE TABLE {name} AS SELECT * FROM read_csv('{tmp_path}/shop/{name}.csv')")
     by_sql = {row[0]: row[-1] for row in base.execute(query.stdout).fetchall()}
     predicted = csv.DictReader(hornbeam(tmp_path, "predict", "shop", "--model", "m.json").stdout.splitlines())
-    assert by_sql == pytest.approx({row["arg1"]: float(row["probability"]) for row in predicted}, abs=1e-9)
+    assert by_sql == pytest.approx(
+        {row["customer_id"]: float(row["probability"]) for row in predicted}, abs=1e-9
+    )
 
 
 def test_two_forms_at_once_and_forms_of_facts_are_refused(tmp_path):

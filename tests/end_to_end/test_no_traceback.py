@@ -160,4 +160,4 @@ def test_output_that_cannot_be_written(redirection, model, tmp_path):
                 done.stderr.startswith("hornbeam: cannot write to stdout (") and done.stderr.count("\n") == 1
             )
     assert hornbeam(redirection, "predict", data, "--model", model, "--out", out).returncode == 0
-    assert out.read_text().startswith("arg1,label,probability\n")
+    assert out.read_text().startswith("id,label,predicted,probability\n")

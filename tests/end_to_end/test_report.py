@@ -161,7 +161,7 @@ def test_a_terminal_gets_tables_and_a_pipe_gets_text(town, tmp_path, run):
         (line,) = [line for line in shown.splitlines() if str(weighted.clause) in line]
         assert f"{weighted.weights[1]:+.4g}" in line
     explained = on_terminal("explain", town, "--model", model, "--example", "cancer(ann)")
-    assert explained.startswith("cancer(ann): probability 0.")
+    assert explained.startswith("Example ann: cancer with probability ")
     assert "the prior" in explained
     plain = run("explain", town, "--model", model, "--example", "cancer(ann)").out
     assert "\x1b" not in plain

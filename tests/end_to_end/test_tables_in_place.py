@@ -213,7 +213,7 @@ def cases() -> Iterator[tuple[str, str, list[str]]]:
                 yield place, what, options
 
 
-@pytest.mark.parametrize(("place", "what", "options"), cases())
+@pytest.mark.parametrize(("place", "what", "options"), list(cases()))
 def test_the_same_model_and_predictions_as_from_loaded_tables(
     place: str,
     what: str,

@@ -96,7 +96,7 @@ def test_every_verb_says_the_same_whatever_came_later(hornbeam, two):
     # Rows are things here, so that more of them are a greater population: only what is true is the same.
     true = [[line.rpartition(",")[0] for line in each.splitlines()] for each in counts]
     assert true[0] == true[1]
-    assert counts[0].startswith("arg1,cutoff,true,false\n")
+    assert counts[0].startswith("user_id,cutoff,true,false\n")
     models = [json.loads(hornbeam("show", f"{name}.json", "--json")) for name in ("then", "later")]
     assert [clause["clause"] for clause in models[0]["clauses"]] == [
         c["clause"] for c in models[1]["clauses"]
@@ -116,7 +116,15 @@ def test_explain_at_a_cut_off_is_what_predict_says(hornbeam, two):
     rows = list(csv.DictReader(io.StringIO(hornbeam("predict", "then", "--model", "m.json", *asked_for))))
     assert len(rows) == len(examples["user_id"])
     for row in rows[:3]:
-        asked = ("--model", "m.json", "--example", f"vip({row['arg1']})", "--cutoff", row["cutoff"], "--json")
+        asked = (
+            "--model",
+            "m.json",
+            "--example",
+            f"vip({row['user_id']})",
+            "--cutoff",
+            row["cutoff"],
+            "--json",
+        )
         explained = json.loads(hornbeam("explain", "then", *asked))
         assert explained["probability"] == pytest.approx(float(row["probability"]), abs=1e-12)
 
@@ -131,7 +139,7 @@ def test_counts_are_those_of_the_visits_before_the_cut_off(hornbeam, two):
         seen = [
             paid
             for user, day, paid in zip(*visits.values(), strict=True)
-            if str(user) == row["arg1"] and day < row["cutoff"] and paid >= 50
+            if str(user) == row["user_id"] and day < row["cutoff"] and paid >= 50
         ]
         assert int(row["true"]) == len(seen)
         assert int(row["true"]) + int(row["false"]) == len(visits["paid"]) * len(set(visits["paid"]))
@@ -177,7 +185,7 @@ def test_a_cut_off_without_times_is_refused(hornbeam, run, tmp_path):
 def seen(visits, row, last, equal=False):
     """The definition: how many visits with a payment of 50 or more a user has before a day."""
     return sum(
-        str(user) == row["arg1"] and paid >= 50 and (day < last or (equal and day == last))
+        str(user) == row["user_id"] and paid >= 50 and (day < last or (equal and day == last))
         for user, day, paid in zip(*visits.values(), strict=True)
     )
 

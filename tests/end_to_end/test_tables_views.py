@@ -138,7 +138,7 @@ def test_a_large_view_that_several_threads_group(engine, run, tmp_path):
     words = ("--target", "users.y", "--schema", schema, "--engine", engine, "--out", counts)
     assert run("count", path, "y(A) :- colour(A, red).", *words).status == 0
     with duckdb.connect(str(path), read_only=True) as made:
-        wrong = f"FROM '{counts}' JOIN raw ON arg1 = id WHERE \"true\" <> y"
+        wrong = f"FROM '{counts}' JOIN raw USING (id) WHERE \"true\" <> y"
         assert made.execute(f"SELECT count(*) FROM '{counts}'").fetchall() == [(size,)]
         assert made.execute(f"SELECT count(*) {wrong}").fetchall() == [(0,)]
 

@@ -15,7 +15,7 @@ from hornbeam.engines.naive import NaiveEngine
 from hornbeam.learning.options import AggOptions
 from hornbeam.learning.problem import language_for
 from hornbeam.model.explain import explain
-from hornbeam.model.groundings import groundings
+from hornbeam.model.groundings.search import groundings
 from hornbeam.study.agg_lr.aggregates import COUNT, DISTINCT, GREATEST, LEAST, MEAN, aggregates, paths
 from hornbeam.study.agg_lr.joiner import Joiner
 from hornbeam.study.agg_lr.learner import fit

@@ -11,8 +11,8 @@ from hornbeam.data.database import Database
 from hornbeam.engines.naive import NaiveEngine
 from hornbeam.logic.clauses import Atom, Clause, Literal, Not, atom_of, head_atom
 from hornbeam.logic.schema import Schema
-from hornbeam.model.grounding_lookup import GroundingLookup
-from hornbeam.model.groundings import groundings
+from hornbeam.model.groundings.lookup import GroundingLookup
+from hornbeam.model.groundings.search import groundings
 from strategies import Case, cases, with_cutoffs
 
 SCHEMA = Schema({"t": ("x", "y"), "p": ("x", "y"), "q": ("y", "y"), "r": ("x",), "s": ("y", "x", "y")})

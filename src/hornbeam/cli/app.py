@@ -19,7 +19,7 @@ from typing import Annotated
 import typer
 
 from hornbeam.cli.command import CANNOT_WRITE, INTERRUPTED, USER_ERROR, SectionedCommand
-from hornbeam.cli.messages import print_message
+from hornbeam.cli.messages import NORMAL, QUIET, VERBOSE, print_error, set_level
 from hornbeam.cli.streams import forget_stdout, open_closed_streams
 from hornbeam.errors import HornbeamError
 from hornbeam.version import __version__
@@ -56,6 +56,10 @@ def hornbeam(
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
     ] = False,
     debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print results and errors only.")] = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="Say more: progress, files, times, even in a pipe.")
+    ] = False,
 ) -> None:
     """Learn readable rules (clauses) from relational data, predict with them, and explain predictions.
 
@@ -88,7 +92,8 @@ def main(arguments: list[str] | None = None) -> None:
     gc.set_threshold(50_000, 20, 50)
     given = list(sys.argv[1:] if arguments is None else arguments)
     debug = "--debug" in given
-    words = [word for word in given if word != "--debug"]
+    set_level(_level(given))
+    words = [word for word in given if word not in ("--debug", *_QUIET, *_VERBOSE)]
     if not words or words == ["datasets"]:
         words.append("--help")
     app = app_of(words[:1] if words[0] in VERBS else VERBS)
@@ -162,10 +167,22 @@ def _status(app: typer.Typer, words: list[str], debug: bool) -> object:
     return status
 
 
+_QUIET, _VERBOSE = ("-q", "--quiet"), ("-v", "--verbose")
+"""Flags that every verb takes, anywhere."""
+
+
+def _level(words: list[str]) -> int:
+    """How much is said; the last flag counts."""
+    level = NORMAL
+    for word in words:
+        level = QUIET if word in _QUIET else VERBOSE if word in _VERBOSE else level
+    return level
+
+
 def _sentence(error: Exception) -> str:
     text = error.format_message() if hasattr(error, "format_message") else str(error)
     return " ".join(text.split())
 
 
 def _print_error(sentence: str) -> None:
-    print_message(f"hornbeam: {sentence}")
+    print_error(f"hornbeam: {sentence}")

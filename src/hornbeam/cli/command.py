@@ -17,6 +17,13 @@ _ARGUMENTS, _OTHERS = "Arguments", "Options"
 """Headings of arguments, and of options that are in no group."""
 
 
+ALWAYS = [
+    ("-q, --quiet", "Print results and errors only."),
+    ("-v, --verbose", "Say more: progress, files, times, even in a pipe."),
+]
+"""Flags that every verb takes, for its help."""
+
+
 def verb(function: Callable[..., None]) -> Callable[..., None]:
     """A function in the form that typer expects: each group of flags becomes one parameter per flag."""
     types = get_type_hints(function, include_extras=True)
@@ -54,6 +61,7 @@ class SectionedCommand(TyperCommand):
             record = parameter.get_help_record(ctx)
             if record is not None:
                 sections.setdefault(heading_of(parameter), []).append(record)
+        sections.setdefault("Help", [])[:0] = ALWAYS
         for heading, records in sections.items():
             if records:
                 with formatter.section(heading):

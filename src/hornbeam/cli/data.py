@@ -116,11 +116,11 @@ def load_data(
     if isinstance(place, MadeFold):
         return place.load(source.split or usual_split, options)
     with _hint_at_data_sets(source.data):
-        from hornbeam.in_place.load import load
+        from hornbeam.in_place.load import load_quietly
 
         if isinstance(counting, CountingInPlace):
             options |= {"engine": counting.engine, "memory": counting.budget, **counting.place()}
-        return load(place, source.split, usual_split, **options)
+        return load_quietly(place, source.split, usual_split, **options)
 
 
 @contextmanager

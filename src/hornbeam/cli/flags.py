@@ -145,6 +145,16 @@ Master = Annotated[
         rich_help_panel=COUNTING,
     ),
 ]
+EvidenceFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--evidence",
+        metavar="FILE",
+        help="For a joint model: CSV or Parquet file of known labels (keys and a column label; for several "
+        "targets, also a column target). Default: the labels of training, if the facts are the same.",
+        rich_help_panel=DATA,
+    ),
+]
 ModelFile = Annotated[Path, typer.Option("--model", metavar="FILE", help="Model file (JSON).")]
 Out = Annotated[
     Path | None,

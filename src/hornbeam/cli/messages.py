@@ -3,14 +3,28 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
-from hornbeam.cli.printable import printable
+from hornbeam.cli.printable import printable, wrapped
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from hornbeam.learning.history import Record
+
+
+QUIET, NORMAL, VERBOSE = -1, 0, 1
+"""How much is said: errors alone, notes too, or everything even if stderr is no terminal."""
+_level = NORMAL
+
+
+def set_level(level: int) -> None:
+    """Set how much the following messages say."""
+    global _level
+    _level = level
 
 
 def say(notices: Iterable[object]) -> None:
@@ -20,52 +34,101 @@ def say(notices: Iterable[object]) -> None:
 
 
 def remark(text: str) -> None:
-    """Print a text if stderr is a terminal."""
-    if sys.stderr.isatty():
+    """Print a text if stderr is a terminal, or the user wants to know everything."""
+    if sys.stderr.isatty() or _level == VERBOSE:
         print_message(text)
 
 
+def detail(text: str) -> None:
+    """Print a text if the user wants to know everything."""
+    if _level == VERBOSE:
+        print_message(text)
+
+
+def say_written(path: Path | None, what: str) -> None:
+    """Say what was written to which file; nothing if the result went to stdout."""
+    if path is not None:
+        print_message(f"wrote {what} to {path}")
+
+
 def print_message(text: str) -> None:
+    """Print a line to stderr, unless the user wants errors alone."""
+    if _level > QUIET:
+        print_error(text)
+
+
+def print_error(text: str) -> None:
     """Print a line to stderr. A message that cannot be written is no reason to stop."""
     with suppress(OSError):
-        print(printable(text), file=sys.stderr, flush=True)
+        print(wrapped(printable(text), sys.stderr), file=sys.stderr, flush=True)
+
+
+_SECONDS = 5.0
+"""Time between two lines of progress, if stderr is no terminal."""
+_DETAIL = 34
+"""Characters of a line of progress that are not its title: with them, a line fits a terminal."""
 
 
 @contextmanager
 def progress(steps: int | None) -> Iterator[Callable[[Record], None] | None]:
-    """A progress bar over the steps of a fit, if stderr is a terminal; ``steps`` is their number or None."""
-    if not sys.stderr.isatty():
-        yield None
+    """The progress of a fit: a bar if stderr is a terminal, lines if the user wants to know everything.
+
+    ``steps`` is the maximum number of steps, or None. Finding candidates is a phase before the first step.
+    """
+    if not sys.stderr.isatty() or _level == QUIET:
+        yield _lines_of_progress() if _level == VERBOSE else None
         return
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-    from rich.table import Column
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
+    from hornbeam.learning.history import Collected
+
+    console = Console(stderr=True)
     columns = (
-        SpinnerColumn(),
-        TextColumn("step {task.completed}" if steps is None else "step {task.completed}/{task.total}"),
-        BarColumn(bar_width=20),
-        TextColumn("{task.fields[candidates]:,} candidates"),
-        TimeElapsedColumn(),
+        TextColumn("{task.description} {task.completed:.0f}/{task.total:.0f}", markup=False),
+        BarColumn(bar_width=10),
+        TimeRemainingColumn(compact=True),
         # A clause has square brackets, which rich would take for markup.
-        TextColumn("{task.fields[clause]}", markup=False, table_column=Column(no_wrap=True, ratio=1)),
+        TextColumn("{task.fields[title]}", markup=False),
     )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("", total=steps, candidates=0, clause="searching ...")
-        candidates = 0
+    with Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task("candidates", total=1, title="")
+        phase = ""
 
         def on_step(step: Record) -> None:
-            nonlocal candidates
-            candidates += step.candidates
-            bar.update(task, completed=step.number, candidates=candidates, clause=printable(step.title))
+            nonlocal phase
+            if isinstance(step, Collected):
+                now, done, total, title = "candidates", step.path, step.paths, ""
+            else:
+                now, done, total = "step", step.number, steps or step.number
+                title = printable(step.title.removeprefix("log-loss on "))
+            if now != phase:
+                bar.reset(task, total=total, description=now)
+                phase = now
+            room = max(console.width - _DETAIL, 10)
+            shown = title if len(title) <= room else f"{title[: room - 3]}..."
+            bar.update(task, completed=done, total=total, title=shown)
 
         yield on_step
+
+
+def _lines_of_progress() -> Callable[[Record], None]:
+    last = float("-inf")
+
+    def on_step(step: Record) -> None:
+        nonlocal last
+        now = time.monotonic()
+        if now - last >= _SECONDS:
+            last = now
+            print_message(f"step {step.number}: {step.title}")
+
+    return on_step
 
 
 @contextmanager
 def download_progress() -> Iterator[Callable[[int, int | None], None] | None]:
     """A progress bar over the bytes of a download, if stderr is a terminal."""
-    if not sys.stderr.isatty():
+    if not sys.stderr.isatty() or _level == QUIET:
         yield None
         return
     from rich.console import Console
@@ -80,7 +143,7 @@ def download_progress() -> Iterator[Callable[[int, int | None], None] | None]:
 @contextmanager
 def run_progress() -> Iterator[Callable[[int, int, dict[str, Any]], None] | None]:
     """A progress bar over the runs of a study, if stderr is a terminal."""
-    if not sys.stderr.isatty():
+    if not sys.stderr.isatty() or _level == QUIET:
         yield None
         return
     from rich.console import Console

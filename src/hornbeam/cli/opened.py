@@ -34,15 +34,33 @@ class OpenedExamples(NamedTuple):
 
 def open_model(model: Path, source: LinkedSource, counting: Counting, *, negatives: bool = True) -> Opened:
     """Read a model and load the data to use it on; without ``negatives``, no pairs are drawn as examples."""
-    from hornbeam.engines.registry import engine_module, open_engine
-    from hornbeam.errors import SchemaError, TargetError
-    from hornbeam.loading.facts.folder import MODES_INFERRED
+    from hornbeam.engines.registry import open_engine
+    from hornbeam.errors import ModelError, Place
     from hornbeam.model.files import load_model
     from hornbeam.model.predict import data_for
 
     learned = load_model(model)
-    engine_module(counting.engine)  # an unknown engine is refused before anything is loaded
+    if learned.learner == "joint":
+        raise ModelError(
+            "this command does not take joint models; use predict, evaluate, explain or show.",
+            Place(str(model)),
+        )
     budget = counting.budget
+    database = load_for(learned, source, counting, negatives=negatives)
+    seen, notices = data_for(learned, database)
+    say(notices)
+    return Opened(learned, open_engine(counting.engine, seen, budget, **counting.place()), database)
+
+
+def load_for(
+    learned: LearnedModel, source: LinkedSource, counting: Counting, *, negatives: bool = True
+) -> Database:
+    """Load the data to use a model on."""
+    from hornbeam.engines.registry import engine_module
+    from hornbeam.errors import SchemaError, TargetError
+    from hornbeam.loading.facts.folder import MODES_INFERRED
+
+    engine_module(counting.engine)  # an unknown engine is refused before anything is loaded
     origin = learned.settings if "tables" in learned.settings else None
     _check_rule(learned, source)
     more = {} if negatives or origin is None or _holds_facts(source) else {"negatives": "none"}
@@ -58,17 +76,18 @@ def open_model(model: Path, source: LinkedSource, counting: Counting, *, negativ
         ) from None
     # Inferred modes do not matter here: the model has its own types and modes.
     say(notice for notice in database.notices if notice != MODES_INFERRED)
-    seen, notices = data_for(learned, database)
-    say(notices)
-    return Opened(learned, open_engine(counting.engine, seen, budget, **counting.place()), database)
+    return database
 
 
 def open_examples(model: Path, source: LinkedSource, counting: Counting) -> OpenedExamples:
     """Read a model and load the data with the examples of its target."""
+    from hornbeam.model.predict import examples_for
+
     learned, engine, database = open_model(model, source, counting)
     # If the loaded data have no examples of the target, this error names the targets that they have.
     database.examples_of(learned.target)
-    return OpenedExamples(learned, engine, engine.database.examples_of(learned.target))
+    examples = examples_for(learned, engine.database.examples_of(learned.target))
+    return OpenedExamples(learned, engine, examples)
 
 
 def _check_rule(learned: LearnedModel, source: LinkedSource) -> None:

@@ -10,14 +10,10 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from hornbeam.cli.printable import printable, printable_json
+from hornbeam.cli.printable import printable, printable_json, wrapped
 from hornbeam.errors import DataError, OptionError, Place
 from hornbeam.files import resolved, write_file
-
-if TYPE_CHECKING:
-    from hornbeam.data.database import Database, Examples
 
 _ROWS_AT_ONCE = 10_000
 
@@ -43,18 +39,8 @@ def write_result(text: Iterable[str], out: Path | None, exact: bool = False) -> 
         return
     escaped = not exact or sys.stdout.isatty()
     for piece in text:
-        sys.stdout.write(printable(piece) if escaped else piece)
-
-
-def key_columns(database: Database, examples: Examples) -> tuple[list[str], list[list[object]]]:
-    """The header and the columns that identify examples: their arguments, and cut-offs if they have any."""
-    names = database.names_of(examples.target, examples.keys)
-    header = [f"arg{number + 1}" for number in range(names.shape[1])]
-    columns: list[list[object]] = [*names.T.tolist()]
-    if examples.cutoffs is not None:
-        header.append("cutoff")
-        columns.append(list(database.cutoff_texts(examples.cutoffs)))
-    return header, columns
+        shown = printable(piece) if escaped else piece
+        sys.stdout.write(shown if exact else wrapped(shown, sys.stdout))
 
 
 def one_form(forms: Mapping[str, bool]) -> str | None:

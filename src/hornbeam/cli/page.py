@@ -6,8 +6,6 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hornbeam.cli.messages import remark
-
 if TYPE_CHECKING:
     from hornbeam.data.database import Examples
     from hornbeam.engines.contract import Engine
@@ -29,17 +27,18 @@ def write_page(
 
     from hornbeam.errors import OptionError
     from hornbeam.model.class_model import ClassModel
+    from hornbeam.model.predict import examples_for
     from hornbeam.report import report
     from hornbeam.report.numbers.classes import class_view
     from hornbeam.report.numbers.measurements import SHOWN
 
+    examples = examples_for(learned, examples)
     if isinstance(learned, ClassModel):
         learned, examples, notes, name, confusion = class_view(learned, engine, examples, of_class)
         about = replace(about, notes=(*about.notes, *notes), of_class=name, confusion=confusion)
     elif of_class is not None:
         raise OptionError("--class is refused: the model has no classes.")
     report(learned, engine, examples, about, shown or SHOWN).save(path)
-    remark(f"report in {path}")
 
 
 class Clock:

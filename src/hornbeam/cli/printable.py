@@ -5,7 +5,10 @@ Control characters move the cursor, set the title or hide text; direction charac
 
 from __future__ import annotations
 
+import os
 import re
+import textwrap
+from typing import TextIO
 
 _ESCAPED = r"\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff"
 _CONTROLS = re.compile(f"[{_ESCAPED}]")
@@ -32,3 +35,33 @@ def printable_json(text: str) -> str:
 def _escape(match: re.Match[str]) -> str:
     number = ord(match[0])
     return f"\\x{number:02x}" if number < 0x100 else f"\\u{number:04x}"
+
+
+def wrapped(text: str, stream: TextIO) -> str:
+    """Text for a stream: on a terminal, lines that are too long for it are wrapped at words."""
+    if not stream.isatty():
+        return text
+    try:
+        width = int(os.environ.get("COLUMNS") or os.get_terminal_size(stream.fileno()).columns) or 80
+    except (OSError, ValueError):
+        width = 80
+    return "\n".join(_wrapped_line(line, width) for line in text.split("\n"))
+
+
+def _wrapped_line(line: str, width: int) -> str:
+    """A line in lines that fit, each indented by two more columns than the first.
+
+    >>> _wrapped_line("  a line of several plain words", 22).splitlines()
+    ['  a line of several', '    plain words']
+    """
+    if len(line) <= width:
+        return line
+    indent = line[: len(line) - len(line.lstrip())]
+    return textwrap.fill(
+        line.strip(),
+        max(width, len(indent) + 20),
+        initial_indent=indent,
+        subsequent_indent=f"{indent}  ",
+        break_long_words=False,
+        break_on_hyphens=False,
+    )

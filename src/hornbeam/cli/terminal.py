@@ -71,9 +71,6 @@ def print_explanation(explanation: Explanation) -> None:
     """Print what each clause, tree or feature adds and why, the strongest first, with bars."""
     from rich.text import Text
 
-    from hornbeam.logic.clauses import Atom
-    from hornbeam.logic.english import atom_text
-
     table = _table(["adds"], ["", "because"])
     reasons = [(each.contribution, each.because(explanation.key)) for each in explanation.reasons]
     adding = [(added, because) for added, because in reasons if added]
@@ -82,9 +79,8 @@ def print_explanation(explanation: Explanation) -> None:
         table.add_row(_signed(added), _bar(added / most), Text(printable(because)))
     if explanation.others_text:
         table.add_row(Text("0", style=_QUIET), "", Text(explanation.others_text, style=_QUIET))
-    head = Text(printable(atom_text(Atom(explanation.target, explanation.key))), style="bold")
-    odds = f": probability {explanation.probability:.4f}, log-odds {explanation.log_odds:+.4g}"
-    _print(Text.assemble(head, odds), table)
+    head = Text(printable(explanation.heading), style="bold")
+    _print(Text.assemble(head, explanation.score_text), table)
 
 
 def _table(numbers: Sequence[str], texts: Sequence[str]) -> Table:

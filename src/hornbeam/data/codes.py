@@ -110,7 +110,7 @@ def merged_examples(
 ) -> tuple[Examples, list[Notice]]:
     """Positives, then negatives, each in the given order; duplicates are merged, with notices about them."""
     label = np.asarray(labels, dtype=np.int8)
-    order = np.argsort(-label, kind="stable")
+    order = places = np.argsort(-label, kind="stable")
     label = label[order]
     columns = [column[order] for column in columns]
     keys = np.ascontiguousarray(np.stack(columns, axis=1), dtype=np.int32)
@@ -121,7 +121,7 @@ def merged_examples(
         columns, spans = [*columns, ranks.ravel().astype(np.int32)], [*spans, len(distinct)]
     order, starts = grouped(fold(columns, spans)[0])
     if len(starts) == len(order):
-        return Examples(target, keys, label, cutoffs=cutoffs), []
+        return Examples(target, keys, label, cutoffs=cutoffs, places=_unless_sorted(places)), []
     sizes = np.diff(starts, append=len(order))
     # The sort is stable and positives come first: the last row of a group is negative if any row is.
     first, last = order[starts], order[starts + sizes - 1]
@@ -140,4 +140,10 @@ def merged_examples(
     note(repeated, int((sizes - both - 1).sum()), "given more than once, counted once")
     keep = np.sort(first)
     cutoffs = None if cutoffs is None else cutoffs[keep]
-    return Examples(target, keys[keep], label[keep], cutoffs=cutoffs), notices
+    kept = _unless_sorted(places[keep])
+    return Examples(target, keys[keep], label[keep], cutoffs=cutoffs, places=kept), notices
+
+
+def _unless_sorted(places: npt.NDArray[np.intp]) -> npt.NDArray[np.intp] | None:
+    """None for places that are in order already."""
+    return places if (np.diff(places) < 0).any() else None

@@ -19,6 +19,8 @@ from hornbeam.data.codes import Coded, merged_examples
 from hornbeam.data.facts import FactsInMemory, FactsInPlace, with_cutoff_codes
 from hornbeam.data.numbers import STRICT, CutoffRule, Floats, quantiles, read_times
 from hornbeam.data.relations import UNKNOWN, UNLABELLED, Codes, Examples, Notice, Population, Relation
+from hornbeam.drawing.markup import element
+from hornbeam.drawing.notebook import notebook_table
 from hornbeam.errors import DataError, EngineError, did_you_mean, plural
 from hornbeam.logic.clauses import Value
 from hornbeam.logic.modes import Kind, Mode
@@ -79,10 +81,33 @@ class Database:
         targets = ", ".join(f"{name} ({len(e)})" for name, e in self.example_sets.items()) or "none"
         n_facts = sum(map(len, self.relations.values()))
         facts = plural(n_facts, "fact") if self.tables is None else f"facts in {self.tables.engine}"
+        tables = f"; tables: {', '.join(self._tables())}" if self._tables() else ""
         return (
             f"Database({facts}, {plural(len(self.facts.predicates()), 'predicate')}, "
-            f"{plural(len(self.populations), 'type')}, examples: {targets})"
+            f"{plural(len(self.populations), 'type')}, examples: {targets}{tables})"
         )
+
+    def _repr_html_(self) -> str:
+        """Tables with their keys and links, or predicates with their types; examples; notices."""
+        rows: list[tuple[str, ...]] = []
+        for name, section in self._tables().items():
+            links = section.get("links") or {}
+            shown = [f"{column} → {other}" for column, other in links.items()]
+            rows.append((name, str(section.get("key") or ""), ", ".join(shown), ", ".join(section["roles"])))
+        header: tuple[str, ...] = ("table", "key", "links", "columns")
+        if not rows:
+            header = ("predicate", "facts")
+            for name in self.facts.predicates():
+                types = ", ".join(self.schema.types_of(name))
+                rows.append((f"{name}({types})", f"{self.n_facts(name):,}"))
+        notes = [element("p", f"note: {notice}", style="margin:.3em 0") for notice in self.notices]
+        return "".join([notebook_table(repr(self), header, rows, 0), *notes])
+
+    def _tables(self) -> dict[str, dict[str, Any]]:
+        """The sections of the origin that describe tables, each with its roles."""
+        tables = self.origin.get("tables")
+        sections = tables.items() if isinstance(tables, Mapping) else ()
+        return {str(name): {"roles": {}, **section} for name, section in sections}
 
     def __copy__(self) -> Self:
         return self
@@ -196,9 +221,10 @@ class Database:
     # --- targets and examples --------------------------------------------------------------------
 
     def target_named(self, name: str | None) -> str:
-        """The target with this name, ignoring case; if ``name`` is None, the only target that has examples.
+        """The target with this name, ignoring case.
 
-        A target from tables may also be given as it was named when they were loaded: ``users.gender=F``.
+        If ``name`` is None: the only target that has examples, or the new one that was named when tables
+        were loaded. A target from tables may also be given as it was named then: ``users.gender=F``.
         """
         if name is not None and name != self.origin.get("target"):
             target = name.lower()
@@ -212,7 +238,7 @@ class Database:
             targets = ", ".join(sorted(self.example_sets))
             raise DataError(f"the data have examples of several targets ({targets}); name one of them.")
         new = [predicate for predicate in self.schema.predicates if predicate not in self.facts.predicates()]
-        if name is None or len(new) != 1:
+        if len(new) != 1 or (name is None and "target" not in self.origin):
             raise DataError(self._no_examples())
         return new[0]
 
@@ -241,7 +267,7 @@ class Database:
     def examples(self, target: str | None = None) -> tuple[npt.NDArray[np.object_], npt.NDArray[Any]]:
         """Keys (names, one column per head argument) and labels of a target's examples.
 
-        Labels are 0 and 1, or the classes as text; examples without a label are left out. The target
+        Labels are 0 and 1, numbers, or the classes as text; examples without a label are left out. The target
         need not be given if only one has examples. If the examples have cut-offs and the facts have
         times, the keys have one more column, the cut-offs.
         """
@@ -251,6 +277,8 @@ class Database:
         if examples.cutoffs is not None and self.has_times:
             texts = [text or "inf" for text in self.cutoff_texts(examples.cutoffs)]
             names = np.column_stack([names, np.array(texts, dtype=object)])
+        if examples.values is not None:
+            return names, examples.values
         if examples.classes:
             return names, np.array(examples.classes)[labels]
         return names, labels

@@ -76,14 +76,14 @@ def key_rows(X: Any) -> Names:
     >>> key_rows([[1, "x"], [2.0, "y"]]).tolist()
     [['1', 'x'], ['2', 'y']]
     """
-    size, columns = _frame_columns(X) if _is_frame(X) else _array_columns(X)
+    size, columns = _frame_columns(X) if is_frame(X) else _array_columns(X)
     rows = np.empty((size, len(columns)), dtype=object)
     for position, column in enumerate(columns):
         rows[:, position] = _texts(column)
     return rows
 
 
-def _is_frame(X: Any) -> bool:
+def is_frame(X: Any) -> bool:
     """Whether this is a data frame; the test imports no library of data frames."""
     if isinstance(X, np.ndarray | list | tuple) or type(X).__module__.startswith("scipy."):
         return False

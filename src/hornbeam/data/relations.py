@@ -15,11 +15,13 @@ import numpy.typing as npt
 
 from hornbeam.data.numbers import Floats
 from hornbeam.data.rows import grouped, row_numbers, sorted_distinct
-from hornbeam.errors import Place
+from hornbeam.errors import DataError, Place
 
 Codes = npt.NDArray[np.int32]
 UNKNOWN = -1
 """The code of a constant that the database does not have."""
+MOST_CLASSES = 100
+"""Targets with more classes are refused."""
 UNLABELLED = -1
 """The label of an example whose label is unknown."""
 
@@ -151,6 +153,13 @@ class Examples:
     cutoffs: Floats | None = None
     """the cut-off of each example, as given: facts after it do not exist for the example. Infinity means that
     all facts exist. None if examples have no cut-offs"""
+    places: npt.NDArray[np.intp] | None = None
+    """the row of each example in the data that it was given in; None if they are in that order"""
+    values: Floats | None = None
+    """the number of each example, if the target is numeric; NaN where it is not known. Known ones have
+    label 0"""
+    weights: Floats | None = None
+    """how much each example counts in a fit; None if all count the same"""
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -162,5 +171,37 @@ class Examples:
 
     def at(self, rows: npt.NDArray[np.intp] | npt.NDArray[np.bool_]) -> Examples:
         """The examples at some positions, or where a mask is true."""
-        cutoffs = None if self.cutoffs is None else self.cutoffs[rows]
-        return replace(self, keys=self.keys[rows], labels=self.labels[rows], cutoffs=cutoffs)
+        cutoffs, values, weights = (
+            None if each is None else each[rows] for each in (self.cutoffs, self.values, self.weights)
+        )
+        places = None if self.places is None else self.places[rows]
+        taken = replace(self, keys=self.keys[rows], labels=self.labels[rows], places=places)
+        return replace(taken, cutoffs=cutoffs, values=values, weights=weights)
+
+    def as_given(self) -> Examples:
+        """The examples in the order of the data that they were given in."""
+        if self.places is None:
+            return self
+        return replace(self.at(np.argsort(self.places, kind="stable")), places=None)
+
+    def as_numbers(self) -> Examples:
+        """The same examples with labels 0 and 1 as numbers; unchanged if they have numbers or classes."""
+        if self.values is not None or self.classes:
+            return self
+        known = self.labels != UNLABELLED
+        values = np.where(known, self.labels, np.nan).astype(np.float64)
+        return replace(self, labels=np.where(known, 0, UNLABELLED).astype(np.int8), values=values)
+
+    def as_classes(self) -> Examples:
+        """The same examples with each number as a class; unchanged if they have labels."""
+        if self.values is None:
+            return self
+        distinct = np.unique(self.values[~np.isnan(self.values)])
+        if len(distinct) > MOST_CLASSES:
+            raise DataError(
+                f'"{self.target}" holds {len(distinct):,} different numbers, more than the limit of '
+                f"{MOST_CLASSES} classes; learn them as numbers."
+            )
+        labels = np.where(np.isnan(self.values), UNLABELLED, np.searchsorted(distinct, self.values))
+        classes = tuple(str(int(each)) if each.is_integer() else str(each) for each in distinct.tolist())
+        return replace(self, labels=labels.astype(np.int8), classes=classes, values=None)

@@ -1,47 +1,39 @@
-"""The base class of all classifiers: keys and labels in, probabilities out.
-
-X holds keys, not features: one row per example, one column per argument of the target. The facts about
-the keys are in the database, a parameter that is shared and never copied.
-"""
+"""The base class of all classifiers: keys and labels in, probabilities out."""
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Mapping
-from inspect import signature
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.utils import Tags
-from sklearn.utils.validation import _check_feature_names, check_is_fitted, column_or_1d
+from sklearn.base import ClassifierMixin
+from sklearn.utils.validation import column_or_1d
 
 from hornbeam.data.database import UNLABELLED, Codes, Database, Examples
-from hornbeam.data.keys import Names, key_rows, key_text
-from hornbeam.data.numbers import read_times
+from hornbeam.data.keys import Names, key_text
+from hornbeam.data.relations import MOST_CLASSES
 from hornbeam.engines.contract import Engine
-from hornbeam.engines.registry import open_engine
-from hornbeam.errors import DataError, HornbeamWarning, OptionError
-from hornbeam.estimators.parameters import option_names
+from hornbeam.errors import DataError
+from hornbeam.estimators.base import RelationalEstimator, warn, weights_of
+from hornbeam.estimators.progress import progress
 from hornbeam.learning import loop
-from hornbeam.learning.classes import MOST_CLASSES, ClassFit, fit_classes
+from hornbeam.learning.classes import ClassFit, fit_classes
 from hornbeam.learning.history import History
-from hornbeam.learning.learners import learn, options_for
+from hornbeam.learning.learners import learn
 from hornbeam.learning.loop import Control
-from hornbeam.learning.options import DEFAULT, PRESETS, Options
+from hornbeam.learning.options import Options
 from hornbeam.learning.problem import Fit
 from hornbeam.model.class_model import ClassModel
-from hornbeam.model.clause_model import Model
-from hornbeam.model.explain import SHOWN, Explanation, explain
+from hornbeam.model.explain import Explanation, explain
 from hornbeam.model.files import LearnedModel
-from hornbeam.model.predict import codes_for, data_for, predict
 
 if TYPE_CHECKING:
     from hornbeam.report import Report
 
 
-class RelationalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class RelationalClassifier(ClassifierMixin, RelationalEstimator):  # type: ignore[misc]
     """The base class of the classifiers of all learners.
 
     Labels are 0 and 1, or classes. For classes, a model is learned for each class against the others.
@@ -50,108 +42,55 @@ class RelationalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
     class), ``classes_``, ``n_features_in_`` (the number of arguments of the target).
     """
 
-    options_class: ClassVar[type[Options]]
-    database: Database | None
-    target: str | None
-    unknown: str
-    engine: str
-    memory: int
-    time_limit: float | None
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from keys and their labels: 0 and 1, or classes.
 
-    def __getattr__(self, name: str) -> Any:
-        """The value of an option that was not given: the preset's value, or the learner's default."""
-        options = type(self).options_class
-        if name not in option_names(options):
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        if options.preset is None:
-            return getattr(options(), name)
-        preset = PRESETS.get(vars(self).get("preset", DEFAULT), PRESETS[DEFAULT])
-        owner = preset if name in preset.names() else next(p for p in PRESETS.values() if name in p.names())
-        return getattr(owner, name)
-
-    def __sklearn_clone__(self) -> Self:
-        """A copy with the same parameters given; the others still follow the preset."""
-        given = {name: value for name, value in vars(self).items() if name in self.get_params(deep=False)}
-        return type(self)(**{name: clone(value, safe=False) for name, value in given.items()})
-
-    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
-        """The parameters that were given, or that differ from their defaults."""
-        names, stored = option_names(type(self).options_class), vars(self)
-        shown = [
-            f"{name}={stored[name]!r}"
-            for name, parameter in signature(type(self)).parameters.items()
-            if name in stored and (name in names or stored[name] is not parameter.default)
-        ]
-        return f"{type(self).__name__}({', '.join(shown)})"[:N_CHAR_MAX]
-
-    def _options(self) -> Options:
-        """The options of the learner: given values, else those of the preset or of the learner."""
-        names, preset = option_names(self.options_class), vars(self).get("preset")
-        given = {name: value for name, value in vars(self).items() if name in names}
-        if isinstance(preset, str) and preset in PRESETS:
-            # A copy by get_params also names the options of the other preset, with their defaults.
-            own = PRESETS[preset].names()
-            given = {
-                name: value for name, value in given.items() if name in own or not _is_default(name, value)
-            }
-        return options_for(self.options_class.learner, preset, **given)
-
-    def fit(self, X: Any, y: Any) -> Self:
-        """Learn from keys and their labels: 0 and 1, or classes."""
-        database = self._database(None)
-        target = database.target_named(self.target)
+        ``sample_weight`` says how much each row counts; an example of weight 2 counts as two.
+        """
+        target = self._database(None).target_named(self.target)
         options = self._options()
-        names = self._names(X, reset=True)
-        classes, labels = _labels(y, len(names))
-        empty = Model(target, database.schema, 0.0, ())
-        keys, notices = codes_for(empty, database, names, self.unknown)
-        engine = open_engine(self.engine, database, self.memory)
-        _warn(notices)
-        fitted = self._learned(engine, keys, labels, classes, target, options)
+        names = self._training_names(X, target)
+        weights = weights_of(sample_weight, len(names))
+        classes, labels = _labels(y, len(names), weights)
+        engine, examples = self._examples(target, names, weights)
+        examples = replace(examples, labels=labels.astype(np.int8))
+        fitted = self._learned(engine, examples, classes, options)
         self.model_: LearnedModel = fitted.model
         self.history_: History | Mapping[str, History]
         self.history_ = fitted.history if isinstance(fitted.history, History) else fitted.history.by_class
-        _warn(fitted.history.notices())
+        warn(fitted.history.notices())
         self.classes_ = classes
         self.n_features_in_ = names.shape[1]
         return self
 
     def _learned(
-        self,
-        engine: Engine,
-        keys: Codes,
-        labels: npt.NDArray[np.intp],
-        classes: npt.NDArray[Any],
-        target: str,
-        options: Options,
+        self, engine: Engine, examples: Examples, classes: npt.NDArray[Any], options: Options
     ) -> Fit[LearnedModel] | ClassFit:
         learner, seconds = options.learner, self.time_limit
+        on_step = progress(self.verbose)
         if classes.tolist() == [0, 1]:
             limit = None if seconds is None else loop.time_limit(seconds)
-            examples = Examples(target, keys, labels.astype(np.int8))
-            return learn(learner, engine, examples, options, Control(should_stop=limit))
+            return learn(learner, engine, examples, options, Control(on_step, should_stop=limit))
         texts = tuple(map(key_text, classes.tolist()))
-        examples = Examples(target, keys, labels.astype(np.int8), texts)
-        return fit_classes(learner, engine, examples, options, time_limit=seconds)
+        examples = replace(examples, classes=texts)
+        return fit_classes(learner, engine, examples, options, Control(on_step), seconds)
 
     def predict_proba(self, X: Any, database: Database | None = None) -> npt.NDArray[np.float64]:
         """Probabilities of the labels in the order of ``classes_``, one row per key in the order given.
 
         Keys are looked up in ``database``; by default, in the estimator's own database.
         """
-        check_is_fitted(self)
-        predicted = predict(
-            self.model_,
-            self._database(database),
-            self._names(X, reset=False),
-            unknown=self.unknown,
-            engine=self.engine,
-            memory=self.memory,
-        )
-        _warn(predicted.notices)
-        if predicted.probabilities.ndim == 2:
-            return predicted.probabilities
-        return np.column_stack([1.0 - predicted.probabilities, predicted.probabilities])
+        predicted = self._predicted(X, database)
+        return predicted if predicted.ndim == 2 else np.column_stack([1.0 - predicted, predicted])
+
+    def decision_function(self, X: Any, database: Database | None = None) -> npt.NDArray[np.float64]:
+        """The log-odds of the second label; for more than two classes, ln(probability) of each class."""
+        engine, keys, _ = self._opened(X, database)
+        if isinstance(self.model_, ClassModel):
+            if len(self.model_.models) == 1:
+                return self.model_.models[0].scores(engine, keys)
+            return np.log(np.maximum(self.model_.probabilities(engine, keys), np.finfo(np.float64).tiny))
+        return self.model_.scores(engine, keys)
 
     def predict(self, X: Any, database: Database | None = None) -> npt.NDArray[Any]:
         """The label with the highest probability; if several are equal, the first of them."""
@@ -159,25 +98,14 @@ class RelationalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         labels: npt.NDArray[Any] = self.classes_[best]
         return labels
 
-    def explain(self, X: Any, database: Database | None = None, shown: int = SHOWN) -> list[Explanation]:
-        """Explain each prediction: what each clause adds, with up to ``shown`` true groundings.
-
-        For classes, the model of the most probable class is explained.
-        """
-        check_is_fitted(self)
-        names = self._names(X, reset=False)
-        seen, notices = data_for(self.model_, self._database(database))
-        keys, more = codes_for(self.model_, seen, names, self.unknown)
-        _warn(notices + more)
-        engine = open_engine(self.engine, seen, self.memory)
-        if isinstance(self.model_, ClassModel):
-            models = [self.model_.member(name) for name in self.model_.most_probable(engine, keys)]
-        else:
-            models = [self.model_] * len(keys)
-        return [
-            explain(model, engine, key, name, shown)
-            for model, key, name in zip(models, keys, names, strict=True)
-        ]
+    def _explained(self, engine: Engine, keys: Codes, names: Names, shown: int) -> Iterable[Explanation]:
+        if not isinstance(self.model_, ClassModel):
+            return super()._explained(engine, keys, names, shown)
+        model, classes = self.model_, self.model_.most_probable(engine, keys)
+        return (
+            explain(model.member(each), engine, key, name, shown).of_class(each)
+            for each, key, name in zip(classes, keys, names, strict=True)
+        )
 
     def report(
         self, X: Any, y: Any = None, database: Database | None = None, of_class: str | None = None
@@ -189,74 +117,33 @@ class RelationalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         from hornbeam.report import About, report
         from hornbeam.report.numbers.classes import class_view
 
-        check_is_fitted(self)
-        names = self._names(X, reset=False)
-        seen, notices = data_for(self.model_, self._database(database))
-        keys, more = codes_for(self.model_, seen, names, self.unknown)
-        _warn(notices + more)
+        engine, keys, names = self._opened(X, database)
         places = {value: place for place, value in enumerate(self.classes_.tolist())}
         given = [None] * len(names) if y is None else np.asarray(y).tolist()
         labels = np.array([places.get(each, UNLABELLED) for each in given], dtype=np.int8)
-        target = self.model_.target
-        has_cutoffs = seen.has_times and names.shape[1] > seen.schema.arity(target)
-        cutoffs = read_times(names[:, -1].tolist()) if has_cutoffs else None
-        engine = open_engine(self.engine, seen, self.memory)
+        examples = replace(self._asked(engine, keys, names), labels=labels)
         if isinstance(self.history_, History):
             history: dict[str, Any] = self.history_.as_dict()
         else:
             history = {name: each.as_dict() for name, each in self.history_.items()}
         if not isinstance(self.model_, ClassModel):
-            examples = Examples(target, keys, labels, (), cutoffs)
             return report(self.model_, engine, examples, About(history=history), names=names)
-        examples = Examples(target, keys, labels, self.model_.classes, cutoffs)
-        view = class_view(self.model_, engine, examples, of_class)
+        view = class_view(self.model_, engine, replace(examples, classes=self.model_.classes), of_class)
         about = About(history=history, notes=view.notes, of_class=view.of_class)
         return report(view.model, engine, view.examples, about, names=names)
 
-    def _database(self, other: Database | None) -> Database:
-        database = self.database if other is None else other
-        if not isinstance(database, Database):
-            raise OptionError(
-                f"database={database!r} is refused: it must be a Database, as hornbeam.load returns it."
-            )
-        return database
 
-    def _names(self, X: Any, reset: bool) -> Names:
-        """Keys as text. Shape and column names are checked, with the error messages of scikit-learn."""
-        names = key_rows(X)
-        rows, columns = names.shape
-        if not rows or not columns:
-            empty = "sample" if not rows else "feature"
-            raise DataError(
-                f"Found array with 0 {empty}(s) (shape={names.shape}) while a minimum of 1 is required."
-            )
-        _check_feature_names(self, X, reset=reset)
-        if not reset and columns != self.n_features_in_:
-            raise DataError(
-                f"X has {columns} features, but {type(self).__name__} is expecting {self.n_features_in_} "
-                f'features as input: one column per argument of "{self.model_.target}".'
-            )
-        return names
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.string = True
-        tags.input_tags.categorical = True
-        return tags
-
-
-def _is_default(name: str, value: object) -> bool:
-    """Whether a value is the default of an option in a preset that has the option."""
-    return any(name in each.names() and getattr(each, name) == value for each in PRESETS.values())
-
-
-def _labels(y: Any, size: int) -> tuple[npt.NDArray[Any], npt.NDArray[np.intp]]:
-    """The classes, sorted, and for each row the position of its class."""
+def _labels(
+    y: Any, size: int, weights: npt.NDArray[np.float64] | None = None
+) -> tuple[npt.NDArray[Any], npt.NDArray[np.intp]]:
+    """The classes, sorted, and for each row that counts the position of its class."""
     if y is None:
         raise DataError("fit requires y to be passed, but the target y is None: give each row a label.")
     labels: npt.NDArray[Any] = column_or_1d(np.asarray(y), warn=True)
     if len(labels) != size:
         raise DataError(f"X has {size} rows, but y has {len(labels)} labels.")
+    if weights is not None:
+        labels = labels[weights > 0]
     if labels.dtype.kind == "f" and not (np.isfinite(labels) & (labels == np.floor(labels))).all():
         raise DataError(
             "Unknown label type: continuous; y has numbers that are not whole, or missing values."
@@ -275,8 +162,3 @@ def _labels(y: Any, size: int) -> tuple[npt.NDArray[Any], npt.NDArray[np.intp]]:
             "are allowed."
         )
     return classes, codes.ravel()
-
-
-def _warn(notices: Iterable[object]) -> None:
-    for notice in notices:
-        warnings.warn(str(notice), HornbeamWarning, stacklevel=3)

@@ -1,4 +1,4 @@
-"""One scikit-learn classifier for each learner.
+"""One scikit-learn classifier for each learner, and a regressor.
 
 Their parameters follow from the declarations in ``hornbeam.learning.options``. ``learners.pyi`` spells them
 out for editors and type checkers; ``make reference`` writes it.
@@ -7,12 +7,14 @@ out for editors and type checkers; ``make reference`` writes it.
 from __future__ import annotations
 
 from hornbeam.estimators.classifier import RelationalClassifier
+from hornbeam.estimators.columns import EffectsAsColumns
 from hornbeam.estimators.parameters import takes_options_of
+from hornbeam.estimators.regressor import RelationalRegressor
 from hornbeam.learning.options import AggOptions, EffectOptions, ILPOptions, MLNOptions, RDNOptions
 
 
 @takes_options_of(EffectOptions)
-class RLRClassifier(RelationalClassifier):
+class RLRClassifier(EffectsAsColumns, RelationalClassifier):
     """Relational logistic regression as a scikit-learn classifier.
 
     >>> from hornbeam.datasets.worlds import smokers
@@ -29,18 +31,31 @@ class RLRClassifier(RelationalClassifier):
     """
 
 
+@takes_options_of(EffectOptions, numeric=True)
+class RLRRegressor(EffectsAsColumns, RelationalRegressor):
+    """Effects with curves that add up to a number, as a scikit-learn regressor.
+
+    >>> from hornbeam.datasets.worlds import smokers
+    >>> database = smokers(n_persons=200)
+    >>> X, _ = database.examples("cancer")
+    >>> y = [len(str(key)) for key in X[:, 0]]
+    >>> RLRRegressor(database=database, target="cancer", n_bags=2).fit(X, y).predict(X).shape
+    (200,)
+    """
+
+
 @takes_options_of(AggOptions)
 class AggLRClassifier(RelationalClassifier):
     """Logistic regression on relational aggregates as a scikit-learn classifier."""
 
 
 @takes_options_of(ILPOptions)
-class IlpRLRClassifier(RelationalClassifier):
+class IlpRLRClassifier(EffectsAsColumns, RelationalClassifier):
     """Clauses by inductive logic programming, then their weights, as a scikit-learn classifier."""
 
 
 @takes_options_of(MLNOptions)
-class MLNBoostClassifier(RelationalClassifier):
+class MLNBoostClassifier(EffectsAsColumns, RelationalClassifier):
     """Boosted clauses with one weight each as a scikit-learn classifier."""
 
 

@@ -2,8 +2,10 @@
 
 from hornbeam.data.database import Database
 from hornbeam.estimators.classifier import RelationalClassifier
+from hornbeam.estimators.columns import EffectsAsColumns
+from hornbeam.estimators.regressor import RelationalRegressor
 
-class RLRClassifier(RelationalClassifier):
+class RLRClassifier(EffectsAsColumns, RelationalClassifier):
     """Relational logistic regression as a scikit-learn classifier.
 
     >>> from hornbeam.datasets.worlds import smokers
@@ -29,20 +31,21 @@ class RLRClassifier(RelationalClassifier):
         The defaults shown here are those of the default preset. An option of the other preset is
         refused.
     n_steps : int, default=600
-        Maximum number of boosting steps. Each step adds to a curve (preset paper: a clause, mln-
-        boost: several, rdn-boost: a tree). Must be a whole number from 1 to 1000000. Preset paper:
-        10.
+        Maximum number of boosting steps. Each step adds to a curve (preset paper: a clause,
+        mln-boost: several, rdn-boost: a tree). Must be a whole number from 1 to 1000000. Preset
+        paper: 10.
     learning_rate : float, default=0.1
         Share of its best size that each step has. Must be a finite number above 0 and at most 1.
     n_bags : int, default=10
         Number of models that are averaged, each learned from 85 % of the examples; the others
-        choose the number of steps. 1 learns one model, and chooses the number of steps by cross-
-        validation. Must be a whole number from 1 to 1000.
+        choose the number of steps. 1 learns one model, and chooses the number of steps by
+        cross-validation. Must be a whole number from 1 to 1000.
     l2 : float, default=5.0
         Strength of the ridge penalty on the weights. Must be a finite number above 0 and at most
         1e+100. Preset paper: 1000.0.
-    n_cuts : int, default=8
-        Maximum number of cuts of a curve. Must be a whole number from 1 to 100.
+    n_cuts : int | None, default=None
+        Maximum number of cuts of a curve; auto for 8, or 32 for numeric targets. Must be a whole
+        number from 1 to 100 or None; None is auto.
     max_links : int, default=2
         Maximum number of links to many things in a body. Links to one thing are free. Must be a
         whole number from 0 to 4.
@@ -75,8 +78,9 @@ class RLRClassifier(RelationalClassifier):
         9223372036854775807.
     prior : float | str, default='base-rate'
         Log-odds before the first step: a number, or base-rate for the log-odds of the positives
-        among the training examples. Steps that add to curves, and refit, fit the intercept again.
-        Must be a finite number of a size of at most 1e+100 or 'base-rate'. Preset paper: 0.0.
+        among the training examples. For numeric targets, the score: with base-rate, that of the
+        best constant. Steps that add to curves, and refit, fit the intercept again. Must be a
+        finite number of a size of at most 1e+100 or 'base-rate'. Preset paper: 0.0.
     negation : bool, default=False
         Allow negated literals. Effects have none: a curve has a level for a count of 0.
     n_thresholds : int, default=8
@@ -120,6 +124,8 @@ class RLRClassifier(RelationalClassifier):
         Budget for partial results, in bytes.
     time_limit : float | None, default=None
         Seconds after which a fit ends. It keeps the steps done so far, and warns.
+    verbose : int, default=0
+        Whether a fit writes its progress to stderr: 1 a line each second, 2 a line for each step.
     """
 
     database: Database | None
@@ -129,7 +135,7 @@ class RLRClassifier(RelationalClassifier):
     learning_rate: float
     n_bags: int
     l2: float
-    n_cuts: int
+    n_cuts: int | None
     max_links: int
     max_conditions: int
     max_literals: int | None
@@ -155,6 +161,7 @@ class RLRClassifier(RelationalClassifier):
     engine: str
     memory: int
     time_limit: float | None
+    verbose: int
     def __init__(
         self,
         database: Database | None = None,
@@ -164,7 +171,7 @@ class RLRClassifier(RelationalClassifier):
         learning_rate: float = 0.1,
         n_bags: int = 10,
         l2: float = 5.0,
-        n_cuts: int = 8,
+        n_cuts: int | None = None,
         max_links: int = 2,
         max_conditions: int = 2,
         max_literals: int | None = None,
@@ -190,10 +197,18 @@ class RLRClassifier(RelationalClassifier):
         engine: str = "memory",
         memory: int = 2000000000,
         time_limit: float | None = None,
+        verbose: int = 0,
     ) -> None: ...
 
-class MLNBoostClassifier(RelationalClassifier):
-    """Boosted clauses with one weight each as a scikit-learn classifier.
+class RLRRegressor(EffectsAsColumns, RelationalRegressor):
+    """Effects with curves that add up to a number, as a scikit-learn regressor.
+
+    >>> from hornbeam.datasets.worlds import smokers
+    >>> database = smokers(n_persons=200)
+    >>> X, _ = database.examples("cancer")
+    >>> y = [len(str(key)) for key in X[:, 0]]
+    >>> RLRRegressor(database=database, target="cancer", n_bags=2).fit(X, y).predict(X).shape
+    (200,)
 
     Parameters
     ----------
@@ -201,37 +216,65 @@ class MLNBoostClassifier(RelationalClassifier):
         The facts about the keys, as hornbeam.load returns them.
     target : str | None, default=None
         The predicate to learn. It may be left out if the database has examples of one target only.
-    n_steps : int, default=10
-        Maximum number of boosting steps. Each step adds to a curve (preset paper: a clause, mln-
-        boost: several, rdn-boost: a tree). Must be a whole number from 1 to 1000000.
-    clauses_per_step : int, default=3
-        Maximum number of clauses that a step adds; each is fitted to what the earlier ones leave
-        unexplained. Must be a whole number from 1 to 1000.
-    max_literals : int, default=4
+    loss : str, default='squared'
+        What is minimised: squared or absolute or poisson. squared predicts means; absolute predicts
+        medians, and outliers count little; poisson is for counts, and effects multiply.
+    n_steps : int, default=600
+        Maximum number of boosting steps. Each step adds to a curve (preset paper: a clause,
+        mln-boost: several, rdn-boost: a tree). Must be a whole number from 1 to 1000000.
+    learning_rate : float, default=0.1
+        Share of its best size that each step has. Must be a finite number above 0 and at most 1.
+    n_bags : int, default=10
+        Number of models that are averaged, each learned from 85 % of the examples; the others
+        choose the number of steps. 1 learns one model, and chooses the number of steps by
+        cross-validation. Must be a whole number from 1 to 1000.
+    l2 : float, default=5.0
+        Strength of the ridge penalty on the weights. Must be a finite number above 0 and at most
+        1e+100.
+    n_cuts : int | None, default=None
+        Maximum number of cuts of a curve; auto for 8, or 32 for numeric targets. Must be a whole
+        number from 1 to 100 or None; None is auto.
+    max_links : int, default=2
+        Maximum number of links to many things in a body. Links to one thing are free. Must be a
+        whole number from 0 to 4.
+    max_conditions : int, default=2
+        Maximum number of conditions in a body: constants, comparisons, flags. Must be a whole
+        number from 0 to 4.
+    max_literals : int | None, default=None
         Maximum number of literals in a clause body (rdn-boost: in a test, agg-lr: in a path). A
         comparison that is added together with an atom is not counted. For effects, the maximum
-        number of links and conditions in a body together. Must be a whole number from 1 to 20.
-    beam_width : int, default=10
-        Number of candidates that are kept at each length of the search. Must be a whole number from
-        1 to 1000000.
-    stop : str, default='best'
-        Take the best clause of any length (best), or always extend clauses to the maximum length
-        (full). Must be 'best' or 'full'.
-    prior : float | str, default=0.0
-        Log-odds before the first step: a number, or base-rate for the log-odds of the positives
-        among the training examples. Steps that add to curves, and refit, fit the intercept again.
-        Must be a finite number of a size of at most 1e+100 or 'base-rate'.
-    neg_pos_ratio : float | None, default=2.0
-        Number of negatives to draw at random for each positive in training. Must be a finite number
-        above 0 or None; None is all.
+        number of links and conditions in a body together. Must be a whole number from 1 to 20 or
+        None; None is any.
+    max_effects : int | str | None, default=None
+        Maximum number of effects in the model, or all for the long model. With auto, the model has
+        the fewest effects whose loss on held-out examples is within a standard error of the long
+        model's. Must be a whole number from 1 to 1000000 or None or 'all'; None is auto.
+    min_support : int | None, default=None
+        Minimum number of training examples on each side of a cut, and with a constant; auto for 3,
+        or 0.2 % of the examples if that is more. Must be a whole number from 1 to 1000000000 or
+        None; None is auto.
+    per_constant : bool, default=True
+        Allow weights for each constant of a variable.
+    validate : bool, default=True
+        Choose the number of steps and of effects on held-out examples; otherwise all steps are
+        done.
     seed : int, default=0
         Seed for the draw of negatives and of examples to hold out. Must be a whole number from 0 to
         9223372036854775807.
+    prior : float | str, default='base-rate'
+        Log-odds before the first step: a number, or base-rate for the log-odds of the positives
+        among the training examples. For numeric targets, the score: with base-rate, that of the
+        best constant. Steps that add to curves, and refit, fit the intercept again. Must be a
+        finite number of a size of at most 1e+100 or 'base-rate'.
     negation : bool, default=False
         Allow negated literals. Effects have none: a curve has a level for a count of 0.
-    n_thresholds : int, default=16
+    n_thresholds : int, default=8
         Maximum number of thresholds that are tried for each numeric argument; 0 allows no
         comparisons. Must be a whole number from 0 to 10000.
+    group : str | None, default=None
+        Keep examples together that are linked to the same thing of this table: bags, folds and
+        held-out examples have all or none of them. Without it, examples are held out one by one, or
+        by time if they have cut-offs. Must be a name or None; None is none.
     unknown : str, default='warn'
         What to do about keys that are not in the database: 'warn' counts them as having no facts,
         'error' refuses them.
@@ -241,46 +284,66 @@ class MLNBoostClassifier(RelationalClassifier):
         Budget for partial results, in bytes.
     time_limit : float | None, default=None
         Seconds after which a fit ends. It keeps the steps done so far, and warns.
+    verbose : int, default=0
+        Whether a fit writes its progress to stderr: 1 a line each second, 2 a line for each step.
     """
 
     database: Database | None
     target: str | None
+    loss: str
     n_steps: int
-    clauses_per_step: int
-    max_literals: int
-    beam_width: int
-    stop: str
-    prior: float | str
-    neg_pos_ratio: float | None
+    learning_rate: float
+    n_bags: int
+    l2: float
+    n_cuts: int | None
+    max_links: int
+    max_conditions: int
+    max_literals: int | None
+    max_effects: int | str | None
+    min_support: int | None
+    per_constant: bool
+    validate: bool
     seed: int
+    prior: float | str
     negation: bool
     n_thresholds: int
+    group: str | None
     unknown: str
     engine: str
     memory: int
     time_limit: float | None
+    verbose: int
     def __init__(
         self,
         database: Database | None = None,
         target: str | None = None,
-        n_steps: int = 10,
-        clauses_per_step: int = 3,
-        max_literals: int = 4,
-        beam_width: int = 10,
-        stop: str = "best",
-        prior: float | str = 0.0,
-        neg_pos_ratio: float | None = 2.0,
+        loss: str = "squared",
+        n_steps: int = 600,
+        learning_rate: float = 0.1,
+        n_bags: int = 10,
+        l2: float = 5.0,
+        n_cuts: int | None = None,
+        max_links: int = 2,
+        max_conditions: int = 2,
+        max_literals: int | None = None,
+        max_effects: int | str | None = None,
+        min_support: int | None = None,
+        per_constant: bool = True,
+        validate: bool = True,
         seed: int = 0,
+        prior: float | str = "base-rate",
         negation: bool = False,
-        n_thresholds: int = 16,
+        n_thresholds: int = 8,
+        group: str | None = None,
         unknown: str = "warn",
         engine: str = "memory",
         memory: int = 2000000000,
         time_limit: float | None = None,
+        verbose: int = 0,
     ) -> None: ...
 
-class RDNBoostClassifier(RelationalClassifier):
-    """Boosted relational regression trees as a scikit-learn classifier.
+class AggLRClassifier(RelationalClassifier):
+    """Logistic regression on relational aggregates as a scikit-learn classifier.
 
     Parameters
     ----------
@@ -288,41 +351,22 @@ class RDNBoostClassifier(RelationalClassifier):
         The facts about the keys, as hornbeam.load returns them.
     target : str | None, default=None
         The predicate to learn. It may be left out if the database has examples of one target only.
-    n_steps : int, default=10
-        Maximum number of boosting steps. Each step adds to a curve (preset paper: a clause, mln-
-        boost: several, rdn-boost: a tree). Must be a whole number from 1 to 1000000.
-    max_depth : int, default=3
-        Maximum number of tests from the root of a tree to a leaf. Must be a whole number from 1 to
-        30.
-    max_leaves : int, default=8
-        Maximum number of leaves of a tree; the split with the greatest gain comes first. Must be a
-        whole number from 2 to 10000.
-    min_examples : int, default=1
-        Minimum number of training examples in a leaf. Must be a whole number from 1 to 1000000000.
     max_literals : int, default=2
         Maximum number of literals in a clause body (rdn-boost: in a test, agg-lr: in a path). A
         comparison that is added together with an atom is not counted. For effects, the maximum
-        number of links and conditions in a body together. Must be a whole number from 1 to 20.
-    beam_width : int, default=10
-        Number of candidates that are kept at each length of the search. Must be a whole number from
-        1 to 1000000.
-    prior : float | str, default=-1.8
-        Log-odds before the first step: a number, or base-rate for the log-odds of the positives
-        among the training examples. Steps that add to curves, and refit, fit the intercept again.
-        Must be a finite number of a size of at most 1e+100 or 'base-rate'.
-    neg_pos_ratio : float | None, default=2.0
+        number of links and conditions in a body together. Must be a whole number from 1 to 4.
+    feature : str, default='log'
+        Number that a weight multiplies: the count, or log for ln(1 + count). Must be 'count' or
+        'log'.
+    l2 : float, default=1.0
+        Strength of the ridge penalty on the weights. The penalty is on the weights of standardised
+        columns. Must be a finite number above 0 and at most 1e+100.
+    neg_pos_ratio : float | None, default=None
         Number of negatives to draw at random for each positive in training. Must be a finite number
         above 0 or None; None is all.
-    redraw : bool, default=True
-        Draw new negatives in each step.
     seed : int, default=0
         Seed for the draw of negatives and of examples to hold out. Must be a whole number from 0 to
         9223372036854775807.
-    negation : bool, default=False
-        Allow negated literals. Effects have none: a curve has a level for a count of 0.
-    n_thresholds : int, default=16
-        Maximum number of thresholds that are tried for each numeric argument; 0 allows no
-        comparisons. Must be a whole number from 0 to 10000.
     unknown : str, default='warn'
         What to do about keys that are not in the database: 'warn' counts them as having no facts,
         'error' refuses them.
@@ -332,49 +376,39 @@ class RDNBoostClassifier(RelationalClassifier):
         Budget for partial results, in bytes.
     time_limit : float | None, default=None
         Seconds after which a fit ends. It keeps the steps done so far, and warns.
+    verbose : int, default=0
+        Whether a fit writes its progress to stderr: 1 a line each second, 2 a line for each step.
     """
 
     database: Database | None
     target: str | None
-    n_steps: int
-    max_depth: int
-    max_leaves: int
-    min_examples: int
     max_literals: int
-    beam_width: int
-    prior: float | str
+    feature: str
+    l2: float
     neg_pos_ratio: float | None
-    redraw: bool
     seed: int
-    negation: bool
-    n_thresholds: int
     unknown: str
     engine: str
     memory: int
     time_limit: float | None
+    verbose: int
     def __init__(
         self,
         database: Database | None = None,
         target: str | None = None,
-        n_steps: int = 10,
-        max_depth: int = 3,
-        max_leaves: int = 8,
-        min_examples: int = 1,
         max_literals: int = 2,
-        beam_width: int = 10,
-        prior: float | str = -1.8,
-        neg_pos_ratio: float | None = 2.0,
-        redraw: bool = True,
+        feature: str = "log",
+        l2: float = 1.0,
+        neg_pos_ratio: float | None = None,
         seed: int = 0,
-        negation: bool = False,
-        n_thresholds: int = 16,
         unknown: str = "warn",
         engine: str = "memory",
         memory: int = 2000000000,
         time_limit: float | None = None,
+        verbose: int = 0,
     ) -> None: ...
 
-class IlpRLRClassifier(RelationalClassifier):
+class IlpRLRClassifier(EffectsAsColumns, RelationalClassifier):
     """Clauses by inductive logic programming, then their weights, as a scikit-learn classifier.
 
     Parameters
@@ -421,6 +455,8 @@ class IlpRLRClassifier(RelationalClassifier):
         Budget for partial results, in bytes.
     time_limit : float | None, default=None
         Seconds after which a fit ends. It keeps the steps done so far, and warns.
+    verbose : int, default=0
+        Whether a fit writes its progress to stderr: 1 a line each second, 2 a line for each step.
     """
 
     database: Database | None
@@ -438,6 +474,7 @@ class IlpRLRClassifier(RelationalClassifier):
     engine: str
     memory: int
     time_limit: float | None
+    verbose: int
     def __init__(
         self,
         database: Database | None = None,
@@ -455,10 +492,11 @@ class IlpRLRClassifier(RelationalClassifier):
         engine: str = "memory",
         memory: int = 2000000000,
         time_limit: float | None = None,
+        verbose: int = 0,
     ) -> None: ...
 
-class AggLRClassifier(RelationalClassifier):
-    """Logistic regression on relational aggregates as a scikit-learn classifier.
+class MLNBoostClassifier(EffectsAsColumns, RelationalClassifier):
+    """Boosted clauses with one weight each as a scikit-learn classifier.
 
     Parameters
     ----------
@@ -466,22 +504,38 @@ class AggLRClassifier(RelationalClassifier):
         The facts about the keys, as hornbeam.load returns them.
     target : str | None, default=None
         The predicate to learn. It may be left out if the database has examples of one target only.
-    max_literals : int, default=2
+    n_steps : int, default=10
+        Maximum number of boosting steps. Each step adds to a curve (preset paper: a clause,
+        mln-boost: several, rdn-boost: a tree). Must be a whole number from 1 to 1000000.
+    clauses_per_step : int, default=3
+        Maximum number of clauses that a step adds; each is fitted to what the earlier ones leave
+        unexplained. Must be a whole number from 1 to 1000.
+    max_literals : int, default=4
         Maximum number of literals in a clause body (rdn-boost: in a test, agg-lr: in a path). A
         comparison that is added together with an atom is not counted. For effects, the maximum
-        number of links and conditions in a body together. Must be a whole number from 1 to 4.
-    feature : str, default='log'
-        Number that a weight multiplies: the count, or log for ln(1 + count). Must be 'count' or
-        'log'.
-    l2 : float, default=1.0
-        Strength of the ridge penalty on the weights. The penalty is on the weights of standardised
-        columns. Must be a finite number above 0 and at most 1e+100.
-    neg_pos_ratio : float | None, default=None
+        number of links and conditions in a body together. Must be a whole number from 1 to 20.
+    beam_width : int, default=10
+        Number of candidates that are kept at each length of the search. Must be a whole number from
+        1 to 1000000.
+    stop : str, default='best'
+        Take the best clause of any length (best), or always extend clauses to the maximum length
+        (full). Must be 'best' or 'full'.
+    prior : float | str, default=0.0
+        Log-odds before the first step: a number, or base-rate for the log-odds of the positives
+        among the training examples. For numeric targets, the score: with base-rate, that of the
+        best constant. Steps that add to curves, and refit, fit the intercept again. Must be a
+        finite number of a size of at most 1e+100 or 'base-rate'.
+    neg_pos_ratio : float | None, default=2.0
         Number of negatives to draw at random for each positive in training. Must be a finite number
         above 0 or None; None is all.
     seed : int, default=0
         Seed for the draw of negatives and of examples to hold out. Must be a whole number from 0 to
         9223372036854775807.
+    negation : bool, default=False
+        Allow negated literals. Effects have none: a curve has a level for a count of 0.
+    n_thresholds : int, default=16
+        Maximum number of thresholds that are tried for each numeric argument; 0 allows no
+        comparisons. Must be a whole number from 0 to 10000.
     unknown : str, default='warn'
         What to do about keys that are not in the database: 'warn' counts them as having no facts,
         'error' refuses them.
@@ -491,30 +545,144 @@ class AggLRClassifier(RelationalClassifier):
         Budget for partial results, in bytes.
     time_limit : float | None, default=None
         Seconds after which a fit ends. It keeps the steps done so far, and warns.
+    verbose : int, default=0
+        Whether a fit writes its progress to stderr: 1 a line each second, 2 a line for each step.
     """
 
     database: Database | None
     target: str | None
+    n_steps: int
+    clauses_per_step: int
     max_literals: int
-    feature: str
-    l2: float
+    beam_width: int
+    stop: str
+    prior: float | str
     neg_pos_ratio: float | None
     seed: int
+    negation: bool
+    n_thresholds: int
     unknown: str
     engine: str
     memory: int
     time_limit: float | None
+    verbose: int
     def __init__(
         self,
         database: Database | None = None,
         target: str | None = None,
-        max_literals: int = 2,
-        feature: str = "log",
-        l2: float = 1.0,
-        neg_pos_ratio: float | None = None,
+        n_steps: int = 10,
+        clauses_per_step: int = 3,
+        max_literals: int = 4,
+        beam_width: int = 10,
+        stop: str = "best",
+        prior: float | str = 0.0,
+        neg_pos_ratio: float | None = 2.0,
         seed: int = 0,
+        negation: bool = False,
+        n_thresholds: int = 16,
         unknown: str = "warn",
         engine: str = "memory",
         memory: int = 2000000000,
         time_limit: float | None = None,
+        verbose: int = 0,
+    ) -> None: ...
+
+class RDNBoostClassifier(RelationalClassifier):
+    """Boosted relational regression trees as a scikit-learn classifier.
+
+    Parameters
+    ----------
+    database : Database | None, default=None
+        The facts about the keys, as hornbeam.load returns them.
+    target : str | None, default=None
+        The predicate to learn. It may be left out if the database has examples of one target only.
+    n_steps : int, default=10
+        Maximum number of boosting steps. Each step adds to a curve (preset paper: a clause,
+        mln-boost: several, rdn-boost: a tree). Must be a whole number from 1 to 1000000.
+    max_depth : int, default=3
+        Maximum number of tests from the root of a tree to a leaf. Must be a whole number from 1 to
+        30.
+    max_leaves : int, default=8
+        Maximum number of leaves of a tree; the split with the greatest gain comes first. Must be a
+        whole number from 2 to 10000.
+    min_examples : int, default=1
+        Minimum number of training examples in a leaf. Must be a whole number from 1 to 1000000000.
+    max_literals : int, default=2
+        Maximum number of literals in a clause body (rdn-boost: in a test, agg-lr: in a path). A
+        comparison that is added together with an atom is not counted. For effects, the maximum
+        number of links and conditions in a body together. Must be a whole number from 1 to 20.
+    beam_width : int, default=10
+        Number of candidates that are kept at each length of the search. Must be a whole number from
+        1 to 1000000.
+    prior : float | str, default=-1.8
+        Log-odds before the first step: a number, or base-rate for the log-odds of the positives
+        among the training examples. For numeric targets, the score: with base-rate, that of the
+        best constant. Steps that add to curves, and refit, fit the intercept again. Must be a
+        finite number of a size of at most 1e+100 or 'base-rate'.
+    neg_pos_ratio : float | None, default=2.0
+        Number of negatives to draw at random for each positive in training. Must be a finite number
+        above 0 or None; None is all.
+    redraw : bool, default=True
+        Draw new negatives in each step.
+    seed : int, default=0
+        Seed for the draw of negatives and of examples to hold out. Must be a whole number from 0 to
+        9223372036854775807.
+    negation : bool, default=False
+        Allow negated literals. Effects have none: a curve has a level for a count of 0.
+    n_thresholds : int, default=16
+        Maximum number of thresholds that are tried for each numeric argument; 0 allows no
+        comparisons. Must be a whole number from 0 to 10000.
+    unknown : str, default='warn'
+        What to do about keys that are not in the database: 'warn' counts them as having no facts,
+        'error' refuses them.
+    engine : str, default='memory'
+        The engine that counts: memory, duckdb, postgres, spark or naive.
+    memory : int, default=2000000000
+        Budget for partial results, in bytes.
+    time_limit : float | None, default=None
+        Seconds after which a fit ends. It keeps the steps done so far, and warns.
+    verbose : int, default=0
+        Whether a fit writes its progress to stderr: 1 a line each second, 2 a line for each step.
+    """
+
+    database: Database | None
+    target: str | None
+    n_steps: int
+    max_depth: int
+    max_leaves: int
+    min_examples: int
+    max_literals: int
+    beam_width: int
+    prior: float | str
+    neg_pos_ratio: float | None
+    redraw: bool
+    seed: int
+    negation: bool
+    n_thresholds: int
+    unknown: str
+    engine: str
+    memory: int
+    time_limit: float | None
+    verbose: int
+    def __init__(
+        self,
+        database: Database | None = None,
+        target: str | None = None,
+        n_steps: int = 10,
+        max_depth: int = 3,
+        max_leaves: int = 8,
+        min_examples: int = 1,
+        max_literals: int = 2,
+        beam_width: int = 10,
+        prior: float | str = -1.8,
+        neg_pos_ratio: float | None = 2.0,
+        redraw: bool = True,
+        seed: int = 0,
+        negation: bool = False,
+        n_thresholds: int = 16,
+        unknown: str = "warn",
+        engine: str = "memory",
+        memory: int = 2000000000,
+        time_limit: float | None = None,
+        verbose: int = 0,
     ) -> None: ...

@@ -1,4 +1,4 @@
-"""The parameters of a classifier: the common ones, and the options that its learner declares.
+"""The parameters of an estimator: the common ones, and the options that its learner declares.
 
 ``takes_options_of`` gives a class its ``__init__``, with real defaults and types in the signature, and the
 list of parameters in its docstring.
@@ -15,12 +15,13 @@ from typing import Any, NamedTuple, TypeVar, get_args
 
 from hornbeam.data.database import Database
 from hornbeam.engines.contract import DEFAULT_MEMORY
+from hornbeam.learning.losses.named import NUMERIC
 from hornbeam.learning.options import DEFAULT, PAPER, PRESETS, Options, PaperOptions, new_name
 from hornbeam.learning.options.option import Declared
 
 _WIDTH = 96
 """Columns of a docstring, without its indentation."""
-Classifier = TypeVar("Classifier", bound=type)
+Estimator = TypeVar("Estimator", bound=type)
 
 
 class Described(NamedTuple):
@@ -64,13 +65,38 @@ RUN = (
         None,
         "Seconds after which a fit ends. It keeps the steps done so far, and warns.",
     ),
+    Described(
+        "verbose",
+        int,
+        0,
+        "Whether a fit writes its progress to stderr: 1 a line each second, 2 a line for each step.",
+    ),
 )
 
 
-def parameters_of(options: type[Options]) -> list[Described]:
-    """All parameters of the classifier that takes these options, in order."""
+LOSS = Described(
+    "loss",
+    str,
+    NUMERIC[0],
+    f"What is minimised: {' or '.join(NUMERIC)}. squared predicts means; absolute predicts medians, and "
+    "outliers count little; poisson is for counts, and effects multiply.",
+)
+"""The parameter of regressors; classifiers have no choice."""
+ONLY_LABELS = ("neg_pos_ratio",)
+"""Options that numeric targets do not have."""
+
+
+def parameters_of(options: type[Options], numeric: bool = False) -> list[Described]:
+    """All parameters of the estimator that takes these options, in order."""
+    own = {name: each for name, each in options.declared().items() if name != LOSS.name}
+    if numeric:
+        described = [
+            Described(each.name, each.type, each.default, _help(each))
+            for each in own.values()
+            if each.name not in ONLY_LABELS
+        ]
+        return [*DATA, LOSS, *described, *RUN]
     paper = PaperOptions.declared() if options.preset == DEFAULT else {}
-    own = options.declared()
     declared = [
         Described(each.name, each.type, each.default, _help(each, paper.get(each.name)))
         for each in own.values()
@@ -89,15 +115,18 @@ def option_names(options: type[Options]) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*options.names(), *more)))
 
 
-def takes_options_of(options: type[Options]) -> Callable[[Classifier], Classifier]:
-    """A class decorator that gives a classifier the common parameters and these options."""
-    described = parameters_of(options)
+def takes_options_of(options: type[Options], numeric: bool = False) -> Callable[[Estimator], Estimator]:
+    """A class decorator that gives an estimator the common parameters and these options.
 
-    def decorate(classifier: Classifier) -> Classifier:
-        classifier.options_class = options  # type: ignore[attr-defined]
-        classifier.__init__ = _initialiser(described, options)  # type: ignore[misc]
-        classifier.__doc__ = "\n".join([inspect.cleandoc(classifier.__doc__ or ""), "", *_section(described)])
-        return classifier
+    ``numeric``: its target is a number.
+    """
+    described = parameters_of(options, numeric)
+
+    def decorate(estimator: Estimator) -> Estimator:
+        estimator.options_class = options  # type: ignore[attr-defined]
+        estimator.__init__ = _initialiser(described, options)  # type: ignore[misc]
+        estimator.__doc__ = "\n".join([inspect.cleandoc(estimator.__doc__ or ""), "", *_section(described)])
+        return estimator
 
     return decorate
 
@@ -107,7 +136,7 @@ def _initialiser(described: list[Described], options: type[Options]) -> Callable
     shown = [Parameter(each.name, kind, default=each.default, annotation=each.type) for each in described]
     signature = Signature([Parameter("self", kind), *shown], return_annotation=None)
     names = option_names(options)
-    always = {each.name: each.default for each in described if each.name not in names}
+    always = {each.name: each.default for each in described if each.name not in names or each is LOSS}
 
     def initialise(self: Any, *args: Any, **kwargs: Any) -> None:
         kwargs = {new_name(name, names): value for name, value in kwargs.items()}
@@ -141,7 +170,7 @@ def _section(described: list[Described]) -> Iterator[str]:
     yield "----------"
     for each in described:
         yield f"{each.name} : {type_text(each.type)}, default={each.default!r}"
-        yield textwrap.indent(textwrap.fill(each.help, _WIDTH - 4), "    ")
+        yield textwrap.indent(textwrap.fill(each.help, _WIDTH - 4, break_on_hyphens=False), "    ")
 
 
 def type_text(type_: Any) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -139,15 +139,9 @@ def _merged(
         population.encode(column.names)[column.codes]
         for population, column in zip(populations, examples.keys, strict=True)
     ]
-    labels = np.asarray(examples.labels, dtype=np.int8)
-    if not examples.classes:
-        return merged_examples(target, codes, labels, populations, examples.cutoffs)
-    # Merging handles only positive and negative examples, so the classes are set afterwards.
-    negative = np.zeros(len(labels), dtype=np.int8)
-    merged, notices = merged_examples(target, codes, negative, populations, examples.cutoffs)
-    if len(merged) != len(labels):
-        raise DataError("an example is given twice; for a target with classes, list each example once.")
-    return replace(merged, labels=labels, classes=examples.classes), notices
+    labels = np.asarray(examples.to_merge(), dtype=np.int8)
+    merged, notices = merged_examples(target, codes, labels, populations, examples.cutoffs)
+    return examples.labelled(merged), notices
 
 
 def _read_examples(connection: Connection, table: ExampleTable) -> GivenExamples:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -15,7 +16,7 @@ from hornbeam.data.keys import key_text
 from hornbeam.data.numbers import AT_CUTOFF, STRICT, CutoffRule, read_times
 from hornbeam.engines.contract import DEFAULT_MEMORY
 from hornbeam.engines.registry import engine_module
-from hornbeam.errors import DataError, OptionError
+from hornbeam.errors import DataError, DataWarning, OptionError
 from hornbeam.in_place.sources import stays_in_place
 from hornbeam.loading.facts.layout import DEFAULT_SPLIT
 from hornbeam.loading.kind_of_source import SourceKind, kind_of_source
@@ -69,13 +70,31 @@ def load(
     ``as_of`` freezes the data: rows at or after this date (00:00 UTC) or number are facts for no example.
 
     Files that the data name must be in their folder or the folder above, and views of a DuckDB file must not
-    read files, unless ``allow_outside`` is true. The ``notices`` of the database list what was accepted but
-    may surprise. Data that cannot be used raise an ``InputError``.
+    read files, unless ``allow_outside`` is true. What was accepted but may surprise is a ``DataWarning``, and
+    the ``notices`` of the database list it. Data that cannot be used raise an ``InputError``.
     """
     options: dict[str, Any] = {"target": target, "schema": schema, "examples": examples, "origin": origin}
     options |= {"negatives": negatives, "dangling": dangling, "seed": seed, "allow_outside": allow_outside}
-    rule = _rule(at_cutoff, as_of, origin)
-    in_place = _engine_in_place(engine, source, split, schema is not None)
+    place = {"engine": engine, "memory": memory, "scratch": scratch, "master": master}
+    database = load_quietly(
+        source, split, default_split, **options, **place, at_cutoff=at_cutoff, as_of=as_of
+    )
+    for notice in database.notices:
+        warnings.warn(str(notice), DataWarning, stacklevel=2)
+    return database
+
+
+def load_quietly(
+    source: str | os.PathLike[str] | Mapping[str, Any],
+    split: str | None = None,
+    default_split: str = DEFAULT_SPLIT,
+    **options: Any,
+) -> Database:
+    """``load`` without warnings, for callers that show the notices of the database themselves."""
+    rule = _rule(options.pop("at_cutoff", None), options.pop("as_of", None), options.get("origin"))
+    engine, memory = options.pop("engine", None), options.pop("memory", DEFAULT_MEMORY)
+    scratch, master = options.pop("scratch", None), options.pop("master", None)
+    in_place = _engine_in_place(engine, source, split, options.get("schema") is not None)
     if in_place is None:
         return _under_rule(loading.load(source, split, default_split, **options), rule)
     from hornbeam.in_place.open import open_in_place

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import weakref
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -69,7 +70,7 @@ def open_in_place(
         connection.close()
         raise
     weakref.finalize(facts, connection.close)
-    return database
+    return replace(database, display_names=tables.display_names)
 
 
 def _connect(

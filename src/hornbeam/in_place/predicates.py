@@ -13,6 +13,7 @@ from hornbeam.data.database import Notice
 from hornbeam.engines.sql.expressions import SqlTable
 from hornbeam.errors import OptionError, SchemaError, plural
 from hornbeam.in_place.columns import ColumnInPlace, with_values
+from hornbeam.in_place.names import names_in_place
 from hornbeam.in_place.table_queries import MOMENT, REAL, TEXT
 from hornbeam.loading.kind_of_source import Source
 from hornbeam.loading.tables.columns.column import Domain, Table
@@ -48,6 +49,7 @@ class TablesInPlace:
     examples: GivenExamples | None
     notices: tuple[Notice, ...]
     origin: Mapping[str, object]
+    display_names: Mapping[str, Mapping[str, str]]
 
 
 def read_in_place(source: Source, options: TableOptions, reader: Reader) -> TablesInPlace:
@@ -76,6 +78,7 @@ def read_in_place(source: Source, options: TableOptions, reader: Reader) -> Tabl
         examples,
         (*relational.notices, *notices),
         origin_of(relational, options),
+        names_in_place(relational),
     )
 
 

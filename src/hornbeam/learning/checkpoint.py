@@ -154,7 +154,8 @@ def read_round(fields: Fields, schema: Schema) -> Round:
     held_out, base = (
         fields.number(name) if fields.has(name) else None for name in ("held_out_loss", "base_loss")
     )
-    return Round(fields.whole("step"), held_out, base)
+    more = (fields.text("measure"),) if fields.has("measure") else ()
+    return Round(fields.whole("step"), held_out, base, *more)
 
 
 def _read_replay(fields: Fields) -> Replay:
@@ -209,6 +210,10 @@ def fit_fingerprint(
         columns = [keys[rows_of_label, position] for position in range(len(of_arguments))]
         times = None if cutoffs is None else cutoffs[rows_of_label]
         example_hashes.append(hash_of_rows(of_arguments, columns, times))
+    for numbers in (examples.values, examples.weights):
+        if numbers is not None:
+            columns = [keys[:, position] for position in range(len(of_arguments))]
+            example_hashes.append(hash_of_rows(of_arguments, columns, numbers))
     in_place = None if database.tables is None else database.tables.fingerprint()
     return {
         "schema or modes": _short(

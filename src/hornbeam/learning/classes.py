@@ -11,17 +11,16 @@ import numpy as np
 from hornbeam.data.database import Notice
 from hornbeam.data.relations import Examples
 from hornbeam.engines.contract import Engine
-from hornbeam.errors import DataError
+from hornbeam.errors import DataError, OptionError
 from hornbeam.learning import loop
 from hornbeam.learning.history import INTERRUPTED, History, Record
 from hornbeam.learning.learners import learn
 from hornbeam.learning.loop import NO_CONTROL, Control, ShouldStop
-from hornbeam.learning.options import Options
+from hornbeam.learning.losses.named import NUMERIC
+from hornbeam.learning.numbers import Floats
+from hornbeam.learning.options import AUTO, Options
 from hornbeam.model.class_model import ClassModel
 from hornbeam.model.files import LearnedModel
-
-MOST_CLASSES = 100
-"""Targets with more classes are refused."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +64,8 @@ class ClassFit:
 
     model: ClassModel
     history: ClassHistory
+    held_out: tuple[Floats | None, ...] = ()
+    """for each model what ``Fit.held_out`` says"""
 
 
 def fit_classes(
@@ -81,6 +82,9 @@ def fit_classes(
     for checkpoints. Ctrl-C keeps the steps of the current model; later models then get no steps.
     """
     target, classes, labels = examples.target, examples.classes, examples.labels
+    loss = getattr(options, "loss", AUTO)
+    if loss in NUMERIC:
+        raise OptionError(f'loss "{loss}" is refused: "{target}" has classes, not numbers; leave it out.')
     if len(classes) < 2:
         raise DataError(f'"{target}" has only one class; learning needs at least two.')
     counts = np.bincount(labels, minlength=len(classes))
@@ -88,6 +92,7 @@ def fit_classes(
         raise DataError(f'no example of "{target}" has class "{classes[int(counts.argmin())]}".')
     models: list[LearnedModel] = []
     histories: dict[str, History] = {}
+    held_out: list[Floats | None] = []
     wanted = range(1, 2) if len(classes) == 2 else range(len(classes))
     for number in wanted:
         interrupted = any(history.ended == INTERRUPTED for history in histories.values())
@@ -98,11 +103,12 @@ def fit_classes(
         fitted = learn(learner, engine, of_class, options, Control(control.on_step, folder, stop))
         models.append(fitted.model)
         histories[classes[number]] = fitted.history
+        held_out.append(fitted.held_out)
     settings = dict(models[0].settings)
     if any("cut" in model.settings for model in models):
         settings["cut"] = next(model.settings["cut"] for model in models if "cut" in model.settings)
     model = ClassModel(target, engine.database.schema, classes, tuple(models), settings)
-    return ClassFit(model, ClassHistory(histories))
+    return ClassFit(model, ClassHistory(histories), tuple(held_out))
 
 
 def _stop_at_once() -> str:

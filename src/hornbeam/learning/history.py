@@ -3,18 +3,37 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from hornbeam.data.database import Notice
+from hornbeam.drawing.notebook import notebook_table
 from hornbeam.engines.contract import Skipped
 from hornbeam.errors import plural
 from hornbeam.model.clause_model import WeightedClause
+from hornbeam.model.effects import frame_of
+
+if TYPE_CHECKING:
+    import pandas
 
 ALL_STEPS = "all steps done"
 NO_GAIN = "no clause lowers the error"
 INTERRUPTED = "interrupted"
 TIME_LIMIT = "time limit"
 NO_EFFECT = "no effect lowers the loss on held-out examples"
+LOG_LOSS = "log-loss"
+
+
+def loss_text(loss: float) -> str:
+    """A loss for readers: four digits after the point, and significant ones if it is large or tiny.
+
+    >>> loss_text(0.41), loss_text(28123.4), loss_text(0.00001234)
+    ('0.4100', '2.812e+04', '1.234e-05')
+    """
+    return f"{loss:.4f}" if loss == 0 or 0.001 <= loss < 10_000 else f"{loss:.4g}"
+
+
+_SHOWN = 20
+"""Number of records that a notebook shows: the last ones."""
 
 
 class Record(Protocol):
@@ -126,13 +145,17 @@ class Round:
     held_out_loss: float | None
     """mean over the held-out examples; None if no example is held out"""
     base_loss: float | None
-    """the same for models that know only the base rate"""
+    """the same for models that predict a constant"""
+    measure: str = LOG_LOSS
+    """what the losses are"""
 
     @property
     def title(self) -> str:
         if self.held_out_loss is None or self.base_loss is None:
             return "no example is held out"
-        return f"log-loss on held-out examples {self.held_out_loss:.4f}, base rate {self.base_loss:.4f}"
+        constant = "base rate" if self.measure == LOG_LOSS else "constant"
+        own, base = loss_text(self.held_out_loss), loss_text(self.base_loss)
+        return f"{self.measure} on held-out examples {own}, {constant} {base}"
 
     @property
     def candidates(self) -> int:
@@ -141,7 +164,8 @@ class Round:
     def as_dict(self) -> dict[str, object]:
         """The round as JSON values."""
         losses = {"held_out_loss": self.held_out_loss, "base_loss": self.base_loss}
-        return {"step": self.number} | {name: loss for name, loss in losses.items() if loss is not None}
+        known = {name: loss for name, loss in losses.items() if loss is not None}
+        return {"step": self.number} | known | ({} if self.measure == LOG_LOSS else {"measure": self.measure})
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +182,23 @@ class History:
     """number of steps in the model, if those that predict held-out examples worse are left out"""
     score: str = ""
     """how well the model predicts held-out examples, in one line"""
+
+    def __repr__(self) -> str:
+        return f"History({plural(len(self.steps), 'record')}, ended: {self.ended})"
+
+    def to_frame(self) -> pandas.DataFrame:
+        """A row for each record of a step: its number, errors or losses, time, and what it chose."""
+        rows = [step.as_dict() for step in self.steps]
+        names = dict.fromkeys(name for row in rows for name in row)
+        return frame_of({name: [row.get(name) for row in rows] for name in names})
+
+    def _repr_html_(self) -> str:
+        shown = self.steps[-_SHOWN:]
+        note = self.score or ""
+        if len(self.steps) > len(shown):
+            note = f"{plural(len(self.steps) - len(shown), 'earlier record')} not shown. {note}"
+        rows = [(f"{step.number:,}", step.title) for step in shown]
+        return notebook_table(f"Ended: {self.ended}", ("step", ""), rows, 1, note)
 
     def scores(self) -> tuple[str, ...]:
         """A line that says how well the model predicts held-out examples; none if that is not known."""

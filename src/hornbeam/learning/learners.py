@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from hornbeam.data.relations import Examples
 from hornbeam.engines.contract import Engine
-from hornbeam.errors import OptionError, did_you_mean
+from hornbeam.errors import DataError, OptionError, did_you_mean
 from hornbeam.learning.loop import NO_CONTROL, Control
 from hornbeam.learning.options import DEFAULT, OPTIONS, PAPER, Options, fit_options
 from hornbeam.learning.problem import Fit
@@ -37,6 +37,10 @@ LEARNERS: Mapping[str, Home] = {
     "rdn-boost": Home("hornbeam.learning.trees.rdn_boost", checkpoint=True),
     "rlr": Home("hornbeam.learning.effects.learner", True, paper="hornbeam.learning.boosting.boost"),
 }
+
+
+NUMERIC = LEARNERS["rlr"].module
+"""The module that learns numbers, too."""
 
 
 def home_of(learner: str) -> Home:
@@ -87,5 +91,13 @@ def learn(
     if control.checkpoint is not None and not home.checkpoint:
         raise OptionError(f'learner "{learner}" has no checkpoints; leave checkpoint out.')
     module = home.paper if options.preset == PAPER and home.paper is not None else home.module
+    if examples.weights is not None and module != NUMERIC:
+        raise OptionError(f'sample_weight is refused: learner "{learner}" does not use it; leave it out.')
+    if examples.values is not None and module != NUMERIC:
+        which = f'preset "{PAPER}"' if learner == "rlr" else f'learner "{learner}"'
+        raise DataError(
+            f'"{examples.target}" holds numbers, and {which} learns labels only; use learner "rlr" with its '
+            "default preset, or classes."
+        )
     fitted: Fit[LearnedModel] = import_module(module).fit(engine, examples, options, control)
     return fitted

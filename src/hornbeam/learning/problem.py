@@ -12,7 +12,7 @@ from hornbeam.data.database import Codes, Database
 from hornbeam.data.relations import Examples
 from hornbeam.errors import DataError, SchemaError
 from hornbeam.learning.history import History
-from hornbeam.learning.numbers import Labels, round_weight
+from hornbeam.learning.numbers import Floats, Labels, round_weight
 from hornbeam.learning.options import BASE_RATE
 from hornbeam.logic.clauses import head_atom
 from hornbeam.logic.refine import Language, additions
@@ -26,11 +26,19 @@ class Fit(Generic[Learned]):
 
     model: Learned
     history: History
+    held_out: Floats | None = None
+    """for each example the log-odds from models that were learned without it; NaN if there is no such model.
+    None if the learner does not know"""
 
 
 def check_labels(examples: Examples) -> None:
     """Raise an error unless labels are 0 and 1 and both occur."""
     labels, target = examples.labels, examples.target
+    if examples.values is not None:
+        raise DataError(
+            f'"{target}" holds numbers, and labels or classes are needed here; name one value, or state '
+            'the role "category".'
+        )
     values, counts = np.unique(labels, return_counts=True)
     wrong = [value for value in values.tolist() if value not in (0, 1)]
     if wrong:
@@ -41,6 +49,23 @@ def check_labels(examples: Examples) -> None:
                 f'no {name} example of "{target}" among {int(counts.sum())}; '
                 "learning needs at least one of each label."
             )
+
+
+def check_values(target: str, values: Floats) -> None:
+    """Raise an error unless the numbers to learn are finite and not all the same."""
+    wrong = values[~np.isfinite(values)]
+    if len(wrong):
+        raise DataError(
+            f'"{target}" holds {wrong[0]}: NaN and infinity cannot be learned; give each training example a '
+            "finite number."
+        )
+    if values.min(initial=np.inf) >= values.max(initial=-np.inf):
+        found = (
+            f"{len(values):,} examples that all have the value {values[0]:g}"
+            if len(values) > 1
+            else "one sample"
+        )
+        raise DataError(f'"{target}" cannot be learned from {found}: learning needs at least two values.')
 
 
 def language_for(

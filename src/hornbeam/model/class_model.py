@@ -8,14 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hornbeam.data.database import Codes
+from hornbeam.drawing.markup import element
 from hornbeam.engines.contract import Engine
 from hornbeam.errors import ModelError, OptionError, did_you_mean
 from hornbeam.logic.schema import Schema
-from hornbeam.model.clause_model import Floats
+from hornbeam.model.clause_model import Floats, Model
+from hornbeam.model.effects import frame_of
 from hornbeam.model.fields import Fields
 from hornbeam.model.files import (
     Common,
@@ -27,6 +30,9 @@ from hornbeam.model.files import (
     version_of,
 )
 from hornbeam.model.training import Training
+
+if TYPE_CHECKING:
+    import pandas
 
 LEARNER = "one-vs-rest"
 
@@ -41,6 +47,45 @@ class ClassModel:
     models: tuple[LearnedModel, ...]
     settings: Mapping[str, object] = field(default_factory=dict)
     learner: str = LEARNER
+
+    def __repr__(self) -> str:
+        return f"ClassModel({self.target}, {self.size_text})"
+
+    def words(self) -> str:
+        """The models of all classes for people."""
+        texts = [
+            model.shown_for(name).words() if isinstance(model, Model) else f"class {name}\n{model}"
+            for name, model in self.members()
+        ]
+        if len(self.models) < len(self.classes):
+            texts.append(f"Every other example has the class {self.classes[0]}.")
+        return "\n\n".join(texts)
+
+    def to_frame(self) -> pandas.DataFrame:
+        """The effects of all classes as a data frame, with the class of each."""
+        frames = [
+            (name, model.shown_for(name).to_frame())
+            for name, model in self.members()
+            if isinstance(model, Model)
+        ]
+        columns: dict[str, list[object]] = {
+            "class": [name for name, each in frames for _ in range(len(each))]
+        }
+        for title in frames[0][1].columns if frames else ():
+            columns[title] = [value for _, each in frames for value in each[title]]
+        return frame_of(columns)
+
+    def _repr_html_(self) -> str:
+        parts = [
+            element("p", element("b", f"class {name}"))
+            + (
+                model.shown_for(name)._repr_html_()
+                if isinstance(model, Model)
+                else element("pre", str(model))
+            )
+            for name, model in self.members()
+        ]
+        return "".join(parts)
 
     def __str__(self) -> str:
         texts = [f"class {name}\n{model}" for name, model in self.members()]

@@ -7,7 +7,7 @@ constants appear by name. Nothing here knows how a model is learned.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, cast
 
@@ -16,18 +16,21 @@ import numpy.typing as npt
 
 from hornbeam.data.database import Codes
 from hornbeam.data.numbers import CutoffRule
-from hornbeam.drawing.markup import percent_text, signed_text
-from hornbeam.engines.contract import Column, Counts, Engine
+from hornbeam.drawing.markup import signed_text
+from hornbeam.engines.contract import Counts, Engine
 from hornbeam.engines.counting.count import count_all
 from hornbeam.engines.counting.guarded import count_guarded
-from hornbeam.errors import LimitError, plural
+from hornbeam.errors import LimitError, ModelError, plural
 from hornbeam.logic.canonical import canonical
 from hornbeam.logic.clauses import atoms_of
 from hornbeam.logic.effects import predicates_in
 from hornbeam.logic.english import Wording, wording_of
 from hornbeam.logic.guards import GUARDED, guard_of
 from hornbeam.logic.schema import Schema
+from hornbeam.model.constant_counts import contribution_of_constants
 from hornbeam.model.effects import (
+    LOGISTIC,
+    POISSON,
     SHOWN_EFFECTS,
     FittedEffect,
     by_importance,
@@ -36,7 +39,7 @@ from hornbeam.model.effects import (
     merged,
     values_of,
 )
-from hornbeam.model.features import WeightedClause, bound_of, false_counts, feature_values
+from hornbeam.model.features import WeightedClause, bound_of, false_counts
 from hornbeam.model.readable.cards import Readers, effects_html, effects_text
 from hornbeam.model.readable.clauses import clauses_html, clauses_text, constants_cards, weight_columns
 from hornbeam.model.training import Training
@@ -47,11 +50,13 @@ if TYPE_CHECKING:
     from hornbeam.engines.export.scoring import ScoredClause
     from hornbeam.engines.export.user_tables import Table
 
-__all__ = ["Floats", "Model", "WeightedClause", "counts_by_constant", "false_counts", "sigmoid"]
+__all__ = ["LINKS", "LOGISTIC", "Floats", "Model", "WeightedClause", "false_counts", "sigmoid"]
 
 Floats = npt.NDArray[np.float64]
-AT_A_TIME = 256
-"""Number of constants counted together, for a clause that has a weight for each constant."""
+
+
+_SHOWN_CLASS = "shown class"
+"""The setting that names a class, in copies of a model that are shown to people."""
 
 
 def sigmoid(scores: Floats) -> Floats:
@@ -60,11 +65,27 @@ def sigmoid(scores: Floats) -> Floats:
     return np.where(scores >= 0, 1.0, small) / (1.0 + small)
 
 
+def exponential(scores: Floats) -> Floats:
+    """exp(score), without overflow."""
+    result: Floats = np.exp(np.minimum(scores, 709.0))
+    return result
+
+
+LINKS: Mapping[str, Callable[[Floats], Floats]] = {
+    LOGISTIC: sigmoid,
+    "squared": lambda scores: scores,
+    "absolute": lambda scores: scores,
+    POISSON: exponential,
+}
+"""For each loss, the prediction that a score stands for."""
+
+
 @dataclass(frozen=True)
 class Model:
     """The prior, the weighted clauses and the effects of a target.
 
-    ``P = sigmoid(prior + sum of contributions)``. What an effect adds is the level of its curve.
+    ``P = sigmoid(prior + sum of contributions)``. What an effect adds is the level of its curve. A model of
+    a numeric target predicts the sum itself, or its exponential (``loss``).
     """
 
     target: str
@@ -75,6 +96,11 @@ class Model:
     learner: str = "rlr"
     effects: tuple[FittedEffect, ...] = ()
     training: Training | None = None
+    loss: str = LOGISTIC
+    """what was minimised; it says what a score stands for"""
+
+    def __repr__(self) -> str:
+        return f"Model({self.target}, {self.size_text}, prior {self.prior:.4g})"
 
     def __str__(self) -> str:
         strongest = by_importance(self.effects)[:SHOWN_EFFECTS]
@@ -90,22 +116,28 @@ class Model:
     def wording(self) -> Wording:
         """The user's words for the target and its data."""
         names = cast("Mapping[str, Mapping[str, str]]", self.settings.get("names", {}))
-        return wording_of(self.target, self.schema, self.settings, names=names)
+        of_class = str(self.settings.get(_SHOWN_CLASS, ""))
+        return wording_of(self.target, self.schema, self.settings, of_class, names, self.is_numeric)
+
+    def shown_for(self, of_class: str) -> Model:
+        """The model with words for one class, if it is one of several models; only for people to read."""
+        return replace(self, settings={**self.settings, _SHOWN_CLASS: of_class})
 
     @property
     def readers(self) -> Readers:
         """What cards of effects need to know about the model."""
-        average = self.settings.get("average_log_odds")
+        average = self.settings.get("average_score" if self.is_numeric else "average_log_odds")
         known = float(average) if isinstance(average, int | float) else None
-        return Readers(self.schema, self.dated, self.wording, known)
+        return Readers(self.schema, self.dated, self.wording, known, self.loss)
 
     def words(self) -> str:
         """The model for people: the question, weights per constant, and each effect as a table."""
         readers = self.readers
         title = f"{self.size_text}, prior {self.prior:+.4g}"
         if readers.average is not None:
-            chance = percent_text(float(sigmoid(np.array([readers.average]))[0]))
-            title += f"; probability of an average {readers.wording.example or 'pair'}: {chance}"
+            what = "prediction for" if self.is_numeric else "probability of"
+            average = readers.text_of(readers.predicted(readers.average))
+            title += f"; {what} an average {readers.wording.example or 'pair'}: {average}"
         clauses = clauses_text(self.clauses, self.schema, readers.wording)
         effects = effects_text(self.effects, readers)
         return "\n\n".join(filter(None, [f"{readers.wording.question}\n{title}", clauses, effects]))
@@ -212,14 +244,25 @@ class Model:
                 counts = counted[weighted]
                 yield weighted.contribution(counts.true, counts.totals)
             else:
-                yield _constants_contribution(weighted, engine, keys)
+                yield contribution_of_constants(weighted, engine, keys)
         effects = [fitted.effect for fitted in self.effects]
         for effect, values in zip(effects, values_of(engine, effects, keys), strict=True):
             yield levels_of(effect.curve, values)
 
     def probabilities(self, engine: Engine, keys: Codes) -> Floats:
         """P(y=1) of each example."""
+        if self.is_numeric:
+            raise ModelError(f'the model of "{self.target}" predicts numbers, not probabilities.')
         return sigmoid(self.scores(engine, keys))
+
+    @property
+    def is_numeric(self) -> bool:
+        """Whether the model predicts numbers."""
+        return self.loss != LOGISTIC
+
+    def predictions(self, engine: Engine, keys: Codes) -> Floats:
+        """The prediction for each example: a probability, or a number on the target's scale."""
+        return LINKS[self.loss](self.scores(engine, keys))
 
     def sql(
         self,
@@ -256,6 +299,7 @@ class Model:
             [fitted.effect for fitted in compact.effects],
             cast("str | None", self.settings.get("times")),
             CutoffRule.of_settings(self.settings).at_cutoff,
+            self.loss,
         )
         return scoring_query(model, dialect, {n: SqlTable.of(*each) for n, each in given.items()}, asked)
 
@@ -300,26 +344,6 @@ class Model:
             for unweighted, members in groups.items()
         )
         return replace(self, clauses=summed, effects=merged(self.effects))
-
-
-def counts_by_constant(
-    weighted: WeightedClause, engine: Engine, keys: Codes
-) -> Iterator[tuple[WeightedClause, Column]]:
-    """For each constant with a weight, the clause with that constant filled in, and its true counts."""
-    clauses = weighted.by_constant()
-    for start in range(0, len(clauses), AT_A_TIME):
-        batch = clauses[start : start + AT_A_TIME]
-        counted = count_all(engine, [single.clause for single in batch], keys)
-        for single, counts in zip(batch, counted, strict=True):
-            yield single, counts.true
-
-
-def _constants_contribution(weighted: WeightedClause, engine: Engine, keys: Codes) -> Floats:
-    """The sum that the weights of constants add to the log-odds of each example."""
-    result = np.zeros(len(keys))
-    for single, true in counts_by_constant(weighted, engine, keys):
-        result += single.weights[1] * feature_values(true.astype(np.float64), single.feature)
-    return result
 
 
 def _summed(weights: list[tuple[float, float, float]]) -> tuple[float, float, float]:

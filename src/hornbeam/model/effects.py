@@ -22,6 +22,8 @@ from hornbeam.logic.schema import Schema, kind_of, number_of
 if TYPE_CHECKING:
     import pandas
 
+LOGISTIC, POISSON = "logistic", "poisson"
+"""The loss of models that predict probabilities, and the loss of those whose scores are logarithms."""
 SHOWN_EFFECTS = 20
 """Maximum number of effects that the text of a model shows; the others are counted."""
 AT_ONCE = 16

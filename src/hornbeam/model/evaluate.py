@@ -148,6 +148,66 @@ def evaluate_classes(
     )
 
 
+@dataclass(frozen=True, slots=True)
+class NumberScores:
+    """Scores of predicted numbers, and the same scores of a constant."""
+
+    mae: float
+    """mean absolute error"""
+    rmse: float
+    """root of the mean squared error"""
+    r2: float
+    """share of the variance that is explained; 0 for the mean of these values"""
+    constant_mae: float
+    constant_rmse: float
+    constant_r2: float
+    n: int
+
+    def as_dict(self) -> dict[str, float | int]:
+        """The scores by name, in the order of the fields."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        return "\n".join(
+            f"{name:<14} {value:,}" if isinstance(value, int) else f"{name:<14} {value:.6g}"
+            for name, value in self.as_dict().items()
+        )
+
+
+def evaluate_numbers(
+    values: npt.ArrayLike, predictions: npt.ArrayLike, constant: float | None = None
+) -> NumberScores:
+    """All scores of predicted numbers; the constant to compare with is the mean of the values by default.
+
+    >>> scores = evaluate_numbers([1.0, 2.0, 4.0], [1.0, 2.0, 3.0])
+    >>> round(scores.mae, 3), round(scores.r2, 3), round(scores.constant_r2, 3)
+    (0.333, 0.786, 0.0)
+    """
+    value, prediction = (np.asarray(each, dtype=np.float64) for each in (values, predictions))
+    if value.ndim != 1 or value.shape != prediction.shape or not len(value):
+        raise DataError(
+            "values and predictions must be two lists of the same length, "
+            f"not arrays of the shapes {value.shape} and {prediction.shape}."
+        )
+    if not np.isfinite(value).all() or not np.isfinite(prediction).all():
+        raise DataError("values and predictions must be finite numbers.")
+    # Squares of large numbers would overflow: divide by the largest number first.
+    unit = float(max(np.abs(value).max(), np.abs(prediction).max(), abs(constant or 0.0))) or 1.0
+    scaled = value / unit
+    base = float(scaled.mean()) if constant is None else constant / unit
+    own = _errors(scaled, prediction / unit, unit)
+    return NumberScores(*own, *_errors(scaled, np.full(len(value), base), unit), len(value))
+
+
+def _errors(value: Floats, prediction: Floats, unit: float) -> tuple[float, float, float]:
+    """The mean absolute error, the root of the mean squared error, and the share of variance explained."""
+    left = value - prediction
+    squared, spread = float(np.mean(left * left)), float(np.var(value))
+    share = 1.0 - squared / spread if spread > 0 else float(squared == 0)
+    share = 0.0 if abs(share) < 1e-12 else share  # of the mean, rounding errors are left
+    return unit * float(np.mean(np.abs(left))), unit * float(np.sqrt(squared)), share
+
+
 def _at_two_to_one(ranked: Ranking, draws: int, seed: int) -> float:
     """Mean average precision over draws of two negatives per positive, or of all if there are fewer."""
     wanted = 2 * ranked.n_pos

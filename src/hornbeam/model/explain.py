@@ -6,22 +6,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import singledispatch
 from typing import TYPE_CHECKING, Protocol
 
 from hornbeam.data.database import Codes, Database
-from hornbeam.drawing.markup import element, signed_text
+from hornbeam.drawing.markup import MINUS, element, percent_text, signed_text
 from hornbeam.drawing.notebook import bar_picture, notebook_table
 from hornbeam.engines.contract import Engine
 from hornbeam.errors import ModelError, plural
 from hornbeam.logic.clauses import Atom, Clause, Comparison, Literal, Not, Term
+from hornbeam.logic.english import capital, plain_name, plural_of, wording_of
 from hornbeam.logic.text import format_constant, variable_name
-from hornbeam.model.clause_model import Model, WeightedClause, counts_by_constant, sigmoid
-from hornbeam.model.effects import frame_of
+from hornbeam.model.clause_model import LINKS, LOGISTIC, Model, WeightedClause
+from hornbeam.model.constant_counts import counts_by_constant
+from hornbeam.model.effects import POISSON, frame_of
 from hornbeam.model.features import COUNT, SHARE, bound_of
-from hornbeam.model.files import LearnedModel
-from hornbeam.model.groundings import groundings
+from hornbeam.model.files import LearnedModel, loss_of
+from hornbeam.model.groundings.search import groundings
+from hornbeam.model.readable.constants import noun_of_constants
 from hornbeam.model.readable.reasons import EffectReason, effect_reasons
 
 if TYPE_CHECKING:
@@ -29,6 +32,8 @@ if TYPE_CHECKING:
 
 SHOWN = 5
 """Maximum number of true groundings that a reason lists."""
+MOST_SHOWN = 20
+"""Maximum number of explanations that a notebook shows."""
 _PATIENCE = 500
 """Maximum number of choices in a search for groundings; only a body with a cycle can need more."""
 
@@ -69,6 +74,8 @@ class ClauseReason:
     """the constants that add most, and what each of them adds"""
     display_names: Mapping[str, str] = field(default_factory=dict)
     """what people call some of these constants"""
+    noun: tuple[str, str] = ("value", "")
+    """what constants with weights of their own are, and through which predicates they are reached"""
 
     def as_dict(self) -> dict[str, object]:
         return {
@@ -88,15 +95,21 @@ class ClauseReason:
             return f"{body} is {'true' if self.true else 'false'}"
         number = f"{self.true:,}" if self.true else "no"
         text = f"{body} is true for {number} value{'s' * (self.true > 1)} of {', '.join(self.variables)}"
+        if self.each is not None:
+            noun, through = self.noun
+            several = noun if self.true == 1 else plural_of(noun)
+            added = ", ".join(
+                f"{self.display_names.get(name, name)} {weight:+.3g}" for name, weight in self.constants
+            )
+            text = f"there {'is' if self.true == 1 else 'are'} {number} {several}"
+            text += f" ({through})" if through else ""
+            if len(self.constants) < self.true and added:
+                return f"{text}, of which these add most: {added}"
+            return f"{text}: {added}" if added else text
         if self.feature == SHARE:
             return f"{text}, out of {self.true + (self.false or 0):,} without the last condition"
         if bound_of(self.feature) is not None:
             text += f" ({self.feature})"
-        if self.each is not None:
-            added = ", ".join(
-                f"{self.display_names.get(name, name)} {weight:+.3g}" for name, weight in self.constants
-            )
-            return f"{text}; the values of {self.each} that add most: {added}" if added else text
         if not self.groundings:
             return text
         single = len(self.variables) == 1
@@ -110,7 +123,8 @@ class ClauseReason:
 class Explanation:
     """The probability of one example, and the reasons for it, the strongest first.
 
-    The prior plus the contributions of the reasons is the log-odds.
+    The prior plus the contributions of the reasons is the log-odds. For a numeric target, it is the
+    prediction itself, or its logarithm (loss ``poisson``), and there is no probability.
     """
 
     target: str
@@ -118,7 +132,31 @@ class Explanation:
     prior: float
     log_odds: float
     probability: float
+    """for a numeric target, the predicted number"""
     reasons: tuple[Reason, ...]
+    title: str = ""
+    """the example and what is predicted of it, in words: ``Customer c401: churned``"""
+    loss: str = LOGISTIC
+    """the loss of the model, which says what the score is"""
+
+    def of_class(self, name: str) -> Explanation:
+        """The explanation with the class in its title, if it explains one of several classes."""
+        return replace(self, title=f"{self.title} {name}")
+
+    @property
+    def heading(self) -> str:
+        """The title with the probability or the prediction, in words."""
+        title = self.title or str(Atom(self.target, self.key))
+        if self.loss != LOGISTIC:
+            return f"{title} {self.probability:.6g}"
+        return f"{title} with probability {percent_text(self.probability, 1)}"
+
+    @property
+    def score_text(self) -> str:
+        """The score that the contributions add up to; empty if it is the prediction itself."""
+        if self.loss not in (LOGISTIC, POISSON):
+            return ""
+        return f", {'log-odds' if self.loss == LOGISTIC else 'logarithm'} {self.log_odds:+.4g}"
 
     def as_dict(self) -> dict[str, object]:
         """The explanation as JSON values."""
@@ -126,10 +164,14 @@ class Explanation:
             "target": self.target,
             "key": list(self.key),
             "prior": self.prior,
-            "log_odds": self.log_odds,
-            "probability": self.probability,
+            **self._predicted(),
             "reasons": [reason.as_dict() for reason in self.reasons],
         }
+
+    def _predicted(self) -> dict[str, object]:
+        if self.loss == LOGISTIC:
+            return {"log_odds": self.log_odds, "probability": self.probability}
+        return {"score": self.log_odds, "prediction": self.probability}
 
     @property
     def others_text(self) -> str:
@@ -145,9 +187,12 @@ class Explanation:
         added = [reason.contribution for reason in self.reasons]
         return frame_of({"adds": [*added, self.prior], "because": [*because, "the prior"]})
 
+    def __repr__(self) -> str:
+        what = "probability" if self.loss == LOGISTIC else "prediction"
+        return f"Explanation({Atom(self.target, self.key)}, {what} {self.probability:.4f})"
+
     def __str__(self) -> str:
-        head = str(Atom(self.target, self.key))
-        lines = [f"{head}: probability {self.probability:.4f}, log-odds {self.log_odds:+.4g}"]
+        lines = [f"{self.heading}{self.score_text}"]
         lines += [
             f"  {reason.contribution:+.4g} because {reason.because(self.key)}"
             for reason in self.reasons
@@ -166,13 +211,36 @@ class Explanation:
         n_zero = len(self.reasons) - len(entries)
         entries.append((self.prior, "the prior"))
         rows = [(signed_text(added), bar_picture(added, most), because) for added, because in entries]
-        head = str(Atom(self.target, self.key))
-        title = [
-            element("b", f"{self.probability:.4f}"),
-            f" probability of {head}, log-odds {signed_text(self.log_odds)}",
-        ]
+        title = [element("b", self.heading), self.score_text.replace("-", MINUS)]
         note = f"{n_zero} more add nothing." if n_zero else ""
         return notebook_table(title, ("adds", "", "because"), rows, 1, note)
+
+
+class Explanations(list[Explanation]):
+    """Explanations of several examples."""
+
+    def to_frame(self) -> pandas.DataFrame:
+        """A row for each reason of each example, with the key and the probability of the example."""
+        rows = [
+            (" ".join(each.key), each.probability, added, because)
+            for each in self
+            for added, because in [
+                *((reason.contribution, reason.because(each.key)) for reason in each.reasons),
+                (each.prior, "the prior"),
+            ]
+        ]
+        numeric = any(each.loss != LOGISTIC for each in self)
+        names = ("example", "prediction" if numeric else "probability", "adds", "because")
+        columns: list[Sequence[object]] = list(zip(*rows, strict=True)) if rows else [()] * len(names)
+        return frame_of(dict(zip(names, columns, strict=True)))
+
+    def __str__(self) -> str:
+        return "\n\n".join(map(str, self))
+
+    def _repr_html_(self) -> str:
+        shown = [each._repr_html_() for each in self[:MOST_SHOWN]]
+        more = len(self) - MOST_SHOWN
+        return "".join([*shown, *([element("p", f"and {plural(more, 'more example')}")] if more > 0 else [])])
 
 
 @singledispatch
@@ -213,6 +281,9 @@ def _explain_clauses(
             each=None if weighted.each is None else variable_name(weighted.each),
             constants=tuple(sorted(constants.items(), key=lambda entry: (-abs(entry[1]), entry[0]))[:shown]),
             display_names=_display_names(weighted, engine.database),
+            noun=("value", "")
+            if weighted.each is None
+            else noun_of_constants(weighted.clause, weighted.each, engine.database.schema, model.wording),
         )
         reasons.append(reason)
     effects = [fitted.effect for fitted in compact.effects]
@@ -243,14 +314,29 @@ def explanation(
 ) -> Explanation:
     """The explanation of one example, with its reasons sorted by absolute contribution."""
     log_odds = model.scores(engine, key.reshape(1, -1))
+    names = tuple(name)[: model.schema.arity(model.target)]  # a cut-off may follow
+    loss = loss_of(model)
     return Explanation(
         target=model.target,
-        key=tuple(name)[: model.schema.arity(model.target)],  # a cut-off may follow
+        key=names,
         prior=model.prior,
         log_odds=float(log_odds[0]),
-        probability=float(sigmoid(log_odds)[0]),
+        probability=float(LINKS[loss](log_odds)[0]),
         reasons=tuple(sorted(reasons, key=lambda reason: -abs(reason.contribution))),
+        title=_title(model, engine.database, names),
+        loss=loss,
     )
+
+
+def _title(model: LearnedModel, database: Database, names: tuple[str, ...]) -> str:
+    """The example by its noun and key, with its display name if it has one, and what is predicted of it."""
+    wording = wording_of(model.target, model.schema, model.settings)
+    shown = [
+        f"{name} ({known[name]})" if name in (known := database.display_names.get(type_name, {})) else name
+        for type_name, name in zip(model.schema.types_of(model.target), names, strict=True)
+    ]
+    example = f"{capital(wording.example)} " if wording.example else ""
+    return f"{example}{', '.join(shown)}: {wording.subject or plain_name(model.target)}"
 
 
 def named_groundings(

@@ -4,7 +4,7 @@ A file holds the format version, target, schema, numeric types, learner, the set
 the result, and the fields of the learner's kind of model: for ``rlr`` the prior and the weighted
 clauses with their totals on the training data. It never holds times or paths, or how the model
 was computed. Version 2 adds effects and a fingerprint of the training keys; models that have neither
-are written in version 1.
+are written in version 1. Version 3 adds the loss of a numeric target.
 
 Each learner has a kind of model, registered by the module that defines it. ``HOMES`` names these
 modules, so that reading a file imports no more than the file needs.
@@ -27,13 +27,13 @@ from hornbeam.logic.clauses import Clause, Comparison
 from hornbeam.logic.guards import GUARDED, new_variables
 from hornbeam.logic.parse import parse_clause
 from hornbeam.logic.schema import KINDS, Schema
-from hornbeam.model.clause_model import Floats, Model, WeightedClause
+from hornbeam.model.clause_model import LINKS, LOGISTIC, Floats, Model, WeightedClause
 from hornbeam.model.effect_fields import effect_fields, read_effect
 from hornbeam.model.features import COUNT, FEATURES, SHARE, is_feature
 from hornbeam.model.fields import Fields
 from hornbeam.model.training import read_training, training_fields
 
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 """The newest version of the format; each model is written in the oldest version that can hold it."""
 MOST_BYTES = 1 << 28
 """Size limit of a model file, so that reading ends even if the file is an endless device."""
@@ -74,6 +74,25 @@ class LearnedModel(Protocol):
         ...
 
 
+def loss_of(model: LearnedModel) -> str:
+    """The loss of a model; models of numeric targets have one that is not logistic."""
+    return str(getattr(model, "loss", LOGISTIC))
+
+
+def predictions_of(model: LearnedModel, engine: Engine, keys: Codes) -> Floats:
+    """The prediction for each example: probabilities, or numbers if the target is numeric."""
+    if isinstance(model, Model):
+        return model.predictions(engine, keys)
+    return model.probabilities(engine, keys)
+
+
+def constant_of(model: LearnedModel) -> float | None:
+    """The best constant prediction for the training examples of a numeric target; None if it is not known."""
+    constant = model.settings.get("constant")
+    known = isinstance(constant, int | float) and not isinstance(constant, bool)
+    return float(constant) if known else None  # type: ignore[arg-type]
+
+
 class Common(NamedTuple):
     """The fields of a model file that all learners share."""
 
@@ -96,6 +115,7 @@ HOMES: dict[str, str] = {
     "agg-lr": "hornbeam.study.agg_lr.model",
     "ilp-rlr": "hornbeam.study.ilp_rlr.learner",
     "mln-boost": "hornbeam.learning.boosting.mln_boost",
+    "joint": "hornbeam.joint.model",
     "one-vs-rest": "hornbeam.model.class_model",
     "rdn-boost": "hornbeam.learning.trees.model",
 }
@@ -275,6 +295,8 @@ def _clause_fields(model: Model) -> dict[str, object]:
         more["effects"] = [effect_fields(fitted) for fitted in model.effects]
     if model.training is not None:
         more["training"] = training_fields(model.training)
+    if model.loss != LOGISTIC:
+        more["loss"] = model.loss
     return {"prior": model.prior, "clauses": clauses, **more}
 
 
@@ -286,6 +308,9 @@ def _read_clauses(common: Common, fields: Fields) -> Model:
         for member in (fields.objects("effects", "effect") if fields.has("effects") else ())
     ]
     training = read_training(fields.nested("training")) if fields.has("training") else None
+    loss = fields.text("loss") if fields.has("loss") else LOGISTIC
+    if loss not in LINKS:
+        raise fields.wrong("loss", " or ".join(LINKS), loss)
     return Model(
         common.target,
         common.schema,
@@ -295,10 +320,13 @@ def _read_clauses(common: Common, fields: Fields) -> Model:
         common.learner,
         tuple(effects),
         training,
+        loss,
     )
 
 
 def _clause_version(model: Model) -> int:
+    if model.loss != LOGISTIC:
+        return 3
     return 2 if model.effects or model.training is not None else 1
 
 

@@ -12,15 +12,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from hornbeam.data.database import UNKNOWN, Codes, Database, Notice
+from hornbeam.data.database import UNKNOWN, Codes, Database, Examples, Notice
 from hornbeam.data.keys import Names
 from hornbeam.data.numbers import CutoffRule
 from hornbeam.data.under_schema import under
 from hornbeam.engines.contract import DEFAULT_MEMORY
 from hornbeam.engines.registry import open_engine
 from hornbeam.errors import DataError, ModelError, OptionError, SchemaError
-from hornbeam.model.clause_model import Floats
-from hornbeam.model.files import LearnedModel
+from hornbeam.model.clause_model import LOGISTIC, Floats
+from hornbeam.model.files import LearnedModel, loss_of, predictions_of
 
 UNKNOWN_KEYS = ("warn", "error")
 """How to treat keys that are not in the data: as having no facts, with a notice, or as an error."""
@@ -28,7 +28,10 @@ UNKNOWN_KEYS = ("warn", "error")
 
 @dataclass(frozen=True, eq=False)
 class Predictions:
-    """Probabilities of the positive label, one per key in the order given, and notices for the user."""
+    """Probabilities of the positive label, one per key in the order given, and notices for the user.
+
+    For a numeric target, they are numbers on its scale.
+    """
 
     probabilities: Floats
     notices: tuple[Notice, ...]
@@ -43,10 +46,31 @@ def predict(
     engine: str = "memory",
     memory: int = DEFAULT_MEMORY,
 ) -> Predictions:
-    """Probabilities for keys given as rows of names, one column per argument of the target."""
+    """Probabilities, or numbers, for keys given as rows of names, one column per argument of the target."""
     seen, notices = data_for(model, database)
     keys, more = codes_for(model, seen, names, unknown)
-    return Predictions(model.probabilities(open_engine(engine, seen, memory), keys), notices + more)
+    return Predictions(predictions_of(model, open_engine(engine, seen, memory), keys), notices + more)
+
+
+def examples_for(model: LearnedModel, examples: Examples) -> Examples:
+    """The examples with numbers, classes or labels, whichever the model predicts."""
+    if loss_of(model) != LOGISTIC:
+        if examples.classes:
+            raise DataError(
+                f'the model predicts numbers, but an example of "{examples.target}" has the label '
+                f'"{examples.classes[0]}"; give numbers, or leave the labels out.'
+            )
+        return examples.as_numbers()
+    if hasattr(model, "classes"):
+        return examples.as_classes()
+    if examples.values is not None:
+        known = examples.values[~np.isnan(examples.values)]
+        found = f" (such as {known[0]:g})" if len(known) else ""
+        raise DataError(
+            f'the model predicts a probability, but the labels of "{examples.target}" are numbers{found}; '
+            "labels must be 0 and 1."
+        )
+    return examples
 
 
 def data_for(model: LearnedModel, database: Database) -> tuple[Database, tuple[Notice, ...]]:

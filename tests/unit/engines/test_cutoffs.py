@@ -141,7 +141,7 @@ def test_the_estimator_takes_cut_offs_as_the_last_column_of_the_keys() -> None:
     assert "called" not in classifier.model_.predicates()
     (explanation,) = classifier.explain(X[:1])
     assert explanation.key == (X[0, 0],)
-    assert str(explanation).startswith(f"churns({X[0, 0]}): probability")
+    assert str(explanation).startswith(f"Customer {X[0, 0]}: churns with probability ")
 
 
 @pytest.mark.parametrize("learner", ["agg-lr", "ilp-rlr", "mln-boost", "rdn-boost"])

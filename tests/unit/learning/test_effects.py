@@ -60,7 +60,7 @@ def test_a_fit_tells_of_each_path_then_of_rounds_of_steps() -> None:
     paths = [each for each in records if isinstance(each, Collected)]
     rounds = [each for each in records if isinstance(each, Round)]
     assert records == [*paths, *rounds]
-    assert [each.path for each in paths] == list(range(1, paths[0].paths + 1))
+    assert [each.path for each in paths] == list(range(1, paths[-1].paths + 1))
     assert sum(each.candidates for each in paths) == fitted.model.settings["candidates"]
     assert [each.number for each in rounds[:3]] == [4, 8, 12]
     assert fitted.history.steps == tuple(rounds)

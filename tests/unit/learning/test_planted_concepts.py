@@ -9,6 +9,8 @@ from hornbeam.data.database import Database
 from hornbeam.datasets.worlds import university, university_probabilities
 from hornbeam.engines.memory.engine import MemoryEngine
 from hornbeam.learning.boosting import mln_boost
+from hornbeam.learning.effects import learner as effects
+from hornbeam.learning.options import EffectOptions
 from hornbeam.learning.trees import rdn_boost
 from hornbeam.learning.trees.trees import Node, body_text
 from hornbeam.logic.modes import schema_of
@@ -72,6 +74,36 @@ def tree_world(seed: int) -> Database:
     }
     modes = ["risk(+person).", "friends(+person,-person).", "smokes(+person).", "drinks(+person)."]
     return world(modes, facts, labels, "risk")
+
+
+def two_conditions_world(seed: int) -> Database:
+    """Who has a friend that both smokes and drinks is at risk; apart, both say little."""
+    rng = np.random.default_rng(seed)
+    size = 800
+    names = [f"p{number}" for number in range(size)]
+    friends = [(a, int(b)) for a in range(size) for b in rng.integers(size, size=3)]
+    smokes, drinks = rng.random(size) < 0.5, rng.random(size) < 0.5
+    both = {a for a, b in friends if smokes[b] and drinks[b]}
+    labels = {name: int(rng.random() < (0.9 if a in both else 0.1)) for a, name in enumerate(names)}
+    facts = {
+        "friends": [(names[a], names[b]) for a, b in friends],
+        "smokes": [(name,) for name, does in zip(names, smokes, strict=True) if does],
+        "drinks": [(name,) for name, does in zip(names, drinks, strict=True) if does],
+    }
+    modes = ["risk(+person).", "friends(+person,-person).", "smokes(+person).", "drinks(+person)."]
+    return world(modes, facts, labels, "risk")
+
+
+def test_the_default_finds_two_conditions_on_one_thing():
+    database = two_conditions_world(seed=1)
+    found = learned(effects, database, "risk", EffectOptions()).model
+    assert {str(step) for step in found.effects[0].effect.body} == {
+        "friends(A,B)",
+        "smokes(B)",
+        "drinks(B)",
+    }
+    alone = learned(effects, database, "risk", EffectOptions(max_conditions=1)).model
+    assert found.settings["held_out_loss"] < alone.settings["held_out_loss"] - 0.05
 
 
 def test_rdn_boost_finds_the_tests_and_shares_the_friend_between_them():

@@ -79,7 +79,7 @@ def test_values_follow_the_friend_that_the_test_above_named():
 
 def test_reasons_say_what_holds_with_whom_and_what_does_not():
     assert str(explained("ann")) == (
-        "risk(ann): probability 0.2714, log-odds -0.9875\n"
+        "Person ann: risk with probability 27.1 %, log-odds -0.9875\n"
         "  +0.75 because tree 1: friends(ann,B), smokes(B), friends(B,C) holds (B = bob C = cat)\n"
         "  +0.0625 because tree 2: friends(ann,B) holds (B = bob; B = cat); smokes(ann) does not hold\n"
         "  -1.8 from the prior"

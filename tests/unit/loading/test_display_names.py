@@ -8,6 +8,7 @@ import pytest
 import hornbeam as hb
 from folders import write
 from hornbeam.engines.memory.engine import MemoryEngine
+from hornbeam.engines.registry import open_engine
 from hornbeam.errors import SchemaError
 from hornbeam.logic.parse import parse_clause
 from hornbeam.logic.parse_effect import parse_effect
@@ -67,5 +68,22 @@ def test_an_explanation_says_the_title_and_keeps_the_key(folder):
     first, second = explanation.reasons
     assert "Film 11, Film 19, Film 27, Film 3" in first.because(("u3",))
     assert first.as_dict()["groundings"][0] == {"B": "11"}
-    assert second.because(("u3",)).endswith("that add most: Film 3 +0.5")
+    assert second.because(("u3",)).endswith("Film 3 +0.5")
     assert second.as_dict()["constants"] == {"3": 0.5}
+
+
+@pytest.mark.parametrize("stated", [None, {"movies": {"name": "slogan"}}])
+def test_tables_in_place_have_the_same_names(folder, stated):
+    loaded = hb.load(folder, target="users.gender=F", schema=stated)
+    with hb.load(folder, target="users.gender=F", schema=stated, engine="duckdb") as in_place:
+        assert {name: dict(names) for name, names in in_place.display_names.items()} == loaded.display_names
+        effect = parse_effect("count [< 1: 0; else: 1] : gender_f(A) :- seen(A,B).", in_place.schema)
+        model = Model("gender_f", in_place.schema, 0.0, (), effects=(FittedEffect(effect),))
+        shown = []
+        for database, engine in ((loaded, "memory"), (in_place, "duckdb")):
+            key = database.encode_keys("gender_f", np.array([["u3"]], dtype=object))[0]
+            shown.append(str(explain(model, open_engine(engine, database), key, ["u3"])))
+        assert shown[0] == shown[1]
+        assert "Film 11" in shown[0] or "Slogan 11" in shown[0]
+    with hb.load(folder, origin=dict(loaded.origin), engine="duckdb") as again:
+        assert dict(again.display_names["movies"]) == loaded.display_names["movies"]

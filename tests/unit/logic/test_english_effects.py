@@ -3,7 +3,7 @@
 import pytest
 
 from hornbeam.logic.effects import Curve, Feature
-from hornbeam.logic.english import curve_table, effect_sentence, text_of
+from hornbeam.logic.english import curve_table, effect_sentence, feature_pieces, text_of, wording_of
 from hornbeam.logic.parse_effect import parse_effect
 from hornbeam.logic.schema import DATE, NUMBER, Schema
 
@@ -133,3 +133,27 @@ def test_a_curve_is_a_table() -> None:
     assert curve_table(Curve((), (2.0,), -1.0), Feature("mean", 1)) == (
         "any      +2  odds x 7.39\nmissing  -1  odds x 0.368"
     )
+
+
+@pytest.mark.parametrize(
+    ("effect", "phrase"),
+    [
+        ("count [< 1: 0; else: 1] : bad(A) :- smokes(A).", "whether the person smokes"),
+        ("count [< 1: 0; else: 1] : bad(A) :- not smokes(A).", "whether the person does not smoke"),
+        ("count [< 1: 0; else: 1] : bad(A) :- vip(A).", "whether the person is vip"),
+        ("count [< 2: 0; else: 1] : bad(A) :- friends(A,B), smokes(B).", "the person's friends that smoke"),
+        (
+            "count [< 2: 0; else: 1] : bad(A) :- friends(A,B), has_car(B).",
+            "the person's friends that have car",
+        ),
+        ("share [< 0.5: 0; else: 1] : bad(A) :- friends(A,B), vip(B).", "the person's friends that are vip"),
+        ("share [< 0.5: 0; else: 1] : bad(A) :- friends(A,B), age(B,C).", "friends with a known age"),
+        ("share [< 0.5: 0; else: 1] : bad(A) :- friends(A,B), owns(B,C).", "friends with any dogs"),
+    ],
+)
+def test_flags_and_known_values_are_plain_english(effect, phrase):
+    types = {"bad": ("person",), "smokes": ("person",), "vip": ("person",), "has_car": ("person",)}
+    types |= {"friends": ("person", "person"), "age": ("person", "age_value"), "owns": ("person", "dog")}
+    schema = Schema(types, {"age_value": "number"})
+    wording = wording_of("bad", schema, {})
+    assert phrase in text_of(feature_pieces(parse_effect(effect), schema, wording=wording))

@@ -63,7 +63,7 @@ def test_prior_and_contributions_add_up_to_the_prediction():
 
 def test_the_text_says_it_in_words():
     assert str(explained("ann", "bob")) == (
-        "advisedby(ann,bob): probability 0.8670, log-odds +1.875\n"
+        "ann, bob: advisedby with probability 86.7 %, log-odds +1.875\n"
         "  +2.5 because publication(C,ann), publication(C,bob) is true for 3 values of C: t1, t2, t3\n"
         "  +0.25 because student(ann) is true\n"
         "  +0.125 because not publication(C,bob), publication(C,ann) is true for 1 value of C: t4\n"
@@ -97,7 +97,7 @@ def test_several_free_variables_are_shown_together():
 
 def test_an_unknown_key_has_no_facts_and_needs_quotes():
     text = str(explained("Zoe", "bob"))
-    assert text.startswith("advisedby('Zoe',bob): probability")
+    assert text.startswith("Zoe, bob: advisedby with probability ")
     assert "-0.25 because student('Zoe') is false" in text
 
 

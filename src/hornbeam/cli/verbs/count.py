@@ -10,9 +10,9 @@ import typer
 from hornbeam.cli.command import verb
 from hornbeam.cli.data import load_data
 from hornbeam.cli.flags import Counting, ExampleSource, Out, TableTarget
-from hornbeam.cli.messages import say
-from hornbeam.cli.output import check_writable, csv_text, key_columns, write_result
-from hornbeam.errors import OptionError
+from hornbeam.cli.messages import say, say_written
+from hornbeam.cli.output import check_writable, csv_text, write_result
+from hornbeam.errors import OptionError, plural
 from hornbeam.learning.options.declared import FALSE_GROUNDINGS
 from hornbeam.logic.guards import FALSE_COUNTS, GUARDED, POPULATION
 
@@ -45,9 +45,10 @@ def count(
 ) -> None:
     """Count a clause for every example of its head.
 
-    The result is CSV with the columns arg1..argk,true,false. Positives come first, then negatives, each in
-    the order of the data. If examples have cut-offs, there is a column for them. For tables, the head may
-    be the name of a table; the clause is then counted for each key of that table.
+    The result is CSV, a row for each example in the order of --examples or of the data. Its columns are the
+    keys under their names in the tables (arg1..argk for facts), true and false. If examples have cut-offs,
+    there is a column for them. For tables, the head may be the name of a table; the clause is then counted
+    for each key of that table.
 
     \b
     Example: hornbeam count data/toy_cancer "cancer(A) :- friends(A,B), smokes(B)."
@@ -57,6 +58,7 @@ def count(
     from hornbeam.engines.counting.guarded import count_guarded
     from hornbeam.engines.registry import open_engine
     from hornbeam.logic.parse import parse_clause
+    from hornbeam.model.readable.predictions import key_columns
 
     budget = counting.budget
     check_writable(out)
@@ -70,15 +72,16 @@ def count(
     if not parsed.touches_head():
         say([Notice("the body shares no variable with the head: the counts of all examples are equal.")])
     say(_unknown_constants(parsed, database))
-    examples = database.examples_of(parsed.head.predicate)
+    examples = database.examples_of(parsed.head.predicate).as_given()
     count_clauses = count_guarded if false_counts == GUARDED and parsed.body else count_all
     (counts,) = count_clauses(open_engine(counting.engine, database, budget), [parsed], examples.keys)
-    header, columns = key_columns(database, examples)
+    columns = key_columns(database, examples, database.origin, ["true", "false"])
     rows = (
         (*key, int(counts.true[place]), counts.false_of(place))
-        for place, key in enumerate(zip(*columns, strict=True))
+        for place, key in enumerate(zip(*columns.values(), strict=True))
     )
-    write_result(csv_text([*header, "true", "false"], rows), out, exact=True)
+    write_result(csv_text([*columns, "true", "false"], rows), out, exact=True)
+    say_written(out, f"the counts of {plural(len(examples), 'example')}")
 
 
 def _unknown_constants(clause: Clause, database: Database) -> Iterator[str]:

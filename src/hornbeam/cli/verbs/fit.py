@@ -17,28 +17,38 @@ from hornbeam.cli.command import INTERRUPTED, verb
 from hornbeam.cli.data import TRAIN, data_name, load_data, split_name
 from hornbeam.cli.flags import DATA, LEARNING, OUTPUT, CountingInPlace, ExampleSource, read_duration
 from hornbeam.cli.learner_flags import LearnerFlags, chosen_options
-from hornbeam.cli.messages import print_message, progress, remark, say
+from hornbeam.cli.messages import detail, print_message, progress, remark, say
 from hornbeam.cli.output import check_writable, json_text, write_result
-from hornbeam.errors import LimitError
+from hornbeam.cli.verbs.joint import check_joint, learn_joint
+from hornbeam.errors import LimitError, plural
 from hornbeam.learning.options import OPTIONS, PRESETS
 
 if TYPE_CHECKING:
     from hornbeam.cli.page import Clock
     from hornbeam.data.database import Database, Examples
     from hornbeam.engines.contract import Engine
+    from hornbeam.joint.learner import JointFit
     from hornbeam.learning.classes import ClassFit
     from hornbeam.learning.options import Options
     from hornbeam.learning.problem import Fit
     from hornbeam.model.files import LearnedModel
 
-Target = Annotated[
-    str | None,
+Targets = Annotated[
+    list[str] | None,
     typer.Option(
         "--target",
         metavar="NAME",
-        help="Predicate to learn; for tables a column (users.premium, users.occupation), a value "
-        "(users.gender=F) or a link table (ratings).",
+        help="Predicate to learn; for tables a column (users.premium, users.occupation, users.age), a value "
+        "(users.gender=F) or a link table (ratings). With --joint, it may be given several times.",
         rich_help_panel=DATA,
+    ),
+]
+Joint = Annotated[
+    bool,
+    typer.Option(
+        "--joint",
+        help="Learn targets that depend on each other: labels of linked things, known or guessed, count too.",
+        rich_help_panel=LEARNING,
     ),
 ]
 Learner = Annotated[
@@ -137,7 +147,8 @@ class Limits:
 def fit(
     *,
     context: typer.Context,
-    target: Target = None,
+    target: Targets = None,
+    joint: Joint = False,
     source: ExampleSource,
     output: Output,
     learner: Learner = "rlr",
@@ -147,6 +158,8 @@ def fit(
     counting: CountingInPlace,
 ) -> None:
     """Learn a model from facts and examples, or from tables.
+
+    With --joint, labels of linked things count too, and the unknown ones are guessed together.
 
     Ctrl-C ends the fit and keeps the steps done so far. The engines duckdb, postgres and spark count tables
     in place; all other data are loaded first.
@@ -162,16 +175,22 @@ def fit(
     options = chosen_options(learner, preset, flags, limits.checkpoint is not None)
     limits.check()
     output.check()
+    first = target[0] if target else None
+    check_joint(joint, target or [], options, {"--report": output.report, "--checkpoint": limits.checkpoint})
     clock = Clock()
     with _time_for_loading(limits):
-        database = load_data(source, counting, target=target, seed=flags.seed or 0)
+        database = load_data(source, counting, target=first, seed=flags.seed or 0)
     context.call_on_close(database.close)
     say(database.notices)
     clock.lap("load")
-    examples = _labelled(database, target)
+    if joint:
+        _fit_joint(database, target or [], options, limits, output)
+        return
+    examples = _labelled(database, first, options)
     engine = open_engine(counting.engine, database, counting.budget, **counting.place())
     fitted = _learned(engine, examples, options, limits, clock)
     clock.lap("learn")
+    detail(", ".join(f"{name} {seconds:.1f} s" for name, seconds in clock.laps()))
     interrupted = _was_interrupted(fitted)
     say(fitted.history.notices())
     for line in fitted.history.scores():
@@ -218,9 +237,25 @@ def _time_for_loading(limits: Limits) -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
-def _labelled(database: Database, target: str | None) -> Examples:
-    """The examples that have a label."""
+def _fit_joint(
+    database: Database, targets: list[str], options: Options, limits: Limits, output: Output
+) -> None:
+    """Learn a joint model, say how good it is, and write it."""
+    from hornbeam.learning.loop import Control, time_limit
+
+    stop = None if limits.seconds is None else time_limit(limits.seconds)
+    with progress(getattr(options, "n_steps", None)) as on_step:
+        fitted = learn_joint(database, targets, options, Control(on_step, None, stop))
+    say(fitted.history.notices())
+    for line in fitted.history.scores():
+        print_message(line)
+    _write(fitted, output, sum(len(each.keys) for each in fitted.model.known))
+
+
+def _labelled(database: Database, target: str | None, options: Options) -> Examples:
+    """The examples that have a label; with the loss logistic, numbers are classes."""
     from hornbeam.errors import DataError
+    from hornbeam.learning.losses.loss import Logistic
 
     name = database.target_named(target)
     examples = database.examples_of(name).labelled()
@@ -229,7 +264,7 @@ def _labelled(database: Database, target: str | None) -> Examples:
             f'no example of "{target or name}" has a label; name a column that has labels, or give them in a '
             'column "label" of --examples FILE.'
         )
-    return examples
+    return examples.as_classes() if getattr(options, "loss", "") == Logistic.name else examples
 
 
 def _learned(
@@ -262,7 +297,7 @@ def _was_interrupted(fitted: Fit[LearnedModel] | ClassFit) -> bool:
     return interrupted
 
 
-def _write(fitted: Fit[LearnedModel] | ClassFit, output: Output, n_examples: int) -> None:
+def _write(fitted: Fit[LearnedModel] | ClassFit | JointFit, output: Output, n_examples: int) -> None:
     """Write the model and the history, or print the model."""
     from hornbeam.model.files import save_model
 
@@ -270,9 +305,11 @@ def _write(fitted: Fit[LearnedModel] | ClassFit, output: Output, n_examples: int
         write_result([f"{fitted.model}\n"], None)
     else:
         save_model(fitted.model, output.model)
-        remark(f"{fitted.model.size_text} from {n_examples:,} examples, in {output.model}")
+        examples = plural(n_examples, "example")
+        remark(f"wrote {fitted.model.size_text}, learned from {examples}, to {output.model}")
     if output.history is not None:
         write_result([json_text(fitted.history.as_dict())], output.history)
+        remark(f"wrote the history to {output.history}")
 
 
 def _write_report(
@@ -294,6 +331,7 @@ def _write_report(
         phases=clock.laps(),
     )
     write_page(path, fitted.model, engine, examples, about)
+    remark(f"wrote the report to {path}")
 
 
 def _learners() -> str:

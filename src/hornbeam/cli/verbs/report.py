@@ -11,9 +11,10 @@ import typer
 from hornbeam.cli.command import verb
 from hornbeam.cli.data import TEST, data_name, split_name
 from hornbeam.cli.flags import OUTPUT, Counting, ExampleSource, ModelFile
+from hornbeam.cli.messages import say_written
 from hornbeam.cli.opened import open_examples
 from hornbeam.cli.output import check_writable
-from hornbeam.errors import DataError, Place
+from hornbeam.errors import DataError, Place, plural
 
 
 @verb
@@ -67,6 +68,7 @@ def report(
         data=data_name(source.data), split=split_name(source, TEST), history=steps, phases=clock.laps()
     )
     write_page(out, learned, engine, examples, about, of_class, shown)
+    say_written(out, f"the report of {plural(len(examples), 'example')}")
 
 
 def _history(path: Path) -> dict[str, Any]:

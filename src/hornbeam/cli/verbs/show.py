@@ -10,6 +10,7 @@ import typer
 
 from hornbeam.cli.command import verb
 from hornbeam.cli.flags import Json, Out
+from hornbeam.cli.messages import say_written
 from hornbeam.cli.output import check_writable, one_form, write_result
 from hornbeam.errors import OptionError
 
@@ -60,14 +61,23 @@ def show(
         text = f"{_method(learned, 'clause_text', '--clauses')()}\n"
     elif json:
         text = model_text(learned)
-    elif isinstance(learned, Model) and learned.effects and not logic:
-        text = f"{learned.words()}\n"
+    elif not logic and _has_effects(learned):
+        text = f"{_method(learned, 'words', '--logic')()}\n"
     elif out is None and not logic and on_terminal() and isinstance(learned, Model | AggregateModel):
         print_model(learned)
         return
     else:
         text = f"{learned}\n"
     write_result([text], out, exact=svg or json)
+    say_written(out, learned.size_text)
+
+
+def _has_effects(learned: LearnedModel) -> bool:
+    """Whether a model has effects, or one of its classes has."""
+    from hornbeam.model.class_model import ClassModel
+
+    models = [each for _, each in learned.members()] if isinstance(learned, ClassModel) else [learned]
+    return any(getattr(each, "effects", ()) for each in models)
 
 
 def _method(learned: LearnedModel, name: str, flag: str) -> Callable[[], Any]:

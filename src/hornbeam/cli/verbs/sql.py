@@ -10,6 +10,7 @@ import typer
 
 from hornbeam.cli.command import verb
 from hornbeam.cli.flags import ModelFile, Out
+from hornbeam.cli.messages import say_written
 from hornbeam.cli.output import check_writable, write_result
 
 if TYPE_CHECKING:
@@ -76,6 +77,7 @@ def sql(
     table, columns = examples_table(learned.settings, learned.schema.arity(learned.target))
     asked = (examples or table, key or columns, None, cutoff)
     write_result([learned.sql(dialect, _tables(tables), asked)], out, exact=True)
+    say_written(out, "the query")
 
 
 def _model(path: Path) -> Model:

@@ -85,6 +85,17 @@ def probability_of(score: exp.Expr) -> exp.Expr:
     return exp.Div(this=real(1.0), expression=power, typed=False, safe=False)
 
 
+def prediction_of(score: exp.Expr, loss: str) -> exp.Expr:
+    """The prediction that a score stands for, as a named column."""
+    if loss == "logistic":
+        return exp.alias_(probability_of(score), "probability")
+    if loss == "poisson":
+        above = exp.GT(this=score.copy(), expression=real(LARGEST_SCORE))
+        most = exp.If(this=above, true=real(LARGEST_SCORE))
+        return exp.alias_(exp.Exp(this=exp.Case(ifs=[most], default=score.copy())), "prediction")
+    return exp.alias_(score.copy(), "prediction")
+
+
 def is_join(clause: Clause) -> bool:
     """Whether the groundings of a body are the rows of its atoms joined with the keys of examples.
 

@@ -20,7 +20,7 @@ from hornbeam.engines.export.features import (
     double,
     feature_value,
     join_of,
-    probability_of,
+    prediction_of,
     share,
     sums_query,
     total_of,
@@ -108,6 +108,8 @@ class ScoringModel:
     """the kind of times, numbers or dates; None if the model was learned from facts without times"""
     at_cutoff: str = BEFORE
     """whether facts at the very time of a cut-off exist"""
+    loss: str = "logistic"
+    """what a score stands for: log-odds, a logarithm (``poisson``), or the prediction itself"""
 
 
 def scoring_query(
@@ -117,7 +119,7 @@ def scoring_query(
     examples: SqlTable | None = None,
 ) -> str:
     """A query with a row per example: its keys, the clauses' counts, the effects' values, the log-odds, the
-    probability.
+    probability; for a numeric target the score and the prediction.
 
     For a clause with a weight for each constant, the row has the sum of its weights instead of its counts.
     False counts that no weight multiplies, and clauses and effects that add nothing, are left out.
@@ -390,8 +392,7 @@ class _ScoringQuery:
             kinds = ("true", "false") if weighted.weighs_false else ("true",)
             named += [own_column(f"{kind}_{number}") for kind in kinds]
         named += [own_column(f"value_{number}") for number in self._effects]
-        score = own_column("score")
-        named += [score, exp.alias_(probability_of(score), "probability")]
+        named += [own_column("score"), prediction_of(own_column("score"), self._model.loss)]
         return exp.select(*named).from_(scores)
 
 

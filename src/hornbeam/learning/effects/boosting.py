@@ -128,14 +128,15 @@ class Boosting:
     ) -> None:
         self.bins, self.scores, self.loss, self.steps = bins, scores, loss, steps
         self.targets, self.numbers = data
-        self.weights = weights
+        # Steps read one bag at a time: columns are contiguous.
+        self.weights = np.asfortranarray(weights)
         self.held_out = self.numbers[:, None] - weights
         number = weights.shape[1]
         given = steps.start
         start = np.array(
             [loss.start(self.targets, weights[:, bag]) if given is None else given for bag in range(number)]
         )
-        self.score = np.repeat(start[None, :], len(self.targets), axis=0)
+        self.score = np.asfortranarray(np.repeat(start[None, :], len(self.targets), axis=0))
         if offset is not None:
             self.score += offset[:, None]
         self.intercepts = start.copy()
@@ -214,8 +215,8 @@ class Boosting:
         number = self.weights.shape[1]
         both = sums.of(np.hstack(gradients)) / UNIT
         first, second = both[..., :number], both[..., number:]
-        cuts, _ = _cut_gains(first, second, self.steps.l2)
-        lines, _ = _line_gains(first, second, self.scores[which][:, : sums.size], self.steps.line_l2)
+        cuts, _ = cut_gains(first, second, self.steps.l2)
+        lines, _ = line_gains(first, second, self.scores[which][:, : sums.size], self.steps.line_l2)
         best: Floats = np.maximum(cuts.max(axis=1), lines)
         return best
 
@@ -234,9 +235,9 @@ class Boosting:
         weights = self.weights[:, bag]
         g = np.bincount(bins, np.rint(first * UNIT) * weights, minlength=size)[None, :, None] / UNIT
         h = np.bincount(bins, np.rint(second * UNIT) * weights, minlength=size)[None, :, None] / UNIT
-        cuts, levels = _cut_gains(g, h, self.steps.l2)
+        cuts, levels = cut_gains(g, h, self.steps.l2)
         score = self.scores[candidate : candidate + 1, :size]
-        line, slope = _line_gains(g, h, score, self.steps.line_l2)
+        line, slope = line_gains(g, h, score, self.steps.line_l2)
         if line[0, 0] >= cuts.max():
             change = slope[0, 0] * score[0]
         else:
@@ -252,7 +253,8 @@ class Boosting:
         """Move the intercept by one Newton step."""
         first, second = self.loss.gradients(self.targets, self.score[:, bag])
         weights = self.weights[:, bag]
-        g, h = np.rint(first * UNIT) @ weights / UNIT, np.rint(second * UNIT) @ weights / UNIT
+        # Not a product of BLAS, whose threads cost more than they do.
+        g, h = (float((np.rint(each * UNIT) * weights).sum()) / UNIT for each in (first, second))
         if h > 0:
             self.score[:, bag] += g / h
             self.intercepts[bag] += g / h
@@ -265,7 +267,7 @@ class Boosting:
         self.bags.mean_losses.append(float(held.sum() / total) if total else float("nan"))
 
 
-def _cut_gains(first: Floats, second: Floats, l2: float) -> tuple[Floats, tuple[Floats, Floats, Floats]]:
+def cut_gains(first: Floats, second: Floats, l2: float) -> tuple[Floats, tuple[Floats, Floats, Floats]]:
     """The gain of a cut after each bin, and the levels below, above, and for missing values."""
     below_g, below_h = np.cumsum(first, axis=1), np.cumsum(second, axis=1)
     none_g, none_h = first[:, :1], second[:, :1]
@@ -279,7 +281,7 @@ def _cut_gains(first: Floats, second: Floats, l2: float) -> tuple[Floats, tuple[
     return gains, (below_g / (below_h + l2), above_g / (above_h + l2), none_g / (none_h + l2))
 
 
-def _line_gains(first: Floats, second: Floats, scores: Floats, l2: float) -> tuple[Floats, Floats]:
+def line_gains(first: Floats, second: Floats, scores: Floats, l2: float) -> tuple[Floats, Floats]:
     """The gain of a line over the scores of the bins, and its slope."""
     g = np.einsum("clb,cl->cb", first, scores)
     h = np.einsum("clb,cl->cb", second, scores * scores)

@@ -25,9 +25,9 @@ from hornbeam.engines.features.values import (
     value_of_tally,
 )
 from hornbeam.engines.tally import Tally, TallyRequest
-from hornbeam.learning.effects import paths as kinds
 from hornbeam.learning.effects.bins import Bins, bins_of, cuts_of
-from hornbeam.learning.effects.paths import Attribute, Path
+from hornbeam.learning.effects.links import paths as kinds
+from hornbeam.learning.effects.links.paths import Attribute, Path
 from hornbeam.logic.clauses import AT_LEAST, BELOW, Atom, Comparison
 from hornbeam.logic.effects import (
     COUNT,

@@ -1,9 +1,9 @@
 """Weights per constant: which films a person rated can matter more than how many.
 
 All constants that paths of at most one link reach, and the example's own categories, get weights together, by
-logistic regression under one ridge penalty. The penalty is chosen by cross-validation. Boosting starts from
+regression under one ridge penalty. The penalty is chosen by cross-validation. Boosting starts from
 scores that were fitted without the example (cross-fitting), so that memorised constants gain nothing. If the
-scores do not predict held-out examples better than the base rate, by a standard error, there are no weights.
+scores do not predict held-out examples better than a constant, by a standard error, there are no weights.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from hornbeam.data.database import Codes
 from hornbeam.data.sparse import Matrix, summed
 from hornbeam.engines.contract import Engine
 from hornbeam.engines.tally import Tally, TallyRequest
-from hornbeam.learning.effects.paths import CATEGORY, THING, Path
-from hornbeam.learning.losses.logistic import losses
-from hornbeam.learning.losses.sparse import fit_sparse_weights
-from hornbeam.learning.numbers import Floats, Labels, round_weight
+from hornbeam.learning.effects.links.paths import CATEGORY, THING, Path
+from hornbeam.learning.losses.loss import Loss
+from hornbeam.learning.losses.sparse import fit_sparse_weights, rows_of
+from hornbeam.learning.numbers import Floats, round_weight
 from hornbeam.logic.clauses import Atom
 from hornbeam.logic.effects import (
     DISTINCT,
@@ -72,52 +72,66 @@ class ConstantWeights:
         return float(self.crossed.mean()) - self.intercept
 
 
+class Weighted(NamedTuple):
+    """The examples of a fit: keys, targets in the learner's unit, how much each counts, and the loss."""
+
+    keys: Codes
+    targets: Floats
+    weights: Floats
+    loss: Loss
+
+    def fitted(self, matrix: Matrix, rows: npt.NDArray[np.intp], l2: float, start: Floats | None) -> Floats:
+        """The weights of the columns, fitted to some examples."""
+        of_rows = rows_of(self.loss.smooth(), self.targets[rows], self.weights[rows])
+        return fit_sparse_weights(matrix.take(rows), of_rows, l2, start)
+
+
 def constant_weights(
     engine: Engine,
     head: Atom,
     paths: Sequence[Path],
-    data: tuple[Codes, Labels],
+    data: Weighted,
     folds: npt.NDArray[np.int64],
+    scale: float = 1.0,
 ) -> ConstantWeights | None:
-    """The weights, or None if they predict no better than the base rate; ``data`` has keys and labels."""
-    keys, labels = data
-    families, matrix = _matrix(engine, head, paths, keys)
+    """The weights, or None if they predict no better than a constant; ``scale`` is that of the model."""
+    families, matrix = _matrix(engine, head, paths, data.keys)
     if not families:
         return None
+    targets, loss = data.targets, data.loss
     best: tuple[float, Floats, float] | None = None
-    base = _base(labels, folds)
+    base = _base(data, folds)
     starts: dict[int, Floats | None] = {}
+    total = data.weights.sum()
     for penalty in PENALTIES:
-        crossed = np.zeros(len(labels))
+        crossed = np.zeros(len(targets))
         for fold in range(FOLDS):
-            inside = np.flatnonzero(folds != fold)
-            y = labels[inside].astype(np.float64)
-            weights = fit_sparse_weights(matrix.take(inside), y, 1.0 - y, penalty, starts.get(fold))
-            starts[fold] = weights
+            starts[fold] = weights = data.fitted(
+                matrix, np.flatnonzero(folds != fold), penalty, starts.get(fold)
+            )
             outside = np.flatnonzero(folds == fold)
             crossed[outside] = matrix.take(outside) @ weights[:-1] + weights[-1]
-        loss = float(losses(labels, crossed).mean())
-        if best is None or loss < best[0]:
-            best = loss, crossed, penalty
+        mean = float((data.weights * loss.each(targets, crossed)).sum() / total)
+        if best is None or mean < best[0]:
+            best = mean, crossed, penalty
         else:
             break
     assert best is not None
     _, crossed, penalty = best
-    gained = losses(labels, base) - losses(labels, crossed)
-    if gained.mean() <= gained.std() / np.sqrt(len(labels)):
+    gained = data.weights * (loss.each(targets, base) - loss.each(targets, crossed))
+    if gained.mean() <= gained.std() / np.sqrt(len(targets)):
         return None
-    y = labels.astype(np.float64)
-    weights = fit_sparse_weights(matrix, y, 1.0 - y, penalty)
-    return ConstantWeights(_clauses(engine, head, families, weights), float(weights[-1]), crossed)
+    weights = data.fitted(matrix, np.arange(len(targets)), penalty, None)
+    clauses = _clauses(engine, head, families, scale * weights)
+    return ConstantWeights(clauses, float(weights[-1]), crossed)
 
 
-def _base(labels: Labels, folds: npt.NDArray[np.int64]) -> Floats:
-    """For each example, the log-odds of the base rate of the other folds."""
-    result = np.zeros(len(labels))
+def _base(data: Weighted, folds: npt.NDArray[np.int64]) -> Floats:
+    """For each example, the best constant score of the other folds."""
+    result = np.zeros(len(data.targets))
     for fold in range(FOLDS):
-        inside = labels[folds != fold]
-        positive = float(inside.sum()) + 0.5
-        result[folds == fold] = np.log(positive / (len(inside) + 1.0 - positive))
+        inside = folds != fold
+        result[folds == fold] = rows_of(data.loss, data.targets[inside], data.weights[inside]).start()
     return result
 
 

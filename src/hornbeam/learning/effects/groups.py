@@ -18,9 +18,9 @@ class EqualExamples:
     first: npt.NDArray[np.int64]
     which: npt.NDArray[np.int64]
 
-    @property
-    def sizes(self) -> Floats:
-        return np.bincount(self.which, minlength=len(self.first)).astype(np.float64)
+    def sizes(self, weights: Floats | None = None) -> Floats:
+        """The number of examples in each group, or the sum of their weights."""
+        return np.bincount(self.which, weights, minlength=len(self.first)).astype(np.float64)
 
     def summed(self, values: Floats) -> Floats:
         """The sum over each group of each column of values."""

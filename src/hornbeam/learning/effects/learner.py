@@ -13,36 +13,43 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path as FilePath
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from hornbeam.data.relations import Examples
 from hornbeam.data.sampling import in_order, sampled
 from hornbeam.engines.contract import Engine, Skipped
+from hornbeam.errors import DataError
 from hornbeam.learning.checkpoint import Checkpoint, Replay, Saved, fit_fingerprint, read_round
 from hornbeam.learning.effects.bagging import example_hashes, fold_numbers
 from hornbeam.learning.effects.bodies import BodyLimits, LimitedPool
+from hornbeam.learning.effects.boosting import Steps
 from hornbeam.learning.effects.candidates import Offers
-from hornbeam.learning.effects.constants import ConstantWeights, constant_weights
+from hornbeam.learning.effects.conditions import narrowed_paths
+from hornbeam.learning.effects.constants import ConstantWeights, Weighted, constant_weights
+from hornbeam.learning.effects.links.paths import MOST_ATTRIBUTES, Path, PathFinder
+from hornbeam.learning.effects.links.vocabulary import Vocabulary
+from hornbeam.learning.effects.links.windows import windows_of
 from hornbeam.learning.effects.long_model import LongModel, Problem
-from hornbeam.learning.effects.paths import MOST_ATTRIBUTES, Path, PathFinder
-from hornbeam.learning.effects.vocabulary import Vocabulary
-from hornbeam.learning.effects.windows import windows_of
 from hornbeam.learning.history import ALL_STEPS, INTERRUPTED, NO_EFFECT, Collected, History, Record, Round
 from hornbeam.learning.loop import NO_CONTROL, Control, Ending, Pause, run
-from hornbeam.learning.losses.loss import Logistic
-from hornbeam.learning.numbers import round_weight
+from hornbeam.learning.losses.loss import Loss
+from hornbeam.learning.losses.named import NUMERIC, loss_for
+from hornbeam.learning.numbers import Floats, round_weight
 from hornbeam.learning.options import BASE_RATE, EffectOptions
-from hornbeam.learning.problem import Fit, check_labels, language_for, prior_of
-from hornbeam.logic.clauses import head_atom
-from hornbeam.model.clause_model import Model, WeightedClause
+from hornbeam.learning.problem import Fit, check_labels, check_values, language_for, prior_of
+from hornbeam.logic.clauses import Atom, head_atom
+from hornbeam.model.clause_model import LINKS, LOGISTIC, Model, WeightedClause
 from hornbeam.model.effects import FittedEffect, mean_level
 from hornbeam.model.readable.constants import shown_names
 from hornbeam.model.training import key_names, training_of
 
+CUTS, CUTS_OF_NUMBERS = 8, 32
+"""Maximum number of cuts of a curve for labels, and for numbers, which need finer curves."""
 LEAST_ATTRIBUTES = 300
 MOST_VALUES = 10_000_000
 """About this many values of attributes are looked at: with more examples, fewer attributes."""
@@ -65,26 +72,64 @@ def fit(
     options: EffectOptions | None = None,
     control: Control = NO_CONTROL,
 ) -> Fit[Model]:
-    """Learn a model of the target from examples with labels 0 and 1.
+    """Learn a model of the target from examples with labels 0 and 1, or with numbers.
 
     Ctrl-C and ``control.should_stop`` end the fit and mark it as cut. The model then has the best number of
     steps so far; it has none if not all candidates were collected.
     """
-    check_labels(examples)
-    learner = _Learner(_problem(engine, examples, options or EffectOptions()), examples, control)
+    problem, rows = _problem(engine, examples, options or EffectOptions())
+    learner = _Learner(problem, examples, rows, control)
     state, ending = run(EffectState(), learner.start, learner.go_on, control)
     return learner.result(state, ending)
 
 
-def _problem(engine: Engine, examples: Examples, options: EffectOptions) -> Problem:
+def _problem(
+    engine: Engine, examples: Examples, options: EffectOptions
+) -> tuple[Problem, npt.NDArray[np.intp]]:
+    """The problem, and which of the examples are learned from, in order."""
     database, target = engine.database, examples.target
-    kept = examples.at(
-        sampled(database, target, examples.keys, examples.labels, options.neg_pos_ratio, options.seed)
-    )
-    kept = kept.at(in_order(database, target, kept.keys, kept.labels))
+    loss = loss_for(options.loss, examples.values is not None)
     head = head_atom(target, database.schema.arity(target))
-    correction = math.log((kept.labels == 0).sum() / (examples.labels == 0).sum())
-    return Problem(engine, head, kept, options, Logistic(), kept.labels.astype(np.float64), correction)
+    if loss.name in NUMERIC:
+        examples = examples.as_numbers()
+    if options.n_cuts is None:
+        options = replace(options, n_cuts=CUTS if examples.values is None else CUTS_OF_NUMBERS)
+    if examples.values is not None:
+        return _numeric_problem(engine, head, examples, options, loss)
+    check_labels(examples)
+    rows = sampled(database, target, examples.keys, examples.labels, options.neg_pos_ratio, options.seed)
+    rows = rows[in_order(database, target, examples.keys[rows], examples.labels[rows])]
+    kept = examples.at(rows)
+    left, all_ = (
+        (each.labels == 0) if each.weights is None else each.weights[each.labels == 0]
+        for each in (kept, examples)
+    )
+    correction = math.log(left.sum() / all_.sum())
+    targets = kept.labels.astype(np.float64)
+    return Problem(engine, head, kept, options, loss, targets, correction=correction), rows
+
+
+def _numeric_problem(
+    engine: Engine, head: Atom, examples: Examples, options: EffectOptions, loss: Loss
+) -> tuple[Problem, npt.NDArray[np.intp]]:
+    """The problem of a numeric target, and the order of the examples in it."""
+    assert examples.values is not None
+    target = examples.target
+    if loss.name not in NUMERIC:
+        raise DataError(
+            f'"{target}" holds numbers, which the loss {loss.name} cannot learn; choose one of '
+            f"{', '.join(NUMERIC)}, or learn them as classes."
+        )
+    check_values(target, examples.values)
+    refusal = loss.refusal(examples.values)
+    if refusal:
+        raise DataError(f'"{target}" cannot be learned: {refusal}.')
+    rows = in_order(engine.database, target, examples.keys, examples.labels)
+    kept = examples.at(rows)
+    assert kept.values is not None
+    weights = np.ones(len(kept)) if kept.weights is None else kept.weights
+    targets, unit = loss.prepared(kept.values, weights)
+    return Problem(engine, head, kept, options, loss, targets, unit), rows
 
 
 @dataclass(eq=False)
@@ -93,6 +138,8 @@ class _Learner:
 
     problem: Problem
     all_examples: Examples
+    rows: npt.NDArray[np.intp]
+    """positions of the examples that are learned from"""
     control: Control
     checkpoint: Checkpoint[Round] | None = None
     saved: Saved[Round] = field(default_factory=Saved)
@@ -102,6 +149,7 @@ class _Learner:
         folder, problem = self.control.checkpoint, self.problem
         if folder is not None:
             settings = problem.options.settings() | {"learner": "rlr"}
+            settings |= {} if problem.loss.name == LOGISTIC else {"loss": problem.loss.name}
             database, memory = problem.engine.database, problem.engine.memory
             fingerprint = fit_fingerprint(database, self.all_examples, settings, memory)
             self.checkpoint = Checkpoint(FilePath(folder), fingerprint, read_round)
@@ -149,9 +197,7 @@ class _Learner:
         clauses: tuple[WeightedClause, ...] = ()
         effects: tuple[FittedEffect, ...] = ()
         if long is None:
-            prior = prior_of(problem.examples.labels, problem.options.prior)
-            if problem.options.prior == BASE_RATE:
-                prior += problem.correction
+            prior = _prior_alone(problem)
             history = History((), ending.reason, ending.cut)
         else:
             try:
@@ -159,7 +205,7 @@ class _Learner:
             except KeyboardInterrupt:
                 ending = Ending(INTERRUPTED, cut=True)
                 prior, effects = long.effects(short=False)
-            prior += problem.correction
+            prior = problem.unit.of_model(prior) + problem.correction
             clauses = () if long.block is None else long.block.clauses
             nothing = not ending.cut and not effects and not clauses
             reason = NO_EFFECT if nothing else ending.reason
@@ -175,17 +221,43 @@ class _Learner:
             "rlr",
             effects=effects,
             training=training_of(key_names(database, self.all_examples)),
+            loss=problem.loss.name,
         )
-        return Fit(model, history)
+        return Fit(model, history, self._held_out(long))
+
+    def _held_out(self, long: LongModel | None) -> Floats:
+        """For each given example the log-odds from models that were learned without it."""
+        scores = np.full(len(self.all_examples), np.nan)
+        if long is not None:
+            unit = self.problem.unit
+            scores[self.rows] = unit.centre + unit.scale * long.held_out_scores() + self.problem.correction
+        return scores
 
     def _for_readers(
         self, long: LongModel, prior: float, effects: tuple[FittedEffect, ...]
     ) -> dict[str, object]:
         """Settings that no prediction uses: the mean score, and display names of constants with weights."""
         database, block = self.problem.engine.database, long.block
-        average = prior + sum(map(mean_level, effects)) + (0.0 if block is None else block.mean)
+        of_block = 0.0 if block is None else self.problem.unit.scale * block.mean
+        average = prior + sum(map(mean_level, effects)) + of_block
         names = {} if block is None else shown_names(block.clauses, database.schema, database.display_names)
-        return {"average_log_odds": round(average, 6)} | ({"names": names} if names else {})
+        problem = self.problem
+        if problem.loss.name == LOGISTIC:
+            about: dict[str, object] = {"average_log_odds": round(average, 6)}
+        else:
+            constant = problem.unit.of_model(problem.loss.start(problem.targets, problem.weights))
+            predicted = float(LINKS[problem.loss.name](np.array([constant]))[0])
+            about = {"average_score": round_weight(average), "constant": round_weight(predicted)}
+        return about | ({"names": names} if names else {})
+
+
+def _prior_alone(problem: Problem) -> float:
+    """The prior of a model without effects."""
+    if problem.options.prior != BASE_RATE:
+        return float(problem.options.prior)
+    if problem.examples.values is None:
+        return prior_of(problem.examples.labels, BASE_RATE) + problem.correction
+    return problem.unit.of_model(problem.loss.start(problem.targets, problem.weights))
 
 
 def _candidates(problem: Problem, pause: Pause, control: Control) -> tuple[list[Path], Offers]:
@@ -198,19 +270,30 @@ def _candidates(problem: Problem, pause: Pause, control: Control) -> tuple[list[
     finder = PathFinder(vocabulary, problem.head, windows, options.max_links, most)
     limits = BodyLimits(options.max_literals, options.max_conditions)
     paths = [path for path in finder.paths() if limits.allow(path.body)]
-    pool = LimitedPool(options.n_cuts, _support(problem), engine.memory // 4, limits=limits)
+    pool = LimitedPool(options.n_cuts or CUTS, _support(problem), engine.memory // 4, limits=limits)
     offers = Offers(engine, problem.head, examples.keys, pool, options.n_thresholds, cut)
-    for number, path in enumerate(paths, start=1):
+    path_of: list[Path] = []
+    todo = list(paths)
+    for number, path in enumerate(todo, start=1):
         pause()
         before = len(pool.candidates)
         offers.of_path(path)
+        added = len(pool.candidates) - before
+        path_of += [path] * added
         if control.on_step is not None:
-            control.on_step(Collected(number, len(paths), len(pool.candidates) - before))
+            control.on_step(Collected(number, len(todo), added))
+        # With cut-offs, every example sees other facts: there a second condition costs more than it gains.
+        if number == len(paths) and options.max_conditions > 1 and not cut:
+            todo += narrowed_paths(pool, path_of, problem.targets, problem.loss, _steps(options))
     offers.of_cutoffs()
     if not pool.candidates:
         # An error says if there is nothing that a body could be made of.
         language_for(engine.database, examples.target, False, 0, examples.keys)
     return paths, offers
+
+
+def _steps(options: EffectOptions) -> Steps:
+    return Steps(options.n_steps, options.learning_rate, options.l2, options.l2)
 
 
 def _support(problem: Problem) -> int:
@@ -224,5 +307,14 @@ def _block(problem: Problem, paths: list[Path]) -> ConstantWeights | None:
     cut = database.last_times_of(examples.target, examples.keys) is not None
     if not options.per_constant or len(problem.head.args) > 1 or cut:
         return None
+    if not options.own_constants:
+        own = database.schema.types_of(examples.target)
+        paths = [_without_types(path, own) for path in paths]
     folds = fold_numbers(example_hashes(problem.engine, examples.target, examples.keys, options))
-    return constant_weights(problem.engine, problem.head, paths, (examples.keys, examples.labels), folds)
+    data = Weighted(examples.keys, problem.targets, problem.weights, problem.loss)
+    return constant_weights(problem.engine, problem.head, paths, data, folds, problem.unit.scale)
+
+
+def _without_types(path: Path, types: Sequence[str]) -> Path:
+    """The path without the attributes that are of some types."""
+    return replace(path, attributes=tuple(each for each in path.attributes if each.node.type not in types))

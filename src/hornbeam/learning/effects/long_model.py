@@ -16,8 +16,8 @@ from hornbeam.learning.effects.candidates import FeatureCandidate, Pool
 from hornbeam.learning.effects.constants import ConstantWeights
 from hornbeam.learning.effects.groups import groups_of
 from hornbeam.learning.effects.shortening import Long, shortened
-from hornbeam.learning.history import Round
-from hornbeam.learning.losses.loss import Loss
+from hornbeam.learning.history import Round, loss_text
+from hornbeam.learning.losses.loss import PLAIN_UNIT, Loss, Unit
 from hornbeam.learning.numbers import Floats, round_weight
 from hornbeam.learning.options import ALL, BASE_RATE, EffectOptions
 from hornbeam.logic.clauses import Atom
@@ -51,8 +51,16 @@ class Problem:
     options: EffectOptions
     loss: Loss
     targets: Floats
+    unit: Unit = PLAIN_UNIT
+    """how scores become those of the model"""
     correction: float = 0.0
     """log-odds to add for the negatives that sampling left out"""
+
+    @property
+    def weights(self) -> Floats:
+        """How much each example counts."""
+        given = self.examples.weights
+        return np.ones(len(self.targets)) if given is None else given
 
 
 class LongModel:
@@ -70,9 +78,12 @@ class LongModel:
         self.targets, self.offset = problem.targets[self.groups.first], offset[self.groups.first]
         hashes = example_hashes(problem.engine, examples.target, examples.keys, options)
         self.design = design(hashes, options.n_bags)
-        self.weights = self.groups.summed(self.design.weights)
-        self.sizes = self.groups.sizes
-        start = None if options.prior == BASE_RATE else float(options.prior) - problem.correction
+        self.weights = self.groups.summed(self.design.weights * problem.weights[:, None])
+        self.numbers = self.groups.sizes()
+        self.sizes = self.groups.sizes(examples.weights)
+        start = None
+        if options.prior != BASE_RATE:
+            start = problem.unit.of_learner(float(options.prior) - problem.correction)
         self.boosting = Boosting(
             self.bins,
             _score_table(pool.candidates, self.levels),
@@ -96,26 +107,29 @@ class LongModel:
 
     @property
     def held_out_loss(self) -> float | None:
-        """The mean loss of the held-out examples; None if none is held out.
+        """The loss of the held-out examples; None if none is held out.
 
         It is that of the model that is kept, once its effects are known, and of the long model before.
         """
-        return _finite(self.bags.mean_losses[self.steps]) if self.kept_loss is None else self.kept_loss
+        return self._measured(self.bags.mean_losses[self.steps]) if self.kept_loss is None else self.kept_loss
 
     def round(self) -> Round:
         """A record of the steps done so far."""
-        return Round(self.bags.done, _finite(self.bags.mean_losses[-1]), self.base_loss)
+        done = self._measured(self.bags.mean_losses[-1])
+        return Round(self.bags.done, done, self.base_loss, self.problem.loss.measure)
 
     def fingerprint(self) -> str:
         """A hash of the candidates by their bins."""
         return blake2b(self.bins.tobytes(), digest_size=16).hexdigest()
 
     def score(self) -> str:
-        """How well the model predicts held-out examples, beside the base rate."""
+        """How well the model predicts held-out examples, beside a constant."""
         if self.held_out_loss is None or self.base_loss is None:
             return ""
         how = "out-of-bag" if len(self.design.averaged) > 1 else "cross-validated"
-        return f"{how} log-loss {self.held_out_loss:.4f}, base rate {self.base_loss:.4f}"
+        loss = self.problem.loss
+        own, base = map(loss_text, (self.held_out_loss, self.base_loss))
+        return f"{how} {loss.measure} {own}, {loss.constant} {base}"
 
     def settings(self) -> dict[str, object]:
         """What was chosen, and how well the model predicts held-out examples."""
@@ -126,12 +140,20 @@ class LongModel:
         } | {name: loss for name, loss in losses.items() if loss is not None}
 
     def _base_loss(self) -> float | None:
-        """The mean loss of the held-out examples under the base rate of each bag."""
+        """The loss of the held-out examples under the best constant of each bag."""
         held_out, loss = self.sizes[:, None] - self.weights, self.problem.loss
         start = np.array([loss.start(self.targets, weights) for weights in self.weights.T])
         total = float(held_out.sum())
         each = loss.each(self.targets[:, None], start[None, :])
-        return _finite(float((each * held_out).sum() / total)) if total else None
+        return self._measured(float((each * held_out).sum() / total)) if total else None
+
+    def _measured(self, mean: float) -> float | None:
+        """A mean loss as readers see it; None if no example is held out."""
+        if not math.isfinite(mean):
+            return None
+        loss, unit = self.problem.loss, self.problem.unit
+        shown = loss.measured(mean, unit)
+        return round(shown, 6) if unit == PLAIN_UNIT else round_weight(shown)
 
     def effects(self, short: bool = True) -> tuple[float, tuple[FittedEffect, ...]]:
         """The intercept and the effects of the model, the most important first.
@@ -162,7 +184,7 @@ class LongModel:
             few = shortened(long, self.targets, self.problem.loss, limit, (self.options.validate, gained))
             if limit is not None or (few.enough and self.options.validate):
                 levels = dict(zip((used[place] for place in few.chosen), few.curves, strict=True))
-                self.kept_loss = None if few.held_out_loss is None else _finite(few.held_out_loss)
+                self.kept_loss = None if few.held_out_loss is None else self._measured(few.held_out_loss)
                 return self._based(few.intercept), self._ordered(levels, curves)
         return self._long(used, curves, intercepts)
 
@@ -201,6 +223,14 @@ class LongModel:
                 scores[:, column] += levels[self.bins[candidate]]
         return scores
 
+    def held_out_scores(self) -> Floats:
+        """The mean score of each example in the models that were learned without it; NaN if all have it."""
+        scores = self._scores(*self._curves())[self.groups.which]
+        outside = self.design.weights == 0.0
+        with np.errstate(invalid="ignore"):
+            mean: Floats = np.where(outside, scores, 0.0).sum(axis=1) / outside.sum(axis=1)
+        return mean
+
     def _tables(self, used: list[int], curves: list[dict[int, Floats]]) -> list[Floats]:
         """The curves of each model, and of the average, with a row for each candidate that is used."""
         tables = [np.array([self._levels(own, candidate) for candidate in used]) for own in curves]
@@ -218,12 +248,13 @@ class LongModel:
         """The effect of a candidate; neighbouring bins with equal levels become one."""
         (head, body, feature), cuts, _ = self.pool.candidates[candidate]
         bins = self.bins[candidate]
-        counts = np.bincount(bins, self.sizes, minlength=len(cuts) + 2)
+        counts = np.bincount(bins, self.numbers, minlength=len(cuts) + 2)
         added = levels[bins]
         mean = float((added * self.sizes).sum() / self.sizes.sum())
         importance = float((np.abs(added - mean) * self.sizes).sum() / self.sizes.sum())
         spread = self._spread(candidate, curves)
-        rounded = [round_weight(level) for level in levels[: len(cuts) + 2].tolist()]
+        scale = self.problem.unit.scale
+        rounded = [round_weight(scale * level) for level in levels[: len(cuts) + 2].tolist()]
         starts = [1, *(b for b in range(2, len(cuts) + 2) if rounded[b] != rounded[b - 1])]
         ends = [*starts[1:], len(cuts) + 2]
         kind = self._kind(body, feature)
@@ -234,10 +265,10 @@ class LongModel:
         )
         errors: tuple[float, ...] = ()
         if len(self.design.averaged) > 1:
-            errors = tuple(round(float(spread[start]), 6) for start in (0, *starts))
+            errors = tuple(scaled(round(float(spread[start]), 6), scale) for start in (0, *starts))
         examples = [int(counts[0]), *(int(counts[a:b].sum()) for a, b in zip(starts, ends, strict=True))]
         effect = in_order_of_use(Effect(head, body, feature, curve))
-        return FittedEffect(effect, round(importance, 9), errors, tuple(examples))
+        return FittedEffect(effect, scaled(round(importance, 9), scale), errors, tuple(examples))
 
     def _kind(self, body: Body, feature: Feature) -> str:
         """Whether the values of a feature are numbers or dates."""
@@ -277,5 +308,6 @@ def _score_table(candidates: list[FeatureCandidate], size: int) -> Floats:
     return table
 
 
-def _finite(loss: float) -> float | None:
-    return round(loss, 6) if math.isfinite(loss) else None
+def scaled(value: float, scale: float) -> float:
+    """A rounded number in the unit of the model."""
+    return value if scale == 1.0 else round_weight(value * scale)

@@ -22,7 +22,7 @@ SWEEPS = 3
 """How often each curve is fitted again to what the others leave, whenever effects were added."""
 RIDGE = 5.0
 """Weight of the long model's level in the fit of a level: other effects' curves replace little of it."""
-SHARE_LOST = 0.005
+SHARE_LOST = 0.002
 """Share of the long model's gain over no effects that the difference of scores may cost at most."""
 SIZES = (0, 1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 18, 22, 27, 33, 40, 50, 60, 75, 95, 120)
 """The numbers of effects that are judged on held-out examples."""

@@ -1,18 +1,55 @@
-"""Losses: what a learner minimises. Search, curves, bags and engines do not know which one it is."""
+"""Losses: what a learner minimises. Search, curves, bags and engines do not know which one it is.
+
+A learner works in units of its own: targets of the order of 1, as whole multiples of 2**-30, so that their
+sums are exact. ``Unit`` turns its scores into the scores of a model.
+"""
 
 from __future__ import annotations
 
-from typing import Protocol
+import math
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from hornbeam.learning.numbers import Floats
+from hornbeam.learning.numbers import GRADIENT_BITS, Floats
+
+_UNITS = 2.0**GRADIENT_BITS
+
+
+class Unit(NamedTuple):
+    """A score of a model is ``centre + scale * score`` of the learner."""
+
+    centre: float = 0.0
+    scale: float = 1.0
+
+    def of_model(self, score: float) -> float:
+        """The score in a model."""
+        return self.centre + self.scale * score
+
+    def of_learner(self, score: float) -> float:
+        """The score in the learner."""
+        return (score - self.centre) / self.scale
+
+
+PLAIN_UNIT = Unit()
 
 
 class Loss(Protocol):
     """A convex loss of a score for each example, with its first two derivatives."""
 
     name: str
+    measure: str
+    """the name of the measure that readers see"""
+    constant: str
+    """what predicts the same for all examples"""
+
+    def refusal(self, values: Floats) -> str:
+        """Why it cannot learn these values; empty if it can."""
+        ...
+
+    def prepared(self, values: Floats, weights: Floats) -> tuple[Floats, Unit]:
+        """The targets of the learner for the values of examples, and its unit."""
+        ...
 
     def start(self, targets: Floats, weights: Floats) -> float:
         """The constant score with the least loss."""
@@ -26,14 +63,30 @@ class Loss(Protocol):
         """The loss of each example."""
         ...
 
+    def measured(self, loss: float, unit: Unit) -> float:
+        """The measure that readers see, for a mean loss."""
+        ...
+
+    def smooth(self) -> Loss:
+        """The loss by which many weights are fitted together: itself if Newton's method works for it."""
+        ...
+
 
 class Logistic:
     """Log-loss of labels 0 and 1; the score is in log-odds."""
 
     name = "logistic"
+    measure = "log-loss"
+    constant = "base rate"
+
+    def refusal(self, values: Floats) -> str:
+        return ""
+
+    def prepared(self, values: Floats, weights: Floats) -> tuple[Floats, Unit]:
+        return values, PLAIN_UNIT
 
     def start(self, targets: Floats, weights: Floats) -> float:
-        total, positive = float(weights.sum()), float(weights @ targets)
+        total, positive = float(weights.sum()), float((weights * targets).sum())
         share = min(max(positive, 0.5), total - 0.5) / total if total > 1 else 0.5
         return float(np.log(share / (1.0 - share)))
 
@@ -46,3 +99,25 @@ class Logistic:
     def each(self, targets: Floats, scores: Floats) -> Floats:
         result: Floats = np.logaddexp(0.0, (1.0 - 2.0 * targets) * scores)
         return result
+
+    def measured(self, loss: float, unit: Unit) -> float:
+        return loss
+
+    def smooth(self) -> Loss:
+        return self
+
+
+def whole_units(values: Floats) -> Floats:
+    """Values rounded to whole multiples of 2**-30."""
+    rounded: Floats = np.rint(values * _UNITS) / _UNITS
+    return rounded
+
+
+def binary_scale(values: Floats) -> float:
+    """The power of two that brings the largest value between 1/2 and 1: division by it is exact."""
+    return math.ldexp(1.0, min(math.frexp(float(np.abs(values).max()))[1], 1023))
+
+
+def exact_mean(values: Floats, weights: Floats) -> float:
+    """The weighted mean; it does not depend on the order of the examples."""
+    return math.fsum((values * weights).tolist()) / math.fsum(weights.tolist())

@@ -1,4 +1,4 @@
-"""Logistic regression on many sparse features under a ridge penalty.
+"""Regression on many sparse features under a ridge penalty, for any smooth loss.
 
 Each Newton step is solved by conjugate gradients: no matrix of features by features is made, so thousands
 of features cost no more than their entries. Products with a sparse matrix add in the order of its entries,
@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Protocol
 
 import numpy as np
 
 from hornbeam.data.sparse import Matrix
 from hornbeam.learning.losses.logistic import curvatures, grouped_losses
+from hornbeam.learning.losses.loss import Logistic, Loss
 from hornbeam.learning.losses.newton import Stopping, minimise
 from hornbeam.learning.numbers import Floats
 from hornbeam.model.clause_model import sigmoid
@@ -28,46 +30,97 @@ MOST_TURNS = 60
 """Maximum number of iterations of conjugate gradients."""
 
 
-def fit_sparse_weights(
-    features: Matrix, positives: Floats, negatives: Floats, l2: float, start: Floats | None = None
-) -> Floats:
-    """The weights that minimise the sum of log-losses plus ``l2/2 * |w|^2``; the intercept comes last.
+class RowLoss(Protocol):
+    """The loss of the scores of rows; a row stands for one example or for several."""
 
-    Features have a column per weight and a row per group of equal examples; ``positives`` and ``negatives``
-    are the numbers of examples in each group. ``start`` has the weights to begin with.
+    def start(self) -> float:
+        """The intercept to begin with."""
+        ...
+
+    def total(self, scores: Floats) -> float:
+        """The sum of the losses."""
+        ...
+
+    def gradients(self, scores: Floats) -> tuple[Floats, Floats]:
+        """For each row, minus the derivative of its loss, and its curvature."""
+        ...
+
+
+class GroupedLogistic:
+    """The log-loss of rows that stand for a number of positives and a number of negatives."""
+
+    def __init__(self, positives: Floats, negatives: Floats) -> None:
+        self.positives, self.negatives = positives, negatives
+        self.sizes = positives + negatives
+
+    def start(self) -> float:
+        return float(np.log((self.positives.sum() + 0.5) / (self.negatives.sum() + 0.5)))
+
+    def total(self, scores: Floats) -> float:
+        return float(grouped_losses(self.positives, self.negatives, scores).sum())
+
+    def gradients(self, scores: Floats) -> tuple[Floats, Floats]:
+        chances = sigmoid(scores)
+        return self.positives - self.sizes * chances, self.sizes * curvatures(chances, LEAST_CURVATURE)
+
+
+class WeightedRows:
+    """Any smooth loss of examples, each with a weight."""
+
+    def __init__(self, loss: Loss, targets: Floats, weights: Floats) -> None:
+        self.loss, self.targets, self.weights = loss, targets, weights
+
+    def start(self) -> float:
+        return self.loss.start(self.targets, self.weights)
+
+    def total(self, scores: Floats) -> float:
+        return float((self.weights * self.loss.each(self.targets, scores)).sum())
+
+    def gradients(self, scores: Floats) -> tuple[Floats, Floats]:
+        first, second = self.loss.gradients(self.targets, scores)
+        return self.weights * first, self.weights * np.maximum(second, LEAST_CURVATURE)
+
+
+def rows_of(loss: Loss, targets: Floats, weights: Floats) -> RowLoss:
+    """The loss of weighted examples."""
+    if isinstance(loss, Logistic):
+        return GroupedLogistic(weights * targets, weights * (1.0 - targets))
+    return WeightedRows(loss, targets, weights)
+
+
+def fit_sparse_weights(features: Matrix, rows: RowLoss, l2: float, start: Floats | None = None) -> Floats:
+    """The weights that minimise the loss of the rows plus ``l2/2 * |w|^2``; the intercept comes last.
+
+    Features have a column per weight. ``start`` has the weights to begin with.
     """
-    objective = _SparseLoss(features, positives, negatives, l2)
+    objective = _SparseLoss(features, rows, l2)
     if start is None:
         start = np.zeros(features.shape[1] + 1)
-        start[-1] = np.log((positives.sum() + 0.5) / (negatives.sum() + 0.5))
+        start[-1] = rows.start()
     return minimise(objective, start, STOPPING)
 
 
 class _SparseLoss:
     """The penalised loss of weights of sparse columns."""
 
-    def __init__(self, features: Matrix, positives: Floats, negatives: Floats, l2: float) -> None:
-        self.features = features
-        self.positives, self.negatives = positives, negatives
-        self.sizes = positives + negatives
+    def __init__(self, features: Matrix, rows: RowLoss, l2: float) -> None:
+        self.features, self.rows = features, rows
         self.penalty = np.full(features.shape[1] + 1, l2)
         self.penalty[-1] = INTERCEPT_PENALTY
-        self.first_length = _length(self._transposed(positives - 0.5 * self.sizes))
+        self.first_length = _length(self._transposed(rows.gradients(np.zeros(features.shape[0]))[0]))
 
     def scores(self, weights: Floats) -> Floats:
         scores: Floats = self.features @ weights[:-1] + weights[-1]
         return scores
 
     def loss(self, weights: Floats, scores: Floats) -> float:
-        losses = grouped_losses(self.positives, self.negatives, scores)
-        return float(losses.sum() + 0.5 * (self.penalty * weights * weights).sum())
+        return self.rows.total(scores) + 0.5 * float((self.penalty * weights * weights).sum())
 
     def direction(self, weights: Floats, scores: Floats) -> Floats | None:
-        chances = sigmoid(scores)
-        gradient = self._transposed(self.positives - self.sizes * chances) - self.penalty * weights
+        first, curvature = self.rows.gradients(scores)
+        gradient = self._transposed(first) - self.penalty * weights
         if _length(gradient) <= CLOSE * self.first_length:
             return None
-        curvature = self.sizes * curvatures(chances, LEAST_CURVATURE)
 
         def hessian_times(vector: Floats) -> Floats:
             return self._transposed(curvature * self.scores(vector)) + self.penalty * vector

@@ -2,6 +2,7 @@
 
 from hornbeam.learning.options.declared import (
     ALL,
+    AUTO,
     BASE_RATE,
     DEFAULT,
     OPTIONS,
@@ -24,6 +25,7 @@ from hornbeam.learning.options.presets import (
 
 __all__ = [
     "ALL",
+    "AUTO",
     "BASE_RATE",
     "DEFAULT",
     "OPTIONS",

@@ -21,6 +21,8 @@ PAPER = "paper"
 """The preset that is the algorithm as it was published."""
 ALL = "all"
 """All effects of the long model."""
+AUTO = "auto"
+"""The loss that suits the target."""
 BASE_RATE = "base-rate"
 """The prior that is the log-odds of the positives among the training examples."""
 
@@ -64,7 +66,13 @@ FALSE_GROUNDINGS = Option(
     CLAUSES,
     OneOf(FALSE_COUNTS),
 )
-N_CUTS = Option("Maximum number of cuts of a curve.", CLAUSES, Whole(1, 100), flag="--cuts")
+N_CUTS = Option(
+    "Maximum number of cuts of a curve; auto for 8, or 32 for numeric targets.",
+    CLAUSES,
+    Whole(1, 100, words=(None,)),
+    flag="--cuts",
+    none="auto",
+)
 MAX_LINKS = Option(
     "Maximum number of links to many things in a body. Links to one thing are free.", CLAUSES, Whole(0, 4)
 )
@@ -144,7 +152,8 @@ MAX_BODIES = Option(
 L2 = Option("Strength of the ridge penalty on the weights.", WEIGHTS, Number(above=0.0, most=1e100))
 PRIOR = Option(
     "Log-odds before the first step: a number, or base-rate for the log-odds of the positives among the "
-    "training examples. Steps that add to curves, and refit, fit the intercept again.",
+    "training examples. For numeric targets, the score: with base-rate, that of the best constant. Steps "
+    "that add to curves, and refit, fit the intercept again.",
     WEIGHTS,
     Number(words=(BASE_RATE,), most=1e100),
 )
@@ -153,6 +162,12 @@ REFIT = Option(
     WEIGHTS,
     YesNo(),
     successor="learning_rate",
+)
+LOSS = Option(
+    "Loss to minimise: logistic for labels and classes; for numbers squared, absolute, or poisson, which is "
+    "for counts. auto is logistic for labels and squared for numbers; logistic learns numbers as classes.",
+    WEIGHTS,
+    OneOf((AUTO, "logistic", "squared", "absolute", "poisson")),
 )
 POPULATIONS = Option(
     "Data that give the total number of groundings of each clause in a prediction: the data to predict on "
@@ -218,12 +233,14 @@ class EffectOptions(Options):
     learner: ClassVar[str] = "rlr"
     preset: ClassVar[str | None] = DEFAULT
     summary: ClassVar[str] = "effects with curves, found along links"
+    own_constants: ClassVar[bool] = True
+    """whether single things of the target's own types may have weights"""
 
     n_steps: int = N_STEPS.default(600)
     learning_rate: float = LEARNING_RATE.default(0.1)
     n_bags: int = N_BAGS.default(10)
     l2: float = L2.default(5.0)
-    n_cuts: int = N_CUTS.default(8)
+    n_cuts: int | None = N_CUTS.default(None)
     max_links: int = MAX_LINKS.default(2)
     max_conditions: int = MAX_CONDITIONS.default(2)
     max_literals: int | None = MAX_LITERALS.default(None, bound=Whole(1, 20, words=(None,)))
@@ -236,11 +253,13 @@ class EffectOptions(Options):
     prior: float | str = PRIOR.default(BASE_RATE)
     negation: bool = NEGATION.default(False)
     n_thresholds: int = N_THRESHOLDS.default(8)
+    loss: str = LOSS.default(AUTO)
     group: str | None = GROUP.default(None)
 
     def settings(self) -> dict[str, object]:
-        """The options by name; a model file names a group only if there is one."""
-        return {name: value for name, value in asdict(self).items() if name != "group" or value is not None}
+        """The options by name; the model itself states the loss, and a file names a group if there is one."""
+        left_out = {"loss"} | ({"group"} if self.group is None else set())
+        return {name: value for name, value in asdict(self).items() if name not in left_out}
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from hornbeam.data.build import build
 from hornbeam.data.database import Coded, Database, Notice
@@ -21,6 +20,8 @@ from hornbeam.loading.facts.layout import DEFAULT_SPLIT, find_layout
 from hornbeam.loading.facts.reader import Signature
 from hornbeam.loading.facts.statements import Import
 from hornbeam.loading.modes import target_mode
+from hornbeam.loading.tables.targets import GivenExamples
+from hornbeam.logic.english import plain_name
 from hornbeam.logic.modes import Mode, schema_of
 
 Columns = tuple[Coded, ...]
@@ -51,7 +52,7 @@ def load_folder(
     atoms = _Atoms.of(sources)
     given = None if examples is None else _given_examples(examples, target, atoms, background)
     if given is not None:
-        atoms.examples[given.target] = (given.keys, given.labels)
+        atoms.examples[given.target] = (tuple(given.examples.keys), given.examples.to_merge().tolist())
     notices = [*layout.notices, *background.notices, *_empty_files(sources), *_mode_like_facts(sources)]
     facts = {name: columns for name, columns in atoms.facts.items() if name not in atoms.examples}
     if background.modes:
@@ -64,17 +65,20 @@ def load_folder(
     notices += _unused_facts(sources, atoms, schema.predicates)
     notices += _unused_ranges(background, ranges)
     used = {predicate: columns for predicate, columns in facts.items() if predicate in schema.predicates}
-    cutoffs = None if given is None or given.cutoffs is None else {given.target: given.cutoffs}
-    return build(schema, modes, used, atoms.examples, ranges, notices, cutoffs=cutoffs)
+    times = None if given is None else given.examples.cutoffs
+    cutoffs = None if given is None or times is None else {given.target: times}
+    database = build(schema, modes, used, atoms.examples, ranges, notices, cutoffs=cutoffs)
+    if given is None:
+        return database
+    labelled = given.examples.labelled(database.example_sets[given.target])
+    return replace(database, example_sets={**database.example_sets, given.target: labelled})
 
 
 class _Given(NamedTuple):
     """Examples of a target from a table of their own."""
 
     target: str
-    keys: Columns
-    labels: Sequence[int]
-    cutoffs: npt.NDArray[np.float64] | None
+    examples: GivenExamples
 
 
 def _given_examples(examples: Any, target: str | None, atoms: _Atoms, background: Background) -> _Given:
@@ -87,10 +91,10 @@ def _given_examples(examples: Any, target: str | None, atoms: _Atoms, background
     arities |= {other: len(columns) for other, (columns, _) in atoms.examples.items()}
     if name not in arities:
         raise OptionError(f'no target "{target}". {did_you_mean(name, arities, "Targets")}')
-    given = given_examples(read_examples(examples), [()] * arities[name], None)
+    given = given_examples(read_examples(examples), [()] * arities[name], None, [plain_name(name)])
     if given.classes:
         raise DataError(f'labels of "{name}" must be 0 and 1, or true and false; found "{given.classes[0]}".')
-    return _Given(name, tuple(given.keys), given.labels.tolist(), given.cutoffs)
+    return _Given(name, given)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from hornbeam.data.database import Notice
+from hornbeam.loading.inspect.features import features_text
 from hornbeam.loading.inspect.suspicions import Suspicion
 from hornbeam.logic.text import format_name
 
@@ -21,6 +22,8 @@ class ColumnReport:
     n_missing: int
     predicate: str
     """with the types of its arguments; empty if the column gives none"""
+    features: tuple[str, ...] = ()
+    """the features that the column offers to the default learner"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +78,7 @@ class Inspection:
                             "values": column.n_values,
                             "missing": column.n_missing,
                             "predicate": column.predicate or None,
+                            "features": list(column.features),
                         }
                         for column in table.columns
                     ],
@@ -95,6 +99,8 @@ class Inspection:
         parts.append(f"populations: {populations or 'none'}")
         if self.examples:
             parts.append("examples: " + ", ".join(f"{label} {n:,}" for label, n in self.examples.items()))
+        offered = features_text((c.name, c.role) for table in self.tables for c in table.columns)
+        parts += ["", "features that columns offer:", *offered] if offered else []
         if self.suspicions:
             parts += ["", "suspicious:"]
             parts += [f"  {each.table}.{each.column}: {each.why}" for each in self.suspicions]

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from hornbeam.data.database import UNLABELLED, Database
+from hornbeam.loading.inspect.features import features_of
 from hornbeam.loading.inspect.findings import ColumnReport, FactsInspection, Inspection, TableReport
 from hornbeam.loading.inspect.suspicions import leaks, odd_columns, unstated_links
 from hornbeam.loading.kind_of_source import Source
@@ -93,7 +94,15 @@ def _report(plan: Plan, relational: Relational) -> TableReport:
         role = Role.LABEL if is_label else plan.roles[name]
         predicate = _signature(predicates.get(name)) if role not in (Role.KEY, Role.LABEL) else ""
         columns.append(
-            ColumnReport(name, role.value, column.domain.value, column.n_values, column.n_missing, predicate)
+            ColumnReport(
+                name,
+                role.value,
+                column.domain.value,
+                column.n_values,
+                column.n_missing,
+                predicate,
+                features_of(role, plan.time is not None),
+            )
         )
     return TableReport(
         plan.name,
@@ -116,6 +125,8 @@ def _signature(predicate: MappedPredicate | None) -> str:
 
 def _label_counts(given: GivenExamples) -> dict[str, int]:
     names = dict(enumerate(given.classes)) if given.classes else {1: "positive", 0: "negative"}
+    if given.values is not None:
+        names = {0: "numbers"}
     counts = {name: int(np.count_nonzero(given.labels == label)) for label, name in names.items()}
     unknown = int(np.count_nonzero(given.labels == UNLABELLED))
     return counts | ({"without a label": unknown} if unknown else {})

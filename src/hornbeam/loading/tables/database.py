@@ -167,7 +167,7 @@ def load_tables(source: Source, options: TableOptions) -> Database:
         logic.schema,
         logic.modes,
         {name: arguments for name, (arguments, _) in columns.items()},
-        None if given is None or head is None else {head: _to_build(given)},
+        None if given is None or head is None else {head: (given.keys, given.to_merge())},  # type: ignore[dict-item]
         _populations(relational, facts),
         notices,
         origin_of(relational, options),
@@ -176,7 +176,10 @@ def load_tables(source: Source, options: TableOptions) -> Database:
     )
     shown = display_names(relational.plans, relational.mapping.types, relational.stated)
     database = replace(database, display_names=shown)
-    return database if given is None or head is None else _with_classes(database, head, given)
+    if given is None or head is None:
+        return database
+    examples = given.labelled(database.example_sets[head])
+    return replace(database, example_sets={**database.example_sets, head: examples})
 
 
 def _searched(relational: Relational) -> list[MappedPredicate]:
@@ -232,7 +235,7 @@ def given_in(
     known = examples_in_tables(target, relational.plans, facts, NO_NEGATIVES, seed, lenient=True)
     table = read_examples(options.examples)
     _check_cutoffs(table, relational.plans)
-    given = given_examples(table, key_columns(target, relational.plans), known)
+    given = given_examples(table, key_columns(target, relational.plans), known, [target.word])
     return given, list(table.notices)
 
 
@@ -267,23 +270,6 @@ def _unknown_keys(
             if own == type_name and unknown[-1]:
                 unknown[-1].difference_update(names)
     return without_facts(given.keys, unknown)
-
-
-def _to_build(given: GivenExamples) -> tuple[Any, Any]:
-    if not given.classes:
-        return given.keys, given.labels
-    # ``build`` knows only positive and negative examples: ``_with_classes`` adds the classes.
-    return given.keys, np.zeros(len(given.labels), dtype=np.int8)
-
-
-def _with_classes(database: Database, head: str, given: GivenExamples) -> Database:
-    if not given.classes:
-        return database
-    examples = database.example_sets[head]
-    if len(examples) != len(given.labels):
-        raise DataError("an example is given twice; for a target with classes, list each example once.")
-    labelled = replace(examples, labels=given.labels, classes=given.classes)
-    return replace(database, example_sets={**database.example_sets, head: labelled})
 
 
 # --- what a model keeps ----------------------------------------------------------------------

@@ -39,22 +39,49 @@ def read_examples(source: Any) -> Table:
 
 
 def given_examples(
-    table: Table, arguments: Sequence[Sequence[str]], known: GivenExamples | None, classes: Sequence[str] = ()
+    table: Table, arguments: Sequence[Sequence[str]], known: GivenExamples | None, words: Sequence[str] = ()
 ) -> GivenExamples:
     """The examples of a table, labelled by its own column, else by the known examples, else not at all.
 
     ``arguments`` lists for each argument of the head the names that its column may have, besides
     ``arg1``, ``arg2``, ...; where no name fits, the order of the columns decides.
+    Labels are 0 and 1, false and true, classes, or one of the ``words``, with ``not`` before it for 0.
     """
     keys = [_key(column) for column in _key_columns(table, arguments)]
     labels = np.full(table.size, UNLABELLED, dtype=np.int8)
-    names: tuple[str, ...] = tuple(classes)
+    names: tuple[str, ...] = ()
+    cutoffs = _cutoffs(table.columns[CUTOFF]) if CUTOFF in table.columns else None
+    values = _values(table, keys, known)
+    if values is not None:
+        return GivenExamples.of_numbers(keys, values, cutoffs)
     if LABEL in table.columns:
-        labels, names = _labels(table.columns[LABEL], known.classes if known else names)
+        labels, names = _labels(table.columns[LABEL], known.classes if known else (), words)
     elif known is not None:
         labels, names = _known_labels(keys, known), known.classes
-    cutoffs = _cutoffs(table.columns[CUTOFF]) if CUTOFF in table.columns else None
     return GivenExamples(keys, labels, names, cutoffs)
+
+
+def _values(
+    table: Table, keys: Sequence[Coded], known: GivenExamples | None
+) -> npt.NDArray[np.float64] | None:
+    """The numbers to learn: labels other than 0 and 1, or those of a numeric target; None for others."""
+    numeric = known is not None and known.values is not None
+    if LABEL not in table.columns:
+        return _known_values(keys, known) if known is not None and numeric else None
+    column = table.columns[LABEL]
+    numbers = column.domain is Domain.NUMBER or (column.domain is Domain.BOOLEAN and numeric)
+    if numeric and not numbers and column.n_values:
+        raise DataError(
+            f'examples: the label "{column.texts[0]}" is not a number, but the target is numeric.'
+        )
+    plain = (known is not None and known.classes) or all(text in ("0", "1") for text in column.texts)
+    return column.numbers() if numeric or (numbers and not plain) else None
+
+
+def _known_values(keys: Sequence[Coded], known: GivenExamples) -> npt.NDArray[np.float64]:
+    assert known.values is not None
+    values = dict(zip(_rows(known.keys), known.values.tolist(), strict=True))
+    return np.array([values.get(row, np.nan) for row in _rows(keys)], dtype=np.float64)
 
 
 def _key_columns(table: Table, arguments: Sequence[Sequence[str]]) -> list[Column]:
@@ -88,7 +115,9 @@ def _key(column: Column) -> Coded:
     return Coded(column.texts, column.codes)
 
 
-def _labels(column: Column, classes: Sequence[str]) -> tuple[npt.NDArray[np.int8], tuple[str, ...]]:
+def _labels(
+    column: Column, classes: Sequence[str], words: Sequence[str]
+) -> tuple[npt.NDArray[np.int8], tuple[str, ...]]:
     if classes:
         codes = []
         for text in column.texts:
@@ -97,14 +126,9 @@ def _labels(column: Column, classes: Sequence[str]) -> tuple[npt.NDArray[np.int8
             codes.append(classes.index(text))
         return _by_code(column, codes), tuple(classes)
     binary = {"0": 0, "1": 1, "false": 0, "true": 1}
+    binary |= {word.lower(): 1 for word in words} | {f"not {word.lower()}": 0 for word in words}
     if all(text.lower() in binary for text in column.texts):
         return _by_code(column, [binary[text.lower()] for text in column.texts]), ()
-    if column.domain is Domain.NUMBER:
-        wrong = next(text for text in column.texts if text not in binary)
-        raise DataError(
-            f"examples: the label {wrong} is a number other than 0 and 1; labels are 0 and 1, true and "
-            "false, or words."
-        )
     return _by_code(column, range(column.n_values)), tuple(column.texts)
 
 

@@ -78,11 +78,19 @@ def learned_tables(settings: Mapping[str, object]) -> LearnedTables | None:
     return LearnedTables(predicates, keys, _table_of_examples(target, keys, forms))
 
 
+def key_names(settings: Mapping[str, object], arity: int) -> tuple[str, ...]:
+    """The names of the columns with the keys of examples: those of the tables, else ``arg1 arg2 ...``."""
+    learned = learned_tables(settings)
+    if learned is None or len(learned.keys) != arity:
+        return tuple(f"arg{number + 1}" for number in range(arity))
+    return learned.keys
+
+
 def examples_table(settings: Mapping[str, object], arity: int) -> tuple[str, tuple[str, ...]]:
     """The table of examples to score if none is named, and the columns of its keys."""
     learned = learned_tables(settings)
     if learned is None or len(learned.keys) != arity:
-        return "examples", tuple(f"arg{number + 1}" for number in range(arity))
+        return "examples", key_names({}, arity)
     return learned.examples or "examples", learned.keys
 
 

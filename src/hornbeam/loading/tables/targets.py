@@ -1,10 +1,10 @@
 """The target to learn from tables, and its examples.
 
 A target is ``users.premium`` (a flag), ``users.gender=F`` (one value against the others),
-``users.occupation`` (each value is a class), ``ratings`` (the rows of a link table against unlinked
-pairs), ``users`` (all keys, without labels), or ``churned(users)``: a new name, whose labels come from
-an examples file or as ``y``. The column of the label gives no predicate, and if a link table is the
-target, none of its columns does.
+``users.occupation`` (each value is a class), ``users.age`` (a number), ``ratings`` (the rows of a link
+table against unlinked pairs), ``users`` (all keys, without labels), or ``churned(users)``: a new name, whose
+labels come from an examples file or as ``y``. The column of the label gives no predicate, and if a link table
+is the target, none of its columns does.
 """
 
 from __future__ import annotations
@@ -17,14 +17,15 @@ import numpy as np
 import numpy.typing as npt
 
 from hornbeam.data.database import UNLABELLED, Coded
+from hornbeam.data.relations import MOST_CLASSES, Examples
 from hornbeam.data.rows import fold, unfold
 from hornbeam.errors import DataError, OptionError, SchemaError, TargetError, did_you_mean, plural
 from hornbeam.loading.tables.columns.column import MISSING, Column
 from hornbeam.loading.tables.roles import Form, Plan
 from hornbeam.loading.tables.schema_file import Role
 from hornbeam.loading.tables.to_logic import FactColumns, LogicMap, is_true
+from hornbeam.logic.english import plain_name
 
-MOST_CLASSES = 100
 MOST_PAIRS = 50_000_000
 """The most examples that are made from a link table."""
 MANY_PAIRS = 1_000_000
@@ -53,6 +54,11 @@ class Target:
             return self.table.lower()
         return (self.column if self.value is None else f"{self.column}_{self.value}").lower()
 
+    @property
+    def word(self) -> str:
+        """The word for a positive label; that for a negative one has ``not`` before it."""
+        return self.value or plain_name(self.column or self.name)
+
 
 @dataclass(frozen=True, eq=False)
 class GivenExamples:
@@ -64,6 +70,36 @@ class GivenExamples:
     cutoffs: npt.NDArray[np.float64] | None = None
     closed: bool = False
     """whether every key that is not listed is known to be negative"""
+    values: npt.NDArray[np.float64] | None = None
+    """for a numeric target its numbers; labels are then 0, or ``UNLABELLED`` where the number is missing"""
+
+    @classmethod
+    def of_numbers(
+        cls,
+        keys: Sequence[Coded],
+        values: npt.NDArray[np.float64],
+        cutoffs: npt.NDArray[np.float64] | None = None,
+    ) -> GivenExamples:
+        """Examples of a numeric target; NaN is a missing number."""
+        labels = np.where(np.isnan(values), UNLABELLED, 0).astype(np.int8)
+        return cls(keys, labels, (), cutoffs, values=values)
+
+    def labelled(self, examples: Examples) -> Examples:
+        """The same examples, with keys as codes, with the classes or numbers that these have.
+
+        Merging duplicates handles only positive and negative examples, so the others are set afterwards.
+        """
+        if not self.classes and self.values is None:
+            return examples
+        if len(examples) != len(self.labels):
+            kind = "numbers" if self.values is not None else "classes"
+            raise DataError(f"an example is given twice; for a target with {kind}, list each example once.")
+        return replace(examples, labels=self.labels, classes=self.classes, values=self.values)
+
+    def to_merge(self) -> Labels:
+        """The labels by which duplicates are merged: all alike if there are classes or numbers."""
+        plain = not self.classes and self.values is None
+        return self.labels if plain else np.zeros(len(self.labels), dtype=np.int8)
 
 
 def find_target(text: str, plans: Sequence[Plan]) -> Target:
@@ -209,7 +245,10 @@ def examples_in_tables(
     column = plan.table.columns[target.column]
     if not plan.table.size and not lenient:
         raise DataError(f'table "{plan.name}" is empty, so there are no examples of "{target.text}".')
-    labels, classes = _labels(target, column, plan.roles[target.column], lenient)
+    role = plan.roles[target.column]
+    if target.value is None and role is Role.NUMBER:
+        return GivenExamples.of_numbers([things], column.numbers())
+    labels, classes = _labels(target, column, role, lenient)
     return GivenExamples([things], labels, classes)
 
 
@@ -235,12 +274,11 @@ def _labels(target: Target, column: Column, role: Role, lenient: bool) -> tuple[
     if role is Role.FLAG:
         return np.where(missing, UNLABELLED, is_true(column)).astype(np.int8), ()
     where = f'"{target.text}" holds {plural(column.n_values, "different value")}'
-    if role in (Role.NUMBER, Role.DATE, Role.TIME):
+    if role in (Role.DATE, Role.TIME):
         first = column.texts[len(column.texts) // 2] if column.texts else "0"
         raise DataError(
-            f"{where}, which are {'numbers' if role is Role.NUMBER else 'dates'}: such a label cannot be "
-            f'learned yet; name one value ("{target.text}={first}"), or state the role "category" if they '
-            "are classes."
+            f"{where}, which are dates: such a label cannot be learned; name one value "
+            f'("{target.text}={first}"), or state the role "category" if they are classes.'
         )
     if column.n_values > MOST_CLASSES:
         raise DataError(

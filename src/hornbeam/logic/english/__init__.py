@@ -11,7 +11,7 @@ from hornbeam.logic.english.clauses import (
 )
 from hornbeam.logic.english.curves import CurveRow, curve_rows, curve_table, odds_text
 from hornbeam.logic.english.effects import effect_sentence
-from hornbeam.logic.english.nouns import capital, plural_of, with_article
+from hornbeam.logic.english.nouns import capital, plain_name, plural_of, with_article
 from hornbeam.logic.english.phrases import feature_pieces
 from hornbeam.logic.english.wording import PLAIN, Wording, wording_of
 
@@ -30,6 +30,7 @@ __all__ = [
     "feature_pieces",
     "literal_pieces",
     "odds_text",
+    "plain_name",
     "plural_of",
     "sentence",
     "text_of",

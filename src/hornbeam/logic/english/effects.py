@@ -20,6 +20,10 @@ from hornbeam.logic.english.phrases import WHETHER, feature_pieces
 from hornbeam.logic.english.wording import PLAIN, Wording
 from hornbeam.logic.schema import Schema
 
+LIKELY = ("likelier", "less likely", "likeliest", "least likely", "the log-odds")
+NUMERIC = ("larger", "smaller", "largest", "smallest", "the score")
+"""The words for more, less, most and least of what is predicted, and for what curves add to."""
+
 
 def effect_sentence(effect: Effect, schema: Schema, dated: bool = False, wording: Wording = PLAIN) -> Pieces:
     """How an effect changes the probability of its head. ``dated``: lengths of time are in days.
@@ -42,28 +46,25 @@ def effect_sentence(effect: Effect, schema: Schema, dated: bool = False, wording
     head: Pieces = [wording.subject] if wording.subject else literal_pieces(effect.head)
     curve, whole = effect.curve, effect.feature.kind in WHOLE
     shape = shape_of(curve.levels)
+    more, less, most, least, unit = NUMERIC if wording.numeric else LIKELY
+    how = more if shape == RISES else less
     if phrase[0] == WHETHER and shape in (RISES, FALLS):
-        text = [*head, " is likelier if " if shape == RISES else " is less likely if ", *phrase[1:]]
+        text = [*head, f" is {how} if ", *phrase[1:]]
     elif shape == FLAT:
         text = [*head, " does not depend on ", *phrase]
     elif shape in (RISES, FALLS) and jump_of(curve.levels) is not None:
         above = range_of(effect.feature, curve.cuts[jump_of(curve.levels) or 0], None, whole)
-        how = " is likelier if " if shape == RISES else " is less likely if "
-        text = [*head, how, *phrase, f" is {above}"]
+        text = [*head, f" is {how} if ", *phrase, f" is {above}"]
     elif shape in (RISES, FALLS):
-        text = [
-            *head,
-            " is likelier the larger " if shape == RISES else " is less likely the larger ",
-            *phrase,
-        ]
+        text = [*head, f" is {how} the larger ", *phrase]
     elif shape in (PEAKS, DIPS):
-        how = " is likeliest if " if shape == PEAKS else " is least likely if "
-        text = [*head, how, *phrase, f" is {_extreme(effect, shape == PEAKS, whole)}"]
+        extreme = most if shape == PEAKS else least
+        text = [*head, f" is {extreme} if ", *phrase, f" is {_extreme(effect, shape == PEAKS, whole)}"]
     else:
         text = [*head, " depends on ", *phrase]
     if curve.missing:
         change = "raises" if curve.missing > 0 else "lowers"
-        text.append(f"; a missing value {change} the log-odds by {abs(curve.missing):.3g}")
+        text.append(f"; a missing value {change} {unit} by {abs(curve.missing):.3g}")
     return _without_seams([*text, "."])
 
 

@@ -65,6 +65,56 @@ def with_article(noun: str) -> str:
     return f"{'an' if noun[:1].lower() in 'aeio' and noun else 'a'} {noun}"
 
 
+_VERBS = {"is": "are", "was": "were", "has": "have"}
+"""Verbs that a flag may begin with, and their plurals."""
+_AUXILIARIES = ("can", "could", "did", "had", "may", "must", "should", "will", "would")
+
+
+def flag_phrase(flag: str, several: bool = False, negated: bool = False) -> str:
+    """What a flag says of a thing, as a verb phrase; ``several`` for the plural.
+
+    >>> [flag_phrase(flag) for flag in ("smokes", "is vip", "churned", "has car", "was late", "can swim")]
+    ['smokes', 'is vip', 'is churned', 'has car', 'was late', 'can swim']
+    >>> [flag_phrase(flag, several=True) for flag in ("smokes", "watches", "is vip", "churned", "has car")]
+    ['smoke', 'watch', 'are vip', 'are churned', 'have car']
+    >>> [flag_phrase(flag, negated=True) for flag in ("smokes", "churned", "has car", "can swim")]
+    ['does not smoke', 'is not churned', 'does not have car', 'can not swim']
+    """
+    first, _, others = flag.partition(" ")
+    if first in _AUXILIARIES and others:
+        return f"{first} not {others}" if negated else flag
+    if first in ("is", "was") and others:
+        verb = _VERBS[first] if several else first
+        return f"{verb} not {others}" if negated else f"{verb} {others}"
+    if is_verb(flag):
+        plain = f"{_VERBS.get(first) or _without_s(first)}{' ' * bool(others)}{others}"
+        if negated:
+            return f"{'do' if several else 'does'} not {plain}"
+        return plain if several else flag
+    verb = "are" if several else "is"
+    return f"{verb} not {flag}" if negated else f"{verb} {flag}"
+
+
+def is_verb(flag: str) -> bool:
+    """Whether a flag begins with a verb in the third person, such as ``smokes`` or ``has car``.
+
+    >>> is_verb("smokes"), is_verb("has car"), is_verb("famous"), is_verb("homeless"), is_verb("churned")
+    (True, True, False, False, False)
+    """
+    first, _, others = flag.partition(" ")
+    if first in _VERBS:
+        return bool(others)
+    return (
+        len(first) > 3 and first.isalpha() and first.endswith("s") and not first.endswith(("ss", "us", "is"))
+    )
+
+
+def _without_s(verb: str) -> str:
+    if verb.endswith("ies") and len(verb) > 4:
+        return f"{verb[:-3]}y"
+    return verb[:-2] if verb.endswith(("xes", "ches", "shes", "sses", "oes")) else verb[:-1]
+
+
 def capital(text: str) -> str:
     """Text that starts with a capital letter, as a sentence does."""
     return text[:1].upper() + text[1:]

@@ -19,7 +19,7 @@ from hornbeam.logic.effects import (
     step_variables,
 )
 from hornbeam.logic.english.clauses import Pieces, joined, literal_pieces
-from hornbeam.logic.english.nouns import plain_name, plural_of, singular_of
+from hornbeam.logic.english.nouns import flag_phrase, plain_name, plural_of, singular_of
 from hornbeam.logic.english.wording import PLAIN, Wording
 from hornbeam.logic.schema import Schema
 from hornbeam.logic.text import format_constant, format_value
@@ -100,8 +100,7 @@ def _whether(head: Atom, body: Body, wording: Wording) -> Pieces:
         return []
     words = wording.column(atom.predicate)
     if len(body) == 1 and len(atom.args) == 1 and wording.example:
-        verb = "" if words.startswith("has ") else "is "
-        return [f"the {wording.example} {verb}{negated}{words.removeprefix('is ')}"]
+        return [f"the {wording.example} {flag_phrase(words, negated=bool(negated))}"]
     if len(body) == 1 and len(atom.args) == 2 and isinstance(atom.args[1], str) and wording.example:
         return [f"{wording.owner} {words} is {negated}{format_constant(atom.args[1])}"]
     last = body[-1]
@@ -204,11 +203,28 @@ class _BodyWords:
         if plain and not isinstance(step, Recent | NumberOf) and self._is_plain(used[0]):
             name = self.wording.column(atom.predicate)
             if len(atom.args) == 1:
-                return used[0], [f"that are {'not ' * isinstance(step, Not)}{name}"], False
+                return used[0], [f"that {flag_phrase(name, True, isinstance(step, Not))}"], False
             return used[0], [f"{without}{name} {format_constant(str(atom.args[1]))}"], False
         things = [variable for variable in used if variable in self.described]
+        some = self._some(step, atom, used)
+        if some:
+            return used[0], [f"{without}{some}"], False
         pieces = self._literal(step)
         return things[-1] if things else None, pieces if isinstance(step, Not) else ["with ", *pieces], True
+
+    def _some(self, step: Step, atom: Atom, used: list[int]) -> str:
+        """``a known age``, ``any orders``: what a thing has if it is linked to anything; empty if unclear."""
+        last = self.schema.types_of(atom.predicate)[-1]
+        new = len(used) == len(atom.args) == 2 and used[1] not in {*self.types, *self.head.args}
+        if not new or isinstance(step, Recent | NumberOf) or not self._is_plain(used[0]):
+            return ""
+        if (
+            last.endswith("_value")
+            or kind_of_type(self.schema, last) is not None
+            or last in self.wording.values
+        ):
+            return f"a known {self.wording.column(atom.predicate)}"
+        return f"any {plural_of(plain_name(self.wording.noun(last)))}"
 
     def _is_plain(self, variable: int | None) -> bool:
         """Whether words without a letter are clear: not for the things of a pair of examples."""

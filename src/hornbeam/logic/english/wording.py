@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from hornbeam.logic.english.nouns import noun_of, plain_name, plural_of, singular_of
+from hornbeam.logic.english.nouns import flag_phrase, is_verb, noun_of, plain_name, plural_of, singular_of
 from hornbeam.logic.schema import Schema
 
 EXAMPLE = "example"
@@ -39,6 +39,8 @@ class Wording:
     """types that only one argument of one predicate has, so that their constants are values, not things"""
     names: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """by type, the display name of some of its keys"""
+    numeric: bool = False
+    """whether the target is a number, which is larger or smaller, not likelier"""
 
     @property
     def owner(self) -> str:
@@ -80,6 +82,7 @@ def wording_of(
     settings: Mapping[str, object],
     of_class: str = "",
     names: Mapping[str, Mapping[str, str]] | None = None,
+    numeric: bool = False,
 ) -> Wording:
     """The words for a target; ``settings`` are those of a model, which describe its tables.
 
@@ -87,7 +90,7 @@ def wording_of(
     >>> wording_of("gender_f", schema, {"target": "users.gender=F", "tables": {"users": {}}}).question
     'Which users have gender F?'
     >>> wording_of("smokes", Schema({"smokes": ("person",)}), {}).question
-    'For which persons is smokes true?'
+    'Which persons smoke?'
     """
     tables = settings.get("tables")
     described = tables if isinstance(tables, Mapping) else {}
@@ -97,6 +100,8 @@ def wording_of(
     example = nouns.get(types[0], noun_of(types[0])) if len(types) == 1 else ""
     things = [nouns.get(name) or noun_of(name) for name in types]
     subject, question = _question(target, parts, things, of_class, described)
+    if numeric:
+        question = f"How large is {subject} for each {' and '.join(things)}?"
     return Wording(
         question=question,
         subject=subject if example else "",
@@ -107,6 +112,7 @@ def wording_of(
         columns=_columns(schema, described),
         values=_values(schema, target, described),
         names=names or {},
+        numeric=numeric,
     )
 
 
@@ -149,6 +155,8 @@ def _question(
     subject = column or plain_name(target)
     if value is not None:
         return f"{subject} {value}", f"Which {several} have {subject} {value}?"
+    if is_verb(subject):
+        return subject, f"Which {several} {flag_phrase(subject, several=True)}?"
     return subject, f"For which {several} is {subject} true?"
 
 

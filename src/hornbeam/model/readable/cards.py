@@ -24,7 +24,14 @@ from hornbeam.logic.english import (
 )
 from hornbeam.logic.english.curves import FALLS, RISES, shape_of
 from hornbeam.logic.schema import Schema
-from hornbeam.model.effects import SHOWN_EFFECTS, FittedEffect, by_importance, mean_level
+from hornbeam.model.effects import (
+    LOGISTIC,
+    POISSON,
+    SHOWN_EFFECTS,
+    FittedEffect,
+    by_importance,
+    mean_level,
+)
 
 ALIKE = 0.05
 """Neighbouring levels that differ by less than this share of a curve's range are one row of its table."""
@@ -39,7 +46,29 @@ class Readers:
     """whether lengths of time are in days"""
     wording: Wording = PLAIN
     average: float | None = None
-    """mean log-odds of the training examples; None if it is not known"""
+    """mean score of the training examples; None if it is not known"""
+    loss: str = LOGISTIC
+    """the loss of the model, which says what scores stand for"""
+
+    @property
+    def numeric(self) -> bool:
+        """Whether the model predicts numbers."""
+        return self.loss != LOGISTIC
+
+    @property
+    def adds(self) -> str:
+        """What a curve adds to."""
+        return {LOGISTIC: "log-odds", POISSON: "logarithm"}.get(self.loss, "adds")
+
+    def predicted(self, score: float) -> float:
+        """The probability or the number that a score stands for."""
+        if self.loss == LOGISTIC:
+            return probability_of(score)
+        return math.exp(min(score, 709.0)) if self.loss == POISSON else score
+
+    def text_of(self, prediction: float, places: int = 0) -> str:
+        """A prediction for readers."""
+        return number_text(prediction, 3 + places) if self.numeric else percent_text(prediction, places)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +82,7 @@ class CardRow:
     examples: int | None
     """number of training examples with such values"""
     probability: float | None
-    """probability of an example that is average in all other effects"""
+    """prediction for an example that is average in all other effects"""
 
     @property
     def odds(self) -> str:
@@ -73,6 +102,7 @@ class EffectCard:
     """the feature as a noun phrase"""
     rows: tuple[CardRow, ...]
     """from small values to large ones, then missing values"""
+    readers: Readers
 
     @property
     def shown_rows(self) -> tuple[CardRow, ...]:
@@ -96,8 +126,8 @@ def effect_card(fitted: FittedEffect, readers: Readers) -> EffectCard:
     sentence = text_of(effect_sentence(effect, readers.schema, readers.dated, readers.wording))
     phrase = text_of(feature_pieces(effect, readers.schema, readers.dated, readers.wording))
     rows = _rows(fitted, readers, phrase.startswith("whether "))
-    change = _change(rows, sum(row.values != "missing" for row in rows))
-    return EffectCard(fitted, capital(sentence), change, phrase, rows)
+    change = _change(rows, sum(row.values != "missing" for row in rows), readers)
+    return EffectCard(fitted, capital(sentence), change, phrase, rows, readers)
 
 
 def effect_cards(effects: Sequence[FittedEffect], readers: Readers) -> list[EffectCard]:
@@ -122,7 +152,7 @@ def _rows(fitted: FittedEffect, readers: Readers, whether: bool) -> tuple[CardRo
             row.level,
             max(fitted.errors[place] for place in group) if fitted.errors else None,
             sum(fitted.examples[place] for place in group) if fitted.examples else None,
-            None if base is None else probability_of(base + row.level),
+            None if base is None else readers.predicted(base + row.level),
         )
         for number, (row, group) in enumerate(zip(rows, places, strict=False))
     )
@@ -155,15 +185,15 @@ def probability_of(log_odds: float) -> float:
     return (1.0 if log_odds >= 0 else small) / (1.0 + small)
 
 
-def _change(rows: Sequence[CardRow], n_levels: int) -> str:
-    """``from 30 % to 44 %``: the probability at small values and at large ones."""
+def _change(rows: Sequence[CardRow], n_levels: int, readers: Readers) -> str:
+    """``from 30 % to 44 %``: the prediction at small values and at large ones."""
     known = [row.probability for row in rows[:n_levels] if row.probability is not None]
     if len(known) < 2:
         return ""
     rising = shape_of([row.level for row in rows[:n_levels]]) in (RISES, FALLS)
     ends = (known[0], known[-1]) if rising else (min(known), max(known))
     for places in range(3):
-        low, high = (percent_text(end, places) for end in ends)
+        low, high = (readers.text_of(end, places) for end in ends)
         if low != high:
             return f"from {low} to {high}" if rising else f"between {low} and {high}"
     return ""
@@ -178,12 +208,15 @@ def card_table(card: EffectCard) -> tuple[list[str], list[tuple[str, ...]]]:
         header.append(name)
         columns.append(texts)
 
-    add("log-odds", [signed_text(row.level, 3) for row in rows])
+    readers = card.readers
+    add(readers.adds, [signed_text(row.level, 3) for row in rows])
     if any(row.error is not None for row in rows):
         add("±", [number_text(row.error or 0.0, 2) for row in rows])
-    add("odds", [row.odds for row in rows])
+    if readers.loss in (LOGISTIC, POISSON):
+        add("factor" if readers.numeric else "odds", [row.odds for row in rows])
     if all(row.probability is not None for row in rows):
-        add("probability", [percent_text(row.probability or 0.0) for row in rows])
+        name = "prediction" if readers.numeric else "probability"
+        add(name, [readers.text_of(row.probability or 0.0) for row in rows])
     if any(row.examples is not None for row in rows):
         add("examples", [f"{row.examples or 0:,}" for row in rows])
     return header, list(zip(*columns, strict=True))
@@ -227,7 +260,8 @@ def effects_html(title: str, effects: Sequence[FittedEffect], readers: Readers) 
         rows.append((number_text(card.fitted.importance, 3), card.change, [card.sentence, folded]))
     more = len(effects) - len(cards)
     note = f"and {plural(more, 'more effect')}" if more else ""
-    return notebook_table(title, ("importance", "probability", "effect"), rows, 1, note)
+    predicted = "prediction" if readers.numeric else "probability"
+    return notebook_table(title, ("importance", predicted, "effect"), rows, 1, note)
 
 
 _SMALL = "padding:0 .8em 0 0;text-align:right"

@@ -9,7 +9,7 @@ from hornbeam.drawing.notebook import notebook_table
 from hornbeam.logic.english import Wording, sentence, text_of
 from hornbeam.logic.schema import Schema
 from hornbeam.model.features import COUNT, SHARE, WeightedClause
-from hornbeam.model.readable.constants import ConstantsCard, constants_card, constants_lines, odds_factor
+from hornbeam.model.readable.constants import ConstantsCard, constants_card, constants_lines
 
 WEIGHT_NAMES = ("bias", "true", "false")
 
@@ -44,9 +44,9 @@ def constants_cards(clauses: Sequence[WeightedClause], schema: Schema, wording: 
     """Weights per constant as tables for notebooks."""
     tables = []
     for card in constants_of(clauses, schema, wording):
-        rows = [(odds_factor(weight), name) for name, weight in (*card.rising, *card.falling)]
+        rows = [(card.text_of(weight), name) for name, weight in (*card.rising, *card.falling)]
         note = f"and {card.more:,} more" if card.more else ""
-        tables.append(notebook_table(f"Weights of {card.title}", ("odds", ""), rows, 1, note))
+        tables.append(notebook_table(f"Weights of {card.title}", (card.words[2], ""), rows, 1, note))
     return tables
 
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from hornbeam.drawing.markup import factor_text
+from hornbeam.drawing.markup import factor_text, signed_text
 from hornbeam.logic.clauses import Clause, atoms_of
 from hornbeam.logic.english import Wording, plural_of
 from hornbeam.logic.english.nouns import plain_name
@@ -29,11 +29,30 @@ class ConstantsCard:
     falling: tuple[tuple[str, float], ...]
     total: int
     """number of constants with a weight"""
+    numeric: bool = False
+    """whether weights add to a number instead of log-odds"""
+
+    @property
+    def words(self) -> tuple[str, str, str]:
+        """The words for what positive and negative weights do, and for what a weight is."""
+        return ("larger", "smaller", "adds") if self.numeric else ("likelier", "less likely", "odds")
+
+    def text_of(self, weight: float) -> str:
+        """A weight for readers."""
+        return signed_text(weight, 3) if self.numeric else odds_factor(weight)
 
     @property
     def more(self) -> int:
         """Number of constants that are not shown."""
         return self.total - len(self.rising) - len(self.falling)
+
+
+def noun_of_constants(clause: Clause, each: int, schema: Schema, wording: Wording) -> tuple[str, str]:
+    """What the constants of a variable are, and through which predicates they are reached."""
+    noun = wording.noun(schema.variable_types(clause)[each]).replace("_", " ")
+    through = [plain_name(atom.predicate) for atom in atoms_of(clause.body)]
+    others = dict.fromkeys(name for name in through if plural_of(name) != plural_of(noun))
+    return noun, ", ".join(others)
 
 
 def constants_title(bodies: Sequence[tuple[Clause, int]], schema: Schema, wording: Wording) -> str:
@@ -57,6 +76,7 @@ def constants_card(
         tuple(entry for entry in named if entry[1] > 0)[:STRONGEST],
         tuple(entry for entry in named if entry[1] < 0)[:STRONGEST],
         len(named),
+        wording.numeric,
     )
 
 
@@ -87,8 +107,8 @@ def odds_factor(weight: float) -> str:
 def constants_lines(card: ConstantsCard) -> list[str]:
     """A card as lines of text."""
     lines = [f"Weights of {card.total:,} {card.title}"]
-    for title, entries in (("likelier with", card.rising), ("less likely with", card.falling)):
+    for title, entries in zip(card.words, (card.rising, card.falling), strict=False):
         if entries:
-            texts = [f"{name} {odds_factor(weight)}" for name, weight in entries]
-            lines.append(f"     {title} {', '.join(texts)}")
+            texts = [f"{name} {card.text_of(weight)}" for name, weight in entries]
+            lines.append(f"     {title} with {', '.join(texts)}")
     return lines

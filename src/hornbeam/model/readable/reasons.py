@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -12,11 +13,10 @@ from hornbeam.drawing.markup import percent_text
 from hornbeam.engines.contract import Engine, Skipped
 from hornbeam.engines.features.values import at_edge, at_rows
 from hornbeam.engines.tally import Tally, TallyRequest
-from hornbeam.errors import plural
 from hornbeam.logic import effects as kinds
 from hornbeam.logic.effect_types import has_dates, kind_of_type, variable_types
 from hornbeam.logic.effects import Effect, new_variables_of
-from hornbeam.logic.english import effect_sentence, feature_pieces, text_of
+from hornbeam.logic.english import Wording, effect_sentence, feature_pieces, plural_of, text_of
 from hornbeam.logic.schema import DATE, Schema, value_of
 from hornbeam.logic.text import format_constant, format_value, variable_name
 from hornbeam.model.effects import levels_of, values_of
@@ -57,6 +57,8 @@ class EffectReason:
     """values of these variables in some of the groundings"""
     displayed: tuple[tuple[str, ...], ...] = ()
     """the same with display names in place of keys"""
+    nouns: tuple[str, ...] = ()
+    """what the values of each variable are; empty for a variable that the body sets to a constant"""
 
     def as_dict(self) -> dict[str, object]:
         return {
@@ -70,7 +72,7 @@ class EffectReason:
         }
 
     def because(self, key: tuple[str, ...]) -> str:
-        """``the mean amount of its orders is 6, from 2 values of B, C: (o1, 4), (o2, 8)``."""
+        """``the mean amount of its orders is 6, from 2 rows: (o1, 4), (o2, 8)``."""
         names = [*map(format_constant, key)]
         phrase = "".join(
             piece
@@ -84,11 +86,16 @@ class EffectReason:
         own_value = self.effect.feature.kind == kinds.VALUE and len(self.variables) == 1
         if not self.n_groundings or not self.variables or own_value:
             return text
-        text += f", from {plural(self.n_groundings, 'value')} of {', '.join(self.variables)}"
+        nouns = self.nouns or ("value",) * len(self.variables)
+        free = [place for place, noun in enumerate(nouns) if noun]
+        if not free:
+            return text
+        single = len(free) == 1
+        noun = nouns[free[0]] if single else "row"
+        text += f", from {self.n_groundings:,} {noun if self.n_groundings == 1 else plural_of(noun)}"
         if not self.groundings:
             return text
-        single = len(self.variables) == 1
-        rows = self.displayed or self.groundings
+        rows = [[row[place] for place in free] for row in self.displayed or self.groundings]
         values = [row[0] if single else f"({', '.join(row)})" for row in rows]
         if len(values) < self.n_groundings:
             values.append("...")
@@ -117,9 +124,26 @@ def effect_reasons(
                 variables=rows.variables,
                 groundings=rows.shown,
                 displayed=rows.displayed,
+                nouns=_nouns(effect, schema, rows.variables, wording),
             )
         )
     return reasons
+
+
+def _nouns(effect: Effect, schema: Schema, variables: Sequence[str], wording: Wording) -> tuple[str, ...]:
+    """What the values of variables are: things by their noun, numbers as values, nothing for constants."""
+    head, body, _, _ = effect
+    types = {variable_name(each): name for each, name in variable_types(schema, head, body).items()}
+    fixed = {variable_name(step.variable) for step in body if isinstance(step, kinds.Equals)}
+    numeric = {name for name in types.values() if kind_of_type(schema, name) is not None}
+    return tuple(
+        ""
+        if each in fixed
+        else "value"
+        if types[each] in numeric | wording.values
+        else wording.noun(types[each])
+        for each in variables
+    )
 
 
 def value_text(effect: Effect, schema: Schema, value: float) -> str:
@@ -131,7 +155,9 @@ def value_text(effect: Effect, schema: Schema, value: float) -> str:
         return format_value(value_of(value, DATE))
     if feature.kind == kinds.SHARE:
         return percent_text(value)
-    return f"{value:,.0f}" if value == int(value) and abs(value) < 1e16 else f"{value:.6g}"
+    if value == int(value) and abs(value) < 1e16:
+        return f"{value:,.0f}"
+    return f"{value:,.0f}" if 1e4 <= abs(value) < 1e16 else f"{value:.4g}"
 
 
 def _rows(effect: Effect, engine: Engine, keys: Codes, shown: int) -> Rows:

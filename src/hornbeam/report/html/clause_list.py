@@ -14,6 +14,7 @@ from hornbeam.errors import plural
 from hornbeam.logic.english import with_article
 from hornbeam.logic.text import variable_name
 from hornbeam.model.clause_model import Model
+from hornbeam.model.effects import POISSON
 from hornbeam.model.features import LOG
 from hornbeam.model.readable.cards import effect_cards
 from hornbeam.model.readable.clauses import constants_of
@@ -82,9 +83,10 @@ def _effects(measurements: Measurements) -> Markup:
     return section(
         "clauses",
         "What was learned",
-        "The most important effects first. A chart shows how the odds change with the value (× 1 is no "
-        "change), with one standard error up and down; the grey bars below it show how many training "
-        f"examples have the value. Percentages are for {example} that is average in everything else.",
+        f"The most important effects first. A chart shows {_shown(measurements)}, with one standard error up "
+        "and down; the grey bars below it show how many training examples have the value. "
+        f"{'Numbers' if wording.numeric else 'Percentages'} are for {example} that is average in everything "
+        "else.",
         element("ol", items, class_="cards"),
         element("p", f"And {plural(more, 'less important effect')}.", class_="quiet") if more else None,
         _head(axis) if axis else None,
@@ -92,6 +94,15 @@ def _effects(measurements: Measurements) -> Markup:
         if axis
         else None,
     )
+
+
+def _shown(measurements: Measurements) -> str:
+    """What the chart of an effect shows."""
+    if measurements.readers.loss == POISSON:
+        return "by which factor the prediction changes with the value (× 1 is no change)"
+    if measurements.wording.numeric:
+        return "what is added to the prediction for each value"
+    return "how the odds change with the value (× 1 is no change)"
 
 
 class _Axis(NamedTuple):

@@ -9,8 +9,9 @@ from hornbeam.errors import plural
 from hornbeam.logic.effects import body_text
 from hornbeam.logic.english import capital
 from hornbeam.logic.english.wording import joined_words
+from hornbeam.model.effects import LOGISTIC, POISSON
 from hornbeam.model.readable.cards import CardRow, EffectCard
-from hornbeam.model.readable.constants import ConstantsCard, odds_factor
+from hornbeam.model.readable.constants import ConstantsCard
 from hornbeam.report.html.elements import table
 from hornbeam.report.plots.curve import curve_plot
 
@@ -36,7 +37,10 @@ def effect_item(number: int, place: int, card: EffectCard, importance: float) ->
 def _change(card: EffectCard) -> list[Markup | str]:
     """What the effect changes: in percent, and as factors of the odds."""
     rows = [row for row in card.shown_rows if row.values != "missing"]
-    return [element("b", capital(card.change)), f", odds {_odds_range(rows)}"]
+    change = element("b", capital(card.change))
+    if card.readers.loss not in (LOGISTIC, POISSON):
+        return [change]
+    return [change, f", {'factor' if card.readers.numeric else 'odds'} {_odds_range(rows)}"]
 
 
 def _odds_range(rows: Sequence[CardRow]) -> str:
@@ -95,11 +99,12 @@ def constants_item(cards: Sequence[ConstantsCard], examples: str) -> Markup:
     """One card for all weights per constant: the strongest constants of each kind."""
     columns: list[Child] = []
     for card in cards:
-        titles = (f"likelier: {card.title}", f"less likely: {card.title}")
+        more, less, weight_name = card.words
+        titles = (f"{more}: {card.title}", f"{less}: {card.title}")
         for title, entries in zip(titles, (card.rising, card.falling), strict=True):
             if entries:
-                rows = [(name, odds_factor(weight)) for name, weight in entries]
-                columns.append(table((title, "odds"), rows, class_="constants"))
+                rows = [(name, card.text_of(weight)) for name, weight in entries]
+                columns.append(table((title, weight_name), rows, class_="constants"))
     total = sum(card.total for card in cards)
     shown = sum(len(card.rising) + len(card.falling) for card in cards)
     more = f"The strongest of {plural(total, 'weight')} are shown." if shown < total else ""

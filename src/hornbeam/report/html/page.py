@@ -23,9 +23,10 @@ from hornbeam.drawing.markup import Markup, element, escape, together
 from hornbeam.engines.contract import Engine
 from hornbeam.files import write_file
 from hornbeam.logic.english import wording_of
-from hornbeam.model.files import LearnedModel
+from hornbeam.model.clause_model import LOGISTIC
+from hornbeam.model.files import LearnedModel, loss_of
 from hornbeam.model.training import is_training_data, key_names
-from hornbeam.report.html import sections, summary
+from hornbeam.report.html import numbers, sections, summary
 from hornbeam.report.html.clause_list import clauses
 from hornbeam.report.html.summary import About
 from hornbeam.report.numbers.examples_data import examples_data
@@ -70,7 +71,12 @@ def report(
         known = key_names(engine.database, examples) if names is None else names.tolist()
         about = replace(about, of_training=is_training_data(model, known))
     wording = wording_of(
-        model.target, model.schema, model.settings, about.of_class, engine.database.display_names
+        model.target,
+        model.schema,
+        model.settings,
+        about.of_class,
+        engine.database.display_names,
+        loss_of(model) != LOGISTIC,
     )
     measurements = measure(additive(model), engine, examples, shown, wording)
     if about.phases:
@@ -80,11 +86,12 @@ def report(
 
 def _page(measurements: Measurements, engine: Engine, about: About, names: Names | None) -> str:
     database = engine.database
+    numeric = measurements.wording.numeric
     parts = [
-        summary.summary(measurements, about),
+        numbers.summary(measurements, about) if numeric else summary.summary(measurements, about),
         clauses(measurements),
-        sections.examples(measurements),
-        sections.quality(measurements, about),
+        numbers.examples(measurements, database, names) if numeric else sections.examples(measurements),
+        numbers.quality(measurements) if numeric else sections.quality(measurements, about),
         sections.details(measurements, database, about),
     ]
     learned = "Effects" if any(part.fitted is not None for part in measurements.parts) else "Model"
@@ -96,7 +103,8 @@ def _page(measurements: Measurements, engine: Engine, about: About, names: Names
         if part is not None
     ]
     style = figure_style() + _template("style.css")
-    script = _template("script.js")
+    # The script fills the table of examples with probabilities, which numbers do not have.
+    script = "" if numeric else _template("script.js")
     fields = {
         "title": escape(measurements.wording.question),
         "policy": (
@@ -105,10 +113,10 @@ def _page(measurements: Measurements, engine: Engine, about: About, names: Names
         ),
         "style": style,
         "links": together(links),
-        "heading": summary.heading(measurements, about),
+        "heading": numbers.heading(measurements) if numeric else summary.heading(measurements, about),
         "sections": together(parts),
         "version": escape(__version__),
-        "data": _json(_data(measurements, engine, names)),
+        "data": _json({} if numeric else _data(measurements, engine, names)),
         "script": script,
     }
     pieces = _template("page.html").split("{{")

@@ -47,7 +47,7 @@
   const parts = data.parts.map((part) => ({ ...part, adds: unpack(part.adds), true: part.true ? unpack(part.true) : null, value: part.value ? unpack(part.value) : null, within: part.within ? unpack(part.within) : null }));
   const size = data.label.length;
   const arity = data.names.length;
-  const nameOf = (row) => (data.words.example ? `${data.words.example} ${data.names[0][row]}` : `${data.target}(${data.names.map((column) => column[row]).join(", ")})`);
+  const nameOf = (row) => (data.words.example ? `${data.words.example} ${data.names[0][row]}` : data.names.map((column) => column[row]).join(", "));
 
   // --- light and dark
 

@@ -12,6 +12,7 @@ from hornbeam.data.database import Database
 from hornbeam.drawing.markup import Child, Markup, element, percent_text
 from hornbeam.errors import plural
 from hornbeam.model.clause_model import Model
+from hornbeam.model.effects import POISSON
 from hornbeam.report.html.elements import figure, pairs, section, table
 from hornbeam.report.html.summary import About, data_and_settings
 from hornbeam.report.numbers.measurements import Measurements
@@ -318,7 +319,15 @@ def words(measurements: Measurements) -> Markup:
             "an example with the mean log-odds of the training examples; “from 30 % to 44 %” is for one.",
         ),
     ]
-    if not isinstance(measurements.model, Model) or not measurements.model.effects:
+    if measurements.wording.numeric:
+        score = "logarithm of the prediction" if measurements.readers.loss == POISSON else "prediction"
+        meanings = [
+            ("score", f"the {score}, to which effects add."),
+            ("importance of an effect", "the mean absolute difference from its mean of what it adds."),
+            ("average", "an example with the mean score of the training examples."),
+            ("R2", "share of the variance that the predictions explain; 0 for always predicting the mean."),
+        ]
+    elif not isinstance(measurements.model, Model) or not measurements.model.effects:
         meanings = [*meanings[:2], *_CLAUSE_WORDS]
     return _folded("words", "Words", pairs(meanings))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -78,13 +78,13 @@ def summary(measurements: Measurements, about: About) -> Markup:
         "summary",
         "Result",
         "",
-        _note(about),
+        note(about),
         _tiles(measurements),
         _other_scores(measurements),
     )
 
 
-def _note(about: About) -> Markup | None:
+def note(about: About) -> Markup | None:
     """Whether the scores can be trusted, and further notes."""
     notes = [*about.notes]
     if about.of_training:
@@ -134,6 +134,11 @@ def _tiles(measurements: Measurements) -> Markup | None:
     if isinstance(out_of_bag, float):
         what = "on training examples that were left out while learning"
         tiles.append(("Log-loss, held out", f"{out_of_bag:.3f}", what))
+    return tiles_of(tiles)
+
+
+def tiles_of(tiles: Iterable[tuple[str, str, str]]) -> Markup:
+    """Tiles with a name, a value and a remark each."""
     return element(
         "dl",
         [
@@ -197,7 +202,7 @@ def _data(measurements: Measurements, database: Database, about: About) -> Marku
     labels = measurements.examples.labels
     counts = [
         (int((labels == 1).sum()), "positive"),
-        (int((labels == 0).sum()), "negative"),
+        (int((labels == 0).sum()), "with a number" if measurements.wording.numeric else "negative"),
         (int((labels < 0).sum()), "without a label"),
     ]
     relations = database.facts.predicates()
@@ -222,7 +227,7 @@ def _settings(measurements: Measurements) -> Markup:
     model = measurements.model
     rows: list[tuple[str, Child]] = [
         ("learner", model.learner),
-        ("prior (log-odds)", signed_text(model.prior, 6)),
+        ("prior" if measurements.wording.numeric else "prior (log-odds)", signed_text(model.prior, 6)),
     ]
     rows += [(name.replace("_", " "), _setting_text(value)) for name, value in model.settings.items()]
     return pairs(rows)

@@ -9,8 +9,8 @@ import numpy as np
 
 from hornbeam.data.database import Codes, Database
 from hornbeam.logic.clauses import Clause, atoms_of, variables
-from hornbeam.model.grounding_lookup import GroundingLookup
-from hornbeam.model.groundings import groundings
+from hornbeam.model.groundings.lookup import GroundingLookup
+from hornbeam.model.groundings.search import groundings
 from hornbeam.report.numbers.measurements import Measurements
 
 PER_EXAMPLE = 8

@@ -12,8 +12,9 @@ import numpy.typing as npt
 from hornbeam.data.database import UNLABELLED, Codes, Examples
 from hornbeam.engines.contract import Counts, Engine
 from hornbeam.logic.english import Wording, sentence, wording_of
-from hornbeam.model.clause_model import Floats, Model, sigmoid
-from hornbeam.model.evaluate import Scores, evaluate
+from hornbeam.model.clause_model import LINKS, Floats, Model
+from hornbeam.model.evaluate import NumberScores, Scores, evaluate, evaluate_numbers
+from hornbeam.model.files import constant_of, loss_of
 from hornbeam.model.readable.cards import Readers
 from hornbeam.report.numbers.parts import AdditiveModel, ModelPart, parts_of
 
@@ -79,6 +80,8 @@ class Measurements:
     probabilities: Floats
     scores: Scores | None
     """None unless there are examples of both labels"""
+    numbers: NumberScores | None
+    """for a numeric target, if some examples have numbers; ``probabilities`` are then the predictions"""
     summaries: tuple[PartSummary, ...]
     shown: ShownExamples
     wording: Wording
@@ -121,7 +124,7 @@ def measure(
                 float(np.abs(contribution - contribution.mean()).mean()) if len(contribution) else 0.0,
             )
         )
-    probabilities = sigmoid(log_odds)
+    probabilities = LINKS[loss_of(model)](log_odds)
     rows, selection = choose_examples(labels, probabilities, shown)
     # Computed again for the examples shown: the contributions for all examples might not fit in memory.
     keys = examples.keys[rows]
@@ -137,6 +140,9 @@ def measure(
         log_odds=log_odds,
         probabilities=probabilities,
         scores=evaluate(labels[known], probabilities[known]) if both else None,
+        numbers=None
+        if examples.values is None or not known.any()
+        else evaluate_numbers(examples.values[known], probabilities[known], constant_of(model)),
         summaries=tuple(summaries),
         shown=ShownExamples(rows, table, counts, selection),
         wording=wording or wording_of(model.target, model.schema, model.settings),

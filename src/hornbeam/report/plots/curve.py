@@ -7,14 +7,15 @@ import textwrap
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from hornbeam.drawing.axes import Scale
+from hornbeam.drawing.axes import Scale, labelled_ticks
 from hornbeam.drawing.figure import Figure
 from hornbeam.drawing.markup import Child, Markup, percent_text, signed_text, together
 from hornbeam.drawing.shapes import bar, dot, label, line
 from hornbeam.logic.clauses import Value
 from hornbeam.logic.english.curves import WHOLE, curve_rows
 from hornbeam.logic.text import format_value
-from hornbeam.model.readable.cards import EffectCard, card_table
+from hornbeam.model.effects import LOGISTIC, POISSON
+from hornbeam.model.readable.cards import EffectCard, Readers, card_table
 
 WIDTH, LEFT, RIGHT = 440, 52, 12
 _TOP, _BOTTOM = 12, 124
@@ -49,11 +50,14 @@ def curve_plot(card: EffectCard) -> Figure:
     """The curve of an effect: how the odds change with its value."""
     bins = _bins(card)
     ends = [0.0, *(end for each in bins for end in (each.level - each.error, each.level + each.error))]
-    low, high = min(-_LEAST, min(ends)), max(_LEAST, max(ends))
+    factors = card.readers.loss in (LOGISTIC, POISSON)
+    least = _LEAST if factors else 0.0
+    low, high = min(-least, min(ends)), max(least, max(ends))
     up = Scale(low - 0.06 * (high - low), high + 0.06 * (high - low), _BOTTOM, _TOP)
     shows_examples = any(each.examples for each in bins)
     floor = _BOTTOM + (8 + _HISTOGRAM if shows_examples else 0)
-    drawn: list[Child] = [_odds_axis(up), *_examples(bins, floor), *_steps(bins, up)]
+    axis = _odds_axis(up) if factors else _number_axis(up)
+    drawn: list[Child] = [axis, *_examples(bins, floor), *_steps(bins, up, card.readers)]
     drawn.append(line(LEFT, floor, WIDTH - RIGHT, floor, "axis"))
     drawn += _labels(card, bins, floor)
     title = card.phrase.removeprefix("whether ") + (", in %" if card.in_percent else "")
@@ -109,14 +113,26 @@ def _odds_axis(up: Scale) -> Markup:
     return together(drawn)
 
 
-def _steps(bins: Sequence[_Bin], up: Scale) -> list[Child]:
+def _number_axis(up: Scale) -> Markup:
+    """Lines at round numbers, which are what the effect adds to the prediction."""
+    drawn: list[Child] = []
+    for value, text in labelled_ticks(up.low, up.high):
+        drawn.append(line(LEFT, up(value), WIDTH - RIGHT, up(value), "zero" if value == 0 else "grid"))
+        drawn.append(label(LEFT - 8, up(value) + 4, f"+{text}" if value > 0 else text, anchor="end"))
+    return together(drawn)
+
+
+def _steps(bins: Sequence[_Bin], up: Scale, readers: Readers) -> list[Child]:
     """The curve: areas between it and no change, the steps, and one standard error up and down."""
     drawn: list[Child] = []
     zero = up(0.0)
     for each in bins:
         y = up(each.level)
         style = "rise" if each.level >= 0 else "fall"
-        hint = f"{each.values}: log-odds {signed_text(each.level, 3)}, odds × {math.exp(each.level):.3g}"
+        hint = f"{each.values}: {readers.adds} {signed_text(each.level, 3)}"
+        if readers.loss in (LOGISTIC, POISSON):
+            word = "factor" if readers.numeric else "odds"
+            hint += f", {word} × {math.exp(min(each.level, 709.0)):.3g}"
         top = min(y, zero)
         drawn.append(bar(each.left, top, each.right - each.left, abs(zero - y), f"range {style}", hint))
         drawn.append(line(each.left, y, each.right, y, f"step {style}"))

@@ -23,13 +23,14 @@ def learning_plot(steps: Sequence[Mapping[str, Any]]) -> Figure | None:
     if name is None:
         return None
     loss_of = {int(step["step"]): float(step[name]) for step in steps if name in step}
+    measure = str(steps[0].get("measure", "log-loss"))
     numbers, losses = list(loss_of), list(loss_of.values())
     least, most = min(losses), max(losses)
     span = max(most - least, 0.05 * most, 1e-9)
     frame = Frame.of(_steps_range(numbers), (least - 0.3 * span, most + 0.15 * span))
     points = [(frame.x(number), frame.y(loss)) for number, loss in loss_of.items()]
     drawn: list[Child] = [
-        frame.axes("step", "log-loss", x_ticks=_step_ticks(numbers)),
+        frame.axes("step", measure, x_ticks=_step_ticks(numbers)),
         path_of(points, "curve"),
     ]
     for (number, loss), (x, y) in zip(loss_of.items(), points, strict=True):
@@ -37,13 +38,13 @@ def learning_plot(steps: Sequence[Mapping[str, Any]]) -> Figure | None:
     return Figure(
         title="Learning curve",
         caption=(
-            f"Mean log-loss of the {_LOSSES[name]} examples: {losses[0]:.4f} after step {numbers[0]}, "
-            f"{losses[-1]:.4f} after step {numbers[-1]}."
+            f"{'Mean log-loss' if measure == 'log-loss' else measure} of the {_LOSSES[name]} examples: "
+            f"{losses[0]:.4f} after step {numbers[0]}, {losses[-1]:.4f} after step {numbers[-1]}."
         ),
         width=frame.width,
         height=frame.height,
         drawing=together(drawn),
-        header=("step", "log-loss"),
+        header=("step", measure),
         rows=tuple((str(number), f"{loss:.6f}") for number, loss in loss_of.items()),
     )
 

@@ -131,6 +131,10 @@ class Column:
     def is_whole(self) -> bool:
         return self.domain is Domain.NUMBER and self.values.dtype.kind == "i"
 
+    def numbers(self) -> npt.NDArray[np.float64]:
+        """The number in each row of a column of numbers or booleans; NaN where it is missing."""
+        return np.append(self.values.astype(np.float64), np.nan)[self.codes]
+
     @cached_property
     def texts(self) -> list[str]:
         """The text of each distinct value."""

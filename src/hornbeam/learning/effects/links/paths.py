@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from hornbeam.learning.effects.vocabulary import Position, Vocabulary
+from hornbeam.learning.effects.links.vocabulary import Position, Vocabulary
 from hornbeam.logic.clauses import Atom
 from hornbeam.logic.effects import Body, NumberOf, Recent, Step, atom_in, rename_step
 

@@ -16,7 +16,7 @@ import numpy as np
 from hornbeam.data.database import UNKNOWN, Database
 from hornbeam.data.fact_index import FactIndex, Rows
 from hornbeam.logic.clauses import Atom, Clause, Comparison, Literal, Not, atom_of, literal_variables
-from hornbeam.model.groundings import compare, cutoff_of, fixed_codes
+from hornbeam.model.groundings.search import compare, cutoff_of, fixed_codes
 
 Binding = dict[int, int]
 

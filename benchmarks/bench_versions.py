@@ -1,0 +1,119 @@
+"""The CPU time and memory of a default fit, beside another version of Hornbeam, in one run.
+
+    python benchmarks/bench_versions.py --other ENVIRONMENT/bin/hornbeam [--repeats 3] [--only NAME ...]
+
+Both run `hornbeam fit` with default options as whole processes, in turn; the least CPU time of each counts.
+No variable limits threads, as in a user's environment; "one thread" is this version with one BLAS thread.
+Data come from HORNBEAM_DATA or ../shared/data.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import measure
+from measure import DATA, run_process, say, table
+
+HORNBEAM = Path(sys.executable).with_name("hornbeam")
+ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+SCHEMA = Path(__file__).with_name("movielens_100k.toml")
+
+
+class Case(NamedTuple):
+    """Data to learn from, and the most that a fit may cost beside the other: default, cheap mode."""
+
+    arguments: Sequence[str | Path]
+    at_most: tuple[float, float] | None = None
+
+
+CASES: Mapping[str, Case] = {
+    "UW-CSE": Case([DATA / "uwcse" / "fold1", "--target", "advisedby"], (1.0, 0.7)),
+    "UW-CSE, all examples": Case(
+        [DATA / "uwcse" / "fold1", "--target", "advisedby", "--neg-pos-ratio", "all"], (1.0, 0.7)
+    ),
+    "MovieLens 100K": Case(
+        [DATA / "movielens_100k", "--schema", SCHEMA, "--target", "users.gender=F"], (1.0, 0.7)
+    ),
+    "ICML": Case([DATA / "icml", "--target", "coauthor"], (1 / 3, 1 / 3)),
+    "mutagenesis": Case([DATA / "mutagenesis"]),
+    "hepatitis": Case([DATA / "hepatitis"]),
+}
+
+
+def measured(case: Case, other: Path, repeats: int) -> dict[str, Any]:
+    """The least CPU seconds and the peak memory of each way to learn."""
+    with tempfile.TemporaryDirectory() as folder:
+        fit = ["fit", *case.arguments, "--model", Path(folder) / "model.json"]
+        ways: Mapping[str, tuple[Sequence[str | Path], Mapping[str, str]]] = {
+            "default": ([HORNBEAM, *fit], {}),
+            "cheap": ([HORNBEAM, *fit, "--bags", "1"], {}),
+            "one thread": ([HORNBEAM, *fit], ONE_THREAD),
+            "other": ([other, *fit], {}),
+        }
+        found: dict[str, Any] = {}
+        for _ in range(repeats):
+            for name, (command, environment) in ways.items():
+                run = run_process(command, environment=environment)
+                if run.status:
+                    raise SystemExit(f"{command} ended with {run.status}: {run.output[-500:]}")
+                before = found.get(name, {"cpu": float("inf"), "peak": run.peak_bytes})
+                found[name] = {
+                    "cpu": min(before["cpu"], run.cpu),
+                    "peak": min(before["peak"], run.peak_bytes),
+                }
+    return found
+
+
+def report(results: Mapping[str, Any]) -> str:
+    rows = []
+    for name, case in CASES.items():
+        found = results["cases"].get(name)
+        if found is None:
+            continue
+        base = found["other"]
+        shares = [found[way]["cpu"] / base["cpu"] for way in ("default", "cheap")]
+        wanted = "" if case.at_most is None else " / ".join(f"{most:.2g}" for most in case.at_most)
+        cpu = (f"{found[way]['cpu']:.1f}" for way in ("default", "cheap", "one thread", "other"))
+        memory = (f"{found[way]['peak'] / 1e6:.0f}" for way in ("default", "other"))
+        rows.append([name, *cpu, f"{shares[0]:.2f}", f"{shares[1]:.2f}", wanted, *memory])
+    header = [
+        "data",
+        "default",
+        "cheap",
+        "one thread",
+        "0.1",
+        "default / 0.1",
+        "cheap / 0.1",
+        "wanted",
+        "MB",
+        "0.1 MB",
+    ]
+    return f"{measure.machine_line(results['machine'])}\n\n{table(header, rows)}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--other", type=Path, help="the command of the other version")
+    parser.add_argument("--only", nargs="+", choices=CASES, default=list(CASES))
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--report", action="store_true", help="only write the table")
+    arguments = parser.parse_args()
+    results = measure.load("versions")
+    results["machine"] = measure.machine(["hornbeam", "numpy", "scipy"])
+    cases = results.setdefault("cases", {})
+    for name in () if arguments.report else arguments.only:
+        cases[name] = measured(CASES[name], arguments.other, arguments.repeats)
+        say(f"{name}: {cases[name]}")
+        measure.save("versions", results)
+    measure.write_section("versions", report(results))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,95 @@
+"""A model as a transformer: what it computes of each example, as columns for another model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import TransformerMixin
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
+
+from hornbeam.data.database import Codes, Database
+from hornbeam.engines.contract import Engine
+from hornbeam.engines.registry import open_engine
+from hornbeam.errors import ModelError
+from hornbeam.logic.english import feature_pieces, text_of
+from hornbeam.model.class_model import ClassModel
+from hornbeam.model.clause_model import Model
+from hornbeam.model.effects import values_of
+from hornbeam.model.files import LearnedModel
+
+
+class EffectsAsColumns(TransformerMixin):  # type: ignore[misc]
+    """``transform`` and ``get_feature_names_out`` of a classifier whose model has effects or clauses."""
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = []
+        return tags
+
+    def transform(self: Any, X: Any, database: Database | None = None) -> npt.NDArray[np.float64]:
+        """The effects as columns for another model, one row per key in the order given.
+
+        The column of an effect holds the value of its feature, NaN where that is missing; the column of a
+        clause holds what the clause adds to the log-odds. Keys are looked up in ``database``; by default, in
+        the estimator's own database.
+        """
+        check_is_fitted(self)
+        seen, keys = self._seen(X, database)
+        return effect_columns(self.model_, open_engine(self.engine, seen, self.memory), keys)
+
+    def get_feature_names_out(self: Any, input_features: object = None) -> npt.NDArray[np.object_]:
+        """The names of the columns of ``transform``: what each holds, in words."""
+        check_is_fitted(self)
+        return np.array(column_names(self.model_), dtype=object)
+
+
+def effect_columns(model: LearnedModel, engine: Engine, keys: Codes) -> npt.NDArray[np.float64]:
+    """A column for each part of a model, in the order of ``column_names``.
+
+    The column of an effect holds the value of its feature, NaN where that is missing; the column of a clause
+    holds what the clause adds to the log-odds.
+    """
+    columns: list[npt.NDArray[np.float64]] = []
+    for _, member in _members(model):
+        clauses = len(member.clauses)
+        effects = [fitted.effect for fitted in member.effects]
+        columns += [
+            added for added, _ in zip(member.contributions(engine, keys), range(clauses), strict=False)
+        ]
+        columns += list(values_of(engine, effects, keys))
+    return np.column_stack(columns) if columns else np.empty((len(keys), 0))
+
+
+def column_names(model: LearnedModel) -> list[str]:
+    """The names of the columns: what is computed, in words; each name is there once."""
+    names: dict[str, None] = {}
+    for of_class, member in _members(model):
+        for text in _texts(member):
+            name, number = f"{of_class}: {text}" if of_class else text, 1
+            while name in names:
+                number += 1
+                name = f"{text} ({number})"
+            names[name] = None
+    return list(names)
+
+
+def _texts(model: Model) -> Iterator[str]:
+    for weighted in model.clauses:
+        yield str(weighted.clause)
+    for fitted in model.effects:
+        phrase = text_of(feature_pieces(fitted.effect, model.schema, model.dated, model.wording))
+        yield phrase.removeprefix("the ")
+
+
+def _members(model: LearnedModel) -> list[tuple[str, Model]]:
+    members = model.members() if isinstance(model, ClassModel) else [("", model)]
+    models = [(name, member) for name, member in members if isinstance(member, Model)]
+    if len(models) < len(members):
+        raise ModelError(
+            f"transform is for models of clauses and effects, not of learner {members[0][1].learner}."
+        )
+    return models

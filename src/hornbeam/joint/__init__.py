@@ -1,0 +1,1 @@
+"""Joint models: targets that depend on each other, predicted together."""

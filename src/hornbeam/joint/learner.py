@@ -1,0 +1,312 @@
+"""Learning a joint model: separate models first, then the weights of what neighbours say.
+
+The separate model of each target is learned without the facts of any target. Its held-out scores of the
+training examples, and its scores of all other things, are where guesses begin. The weights of terms are
+learned on the pseudo-likelihood: each training label given the labels of the neighbours. These labels are as
+they will be at prediction: the labels of some folds are hidden, and hidden and unknown labels are guessed
+together (mean field) with weights of the round before, which were fitted without the fold. This is done with
+most folds known, with one fold known, and with none, for data that come with many labels, few, or none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from hornbeam.data.database import UNLABELLED, Database, Notice
+from hornbeam.data.numbers import Floats
+from hornbeam.engines.contract import DEFAULT_MEMORY, Engine
+from hornbeam.engines.registry import open_engine
+from hornbeam.errors import OptionError
+from hornbeam.joint.mean_field import mean_field
+from hornbeam.joint.model import JointMember, JointModel, KnownLabel
+from hornbeam.joint.neighbours import (
+    LEAST_CHANCE,
+    LinkedThings,
+    Neighbours,
+    Reaches,
+    Term,
+    TermValues,
+    linked,
+    term_values,
+    with_evidence,
+)
+from hornbeam.joint.separate import Part, Separate, both_models, part_of, with_settings
+from hornbeam.joint.terms import choices, offered
+from hornbeam.joint.things import JointTarget, JointTask, facts_fingerprint, hidden
+from hornbeam.joint.weights import FittedTerms, Trained, fit_terms, penalties_of_pairs
+from hornbeam.learning.classes import ClassHistory
+from hornbeam.learning.effects.bagging import FOLDS
+from hornbeam.learning.history import History
+from hornbeam.learning.loop import NO_CONTROL, Control
+from hornbeam.learning.options import EffectOptions, Options
+
+ROUNDS = 2
+"""How often the weights are fitted; from the second time on, with guesses by the weights before."""
+MOST, FEW, NONE = FOLDS - 1, 1, 0
+"""How many folds of training labels are known while weights are fitted for the others."""
+FEWEST = 20
+"""With fewer linked training examples there are no terms."""
+
+
+@dataclass(frozen=True, eq=False)
+class JointHistory:
+    """The histories of the separate models, by target."""
+
+    by_target: Mapping[str, History | ClassHistory]
+    lines: tuple[str, ...] = ()
+
+    def notices(self) -> tuple[Notice, ...]:
+        return tuple(
+            Notice(f"{name}: {notice.message}")
+            for name, history in self.by_target.items()
+            for notice in history.notices()
+        )
+
+    def scores(self) -> tuple[str, ...]:
+        """How well each target is predicted alone and together, on held-out examples."""
+        return self.lines
+
+    def as_dict(self) -> dict[str, object]:
+        return {name: history.as_dict() for name, history in self.by_target.items()}
+
+
+@dataclass(frozen=True, eq=False)
+class JointFit:
+    """A joint model, and the histories of its separate models."""
+
+    model: JointModel
+    history: JointHistory
+
+
+def fit_joint(
+    database: Database,
+    tasks: Sequence[JointTask],
+    options: Options,
+    max_links: int = 2,
+    memory: int = DEFAULT_MEMORY,
+    control: Control = NO_CONTROL,
+) -> JointFit:
+    """Learn a joint model of targets from their training examples.
+
+    Keys are codes of the database; labels are numbers of classes, or 0 and 1.
+    """
+    if not isinstance(options, EffectOptions):
+        raise OptionError("joint models need the learner rlr with its default preset.")
+    names = {task.target.name: task.evidence.keys.shape[1] for task in tasks}
+    seen = hidden(database, names)
+    engine = open_engine("memory", seen, memory)
+    fits = {task.target.name: both_models(engine, task, options, control) for task in tasks}
+    entries = _entries(engine, tasks, fits, (options, max_links))
+    settings = dict(options.settings()) | dict(database.origin) | {"links_to_neighbours": max_links}
+    members = [
+        _member(task.target, fits[task.target.name], settings, entries[task.target.name]) for task in tasks
+    ]
+    labels = tuple(each for task in tasks for each in _known(seen, task))
+    model = JointModel(tuple(members), seen.schema, labels, facts_fingerprint(seen), settings)
+    histories = {name: fit.ordinary.history for name, fit in fits.items()}
+    return JointFit(model, JointHistory(histories, tuple(_lines(members))))
+
+
+def _entries(
+    engine: Engine, tasks: Sequence[JointTask], fits: Mapping[str, Separate], how: tuple[EffectOptions, int]
+) -> dict[str, list[Neighbours]]:
+    """The neighbours of each target: for no labels known and for some, beside inner and ordinary models.
+
+    Beside ordinary models they are for the facts of training only, and only if that is better there.
+    """
+    options, max_links = how
+    trainings = []
+    for inner in (True, False):
+        used = {name: [fit.ordinary, fit.inner] if inner else [fit.ordinary] for name, fit in fits.items()}
+        parts = {task.target.name: part_of(engine, task, used[task.target.name], options) for task in tasks}
+        trainings.append(_Training(engine.database, parts, max_links, inner))
+    with_inner, ordinary = trainings
+    by_shown = [with_inner.neighbours(shown) for shown in (MOST, FEW, NONE)]
+    # In other data without any known label, guesses that confirm each other may all be wrong.
+    on_own_things = with_inner.near().neighbours(NONE)
+    others = ordinary.neighbours(MOST) if any(ordinary.offers.values()) else {}
+    entries = {}
+    for name in fits:
+        most, few, none = (each[name] for each in by_shown)
+        entries[name] = [most, few, replace(none, anywhere=False), on_own_things[name]]
+        if name in others and _together(others[name]) < _together(most):
+            entries[name].insert(0, replace(others[name], anywhere=False))
+    return entries
+
+
+def _together(neighbours: Neighbours) -> float:
+    """The held-out loss with neighbours; infinite if there are none."""
+    return np.inf if neighbours.losses is None or not neighbours.terms else neighbours.losses[1]
+
+
+def _member(
+    target: JointTarget, fits: Separate, settings: Mapping[str, object], entries: Sequence[Neighbours]
+) -> JointMember:
+    used = any(each.terms and each.inner for each in entries)
+    inner = with_settings(fits.inner.model, settings) if used else None
+    return JointMember(target, with_settings(fits.ordinary.model, settings), tuple(entries), inner)
+
+
+def _lines(members: Sequence[JointMember]) -> Iterator[str]:
+    for member in members:
+        for each in member.neighbours:
+            if each.losses is not None:
+                alone, together = each.losses
+                share = f"with {each.known_share:.1%} of the labels known"
+                share += "" if each.anywhere else ", on these facts"
+                used = "" if each.terms else "; neighbours do not help and are left out"
+                yield (
+                    f"{member.target.name}: held-out log-loss {alone:.4f} alone, {together:.4f} together "
+                    f"{share}{used}"
+                )
+
+
+def _known(database: Database, task: JointTask) -> Iterator[KnownLabel]:
+    target, evidence = task
+    names = database.names_of(target.name, evidence.keys)
+    for label in range(target.size):
+        rows = names[(evidence.labels == label) & (evidence.keys >= 0).all(axis=1)].tolist()
+        if rows:
+            yield KnownLabel(target.name, label, tuple(sorted(set(map(tuple, rows)))))
+
+
+# --- what neighbours say ---------------------------------------------------------------------
+
+
+class _Chosen(NamedTuple):
+    terms: tuple[Term, ...]
+    fitted: FittedTerms
+
+
+@dataclass(frozen=True, eq=False)
+class _Training:
+    """The targets in training, and the terms that they may use."""
+
+    database: Database
+    parts: Mapping[str, Part]
+    max_links: int
+    inner: bool
+    cached: dict[Term, TermValues] = field(default_factory=dict, init=False)
+    offers: dict[str, list[tuple[Term, ...]]] = field(default_factory=dict, init=False)
+
+    def __post_init__(self) -> None:
+        reaches = Reaches(self.database, {name: part.things for name, part in self.parts.items()})
+        targets = [part.things.target for part in self.parts.values()]
+        for name, part in self.parts.items():
+            sets = choices(offered(self.database, part.things.target, targets, self.max_links))
+            for term in dict.fromkeys(term for terms in sets for term in terms):
+                self.cached[term] = term_values(reaches, term)
+            useful = [tuple(t for t in terms if self.cached[t].totals.any()) for terms in sets]
+            self.offers[name] = [terms for terms in dict.fromkeys(useful) if terms]
+
+    def near(self) -> _Training:
+        """The same with terms about a thing's own things only, which follow no link."""
+        near = replace(self)
+        for name, sets in self.offers.items():
+            own = dict.fromkeys(
+                tuple(term for term in terms if all(len(each.body) == 1 for each in term.clauses))
+                for terms in sets
+            )
+            near.offers[name] = [terms for terms in own if terms]
+        return near
+
+    def neighbours(self, shown: int) -> dict[str, Neighbours]:
+        """The terms and weights of each target, with the labels of some folds known."""
+        chosen: dict[str, _Chosen] = {}
+        for number in range(ROUNDS if shown else 1):
+            values = self._values(shown, chosen)
+            for name in self.parts:
+                best = (
+                    self._chosen(name, values) if number == 0 else self._again(name, chosen.get(name), values)
+                )
+                if best is not None:
+                    chosen[name] = best
+        return {name: self._result(name, chosen.get(name), shown) for name in self.parts}
+
+    def _result(self, name: str, chosen: _Chosen | None, shown: int) -> Neighbours:
+        part = self.parts[name]
+        share = round(float(part.things.known.mean()) * shown / FOLDS, 6)
+        if chosen is None:
+            return Neighbours(share, inner=self.inner)
+        fitted = chosen.fitted
+        losses = (round(float(fitted.separate.mean()), 6), round(fitted.loss, 6))
+        if not fitted.gains:
+            return Neighbours(share, losses=losses, inner=self.inner)
+        own, bias, weights = fitted.weights
+        return Neighbours(share, chosen.terms, own, bias, weights, losses, self.inner)
+
+    def _values(self, shown: int, chosen: Mapping[str, _Chosen]) -> dict[Term, Floats]:
+        """The values of terms for each training example, with its own label hidden.
+
+        Labels are guessed with weights that were fitted without the fold.
+        """
+        wanted = [term for each in chosen.values() for term in each.terms] if chosen else list(self.cached)
+        values = {term: np.zeros((0, 0)) for term in wanted}
+        for fold in range(FOLDS):
+            world = self._world(fold, shown, chosen)
+            if chosen:
+                beliefs = mean_field(world).beliefs
+            else:
+                beliefs = {name: with_evidence(each.things, each.own.first) for name, each in world.items()}
+            for term in wanted:
+                part = self.parts[term.clauses[0].head.predicate]
+                rows = part.folds == fold
+                every = self.cached[term].values(beliefs)
+                if not len(values[term]):
+                    values[term] = np.zeros_like(every)
+                values[term][rows] = every[rows]
+        return values
+
+    def _world(self, fold: int, shown: int, chosen: Mapping[str, _Chosen]) -> dict[str, LinkedThings]:
+        """All things, with the labels of some folds after the given one known."""
+        world = {}
+        known = [(fold + 1 + number) % FOLDS for number in range(shown)]
+        for name, part in self.parts.items():
+            # Examples without held-out scores are in no fold; they are known if most are.
+            hide = ~np.isin(part.folds, [*known, -1] if shown == MOST else known)
+            things = part.things.with_labels(np.where(hide, UNLABELLED, part.things.labels))
+            own = Neighbours(1.0)
+            terms: tuple[Term, ...] = ()
+            if name in chosen:
+                terms, fitted = chosen[name]
+                own = Neighbours(1.0, terms, *fitted.by_fold[fold])
+            world[name] = LinkedThings(things, part.own, own, tuple(self.cached[term] for term in terms))
+        return world
+
+    def _chosen(self, name: str, values: Mapping[Term, Floats]) -> _Chosen | None:
+        """The set of terms, and the penalty of pairs, with the least held-out loss."""
+        best: _Chosen | None = None
+        penalties = penalties_of_pairs(self.parts[name].things.target)
+        for terms in self.offers[name]:
+            best = self._better(best, self._fit(name, terms, values, penalties[0]))
+        if best is not None:
+            chosen_terms = best.terms
+            for penalty in penalties[1:]:
+                best = self._better(best, self._fit(name, chosen_terms, values, penalty))
+        return best
+
+    def _again(self, name: str, before: _Chosen | None, values: Mapping[Term, Floats]) -> _Chosen | None:
+        return None if before is None else self._fit(name, before.terms, values, before.fitted.pairs)
+
+    def _better(self, one: _Chosen | None, other: _Chosen | None) -> _Chosen | None:
+        if one is None or other is None:
+            return one or other
+        return other if other.fitted.loss < one.fitted.loss else one
+
+    def _fit(
+        self, name: str, terms: tuple[Term, ...], values: Mapping[Term, Floats], pairs: float | None
+    ) -> _Chosen | None:
+        part = self.parts[name]
+        # All sets of terms are compared on the same examples: those that any term links.
+        every = list(dict.fromkeys(term for terms in self.offers[name] for term in terms))
+        rows = (part.folds >= 0) & linked([self.cached[term] for term in every], len(part.things))
+        if rows.sum() < FEWEST:
+            return None
+        labels = part.things.labels[rows]
+        alone = -np.log(np.maximum(part.own.chances[rows, labels], LEAST_CHANCE))
+        trained = Trained(part.things.target, part.own.fixed[rows], labels, part.folds[rows], alone)
+        return _Chosen(terms, fit_terms(trained, terms, [values[term][rows] for term in terms], pairs))

@@ -1,0 +1,124 @@
+"""The separate models of the targets in training, and what they say of things.
+
+Beside the ordinary model, an *inner* model is learned. It follows at most one link to many, because labels of
+neighbours tell better what lies further away; and it has no weights for single things of the target's own
+types, which would be labels of neighbours in disguise, and unknown in other data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from hornbeam.data.database import Examples
+from hornbeam.data.numbers import Floats
+from hornbeam.engines.contract import Engine
+from hornbeam.joint.model import label_chances
+from hornbeam.joint.neighbours import OwnScores, own_scores
+from hornbeam.joint.things import JointTarget, JointTask, Things, things_of
+from hornbeam.learning.classes import ClassFit, fit_classes
+from hornbeam.learning.effects.bagging import example_hashes, fold_numbers
+from hornbeam.learning.learners import learn
+from hornbeam.learning.loop import Control
+from hornbeam.learning.options import EffectOptions, Options
+from hornbeam.learning.problem import Fit
+from hornbeam.model.class_model import ClassModel
+from hornbeam.model.clause_model import Model, sigmoid
+from hornbeam.model.files import LearnedModel
+
+AnyFit = Fit[LearnedModel] | ClassFit
+
+
+@dataclass(frozen=True, slots=True)
+class InnerOptions(EffectOptions):
+    """The options of an inner model."""
+
+    own_constants: ClassVar[bool] = False
+
+
+class Separate(NamedTuple):
+    """The ordinary model of a target, and the inner one."""
+
+    ordinary: AnyFit
+    inner: AnyFit
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """One target in training."""
+
+    things: Things
+    """labels are those of training"""
+    own: OwnScores
+    """held-out for training examples, if there are such scores"""
+    folds: npt.NDArray[np.int64]
+    """the fold of each training example that has held-out scores, else -1"""
+
+
+def separate(engine: Engine, task: JointTask, options: Options, control: Control) -> AnyFit:
+    """The ordinary model of a target, learned without the facts of any target."""
+    target, evidence = task
+    examples = Examples(target.name, evidence.keys, evidence.labels.astype(np.int8), target.classes)
+    if target.classes:
+        return fit_classes(options.learner, engine, examples, options, control)
+    return learn(options.learner, engine, examples, options, control)
+
+
+def both_models(engine: Engine, task: JointTask, options: EffectOptions, control: Control) -> Separate:
+    """The ordinary and the inner model of a target.
+
+    For pairs they are the same: things of pairs have no weights, and facts about both lie two links away.
+    """
+    ordinary = separate(engine, task, options, control)
+    if task.evidence.keys.shape[1] > 1:
+        return Separate(ordinary, ordinary)
+    return Separate(ordinary, separate(engine, task, inner_options(options), control))
+
+
+def inner_options(options: EffectOptions) -> InnerOptions:
+    """The options of the inner model beside a model with some options."""
+    return InnerOptions(**options.settings() | {"max_links": min(options.max_links, 1)})  # type: ignore[arg-type]
+
+
+def with_settings(model: LearnedModel, settings: Mapping[str, object]) -> LearnedModel:
+    """The model with the settings that all models of a file share."""
+    if isinstance(model, ClassModel):
+        models = tuple(with_settings(each, settings) for each in model.models)
+        return replace(model, models=models, settings=settings)
+    return replace(model, settings=settings) if isinstance(model, Model) else model
+
+
+def part_of(engine: Engine, task: JointTask, fits: Sequence[AnyFit], options: EffectOptions) -> Part:
+    """What the ordinary and the last model say of all things, and the folds of the training examples."""
+    target, evidence = task
+    things = things_of(engine.database, target, evidence)
+    places = things.places_of(evidence.keys)
+    known = places >= 0
+    chances = []
+    for fit in fits:
+        held = _held_out(target, fit, len(places))
+        known &= ~np.isnan(held).any(axis=1)
+        chances.append((label_chances(target, fit.model, engine, things.keys), held))
+    for of_all, held in chances:
+        of_all[places[known]] = held[known]
+    folds = np.full(len(things), -1, dtype=np.int64)
+    hashes = example_hashes(engine, target.name, evidence.keys, options)
+    folds[places[known]] = fold_numbers(hashes)[known]
+    return Part(things, own_scores(target, chances[0][0], chances[-1][0]), folds)
+
+
+def _held_out(target: JointTarget, fit: AnyFit, size: int) -> Floats:
+    """The probability of each label of each training example, from models learned without it."""
+    held = fit.held_out if isinstance(fit, ClassFit) else (fit.held_out,)
+    scores = [each for each in held if each is not None]
+    if len(scores) < len(held) or not scores:
+        return np.full((size, target.size), np.nan)
+    chances = np.column_stack([sigmoid(each) for each in scores])
+    if len(scores) == 1:
+        return np.column_stack([1.0 - chances, chances])
+    result: Floats = chances / chances.sum(axis=1, keepdims=True)
+    return result

@@ -1,0 +1,78 @@
+"""Second conditions: a condition that says much by itself narrows its path, and the path is offered again.
+
+Two conditions on the things of one path are looked at together only if one of them lowers the loss by itself
+more than most. A narrowed path is a path like any other: it offers means, shares and counts of what is left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from hornbeam.learning.effects.boosting import UNIT, Steps, cut_gains, line_gains
+from hornbeam.learning.effects.candidates import Pool
+from hornbeam.learning.effects.links.paths import FLAG, Attribute, Path
+from hornbeam.learning.losses.loss import Loss
+from hornbeam.learning.numbers import Floats
+from hornbeam.logic.clauses import Comparison
+from hornbeam.logic.effects import Body, Equals
+
+MOST_NARROWED = 20
+"""Maximum number of conditions that narrow paths; each attribute of a path has one at most."""
+
+
+def narrowed_paths(
+    pool: Pool, path_of: Sequence[Path], targets: Floats, loss: Loss, steps: Steps
+) -> list[Path]:
+    """The paths narrowed by the best conditions; ``path_of`` has the path of each candidate."""
+    found: dict[tuple[Body, Attribute], Path] = {}
+    for number in _by_gain(pool, path_of, targets, loss, steps):
+        path, (_, body, _) = path_of[number], pool.candidates[number].request
+        attribute = _attribute_of(path, body)
+        if attribute is not None:
+            found.setdefault((path.body, attribute), _narrowed(path, body, attribute))
+        if len(found) == MOST_NARROWED:
+            break
+    return list(found.values())
+
+
+def _by_gain(pool: Pool, path_of: Sequence[Path], targets: Floats, loss: Loss, steps: Steps) -> Iterator[int]:
+    """The candidates on links to many in the order of their gains in a first step."""
+    start = np.full(len(targets), loss.start(targets, np.ones(len(targets))))
+    first, second = (np.rint(each * UNIT) for each in loss.gradients(targets, start))
+    places = [number for number, path in enumerate(path_of) if path.links and not path.single]
+    gains = []
+    for number in places:
+        row, candidate = pool.rows[number], pool.candidates[number]
+        size = len(candidate.scores)
+        g = np.bincount(row, first, minlength=size)[None, :, None] / UNIT
+        h = np.bincount(row, second, minlength=size)[None, :, None] / UNIT
+        line, _ = line_gains(g, h, np.array([candidate.scores]), steps.line_l2)
+        gains.append(max(float(cut_gains(g, h, steps.l2)[0].max()), float(line.max())))
+    order = np.argsort(-np.round(gains, 9), kind="stable")
+    yield from (places[place] for place in order.tolist() if gains[place] > 0)
+
+
+def _attribute_of(path: Path, body: Body) -> Attribute | None:
+    """The attribute to which the last step of a body puts a condition; None if it puts none."""
+    steps = body[len(path.body) :]
+    condition = steps[-1] if steps else None
+    for attribute in path.attributes:
+        if isinstance(condition, Equals | Comparison):
+            if attribute.steps == steps[:-1] and attribute.node.variable == condition.variable:
+                return attribute
+        elif attribute.kind == FLAG and attribute.steps == steps:
+            return attribute
+    return None
+
+
+def _narrowed(path: Path, body: Body, attribute: Attribute) -> Path:
+    """The path with the body of a condition, and the other attributes."""
+    others = []
+    for other in path.attributes:
+        steps = tuple(step for step in other.steps if step not in body)
+        if other != attribute and (steps or other.kind != FLAG):
+            others.append(other._replace(steps=steps))
+    return replace(path, body=body, meets=False, attributes=tuple(others))

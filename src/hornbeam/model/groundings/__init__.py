@@ -1,0 +1,1 @@
+"""Groundings: the facts that make a clause true for an example."""

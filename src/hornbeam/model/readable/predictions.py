@@ -1,0 +1,117 @@
+"""Predictions as a table for people: keys under their names, labels and classes in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from hornbeam.data.database import UNLABELLED, Database, Examples
+from hornbeam.loading.tables.learned import key_names
+from hornbeam.logic.english import wording_of
+
+if TYPE_CHECKING:
+    from hornbeam.data.numbers import Floats
+    from hornbeam.logic.schema import Schema
+
+LABEL, PREDICTED, PROBABILITY, CUTOFF = "label", "predicted", "probability", "cutoff"
+PREDICTION = "prediction"
+"""the column of a numeric target"""
+Columns = dict[str, list[object]]
+
+
+class ModelOfTarget(Protocol):
+    """A model, as far as words for its labels need it."""
+
+    @property
+    def target(self) -> str: ...
+    @property
+    def schema(self) -> Schema: ...
+    @property
+    def settings(self) -> Mapping[str, object]: ...
+
+
+class PredictionTable(NamedTuple):
+    """A column for each part of the key, for the label, and for what the model says."""
+
+    columns: Columns
+
+    @property
+    def header(self) -> list[str]:
+        return list(self.columns)
+
+    def rows(self) -> Iterator[tuple[object, ...]]:
+        """The rows in the order of the examples."""
+        return zip(*self.columns.values(), strict=True)
+
+
+def key_columns(
+    database: Database, examples: Examples, settings: Mapping[str, object], reserved: Sequence[str] = ()
+) -> Columns:
+    """The columns that identify examples: keys, named as in their tables, and cut-offs if they have any.
+
+    Examples that are not from tables have the columns ``arg1``, ``arg2``, ....
+    """
+    names = database.names_of(examples.target, examples.keys)
+    taken = [CUTOFF, *reserved]
+    columns: Columns = {}
+    for name, values in zip(key_names(settings, names.shape[1]), names.T.tolist(), strict=True):
+        columns[_free(name, [*taken, *columns])] = values
+    if examples.cutoffs is not None:
+        columns[CUTOFF] = list(database.cutoff_texts(examples.cutoffs))
+    return columns
+
+
+def _free(name: str, taken: Sequence[str]) -> str:
+    number, free = 1, name
+    while free in taken:
+        number += 1
+        free = f"{name}_{number}"
+    return free
+
+
+def prediction_table(
+    model: ModelOfTarget, database: Database, examples: Examples, probabilities: Floats
+) -> PredictionTable:
+    """The keys, labels and predictions of examples, in their order."""
+    if examples.values is not None:
+        return _number_table(model, database, examples, probabilities)
+    words = label_words(model, examples.classes)
+    labels = [LABEL, PREDICTED, PROBABILITY, *(f"{PROBABILITY}_{word}" for word in words)]
+    columns = key_columns(database, examples, database.origin or model.settings, labels)
+    columns[LABEL] = [
+        "" if label == UNLABELLED else (examples.classes or words)[label]
+        for label in examples.labels.tolist()
+    ]
+    return PredictionTable(columns | _predictions(probabilities, words))
+
+
+def _number_table(
+    model: ModelOfTarget, database: Database, examples: Examples, predictions: Floats
+) -> PredictionTable:
+    """The keys, numbers and predictions of examples of a numeric target."""
+    assert examples.values is not None
+    columns = key_columns(database, examples, database.origin or model.settings, [LABEL, PREDICTION])
+    texts = (str(int(each)) if each.is_integer() else repr(each) for each in examples.values.tolist())
+    columns[LABEL] = ["" if text == "nan" else text for text in texts]
+    columns[PREDICTION] = list(map(repr, predictions.tolist()))
+    return PredictionTable(columns)
+
+
+def label_words(model: ModelOfTarget, classes: Sequence[str] = ()) -> Sequence[str]:
+    """The words for the labels of a target: its classes, or what stands for false and true."""
+    own: Sequence[str] = getattr(model, "classes", ()) or classes
+    return own or wording_of(model.target, model.schema, model.settings).labels
+
+
+def _predictions(probabilities: Floats, words: Sequence[str]) -> Columns:
+    """What a model says about each example; probabilities are written so that they read back exactly."""
+    if probabilities.ndim == 1:
+        return {
+            PREDICTED: [words[int(each > 0.5)] for each in probabilities.tolist()],
+            PROBABILITY: list(map(repr, probabilities.tolist())),
+        }
+    best = probabilities.argmax(axis=1).tolist()
+    columns: Columns = {PREDICTED: [words[place] for place in best]}
+    for word, column in zip(words, probabilities.T.tolist(), strict=True):
+        columns[f"{PROBABILITY}_{word}"] = list(map(repr, column))
+    return columns

@@ -1,0 +1,154 @@
+"""Joint models on the command line: from tables and from a folder of facts with several targets."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+import hornbeam as hb
+from citations import TOPICS, tables
+
+FAST = ("--bags", "1", "--steps", "20")
+
+
+@pytest.fixture(scope="module")
+def papers(tmp_path_factory):
+    """A folder of tables, and files of the training keys and of the other keys."""
+    folder = tmp_path_factory.mktemp("citations")
+    (folder / "data").mkdir()
+    found = tables()
+    for name, frame in found.items():
+        frame.to_csv(folder / "data" / f"{name}.csv", index=False)
+    keys = found["papers"][["paper_id"]]
+    keys[:80].to_csv(folder / "train.csv", index=False)
+    keys[80:].to_csv(folder / "test.csv", index=False)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def fitted(papers):
+    from hornbeam.cli import main
+
+    words = ["fit", papers / "data", "--joint", "--target", "papers.topic", "--model", papers / "m.json"]
+    words += ["--examples", papers / "train.csv", *FAST]
+    with pytest.raises(SystemExit) as left:
+        main(list(map(str, words)))
+    assert left.value.code == 0
+    return papers / "m.json"
+
+
+def test_the_command_line_predicts_as_python_does(run, papers, fitted):
+    found = tables()
+    X, y = found["papers"][["paper_id"]].to_numpy(), found["papers"]["topic"].to_numpy()
+    database = hb.load(papers / "data", target="papers.topic")
+    joint = hb.JointClassifier(
+        database=database, target="papers.topic", options={"n_bags": 1, "n_steps": 20}
+    ).fit(X[:80], y[:80])
+    done = run("predict", papers / "data", "--model", fitted, "--examples", papers / "test.csv")
+    assert done.status == 0
+    assert "mean field converged" in done.err
+    assert "80 labels are known" in done.err
+    rows = done.rows()
+    assert [row["paper_id"] for row in rows] == X[80:, 0].tolist()
+    told = np.array([[float(row[f"probability_{topic}"]) for topic in TOPICS] for row in rows])
+    assert np.array_equal(told, joint.predict_proba(X[80:]))
+
+
+def test_evidence_in_a_file_replaces_that_of_training(run, papers, fitted, tmp_path):
+    found = tables()["papers"].rename(columns={"topic": "label"})
+    found[:120].to_csv(tmp_path / "evidence.csv", index=False)
+    words = ("predict", papers / "data", "--model", fitted, "--examples", papers / "test.csv")
+    done = run(*words, "--evidence", tmp_path / "evidence.csv")
+    assert (done.status, "120 labels are known" in done.err) == (0, True)
+    known = {row["paper_id"]: row["label"] for row in found[80:120].to_dict("records")}
+    for row in done.rows()[:40]:
+        assert float(row[f"probability_{known[row['paper_id']]}"]) == 1.0
+    found[["paper_id"]].to_csv(tmp_path / "no_labels.csv", index=False)
+    wrong = run(*words, "--evidence", tmp_path / "no_labels.csv")
+    assert (wrong.status, 'needs a column "label"' in wrong.err) == (2, True)
+
+
+def test_a_joint_model_is_scored_explained_and_shown(run, papers, fitted):
+    scored = run("evaluate", papers / "data", "--model", fitted, "--json")
+    scores = json.loads(scored.out)
+    assert scored.status == 0
+    assert scores["accuracy"] > 0.6
+    explained = run("explain", papers / "data", "--model", fitted, "--example", "topic(p120)")
+    assert (explained.status, "its separate model says" in explained.out) == (0, True)
+    wrong = run("explain", papers / "data", "--model", fitted, "--example", "subject(p120)")
+    assert (wrong.status, "which predicts topic(papers)" in wrong.err) == (2, True)
+    shown = run("show", fitted)
+    assert (shown.status, "links(A,B), topic(B)" in shown.out) == (0, True)
+    report = run("report", papers / "data", "--model", fitted, "--out", papers / "r.html")
+    assert (report.status, "does not take joint models" in report.err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--target", "a", "--target", "b"), "only with --joint"),
+        (("--joint", "--learner", "rdn-boost"), "it needs the learner rlr"),
+        (("--joint", "--preset", "paper"), "it needs the learner rlr"),
+        (("--joint", "--report", "r.html"), "--report is refused"),
+        (("--joint", "--engine", "duckdb", "--target", "papers.topic"), "joint models need the data loaded"),
+    ],
+)
+def test_what_cannot_be_done_is_one_sentence(run, papers, words, said, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    done = run("fit", papers / "data", *words)
+    assert (done.status, said in done.err) == (2, True)
+    assert done.err.count("Traceback") == 0
+
+
+def test_evidence_is_for_joint_models_only(run, papers, tmp_path):
+    model = tmp_path / "alone.json"
+    assert run("fit", papers / "data", "--target", "papers.topic", "--model", model, *FAST).status == 0
+    done = run("predict", papers / "data", "--model", model, "--evidence", papers / "train.csv")
+    assert (done.status, "only joint models" in done.err) == (2, True)
+
+
+@pytest.fixture
+def facts(tmp_path):
+    """A folder of facts with two targets in one file of examples, for training and for the test."""
+    rng = np.random.default_rng(2)
+    for split in ("train", "test"):
+        folder = tmp_path / split
+        folder.mkdir()
+        group = rng.random(300) < 0.5
+        left, right = rng.integers(300, size=(2, 3000))
+        same = ((group[left] == group[right]) | (rng.random(3000) < 0.1)) & (left != right)
+        pairs = zip(left[same][:700].tolist(), right[same][:700].tolist(), strict=True)
+        lines = [f"friends({split}{a},{split}{b})." for a, b in pairs]
+        (folder / f"{split}_facts.txt").write_text("\n".join(lines) + "\n")
+        labels = {True: [], False: []}
+        for person, member in enumerate(group.tolist()):
+            for target, chance in (("smokes", 0.9 if member else 0.1), ("sporty", 0.2 if member else 0.8)):
+                labels[bool(rng.random() < chance)].append(f"{target}({split}{person}).")
+        (folder / f"{split}_pos.txt").write_text("\n".join(labels[True]) + "\n")
+        (folder / f"{split}_neg.txt").write_text("\n".join(labels[False]) + "\n")
+    modes = "mode: friends(+person,-person).\nmode: friends(-person,+person).\nmode: smokes(+person).\n"
+    (tmp_path / "background.txt").write_text(modes + "mode: sporty(+person).\n")
+    return tmp_path
+
+
+def test_several_targets_in_one_folder_of_facts(run, facts, tmp_path):
+    model = tmp_path / "m.json"
+    words = ("fit", facts, "--joint", "--target", "smokes", "--target", "sporty", "--model", model)
+    done = run(*words, *FAST)
+    assert done.status == 0
+    assert "smokes: held-out log-loss" in done.err
+    predicted = run("predict", facts, "--model", model)
+    assert (predicted.status, "0 labels are known" in predicted.err) == (0, True)
+    rows = predicted.rows()
+    assert {row["target"] for row in rows} == {"smokes", "sporty"}
+    assert len(rows) == 600
+    evidence = tmp_path / "evidence.csv"
+    known = ["target,person,label"] + [
+        f"{row['target']},{row['arg1']},{row['label']}" for row in rows if int(row["arg1"][4:]) < 150
+    ]
+    evidence.write_text("\n".join(known) + "\n")
+    scores = json.loads(run("evaluate", facts, "--model", model, "--json", "--evidence", evidence).out)
+    assert scores["smokes"]["auc_roc"] > 0.7
+    assert scores["sporty"]["auc_roc"] > 0.7

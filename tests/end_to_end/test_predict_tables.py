@@ -1,0 +1,110 @@
+"""``predict`` on tables: rows in the order that the user gave, under the user's own names and words."""
+
+import csv
+
+import pytest
+
+from folders import write
+from table_worlds import as_csv, shop
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return as_csv(shop(), tmp_path_factory.mktemp("predict_tables") / "shop")
+
+
+@pytest.fixture
+def learned(folder, tmp_path, run):
+    def fit(target, *words):
+        model = tmp_path / "m.json"
+        ran = run("fit", folder, "--target", target, "--bags", 2, "--steps", 20, "--model", model, *words)
+        assert ran.status == 0, ran.err
+        return model
+
+    return fit
+
+
+def column(path, name):
+    with path.open(newline="", encoding="utf-8") as file:
+        return [row[name] for row in csv.DictReader(file)]
+
+
+def test_rows_are_in_the_order_of_the_table_with_its_key_and_its_words(folder, learned, run):
+    rows = run("predict", folder, "--model", learned("users.gender=F")).rows()
+    assert list(rows[0]) == ["user_id", "label", "predicted", "probability"]
+    users = folder / "users.csv"
+    assert [row["user_id"] for row in rows] == column(users, "user_id")
+    words = {"F": "F", "M": "not F", "": ""}
+    assert [row["label"] for row in rows] == [words[gender] for gender in column(users, "gender")]
+    assert all((float(row["probability"]) > 0.5) == (row["predicted"] == "F") for row in rows)
+    assert {row["predicted"] for row in rows} == {"F", "not F"}
+
+
+def test_rows_are_in_the_order_of_the_examples(folder, learned, tmp_path, run):
+    model = learned("users.premium")
+    write(tmp_path, {"e.csv": "user_id,label\n501,0\n11,true\n201,not premium\n31,premium\n"})
+    ran = run(
+        "predict", folder, "--model", model, "--examples", tmp_path / "e.csv", "--out", tmp_path / "p.csv"
+    )
+    assert ran.err == f"wrote 4 predictions to {tmp_path / 'p.csv'}\n"
+    assert column(tmp_path / "p.csv", "user_id") == ["501", "11", "201", "31"]
+    assert column(tmp_path / "p.csv", "label") == ["not premium", "premium", "not premium", "premium"]
+    scores = [
+        run("evaluate", folder, "--model", model, "--examples", tmp_path / f"{name}.csv") for name in "ep"
+    ]
+    assert scores[0] == scores[1]
+    assert scores[0].status == 0
+
+
+def test_classes_and_pairs_have_their_own_names(folder, learned, tmp_path, run):
+    rows = run("predict", folder, "--model", learned("users.job")).rows()
+    assert list(rows[0])[:3] == ["user_id", "label", "predicted"]
+    for row in rows:
+        best = max(("it's", "nurse", "Élève"), key=lambda name: float(row[f"probability_{name}"]))
+        assert row["predicted"] == best
+    assert [row["label"] for row in rows] == column(folder / "users.csv", "job")
+    pairs = run("predict", folder, "--model", learned("ratings", "--negatives", 1)).rows()
+    assert list(pairs[0]) == ["user_id", "movie_id", "label", "predicted", "probability"]
+    counts = run("count", folder, "users(A) :- ratings(A,B).").rows()
+    assert list(counts[0]) == ["user_id", "true", "false"]
+    assert [row["user_id"] for row in counts] == column(folder / "users.csv", "user_id")
+
+
+@pytest.mark.parametrize("engine", ["memory", "duckdb"])
+def test_the_order_is_that_of_the_examples_in_place_too(engine, folder, learned, tmp_path, run):
+    model = learned("users.gender=F")
+    write(tmp_path, {"e.csv": "user_id\n501\n11\n201\n"})
+    rows = run(
+        "predict", folder, "--model", model, "--examples", tmp_path / "e.csv", "--engine", engine
+    ).rows()
+    assert [row["user_id"] for row in rows] == ["501", "11", "201"]
+
+
+def test_an_example_is_named_by_its_key_alone(folder, learned, run):
+    model = learned("users.gender=F")
+    by_key = run("explain", folder, "--model", model, "--example", "11")
+    assert by_key == run("explain", folder, "--model", model, "--example", "gender_f(11)")
+    assert by_key.status == 0
+    pair = learned("ratings", "--negatives", 1)
+    by_keys = run("explain", folder, "--model", pair, "--example", "11, m3")
+    assert by_keys == run("explain", folder, "--model", pair, "--example", "ratings(11,m3)")
+    refused = run("explain", folder, "--model", pair, "--example", "11")
+    assert refused.status == 2
+    assert (
+        "--example 11 is refused: it must be 2 keys separated by commas, or an atom of the form"
+        in refused.err
+    )
+
+
+def test_every_file_that_is_written_is_named(folder, learned, tmp_path, run):
+    model = learned("users.gender=F", "--history", tmp_path / "h.json", "--report", tmp_path / "r.html")
+    for verb, out, what in [
+        (("show", model), "m.txt", "effect"),
+        (("sql", "--model", model), "m.sql", "the query"),
+        (("report", folder, "--model", model), "r.html", "the report of 60 examples"),
+        (("count", folder, "users(A) :- ratings(A,B)."), "c.csv", "the counts of 60 examples"),
+    ]:
+        ran = run(*verb, "--out", tmp_path / out)
+        assert ran.status == 0, ran.err
+        last = ran.err.splitlines()[-1]
+        assert last.startswith("wrote ") and last.endswith(f" to {tmp_path / out}") and what in last

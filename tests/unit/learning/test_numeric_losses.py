@@ -1,0 +1,90 @@
+"""Losses of numeric targets: derivatives, the best constant, and the unit of the target."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hornbeam.learning.losses.named import LOSSES, NUMERIC, loss_for
+
+VALUES = np.array([0.0, 1.0, 1.0, 3.0, 7.0, 20.0])
+ONE = np.ones(len(VALUES))
+
+
+@pytest.mark.parametrize("name", LOSSES)
+@given(
+    target=st.integers(0, 1), score=st.floats(-3, 3).filter(lambda score: abs(score - round(score)) > 1e-3)
+)
+def test_the_gradient_is_minus_the_derivative_of_the_loss(name, target, score):
+    loss, targets, step = LOSSES[name], np.array([float(target)]), 1e-6
+    above, below = (loss.each(targets, np.array([score + change]))[0] for change in (step, -step))
+    first, second = loss.gradients(targets, np.array([score]))
+    assert first[0] == pytest.approx((below - above) / (2 * step), abs=1e-6)
+    assert second[0] > 0
+
+
+@pytest.mark.parametrize("name", ["logistic", "squared"])
+def test_the_curvature_is_the_second_derivative(name):
+    loss, targets, scores, step = LOSSES[name], np.array([0.0, 1.0]), np.array([0.3, -0.7]), 1e-4
+    sides = [loss.each(targets, scores + change) for change in (-step, 0.0, step)]
+    second = (sides[0] - 2 * sides[1] + sides[2]) / step**2
+    assert np.allclose(loss.gradients(targets, scores)[1], second, atol=1e-5)
+
+
+def test_the_curvature_of_poisson_bounds_the_second_derivative_where_a_step_could_be_too_long():
+    loss, targets, scores = LOSSES["poisson"], np.array([0.0, 100.0, 100.0]), np.array([1.0, -8.0, 6.0])
+    first, second = loss.gradients(targets, scores)
+    assert (second >= np.exp(scores)).all()
+    assert (np.abs(first / second) <= 1.0).all()
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_no_constant_is_better_than_the_start(name):
+    loss = LOSSES[name]
+    values = (VALUES > 1).astype(float) if name == "logistic" else VALUES
+    targets, _ = loss.prepared(values, ONE)
+    start = loss.start(targets, ONE)
+    best = loss.each(targets, np.full(len(targets), start)).mean()
+    for other in (start - 0.01, start + 0.01):
+        assert loss.each(targets, np.full(len(targets), other)).mean() >= best
+
+
+@pytest.mark.parametrize("name", NUMERIC)
+def test_targets_do_not_depend_on_the_unit_and_are_whole_multiples(name):
+    loss = LOSSES[name]
+    targets, unit = loss.prepared(VALUES, ONE)
+    assert np.array_equal(targets * 2.0**30, np.rint(targets * 2.0**30))
+    for factor in (2.0**-1000, 1e-3, 17.0, 2.0**1000):
+        scaled, other = loss.prepared(VALUES * factor, ONE)
+        assert np.allclose(scaled, targets, rtol=0, atol=2.0**-29)
+        if name == "poisson":
+            assert other.centre == pytest.approx(unit.centre + np.log(factor))
+        else:
+            assert other.scale / factor == pytest.approx(unit.scale)
+            assert other.of_learner(other.of_model(0.7)) == pytest.approx(0.7)
+            back = np.array([other.of_model(each) for each in scaled.tolist()]) / factor
+            assert np.allclose(back, VALUES, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", NUMERIC)
+def test_weights_count_as_repetitions(name):
+    loss, weights = LOSSES[name], np.array([1.0, 2.0, 1.0, 3.0, 1.0, 1.0])
+    repeated = np.repeat(VALUES, weights.astype(int))
+    targets, unit = loss.prepared(VALUES, weights)
+    again, other = loss.prepared(repeated, np.ones(len(repeated)))
+    assert unit == pytest.approx(other)
+    assert loss.start(targets, weights) == pytest.approx(loss.start(again, np.ones(len(again))))
+
+
+def test_what_readers_see_is_in_the_unit_of_the_target():
+    for name, expected in (("squared", VALUES.std()), ("absolute", np.abs(VALUES - 1).mean())):
+        loss = LOSSES[name]
+        targets, unit = loss.prepared(VALUES, ONE)
+        mean = float(loss.each(targets, np.full(len(targets), loss.start(targets, ONE))).mean())
+        assert loss.measured(mean, unit) == pytest.approx(expected)
+
+
+def test_the_loss_suits_the_target():
+    assert [loss_for("auto", numeric).name for numeric in (False, True)] == ["logistic", "squared"]
+    assert loss_for("poisson", True).name == "poisson"
+    assert LOSSES["poisson"].refusal(np.array([-1.0, 2.0])).endswith("found -1")

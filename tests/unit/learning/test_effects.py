@@ -15,8 +15,8 @@ from hornbeam.engines.memory.engine import MemoryEngine
 from hornbeam.engines.naive import NaiveEngine
 from hornbeam.errors import DataError, ModelError
 from hornbeam.learning.effects.learner import fit
-from hornbeam.learning.effects.paths import PathFinder
-from hornbeam.learning.effects.vocabulary import Vocabulary
+from hornbeam.learning.effects.links.paths import PathFinder
+from hornbeam.learning.effects.links.vocabulary import Vocabulary
 from hornbeam.learning.history import INTERRUPTED, NO_EFFECT, Collected, Record, Round
 from hornbeam.learning.loop import Control
 from hornbeam.learning.options import EffectOptions, effect_options

@@ -35,6 +35,11 @@ TESTS: dict[str, tuple[str, list[str]]] = {
         "hornbeam.engines.plan",
         ["tests/unit/engines/test_plan.py", "tests/golden/test_golden.py", "-k", "memory or test_plan"],
     ),
+    "link_targets": ("hornbeam.loading.tables.link_targets", ["tests/properties/test_link_targets.py"]),
+    "linked_groups": (
+        "hornbeam.learning.effects.linked_groups",
+        ["tests/unit/learning/test_linked_groups.py", "-k", "connected or refused or whole"],
+    ),
 }
 """A module, and the fast tests that must notice its mutants."""
 CASES = "60"

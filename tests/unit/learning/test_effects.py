@@ -15,6 +15,8 @@ from hornbeam.engines.memory.engine import MemoryEngine
 from hornbeam.engines.naive import NaiveEngine
 from hornbeam.errors import DataError, ModelError
 from hornbeam.learning.effects.learner import fit
+from hornbeam.learning.effects.links.paths import PathFinder
+from hornbeam.learning.effects.links.vocabulary import Vocabulary
 from hornbeam.learning.history import INTERRUPTED, NO_EFFECT, Collected, Record, Round
 from hornbeam.learning.loop import Control
 from hornbeam.learning.options import EffectOptions, effect_options
@@ -274,3 +276,29 @@ def test_the_order_of_examples_does_not_matter() -> None:
         order = np.random.default_rng(seed).permutation(len(examples))
         texts.add(model_text(fit(MemoryEngine(database), examples.at(order), OPTIONS).model))
     assert len(texts) == 1
+
+
+def test_the_loss_is_that_of_the_effects_that_are_kept() -> None:
+    """One effect predicts worse than all of them, and the score says so."""
+    losses = {}
+    for most in (1, 2, "all"):
+        fitted = learned(replace(OPTIONS, max_effects=most))
+        settings = fitted.model.settings
+        losses[most] = settings["held_out_loss"]
+        assert f"log-loss {losses[most]:.4f}, base rate {settings['base_loss']:.4f}" in fitted.history.score
+        assert most == "all" or len(fitted.model.effects) == most
+        rounds = [each.held_out_loss for each in fitted.history.steps if isinstance(each, Round)]
+        assert most != "all" or losses[most] <= min(loss for loss in rounds if loss is not None)
+    assert losses["all"] < losses[1] < settings["base_loss"]
+    assert losses[2] < losses[1]
+
+
+def test_one_link_reaches_the_things_that_a_pair_shares() -> None:
+    database = university(n_departments=2, seed=0)
+    head = Atom("advisedby", (0, 1))
+    shared = {}
+    for most in (0, 1, 2):
+        paths = PathFinder(Vocabulary(database, "advisedby"), head, {}, most).paths()
+        shared[most] = {path.body for path in paths if path.meets and path.links}
+    assert shared[0] < shared[1] <= shared[2]
+    assert any({0, 1} <= {term for step in body for term in step.args} for body in shared[1])

@@ -97,6 +97,8 @@ class LongModel:
         )
         self.bags = self.boosting.bags
         self.base_loss = self._base_loss()
+        self.kept_loss: float | None = None
+        """the loss of the short model on held-out examples, if it is kept"""
 
     @property
     def steps(self) -> int:
@@ -105,8 +107,11 @@ class LongModel:
 
     @property
     def held_out_loss(self) -> float | None:
-        """The loss of the held-out examples with the steps in the model; None if none is held out."""
-        return self._measured(self.bags.mean_losses[self.steps])
+        """The loss of the held-out examples; None if none is held out.
+
+        It is that of the model that is kept, once its effects are known, and of the long model before.
+        """
+        return self._measured(self.bags.mean_losses[self.steps]) if self.kept_loss is None else self.kept_loss
 
     def round(self) -> Round:
         """A record of the steps done so far."""
@@ -127,7 +132,7 @@ class LongModel:
         return f"{how} {loss.measure} {own}, {loss.constant} {base}"
 
     def settings(self) -> dict[str, object]:
-        """What was chosen, and how well the long model predicts held-out examples."""
+        """What was chosen, and how well the model predicts held-out examples."""
         losses = {"held_out_loss": self.held_out_loss, "base_loss": self.base_loss}
         return {
             "steps": self.steps,
@@ -179,6 +184,7 @@ class LongModel:
             few = shortened(long, self.targets, self.problem.loss, limit, (self.options.validate, gained))
             if limit is not None or (few.enough and self.options.validate):
                 levels = dict(zip((used[place] for place in few.chosen), few.curves, strict=True))
+                self.kept_loss = None if few.held_out_loss is None else self._measured(few.held_out_loss)
                 return self._based(few.intercept), self._ordered(levels, curves)
         return self._long(used, curves, intercepts)
 

@@ -53,6 +53,8 @@ class Short:
     intercept: float
     enough: bool = True
     """whether it predicts held-out examples as well as the long model"""
+    held_out_loss: float | None = None
+    """the mean loss of the same effects, fitted in each bag, on the examples outside the bag"""
 
 
 def shortened(long: Long, targets: Floats, loss: Loss, most: int | None, judge: tuple[bool, float]) -> Short:
@@ -80,7 +82,16 @@ def shortened(long: Long, targets: Floats, loss: Loss, most: int | None, judge: 
     final = fits[-1]
     levels = [final.curves[candidate] for candidate in final.chosen]
     curves = np.array(levels) if levels else np.zeros((0, 1))
-    return Short(tuple(final.chosen), curves, final.intercept, enough)
+    return Short(
+        tuple(final.chosen), curves, final.intercept, enough, _held_out_loss(long, fits, targets, loss)
+    )
+
+
+def _held_out_loss(long: Long, fits: list[_Fit], targets: Floats, loss: Loss) -> float | None:
+    outside = long.weights[:, -1:] - long.weights[:, :-1]
+    total = float(outside.sum())
+    each = [loss.each(targets, fit.score) for fit in fits[:-1]]
+    return float((np.column_stack(each) * outside).sum() / total) if total else None
 
 
 def _excess(long: Long, fits: list[_Fit], targets: Floats, loss: Loss) -> tuple[float, float]:

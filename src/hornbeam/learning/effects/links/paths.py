@@ -276,7 +276,8 @@ class PathFinder:
         """Paths from one variable of the head to a thing or value to which another one leads too."""
         found: dict[Body, Path] = {path.body: path for path in self._equalities(paths[0])}
         for path in paths:
-            if path.links > self.max_links - 1:
+            # A shared thing is one link away from each; the second link leads to nothing new.
+            if path.links > max(self.max_links - 1, min(self.max_links, 1)):
                 continue
             reached: list[tuple[Thing, Body]] = [(node, ()) for node in path.nodes if node.origin is not None]
             reached += [(a.node, a.steps) for a in path.attributes if a.kind in (THING, CATEGORY) and a.steps]

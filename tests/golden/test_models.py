@@ -13,7 +13,7 @@ from hornbeam.cli import main
 from hornbeam.model.files import FORMAT_VERSION, HOMES, load_model, model_text
 
 FOLDER = Path(__file__).parent / "models"
-LEARNERS = {1: {"rlr", *HOMES}, 2: {"rlr", "one-vs-rest"}, 3: {"rlr"}}
+LEARNERS = {1: {"rlr", *HOMES} - {"joint"}, 2: {"rlr", "one-vs-rest", "joint"}, 3: {"rlr"}}
 """The learners whose models a version of the format was made for; other models stay in their version."""
 FILES = sorted(FOLDER.glob("version*/*.json"))
 
@@ -32,14 +32,23 @@ def test_a_golden_model_predicts_what_it_always_did(path: Path, tmp_path: Path) 
     with pytest.raises(SystemExit) as left:
         main(["predict", str(FOLDER / "data"), "--model", str(path), "--out", str(out)])
     assert left.value.code == 0
-    with out.open(newline="") as found, path.with_suffix(".csv").open(newline="") as expected:
-        for row, expected_row in zip(csv.DictReader(found), csv.DictReader(expected), strict=True):
-            assert row.keys() == expected_row.keys()
-            for column, value in expected_row.items():
-                if column.startswith(("probability", "prediction")):
-                    assert float(row[column]) == pytest.approx(float(value), rel=1e-9, abs=1e-12)
-                else:
-                    assert row[column] == value
+    found, expected = predictions(out), predictions(path.with_suffix(".csv"))
+    assert found.keys() == expected.keys()
+    for key, values in expected.items():
+        assert found[key] == pytest.approx(values, rel=1e-9, abs=1e-12)
+
+
+def predictions(path: Path) -> dict[str, dict[str, float]]:
+    """What a file predicts of each key, which is in its first column. Older files name this column arg1."""
+    with path.open(newline="") as file:
+        return {
+            next(iter(row.values())): {
+                column: float(value)
+                for column, value in row.items()
+                if column.startswith(("probability", "prediction"))
+            }
+            for row in csv.DictReader(file)
+        }
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}-{path.stem}")

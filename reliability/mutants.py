@@ -38,7 +38,11 @@ TESTS: dict[str, tuple[str, list[str]]] = {
     "link_targets": ("hornbeam.loading.tables.link_targets", ["tests/properties/test_link_targets.py"]),
     "linked_groups": (
         "hornbeam.learning.effects.linked_groups",
-        ["tests/unit/learning/test_linked_groups.py", "-k", "connected or refused or whole"],
+        [
+            "tests/unit/learning/test_linked_groups.py",
+            "-k",
+            "connected or refused or whole or many_arguments",
+        ],
     ),
 }
 """A module, and the fast tests that must notice its mutants."""

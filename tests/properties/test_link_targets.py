@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -119,3 +120,44 @@ def test_links_are_those_of_the_comparison_of_all_pairs(names: list[str], data: 
     targets = LinkTargets(tables, keys)
     for table in tables.values():
         assert guess_links(table, targets) == pairwise_links(table, tables, keys)
+
+
+@pytest.mark.parametrize(
+    ("column", "fits"),
+    [
+        ("isbn", {"books": 2}),
+        ("ISBN", {"books": 2}),
+        ("books", {"books": 3}),
+        ("book_id", {"books": 3}),
+        ("lent_book_id", {"books": 1}),
+        ("isbn_13", {}),
+    ],
+)
+def test_the_name_of_a_key_fits_less_than_that_of_its_table(column: str, fits: dict[str, int]) -> None:
+    assert TableNames(["books", "films"], {"books": "isbn", "films": "id"}).fits(column) == fits
+
+
+@pytest.mark.parametrize(
+    ("table", "expected"),
+    [
+        ("ties", {"ties", "ty", "tie"}),
+        ("boxes", {"boxes", "box"}),
+        ("classes", {"classes", "class"}),
+        ("as", {"as"}),
+        ("gas", {"gas", "ga"}),
+        ("user", {"user"}),
+        ("shop.Users", {"users", "user"}),
+    ],
+)
+def test_the_singulars_of_a_name(table: str, expected: set[str]) -> None:
+    assert stems(table) == expected
+
+
+@pytest.mark.parametrize("first", [0, -(2**62), 2**62])
+@pytest.mark.parametrize("missing", [False, True])
+def test_all_values_at_the_very_bounds_of_a_key_are_covered(first: int, missing: bool) -> None:
+    """Large whole numbers are bounds that floats hold only nearly."""
+    key = number_column("id", np.array([first, first + 1, first + 2, first + 9], dtype=np.int64))
+    column = number_column("x", np.array([first, first + (8 if missing else 9)], dtype=np.int64))
+    targets = LinkTargets({"things": Table("things", {"id": key}, 4)}, {"things": "id"})
+    assert list(targets.covering(column)) == ([] if missing else ["things"])

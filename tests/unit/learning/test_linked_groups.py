@@ -16,7 +16,7 @@ from hornbeam.data.database import Database
 from hornbeam.engines.registry import open_engine
 from hornbeam.errors import HornbeamError, OptionError
 from hornbeam.learning.effects.bagging import FOLDS, design, example_hashes, fold_numbers
-from hornbeam.learning.effects.linked_groups import things_of_group
+from hornbeam.learning.effects.linked_groups import MOST_ARGUMENTS, things_of_group
 from hornbeam.learning.learners import learn
 from hornbeam.learning.options import EffectOptions
 from hornbeam.loading import load
@@ -155,3 +155,18 @@ def connected(person: int, pairs: list[tuple[int, int]]) -> set[int]:
         if more == clubs:
             return clubs
         clubs = more
+
+
+@pytest.mark.parametrize(("arguments", "is_link"), [(MOST_ARGUMENTS, True), (MOST_ARGUMENTS + 1, False)])
+def test_predicates_with_many_arguments_are_no_links(tmp_path: Path, arguments: int, is_link: bool) -> None:
+    others = ",".join(["x"] * (arguments - 2))
+    (tmp_path / "background.txt").write_text(
+        f"sick(+person).\nvisit(+person,-club,{','.join(['-other'] * (arguments - 2))}).\n"
+    )
+    database = facts(tmp_path, "".join(f"visit(p{n},c{n % 3},{others}).\n" for n in range(6)), 6)
+    engine, keys = open_engine("memory", database), database.examples_of("sick").keys
+    if is_link:
+        assert set(things_of_group(engine, "sick", keys, "club")) == {"c0", "c1", "c2"}
+    else:
+        with pytest.raises(OptionError, match="no chain of at most 3 links"):
+            things_of_group(engine, "sick", keys, "club")

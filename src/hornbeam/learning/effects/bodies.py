@@ -30,7 +30,12 @@ class BodyLimits(NamedTuple):
         """Whether a body is within the limits."""
         if self.literals is not None and len(body) > self.literals:
             return False
-        return sum(map(_is_condition, body)) <= self.conditions
+        return n_conditions(body) <= self.conditions
+
+
+def n_conditions(body: Body) -> int:
+    """Number of constants, comparisons and flags in a body."""
+    return sum(map(_is_condition, body))
 
 
 def _is_condition(step: Step) -> bool:

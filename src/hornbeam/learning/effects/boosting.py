@@ -43,6 +43,8 @@ class Steps(NamedTuple):
     """the score before the first step; None for the constant with the least loss"""
     patient: bool = False
     """whether all steps are taken, even if they do not lower the loss on held-out examples"""
+    worth: Floats | None = None
+    """what the gain of each candidate is multiplied by before gains are compared; None for 1"""
 
 
 class Addition(NamedTuple):
@@ -218,7 +220,7 @@ class Boosting:
         cuts, _ = cut_gains(first, second, self.steps.l2)
         lines, _ = line_gains(first, second, self.scores[which][:, : sums.size], self.steps.line_l2)
         best: Floats = np.maximum(cuts.max(axis=1), lines)
-        return best
+        return best if self.steps.worth is None else best * self.steps.worth[which][:, None]
 
     def _ranked(self, gradients: tuple[Floats, Floats]) -> list[npt.NDArray[np.int64]]:
         """For each bag, the active candidates with the largest gains, best first."""

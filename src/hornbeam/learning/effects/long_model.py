@@ -11,6 +11,7 @@ import numpy as np
 from hornbeam.data.relations import Examples
 from hornbeam.engines.contract import Engine
 from hornbeam.learning.effects.bagging import SHARE, design, example_hashes
+from hornbeam.learning.effects.bodies import n_conditions
 from hornbeam.learning.effects.boosting import Boosting, Steps
 from hornbeam.learning.effects.candidates import FeatureCandidate, Pool
 from hornbeam.learning.effects.constants import ConstantWeights
@@ -37,6 +38,8 @@ from hornbeam.logic.effects import (
 from hornbeam.logic.schema import NUMBER, value_of
 from hornbeam.model.effects import FittedEffect
 
+WORTH_OF_SECOND = 0.7
+"""The share of its gain that counts if a candidate has a second condition."""
 DATED = (VALUE, MINIMUM, MAXIMUM, FIRST, LAST)
 """Features of a date that are dates themselves."""
 
@@ -91,7 +94,13 @@ class LongModel:
             self.weights,
             problem.loss,
             Steps(
-                options.n_steps, options.learning_rate, options.l2, options.l2, start, not options.validate
+                options.n_steps,
+                options.learning_rate,
+                options.l2,
+                options.l2,
+                start,
+                not options.validate,
+                self._worth(),
             ),
             self.offset,
         )
@@ -99,6 +108,11 @@ class LongModel:
         self.base_loss = self._base_loss()
         self.kept_loss: float | None = None
         """the loss of the short model on held-out examples, if it is kept"""
+
+    def _worth(self) -> Floats:
+        """Candidates with a second condition are the best of many, so their gains count less."""
+        conditions = [n_conditions(each.request.body) for each in self.pool.candidates]
+        return np.where(np.array(conditions) > 1, WORTH_OF_SECOND, 1.0)
 
     @property
     def steps(self) -> int:
@@ -176,6 +190,7 @@ class LongModel:
             np.column_stack([self.weights, self.sizes]),
             [table[:, : int(bins.max()) + 1] for table in self._tables(used, curves)],
             self.offset,
+            np.array([n_conditions(self.pool.candidates[place].request.body) for place in used]),
         )
         most = self.options.max_effects
         if short and most != ALL:

@@ -24,6 +24,8 @@ RIDGE = 5.0
 """Weight of the long model's level in the fit of a level: other effects' curves replace little of it."""
 SHARE_LOST = 0.002
 """Share of the long model's gain over no effects that the difference of scores may cost at most."""
+AS_GOOD = 0.8
+"""Of the effects that explain at least this share of what the best one explains, the simplest is chosen."""
 SIZES = (0, 1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 18, 22, 27, 33, 40, 50, 60, 75, 95, 120)
 """The numbers of effects that are judged on held-out examples."""
 
@@ -42,6 +44,8 @@ class Long(NamedTuple):
     """the curves of each model: a row for each candidate"""
     offset: Floats
     """what effects other than curves add to the score of each example"""
+    conditions: Floats
+    """the number of conditions in the body of each candidate"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,9 +130,11 @@ def _order(long: Long, targets: Floats, loss: Loss, most: int) -> list[int]:
         sums = np.array([np.bincount(row, left, minlength=size) for row in long.bins])
         gains = np.round((sums * sums / (weights + RIDGE)).sum(axis=1), 9)
         gains[chosen] = -1.0
-        best = int(gains.argmax())
-        if gains[best] <= 1e-6:
+        if gains.max() <= 1e-6:
             break
+        good = np.flatnonzero(gains >= AS_GOOD * gains.max())
+        simple = good[long.conditions[good] == long.conditions[good].min()]
+        best = int(simple[gains[simple].argmax()])
         chosen.append(best)
         fit.extend(chosen)
     return chosen

@@ -83,6 +83,6 @@ def _same_file(path: Path, other: object) -> bool:
     if not isinstance(other, str | os.PathLike) or not os.fspath(other):
         return False
     try:
-        return path.is_file() and os.path.samefile(path, other)
+        return path.is_file() and path.samefile(other)
     except (OSError, ValueError):
         return False

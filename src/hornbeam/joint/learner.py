@@ -155,8 +155,8 @@ def _lines(members: Sequence[JointMember]) -> Iterator[str]:
     for member in members:
         if all(each.losses is None for each in member.neighbours):
             yield (
-                f"{member.target.name}: no use of neighbours could be learned, because too few training examples "
-                "are linked to others; each is predicted alone"
+                f"{member.target.name}: no use of neighbours could be learned, because too few training "
+                "examples are linked to others; each is predicted alone"
             )
         for each in member.neighbours:
             if each.losses is not None:

@@ -139,6 +139,7 @@ def test_several_targets_in_one_folder_of_facts(run, facts, tmp_path):
     done = run(*words, *FAST)
     assert done.status == 0
     assert "smokes: held-out log-loss" in done.err
+    assert " % of the labels known" in done.err
     predicted = run("predict", facts, "--model", model)
     assert (predicted.status, "0 labels are known" in predicted.err) == (0, True)
     rows = predicted.rows()
@@ -152,3 +153,21 @@ def test_several_targets_in_one_folder_of_facts(run, facts, tmp_path):
     scores = json.loads(run("evaluate", facts, "--model", model, "--json", "--evidence", evidence).out)
     assert scores["smokes"]["auc_roc"] > 0.7
     assert scores["sporty"]["auc_roc"] > 0.7
+
+
+def test_a_table_without_links_is_learned_alone_and_says_so(run, tmp_path):
+    rows = [f"c{n},{n % 50},{'yes' if n % 50 > 25 else 'no'}" for n in range(100)]
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "customers.csv").write_text("\n".join(["customer_id,age,left", *rows]) + "\n")
+    words = (
+        "fit",
+        tmp_path / "data",
+        "--joint",
+        "--target",
+        "customers.left",
+        "--model",
+        tmp_path / "m.json",
+    )
+    done = run(*words, *FAST)
+    assert done.status == 0
+    assert "too few training examples are linked to others; each is predicted alone" in done.err

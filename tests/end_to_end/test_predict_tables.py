@@ -108,3 +108,42 @@ def test_every_file_that_is_written_is_named(folder, learned, tmp_path, run):
         assert ran.status == 0, ran.err
         last = ran.err.splitlines()[-1]
         assert last.startswith("wrote ") and last.endswith(f" to {tmp_path / out}") and what in last
+
+
+def test_a_file_that_is_read_is_never_the_result(folder, learned, tmp_path, run):
+    model = learned("users.premium")
+    write(tmp_path, {"e.csv": "user_id\n501\n11\n"})
+    examples = ("--examples", tmp_path / "e.csv")
+    commands = (
+        ("predict", folder, "--model", model, *examples, "--out"),
+        ("report", folder, "--model", model, *examples, "--out"),
+        ("fit", folder, "--target", "users.premium", *examples, "--model"),
+        ("show", model, "--out"),
+    )
+    before = {path: path.read_bytes() for path in (model, tmp_path / "e.csv")}
+    for words in commands:
+        for path in before:
+            if path in words:
+                ran = run(*words, path)
+                assert ran.status == 2
+                assert f"{path}: this command reads the file, and the result would replace it" in ran.err
+    assert {path: path.read_bytes() for path in before} == before
+
+
+def test_data_without_the_column_of_the_label_are_predicted_with_a_note(folder, learned, tmp_path, run):
+    model = learned("users.premium")
+    data = tmp_path / "unlabelled"
+    data.mkdir()
+    for path in folder.iterdir():
+        (data / path.name).write_bytes(path.read_bytes())
+    with (folder / "users.csv").open(newline="", encoding="utf-8") as file:
+        rows = [{name: row[name] for name in row if name != "premium"} for row in csv.DictReader(file)]
+    with (data / "users.csv").open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+    labelled, unlabelled = (run("predict", each, "--model", model) for each in (folder, data))
+    assert 'table "users" lacks columns of the training data (premium)' in unlabelled.err
+    assert [row["probability"] for row in unlabelled.rows()] == [
+        row["probability"] for row in labelled.rows()
+    ]

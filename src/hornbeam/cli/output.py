@@ -56,10 +56,15 @@ def json_text(value: object) -> str:
     return printable_json(json.dumps(value, indent=2, ensure_ascii=False)) + "\n"
 
 
-def check_writable(path: Path | None) -> None:
-    """Refuse a file that cannot be written, before any work is done."""
+def check_writable(path: Path | None, *read: object) -> None:
+    """Refuse a file that cannot be written, or that this command reads, before any work is done."""
     if path is None:
         return
+    if any(_same_file(path, each) for each in read):
+        raise DataError(
+            "this command reads the file, and the result would replace it; name another file for the result.",
+            Place(str(path)),
+        )
     try:
         folder = resolved(path).parent
     except OSError:
@@ -71,3 +76,13 @@ def check_writable(path: Path | None) -> None:
     raise DataError(
         "cannot be written; name a file in an existing folder that you may write to.", Place(str(path))
     )
+
+
+def _same_file(path: Path, other: object) -> bool:
+    """Whether a file to write is an existing file that is read; names of other sources are no files."""
+    if not isinstance(other, str | os.PathLike) or not os.fspath(other):
+        return False
+    try:
+        return path.is_file() and path.samefile(other)
+    except (OSError, ValueError):
+        return False

@@ -153,12 +153,21 @@ def _member(
 
 def _lines(members: Sequence[JointMember]) -> Iterator[str]:
     for member in members:
+        if all(each.losses is None for each in member.neighbours):
+            yield (
+                f"{member.target.name}: no use of neighbours could be learned, because too few training "
+                "examples are linked to others; each is predicted alone"
+            )
         for each in member.neighbours:
             if each.losses is not None:
                 alone, together = each.losses
-                share = f"with {each.known_share:.1%} of the labels known"
-                share += "" if each.anywhere else ", on these facts"
-                used = "" if each.terms else "; neighbours do not help and are left out"
+                share = f"with {100 * each.known_share:.3g} % of the labels known"
+                share += "" if each.anywhere else ", for predictions on these data"
+                used = (
+                    ""
+                    if each.terms
+                    else "; that is not better by a standard error, so neighbours are left out"
+                )
                 yield (
                     f"{member.target.name}: held-out log-loss {alone:.4f} alone, {together:.4f} together "
                     f"{share}{used}"

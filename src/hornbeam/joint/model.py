@@ -83,7 +83,7 @@ class JointMember:
             if each.losses is not None:
                 losses = f"; held-out log-loss {each.losses[0]:.4f} alone, {each.losses[1]:.4f} together"
             where = "" if each.anywhere else ", on the facts of training"
-            share = f"about {each.known_share:.1%} of the labels"
+            share = f"about {100 * each.known_share:.3g} % of the labels"
             lines.append(f"neighbours{where}, if {share} are known{losses}")
             lines += [f"  {line}" for line in self._terms(each)] or ["  none: each thing is predicted alone"]
         return "\n".join(lines)

@@ -177,6 +177,8 @@ class Model:
         effects = plural(len(self.effects), "effect")
         if not self.clauses and self.effects:
             return effects
+        if self.effects and all(each.each is not None for each in self.clauses):
+            return f"{effects} and {plural(len(self.clauses), 'list')} of weights"
         clauses = plural(len(self.clauses), "clause")
         return f"{clauses} and {effects}" if self.effects else clauses
 

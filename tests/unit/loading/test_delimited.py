@@ -117,8 +117,8 @@ def test_line_ends_and_a_mark_of_utf_8_are_no_part_of_values(tmp_path):
         ("a,,b\n1,2,3\n", "t.csv:1: column 2 has no name; give it one in the first row."),
         (
             "a,b\n1,2\n1,2,3\n",
-            "t.csv:3: this row has 3 values, but there are 2 columns; quote values that hold ',', or state "
-            "another separator in schema.toml.",
+            "t.csv:3: this row has 3 values, but the table has 2 columns; quote values that hold ',', or "
+            "state another separator in schema.toml.",
         ),
         (
             'a,b\n1,2\n3,"x\n4,y\n',

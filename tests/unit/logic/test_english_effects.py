@@ -84,7 +84,12 @@ DIPS = "[< 15: 0; < 35: -1; else: 1]"
         ),
         (
             "share [< .5: 0; else: 1] : bad(A) :- friend(A,B), team_id(B,C), C = reds.",
-            "bad(A) is likelier if the share of teams of its friends that are reds is 50 % or more.",
+            "bad(A) is likelier if the share that are reds among teams of its friends is 50 % or more.",
+        ),
+        (
+            "share [< .5: 0; else: 1] : bad(A) :- user_id(B,A), status(B,open), amount(B,V), V >= 5.",
+            "bad(A) is likelier if the share with amount at least 5 among its orders with status open is "
+            "50 % or more.",
         ),
         (
             f"distinct G {RISES} : bad(A) :- ratings(A,M), genre(M,G).",

@@ -64,6 +64,8 @@ def test_clauses_and_effects_add_up():
     both = replace(MODEL, clauses=(clause,))
     assert (scores(both) - scores(MODEL)).tolist() == [0.25, 0.125, 0.0, 0.0]
     assert both.size_text == "1 clause and 2 effects"
+    weights = replace(clause, each=1, constants=(("o1", 0.5),))
+    assert replace(MODEL, clauses=(weights,)).size_text == "2 effects and 1 list of weights"
     assert MODEL.size_text == "2 effects"
     assert MODEL.predicates() == ("amount", "orders")
 

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -58,6 +59,17 @@ def test_a_card_has_every_training_example_and_stays_within_its_levels(levels, d
     drawn = curve_plot(card)
     assert drawn.drawing.count('class="step') == len(curve.levels)
     assert drawn.rows == tuple(card_table(card)[1])
+
+
+@given(st.integers(1, 9), st.integers(1, 200))
+def test_numbers_under_an_axis_stand_apart(size, step):
+    cuts = "".join(f"< {place * step}: 0.{place}; " for place in range(1, size + 1))
+    effect = parse_effect(f"count [{cuts}else: 1] : bad(A) :- orders(A,B).", SCHEMA)
+    card = effect_card(FittedEffect(effect, 1.0, (), (0, *[5] * (size + 1))), Readers(SCHEMA, average=0.0))
+    labels = re.findall(r'<text [^>]*x="([\d.]+)" y="182"[^>]*>([^<]+)<', curve_plot(card).drawing)
+    assert labels
+    for (left, before), (right, after) in pairwise(labels):
+        assert float(right) - float(left) >= 6.8 * (len(before) + len(after) + 1) / 2
 
 
 def test_percentages_are_those_of_an_average_example():

@@ -61,7 +61,7 @@ def count(
     from hornbeam.model.readable.predictions import key_columns
 
     budget = counting.budget
-    check_writable(out)
+    check_writable(out, source.data, source.examples)
     if false_counts not in FALSE_COUNTS:
         raise OptionError(
             f"--false-counts {false_counts} is refused: it must be {' or '.join(FALSE_COUNTS)}."

@@ -104,10 +104,10 @@ class Output:
         ),
     ] = None
 
-    def check(self) -> None:
-        """Refuse a file that cannot be written, before anything is learned."""
+    def check(self, *read: object) -> None:
+        """Refuse a file that cannot be written, or that is read, before anything is learned."""
         for path in (self.model, self.history, self.report):
-            check_writable(path)
+            check_writable(path, *read)
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +174,7 @@ def fit(
 
     options = chosen_options(learner, preset, flags, limits.checkpoint is not None)
     limits.check()
-    output.check()
+    output.check(source.data, source.examples)
     first = target[0] if target else None
     check_joint(joint, target or [], options, {"--report": output.report, "--checkpoint": limits.checkpoint})
     clock = Clock()

@@ -42,7 +42,7 @@ def predict(
     from hornbeam.model.files import predictions_of
     from hornbeam.model.readable.predictions import prediction_table
 
-    check_writable(out)
+    check_writable(out, model, source.data, source.examples, evidence)
     if (joint := joint_model(model, evidence)) is not None:
         database, found = together(joint, source, counting, evidence)
         predict_joint(database, found, out)

@@ -59,7 +59,7 @@ def report(
     from hornbeam.cli.page import Clock, write_page
     from hornbeam.report.html.summary import About
 
-    check_writable(out)
+    check_writable(out, model, source.data, source.examples, history)
     steps = None if history is None else _history(history)
     clock = Clock()
     learned, engine, examples = open_examples(model, source, counting)

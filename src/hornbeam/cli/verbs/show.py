@@ -51,7 +51,7 @@ def show(
     from hornbeam.study.agg_lr.model import AggregateModel
 
     one_form({"--svg": svg, "--clauses": clauses, "--json": json, "--logic": logic})
-    check_writable(out)
+    check_writable(out, model)
     learned = load_model(model)
     if compact:
         learned = _method(learned, "compact", "--compact")()

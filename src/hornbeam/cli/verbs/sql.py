@@ -72,7 +72,7 @@ def sql(
     """
     from hornbeam.loading.tables.learned import examples_table
 
-    check_writable(out)
+    check_writable(out, model, tables)
     learned = _model(model)
     table, columns = examples_table(learned.settings, learned.schema.arity(learned.target))
     asked = (examples or table, key or columns, None, cutoff)

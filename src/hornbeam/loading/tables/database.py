@@ -336,7 +336,7 @@ def _completed(
     notices = []
     if missing:
         notices.append(
-            Notice(f"the data lack tables that the model uses ({', '.join(missing)}); they count as empty.")
+            Notice(f"the data lack tables of the training data ({', '.join(missing)}); they count as empty.")
         )
     completed = []
     for name, statement in learned.items():
@@ -345,8 +345,8 @@ def _completed(
         if lacking and name in given:
             notices.append(
                 Notice(
-                    f'table "{name}" lacks columns that the model uses ({", ".join(lacking)}); they count as '
-                    "empty."
+                    f'table "{name}" lacks columns of the training data ({", ".join(lacking)}); they count '
+                    "as empty."
                 )
             )
         completed.append(with_columns_of(table, statement, dates))

@@ -69,7 +69,9 @@ def feature_pieces(effect: Effect, schema: Schema, dated: bool = False, wording:
     if kind == kinds.SHARE:
         # The last step is described first, because it may refer to a thing by its letter.
         _, condition, _ = words.condition(body[-1])
-        return ["the share of ", *words.groundings(), " ", *condition]
+        if words.is_simple():
+            return ["the share of ", *words.groundings(), " ", *condition]
+        return ["the share ", *condition, " among ", *words.groundings()]
     if kind == kinds.COUNT:
         return ["the number of ", *words.groundings()]
     if kind in kinds.OF_TIMES:
@@ -234,6 +236,12 @@ class _BodyWords:
         """A step in logic notation; the things in it get letters."""
         self.lettered.update(piece for piece in _step_pieces(step) if isinstance(piece, int))
         return _step_pieces(step)
+
+    def is_simple(self) -> bool:
+        """Whether there is at most one thing, without conditions, so that words after it are about it."""
+        described = self.described.values()
+        narrowed = self.of_head or any(each.conditions or each.literals for each in described)
+        return not narrowed and sum(not each.is_value for each in described) <= 1
 
     def groundings(self) -> Pieces:
         """What the groundings are: ``its orders``, or combinations of several things."""

@@ -170,7 +170,7 @@ def _labels(card: EffectCard, bins: Sequence[_Bin], floor: float) -> list[Child]
     texts: list[tuple[float, str]] = []
     if effect.feature.kind in WHOLE or len(known) <= 2:
         short = [word.replace(" to ", "–").replace(" or more", "+").replace(" %", "") for word in words]
-        if all(len(word) <= room for word in short):
+        if all(len(word) + 1 <= room for word in short):
             texts = [((each.left + each.right) / 2, word) for each, word in zip(known, short, strict=True)]
     if not texts:
         cuts = [_cut_text(cut, card.in_percent) for cut in effect.curve.cuts]

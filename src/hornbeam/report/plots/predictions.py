@@ -210,7 +210,7 @@ def score_plot(labels: npt.ArrayLike, log_odds: npt.ArrayLike) -> Figure:
         title="Probabilities by label",
         caption=(
             "Shares of all positives and of all negatives. The height of a bar is the square root of its "
-            "share, so that low bars can be seen beside tall ones."
+            "share, so that low bars can be seen beside tall ones. Probabilities near 0 and 1 are spread out."
         ),
         width=frame.width,
         height=frame.height,

@@ -193,8 +193,9 @@ def explained(path: Path, form: TextForm, separator: str, width: int, error: Exc
             for row in rows:
                 if row and len(row) != width:
                     return DataError(
-                        f"this row has {plural(len(row), 'value')}, but there are {plural(width, 'column')}; "
-                        f"quote values that hold {separator!r}, or state another separator in schema.toml.",
+                        f"this row has {plural(len(row), 'value')}, but the table has "
+                        f"{plural(width, 'column')}; quote values that hold {separator!r}, or state another "
+                        "separator in schema.toml.",
                         Place(str(path), before + 1),
                     )
                 before = rows.line_num

@@ -96,6 +96,7 @@ def fit_joint(
     """
     if not isinstance(options, EffectOptions):
         raise OptionError("joint models need the learner rlr with its default preset.")
+    replace(options, max_links=max_links)  # an error says which numbers of links are allowed
     names = {task.target.name: task.evidence.keys.shape[1] for task in tasks}
     seen = hidden(database, names)
     engine = open_engine("memory", seen, memory)

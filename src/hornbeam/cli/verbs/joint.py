@@ -49,10 +49,10 @@ def learn_joint(database: Database, targets: list[str], options: Options, contro
 
 def joint_model(model: Path, evidence: Path | None) -> JointModel | None:
     """The model in a file if it is a joint one; other models take no evidence."""
-    from hornbeam.model.files import load_model
+    from hornbeam.model.files import JOINT, load_model
 
     learned = load_model(model)
-    if learned.learner != "joint":
+    if learned.learner != JOINT:
         if evidence is not None:
             raise OptionError("--evidence is refused: only joint models use labels of other things.")
         return None

@@ -114,15 +114,15 @@ def read_evidence(path: Path, targets: Mapping[JointTarget, int]) -> NamedEviden
     if column.n_missing:
         raise DataError(f'{path}: a row has no target in the column "{TARGET}"; name one of the targets.')
     by_name = {target.name: target for target in targets}
-    names = [text.lower() for text in column.texts]
-    for text, name in zip(column.texts, names, strict=True):
+    spelled = [text.lower() for text in column.texts]
+    for text, name in zip(column.texts, spelled, strict=True):
         if name not in by_name:
             raise DataError(f'{path}: no target "{text}". {did_you_mean(text, by_name, "Targets")}')
     found = {}
-    for name in dict.fromkeys(names):
+    for name in dict.fromkeys(spelled):
         target = by_name[name]
-        spellings = [number for number, each in enumerate(names) if each == name]
-        rows = np.flatnonzero(np.isin(column.codes, spellings))
+        codes = [code for code, each in enumerate(spelled) if each == name]
+        rows = np.flatnonzero(np.isin(column.codes, codes))
         found[name] = _labels(_part(table, rows, targets[target]), target, targets[target])
     return found
 

@@ -120,10 +120,10 @@ def test_an_explanation_names_known_and_guessed_neighbours():
 
 def test_gibbs_sampling_is_repeatable_and_agrees_with_mean_field():
     X, _ = keys_and_labels(frames())
-    sampling = hb.Gibbs(chains=2, burn_in=20, samples=60, seed=3)
+    sampling = hb.Gibbs(chains=2, burn_in=20, samples=120, seed=3)
     one, same, other = (
         learned_with(each).predict_proba(X[80:])
-        for each in (sampling, sampling, hb.Gibbs(chains=2, burn_in=20, samples=60, seed=4))
+        for each in (sampling, sampling, hb.Gibbs(chains=2, burn_in=20, samples=120, seed=4))
     )
     assert np.array_equal(one, same)
     assert not np.array_equal(one, other)

@@ -258,7 +258,7 @@ WRITTEN: dict[str, Callable[[], str]] = {
     "src/hornbeam/estimators/learners.pyi": signatures,
     **{
         name: partial(with_tables, name)
-        for name in ("docs/benchmarks.md", "docs/comparison.md", "docs/cluster.md")
+        for name in ("README.md", "docs/benchmarks.md", "docs/comparison.md", "docs/cluster.md")
     },
 }
 

@@ -244,6 +244,25 @@ def flattening() -> str:
     return f"{table}\n\nBy AUC-ROC, {', '.join(said)}."
 
 
+def beside_others() -> str:
+    """AUC-ROC and AUC-PR of the default options, mean over seeds, beside the best of the other programs."""
+    found = _results("others")["flattening"]
+    rows = []
+    for place, data in enumerate(found["data"]):
+        seeds = _results("quality")["scores"][data]["default"].values()
+        ours = [mean(seed[score][0] for seed in seeds) for score in ("auc_roc", "auc_pr")]
+        others = {line["system"]: line["scores"][place] for line in found["rows"] if line["scores"][place]}
+        best = max(others, key=lambda system: others[system][0])
+        synthesis = next(scores for system, scores in others.items() if system.startswith("featuretools"))
+        rows.append([data, _pair(ours), f"{_pair(others[best])}, {best}", _pair(synthesis)])
+    header = ["data", "Hornbeam", "best of seven others by AUC-ROC", "featuretools and LightGBM"]
+    return _table(header, rows, texts=4)
+
+
+def _pair(scores: Sequence[float]) -> str:
+    return " / ".join(f"{score:.3f}".removeprefix("0") for score in scores)
+
+
 def _scores_and_cpu(scores: Sequence[float] | None, cpu: float) -> str:
     return "-" if scores is None else f"{scores[0]:.3f} / {scores[1]:.3f} ({cpu:.1f} s)"
 
@@ -306,5 +325,6 @@ _TABLES: Mapping[str, Table] = {
     "learning against jars": learning_against_jars,
     "quality against jars": quality_against_jars,
     "flattening": flattening,
+    "beside others": beside_others,
     "start-up": start_up,
 }

@@ -76,7 +76,9 @@ def command(source: str | Path, folder: Path, steps: int, *words: str) -> list[s
 def running(words: list[str], ready: Callable[[], bool]) -> Iterator[subprocess.Popen[str]]:
     """A command that runs, from the moment when it is ready."""
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    with subprocess.Popen(words, stderr=subprocess.PIPE, text=True, env=environment) as process:
+    with subprocess.Popen(
+        words, stderr=subprocess.PIPE, text=True, env=environment, preexec_fn=_heed_hangups
+    ) as process:
         try:
             end = time.monotonic() + 120
             while not ready():
@@ -86,6 +88,11 @@ def running(words: list[str], ready: Callable[[], bool]) -> Iterator[subprocess.
             yield process
         finally:
             process.kill()
+
+
+def _heed_hangups() -> None:
+    """Undo what nohup does, in case the tests run under it."""
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 def steps_saved(folder: Path) -> int:

@@ -58,6 +58,13 @@ MOST_CONSTANTS = 60
 """Maximum number of constants of a category that are tried, the most frequent first."""
 
 
+MOST_WORK = 2_000_000_000
+"""The most groundings, each times the number of attributes, that all paths may have together..."""
+MOST_OF_PATH = 200_000_000
+"""... and one path; beyond, the attributes of a path are left out. The same number on every engine."""
+TOO_MUCH = "what its groundings lead to would take too long"
+
+
 class FeatureCandidate(NamedTuple):
     """A feature, its cuts, and a score for each bin by which the feature is seen as a line."""
 
@@ -148,20 +155,28 @@ class Offers:
     cut: bool
     """whether the examples have cut-offs"""
     skipped: list[Skipped] = field(default_factory=list)
+    work: int = 0
+    """the groundings of all paths so far, each times the number of attributes"""
 
     def of_path(self, path: Path) -> None:
         """Add the candidates of a path and of its attributes."""
-        requests = [TallyRequest(self.head, path.body, (), self.cut and _is_timed(self, path.body))]
-        requests += [TallyRequest(self.head, (*path.body, *a.steps), _wanted(a)) for a in path.attributes]
-        answers = self.engine.tally(requests, self.keys)
-        self.skipped += [answer for answer in answers if isinstance(answer, Skipped)]
-        whole = answers[0]
+        request = TallyRequest(self.head, path.body, (), self.cut and _is_timed(self, path.body))
+        whole = self.engine.tally([request], self.keys)[0]
         if isinstance(whole, Skipped):
+            self.skipped.append(whole)
             return
         counts = counts_of(whole, len(self.keys))
         if path.body:
             self._of_groundings(path, whole, counts)
-        for attribute, answer in zip(path.attributes, answers[1:], strict=True):
+        work = int(counts.sum()) * len(path.attributes)
+        if work > min(MOST_OF_PATH, MOST_WORK - self.work):
+            self.skipped.append(Skipped(request, TOO_MUCH, work, MOST_WORK))
+            return
+        self.work += work
+        requests = [TallyRequest(self.head, (*path.body, *a.steps), _wanted(a)) for a in path.attributes]
+        answers = self.engine.tally(requests, self.keys)
+        self.skipped += [answer for answer in answers if isinstance(answer, Skipped)]
+        for attribute, answer in zip(path.attributes, answers, strict=True):
             if isinstance(answer, Tally):
                 self._of_attribute(path, attribute, answer, counts)
 

@@ -31,7 +31,7 @@ from hornbeam.learning.effects.boosting import Steps
 from hornbeam.learning.effects.candidates import Offers
 from hornbeam.learning.effects.conditions import narrowed_paths
 from hornbeam.learning.effects.constants import ConstantWeights, Weighted, constant_weights
-from hornbeam.learning.effects.links.paths import MOST_ATTRIBUTES, Path, PathFinder
+from hornbeam.learning.effects.links.paths import MOST_ATTRIBUTES, MOST_PATHS, Path, PathFinder
 from hornbeam.learning.effects.links.vocabulary import Vocabulary
 from hornbeam.learning.effects.links.windows import windows_of
 from hornbeam.learning.effects.long_model import LongModel, Problem
@@ -53,6 +53,9 @@ CUTS, CUTS_OF_NUMBERS = 8, 32
 LEAST_ATTRIBUTES = 300
 MOST_VALUES = 10_000_000
 """About this many values of attributes are looked at: with more examples, fewer attributes."""
+LEAST_PATHS = 60
+MOST_TALLIES = 2_000_000
+"""About this many examples are followed along paths: with more examples, fewer paths."""
 
 
 class EffectState(NamedTuple):
@@ -268,7 +271,8 @@ def _candidates(problem: Problem, pause: Pause, control: Control) -> tuple[list[
     windows = windows_of(engine.database, examples) if cut else {}
     vocabulary = Vocabulary(engine.database, examples.target)
     most = min(MOST_ATTRIBUTES, max(LEAST_ATTRIBUTES, MOST_VALUES // len(examples.labels)))
-    finder = PathFinder(vocabulary, problem.head, windows, options.max_links, most)
+    most_paths = min(MOST_PATHS, max(LEAST_PATHS, MOST_TALLIES // len(examples.labels)))
+    finder = PathFinder(vocabulary, problem.head, windows, options.max_links, most, most_paths)
     limits = BodyLimits(options.max_literals, options.max_conditions)
     paths = [path for path in finder.paths() if limits.allow(path.body)]
     pool = LimitedPool(options.n_cuts or CUTS, _support(problem), engine.memory // 4, limits=limits)

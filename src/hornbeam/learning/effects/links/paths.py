@@ -186,6 +186,7 @@ class PathFinder:
     windows: dict[str, tuple[float, ...]]
     max_links: int = 2
     most_attributes: int = MOST_ATTRIBUTES
+    most_paths: int = MOST_PATHS
 
     def paths(self) -> list[Path]:
         """All paths with their attributes, those with fewer links first."""
@@ -200,7 +201,7 @@ class PathFinder:
 
     def _shared_out(self, done: Sequence[Sequence[Path]], paths: list[Path]) -> list[Path]:
         """The first paths with their attributes, among which the attributes still allowed are shared out."""
-        paths = paths[: max(0, MOST_PATHS - sum(map(len, done)))]
+        paths = paths[: max(0, self.most_paths - sum(map(len, done)))]
         used = sum(len(path.attributes) for level in done for path in level)
         most = max(LEAST_ATTRIBUTES, (self.most_attributes - used) // max(1, len(paths)))
         return [self.closed(path, path.nodes, most) for path in paths]

@@ -2,6 +2,7 @@
 
 import pickle
 import warnings
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +18,9 @@ from hornbeam.datasets.worlds import smokers
 from hornbeam.engines.counting.count import count_all
 from hornbeam.engines.naive import NaiveEngine
 from hornbeam.errors import DataError, HornbeamWarning, OptionError
+from hornbeam.estimators.columns import column_names
 from hornbeam.logic.parse import parse_clause
+from hornbeam.model.class_model import ClassModel
 from hornbeam.model.explain import Explanations
 from table_worlds import as_pandas, shop
 
@@ -82,7 +85,7 @@ def test_pairs_are_taken_by_the_names_of_their_columns(frames):
 def test_a_frame_without_the_key_is_refused_in_a_sentence(fitted, women):
     users, _ = women
     with pytest.raises(
-        DataError, match="X has the columns age, height, premium, but no user_id; name the key columns so"
+        DataError, match="X has the columns age, height, premium, but no user_id; give the key columns"
     ):
         fitted.predict_proba(users[["age", "height", "premium"]])
     with pytest.raises(DataError, match="Reshape your data"):
@@ -120,6 +123,14 @@ def test_effects_are_columns_for_another_model(fitted, women):
     assert both.score(users, labels) > 0.9
     framed = hb.RLRClassifier(database=fitted.database, **FEW).set_output(transform="pandas")
     assert list(framed.fit(users, labels).transform(users).columns) == list(names)
+
+
+def test_the_columns_of_classes_name_their_class(fitted):
+    twice = replace(fitted.model_, effects=fitted.model_.effects * 2)
+    classes = ClassModel(twice.target, twice.schema, ("a", "b", "c"), (twice, twice, twice), {})
+    names = column_names(classes)
+    assert len(set(names)) == len(names) == 3 * len(twice.effects) > 0
+    assert [name.split(": ")[0] for name in names] == [of_class for of_class in "abc" for _ in twice.effects]
 
 
 def test_the_columns_of_clauses_add_up_to_the_log_odds():

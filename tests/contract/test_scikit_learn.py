@@ -437,6 +437,14 @@ def test_a_weight_of_two_is_an_example_given_twice(kind):
     assert not np.allclose(found, plain)
 
 
+def test_weights_count_in_a_fit_that_has_no_time():
+    weights = np.where(y == y[0], 3.0, 1.0)
+    with pytest.warns(HornbeamWarning, match="time limit"):
+        fitted = RLRClassifier(DATABASE, "cancer", time_limit=1e-9).fit(X, y, sample_weight=weights)
+    expected = weights[y == fitted.classes_[1]].sum() / weights.sum()
+    assert np.allclose(fitted.predict_proba(X)[:, 1], expected)
+
+
 def test_an_example_of_weight_zero_is_not_there():
     weights = np.r_[np.zeros(50), np.ones(len(X) - 50)]
     left_out = regressor().fit(X[50:], NUMBERS[50:])

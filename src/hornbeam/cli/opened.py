@@ -36,11 +36,11 @@ def open_model(model: Path, source: LinkedSource, counting: Counting, *, negativ
     """Read a model and load the data to use it on; without ``negatives``, no pairs are drawn as examples."""
     from hornbeam.engines.registry import open_engine
     from hornbeam.errors import ModelError, Place
-    from hornbeam.model.files import load_model
+    from hornbeam.model.files import JOINT, load_model
     from hornbeam.model.predict import data_for
 
     learned = load_model(model)
-    if learned.learner == "joint":
+    if learned.learner == JOINT:
         raise ModelError(
             "this command does not take joint models; use predict, evaluate, explain or show.",
             Place(str(model)),

@@ -160,12 +160,7 @@ class RelationalEstimator(BaseEstimator):  # type: ignore[misc]
         return Examples(target, keys, np.zeros(len(keys), dtype=np.int8), (), cutoffs)
 
     def _database(self, other: Database | None) -> Database:
-        database = self.database if other is None else other
-        if not isinstance(database, Database):
-            raise OptionError(
-                f"database={database!r} is refused: it must be a Database, as hornbeam.load returns it."
-            )
-        return database
+        return checked_database(self.database if other is None else other)
 
     def _known_names(self, X: Any) -> Names:
         """Keys as text, after ``fit``."""
@@ -204,6 +199,15 @@ class RelationalEstimator(BaseEstimator):  # type: ignore[misc]
 def _is_default(name: str, value: object) -> bool:
     """Whether a value is the default of an option in a preset that has the option."""
     return any(name in each.names() and getattr(each, name) == value for each in PRESETS.values())
+
+
+def checked_database(database: object) -> Database:
+    """The database that a user gives; anything else is refused."""
+    if not isinstance(database, Database):
+        raise OptionError(
+            f"database={database!r} is refused: it must be a Database, as hornbeam.load returns it."
+        )
+    return database
 
 
 def weights_of(given: Any, size: int) -> npt.NDArray[np.float64] | None:

@@ -51,7 +51,7 @@ class RelationalClassifier(ClassifierMixin, RelationalEstimator):  # type: ignor
         options = self._options()
         names = self._training_names(X, target)
         weights = weights_of(sample_weight, len(names))
-        classes, labels = _labels(y, len(names), weights)
+        classes, labels = labels_of(y, len(names), weights)
         engine, examples = self._examples(target, names, weights)
         examples = replace(examples, labels=labels.astype(np.int8))
         fitted = self._learned(engine, examples, classes, options)
@@ -133,7 +133,7 @@ class RelationalClassifier(ClassifierMixin, RelationalEstimator):  # type: ignor
         return report(view.model, engine, view.examples, about, names=names)
 
 
-def _labels(
+def labels_of(
     y: Any, size: int, weights: npt.NDArray[np.float64] | None = None
 ) -> tuple[npt.NDArray[Any], npt.NDArray[np.intp]]:
     """The classes, sorted, and for each row that counts the position of its class."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -55,11 +56,8 @@ def effect_columns(model: LearnedModel, engine: Engine, keys: Codes) -> npt.NDAr
     """
     columns: list[npt.NDArray[np.float64]] = []
     for _, member in _members(model):
-        clauses = len(member.clauses)
         effects = [fitted.effect for fitted in member.effects]
-        columns += [
-            added for added, _ in zip(member.contributions(engine, keys), range(clauses), strict=False)
-        ]
+        columns += islice(member.contributions(engine, keys), len(member.clauses))
         columns += list(values_of(engine, effects, keys))
     return np.column_stack(columns) if columns else np.empty((len(keys), 0))
 
@@ -69,10 +67,11 @@ def column_names(model: LearnedModel) -> list[str]:
     names: dict[str, None] = {}
     for of_class, member in _members(model):
         for text in _texts(member):
-            name, number = f"{of_class}: {text}" if of_class else text, 1
+            first = name = f"{of_class}: {text}" if of_class else text
+            number = 1
             while name in names:
                 number += 1
-                name = f"{text} ({number})"
+                name = f"{first} ({number})"
             names[name] = None
     return list(names)
 

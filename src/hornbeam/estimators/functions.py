@@ -19,7 +19,7 @@ from hornbeam.model.class_model import ClassModel
 from hornbeam.model.effects import frame_of
 from hornbeam.model.evaluate import ClassScores, NumberScores, Scores, evaluate_classes, evaluate_numbers
 from hornbeam.model.evaluate import evaluate as scores_of
-from hornbeam.model.files import LearnedModel, constant_of, load_model, predictions_of
+from hornbeam.model.files import JOINT, LearnedModel, constant_of, load_model, predictions_of
 from hornbeam.model.predict import data_for, examples_for
 from hornbeam.model.readable.predictions import Columns, key_columns
 
@@ -94,7 +94,13 @@ def evaluate(
     >>> scores.n_pos + scores.n_neg
     100
     """
-    learned, data = _model(model), getattr(model, "database", None) if database is None else database
+    learned = _model(model)
+    if learned.learner == JOINT:
+        raise OptionError(
+            "evaluate does not take joint models, whose known labels are evidence: score what predict_proba "
+            "says of other keys with hornbeam.model.evaluate, or run hornbeam evaluate."
+        )
+    data = getattr(model, "database", None) if database is None else database
     if not isinstance(data, Database):
         raise OptionError("evaluate needs a database with examples, as hornbeam.load returns it.")
     seen, _ = data_for(learned, data)

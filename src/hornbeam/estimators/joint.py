@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -11,17 +10,20 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from hornbeam.data.database import UNKNOWN, Database
-from hornbeam.data.keys import Names, key_rows, key_text
-from hornbeam.errors import DataError, HornbeamWarning, OptionError, did_you_mean
-from hornbeam.estimators.classifier import _labels
+from hornbeam.data.database import Database
+from hornbeam.data.keys import Names, is_frame, key_rows, key_text
+from hornbeam.errors import DataError, OptionError, did_you_mean
+from hornbeam.estimators.base import checked_database, warn
+from hornbeam.estimators.classifier import labels_of
+from hornbeam.estimators.keys import with_keys_only
 from hornbeam.joint.explain import NeighbourExplanation, explain_together
 from hornbeam.joint.gibbs import Gibbs
 from hornbeam.joint.learner import fit_joint
 from hornbeam.joint.predict import Together, predict_together, world_of
 from hornbeam.joint.targets import predicate_of
-from hornbeam.joint.things import JointTarget, JointTask, KnownKeys, NamedEvidence, hidden
+from hornbeam.joint.things import JointTarget, JointTask, KnownKeys, NamedEvidence, codes_of, hidden
 from hornbeam.learning.learners import options_for
+from hornbeam.model.predict import NO_FACTS, unknown_keys
 
 MEAN_FIELD, GIBBS = "mean-field", "gibbs"
 
@@ -94,15 +96,17 @@ class JointClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         tasks = []
         for name, (keys, labels) in given.items():
             predicate = predicate_of(database, name)
-            names = key_rows(keys)
-            classes, numbers = _labels(labels, len(names))
+            if predicate in [each.predicate for each in asked.values()]:
+                raise OptionError(f'targets= names "{predicate}" twice; name each target once.')
+            names = _names_of(keys)
+            classes, numbers = labels_of(labels, len(names))
             truth = classes.tolist() == [0, 1]
             target = JointTarget(predicate, () if truth else tuple(map(key_text, classes.tolist())))
             codes = _codes(database, predicate, names)
             tasks.append(JointTask(target, KnownKeys(codes, numbers.astype(np.int64))))
             asked[name] = _Asked(predicate, classes)
         fitted = fit_joint(database, tasks, options, self.max_links)
-        _warn(fitted.history.notices())
+        warn(fitted.history.notices())
         self.model_ = fitted.model
         self.history_ = fitted.history
         self.asked_ = asked
@@ -156,26 +160,30 @@ class JointClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         asked = {self.asked_[name].predicate: rows for name, rows in names.items()}
         world = world_of(self.model_, self._database(database), asked, known)
         together = predict_together(world, self._inference())
-        _warn(together.notices)
+        warn(together.notices)
         self.convergence_ = together.guesses.convergence
         return together
 
     def _named(self, pairs: Mapping[str, Any]) -> NamedEvidence:
-        """KnownKeys by predicate: keys as text, and labels as numbers of classes."""
+        """Evidence by predicate: keys as text, and labels as numbers of classes."""
         found = {}
-        for name, (keys, labels) in pairs.items():
+        for name, pair in pairs.items():
             if name not in self.asked_:
                 raise DataError(f'no target "{name}". {did_you_mean(name, list(self.asked_), "Targets")}')
+            if not isinstance(pair, tuple | list) or len(pair) != 2:
+                raise DataError(f'the evidence of "{name}" must be a pair (X, y): keys, and their labels.')
+            names, values = _names_of(pair[0]), np.asarray(pair[1]).tolist()
+            if len(names) != len(values):
+                raise DataError(f'the evidence of "{name}" has {len(names)} keys, but {len(values)} labels.')
             predicate, classes = self.asked_[name]
             numbers = {value: number for number, value in enumerate(classes.tolist())}
-            values = np.asarray(labels).tolist()
             strange = [value for value in values if value not in numbers]
             if strange:
                 raise DataError(
                     f'label {strange[0]!r} of "{name}" is not one of those that the model knows: '
                     f"{', '.join(map(str, numbers))}."
                 )
-            found[predicate] = (key_rows(keys), np.array([numbers[v] for v in values], dtype=np.int64))
+            found[predicate] = (names, np.array([numbers[v] for v in values], dtype=np.int64))
         return found
 
     def _given(self, X: Any, y: Any) -> dict[str, tuple[Any, Any]]:
@@ -190,10 +198,10 @@ class JointClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _asked_names(self, X: Any) -> dict[str, Names]:
         check_is_fitted(self)
         if self.targets is None:
-            return {self._names()[0]: key_rows(X)}
+            return {self._names()[0]: _names_of(X)}
         if not isinstance(X, Mapping) or set(X) - set(self.asked_):
             raise DataError(f"with targets=, give a dict of keys for some of: {', '.join(self.asked_)}.")
-        return {name: key_rows(keys) for name, keys in X.items()}
+        return {name: _names_of(keys) for name, keys in X.items()}
 
     def _names(self) -> list[str]:
         if self.targets is None:
@@ -214,31 +222,19 @@ class JointClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return None if self.inference == MEAN_FIELD else Gibbs()
 
     def _database(self, other: Database | None) -> Database:
-        database = self.database if other is None else other
-        if not isinstance(database, Database):
-            raise OptionError(
-                f"database={database!r} is refused: it must be a Database, as hornbeam.load returns it."
-            )
-        return database
+        return checked_database(self.database if other is None else other)
+
+
+def _names_of(X: Any) -> Names:
+    """Keys as text: rows of keys, or a list of keys of one column."""
+    return key_rows(X if is_frame(X) else with_keys_only(X, ("key",), has_times=False))
 
 
 def _codes(database: Database, predicate: str, names: Names) -> npt.NDArray[np.int32]:
-    """The codes of training keys; one that the data do not have is refused."""
+    """The codes of training keys, with a warning if the data do not have all of them."""
     arity = database.schema.arity(predicate)
     columns = names.shape[1] if names.shape[1] == arity - 1 else arity
-    keys = hidden(database, {predicate: columns}).encode_keys(predicate, names)
-    strange = np.flatnonzero((keys == UNKNOWN).any(axis=1))
-    if len(strange):
-        first = ", ".join(map(str, names[strange[0]]))
-        warnings.warn(
-            f"{len(strange)} of {len(keys)} keys are not in the data (first: {first}); they are treated as "
-            "having no facts.",
-            HornbeamWarning,
-            stacklevel=3,
-        )
+    keys = codes_of(hidden(database, {predicate: columns}), predicate, names)
+    missing = unknown_keys(keys, names)
+    warn([f"{missing}; {NO_FACTS}"] if missing else [])
     return keys
-
-
-def _warn(notices: Iterable[object]) -> None:
-    for notice in notices:
-        warnings.warn(str(notice), HornbeamWarning, stacklevel=4)

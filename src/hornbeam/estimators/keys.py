@@ -58,7 +58,8 @@ def _of_frame(X: Any, names: Sequence[str], has_times: bool) -> Any:
         return X if columns == wanted else nw.from_native(X, eager_only=True).select(wanted).to_native()
     if len(columns) not in (len(names), len(names) + has_times):
         shown = ", ".join([*map(str, columns[:8]), *(["..."] if len(columns) > 8 else [])])
-        raise DataError(f"X has the columns {shown}, but no {' and '.join(names)}; name the key columns so.")
+        missing = " and ".join(names)
+        raise DataError(f"X has the columns {shown}, but no {missing}; give the key columns these names.")
     return X
 
 

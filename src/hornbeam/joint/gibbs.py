@@ -17,6 +17,7 @@ from hornbeam.data.numbers import Floats
 from hornbeam.errors import OptionError
 from hornbeam.joint.mean_field import Guesses, start
 from hornbeam.joint.neighbours import LinkedThings, with_evidence
+from hornbeam.joint.reach import Reach, Sparse
 
 MOST_BLOCKS = 8
 MOST_ENTRIES = 5_000_000
@@ -155,12 +156,13 @@ def blocks_of(each: LinkedThings) -> npt.NDArray[np.int64]:
     reaches = [reach for values in each.values if values.term.target == name for reach in values.reaches]
     if not reaches:
         return blocks
-    near = [reach for reach in reaches if len(reach.factors) == 1]
-    entries = sum(float(np.diff(reach.factors[0].indptr)[reach.start].sum()) for reach in near)
-    if entries > MOST_ENTRIES:
-        return np.arange(size, dtype=np.int64) % MOST_BLOCKS
+    matrices: list[Sparse] = []
+    for reach in reaches:
+        matrix = _product(reach, MOST_ENTRIES - sum(each.nnz for each in matrices))
+        if matrix is None:
+            return np.arange(size, dtype=np.int64) % MOST_BLOCKS
+        matrices.append(matrix)
     taken = np.zeros((size, MOST_BLOCKS), dtype=np.bool_)
-    matrices = [reach.factors[0][reach.start] for reach in near]
     matrices += [matrix.T.tocsr() for matrix in matrices]
     for thing in range(size):
         free = np.flatnonzero(~taken[thing])
@@ -169,6 +171,16 @@ def blocks_of(each: LinkedThings) -> npt.NDArray[np.int64]:
         for matrix in matrices:
             taken[matrix.indices[matrix.indptr[thing] : matrix.indptr[thing + 1]], block] = True
     return blocks
+
+
+def _product(reach: Reach, most: int) -> Sparse | None:
+    """Which things each thing reaches, as one matrix; None if it could have more entries than ``most``."""
+    matrix = reach.factors[0][reach.start]
+    for factor in reach.factors[1:]:
+        if int(np.diff(factor.indptr)[matrix.indices].sum()) > most:
+            return None
+        matrix = (matrix @ factor).tocsr()
+    return matrix if matrix.nnz <= most else None
 
 
 def _r_hat(

@@ -96,12 +96,15 @@ def fit_joint(
     """
     if not isinstance(options, EffectOptions):
         raise OptionError("joint models need the learner rlr with its default preset.")
+    replace(options, max_links=max_links)  # an error says which numbers of links are allowed
     names = {task.target.name: task.evidence.keys.shape[1] for task in tasks}
     seen = hidden(database, names)
     engine = open_engine("memory", seen, memory)
     fits = {task.target.name: both_models(engine, task, options, control) for task in tasks}
     entries = _entries(engine, tasks, fits, (options, max_links))
     settings = dict(options.settings()) | dict(database.origin) | {"links_to_neighbours": max_links}
+    cut = [fit.model.settings["cut"] for both in fits.values() for fit in both if "cut" in fit.model.settings]
+    settings |= {"cut": cut[0]} if cut else {}
     members = [
         _member(task.target, fits[task.target.name], settings, entries[task.target.name]) for task in tasks
     ]

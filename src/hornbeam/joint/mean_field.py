@@ -12,6 +12,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from hornbeam.data.numbers import Floats
+from hornbeam.errors import plural
 from hornbeam.joint.neighbours import LinkedThings, with_evidence
 
 STEP = 0.5
@@ -41,9 +42,9 @@ class Convergence(NamedTuple):
     def __str__(self) -> str:
         damped = f", after an oscillation was damped to steps of {self.step:g}" if self.damped else ""
         if self.converged:
-            return f"mean field converged in {self.sweeps} sweeps{damped}"
+            return f"mean field converged in {plural(self.sweeps, 'sweep')}{damped}"
         return (
-            f"mean field did not converge in {self.sweeps} sweeps{damped}: "
+            f"mean field did not converge in {plural(self.sweeps, 'sweep')}{damped}: "
             f"probabilities still move by {self.change:.2g}"
         )
 

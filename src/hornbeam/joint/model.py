@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -20,6 +20,7 @@ from hornbeam.logic.parse import parse_clause
 from hornbeam.logic.schema import Schema
 from hornbeam.model.fields import Fields
 from hornbeam.model.files import (
+    JOINT,
     Common,
     LearnedModel,
     ModelKind,
@@ -28,8 +29,6 @@ from hornbeam.model.files import (
     register_kind,
     version_of,
 )
-
-LEARNER = "joint"
 
 
 class KnownLabel(NamedTuple):
@@ -113,7 +112,7 @@ class JointModel:
     facts: str = ""
     """the fingerprint of the facts of training: on these facts, ``known`` is the evidence"""
     settings: Mapping[str, object] = field(default_factory=dict)
-    learner: str = LEARNER
+    learner: str = JOINT
 
     def __str__(self) -> str:
         parts = [
@@ -212,6 +211,7 @@ def _read(common: Common, fields: Fields) -> JointModel:
     if not members or members[0].target.name != common.target:
         raise fields.wrong("targets", f'a list that begins with "{common.target}"', len(members))
     sizes = {member.target.name: member.target.size for member in members}
+    _check_terms(members, fields)
     known = []
     for each in fields.objects("known", "known label"):
         name, label = each.text("target"), each.whole("label")
@@ -229,6 +229,22 @@ def _read(common: Common, fields: Fields) -> JointModel:
     return JointModel(members, common.schema, tuple(known), facts, common.settings)
 
 
+def _check_terms(members: Sequence[JointMember], fields: Fields) -> None:
+    """Refuse terms about targets that the model does not have, and weights that do not fit their labels."""
+    targets = {member.target.name: member.target for member in members}
+    if len(targets) < len(members):
+        raise fields.wrong("targets", "each target once", [member.target.name for member in members])
+    for member in members:
+        for each in member.neighbours:
+            for term, weights in zip(each.terms, each.weights, strict=True):
+                if term.target not in targets:
+                    raise fields.wrong("of", "a target of the model", term.target)
+                if weights.pairs and len(weights.pairs) != targets[term.target].columns:
+                    raise fields.wrong("pairs", f"{targets[term.target].columns} rows", len(weights.pairs))
+                if weights.same and term.target != member.target.name:
+                    raise fields.wrong("same", "0 for another target", weights.same)
+
+
 def _is_text(value: object) -> bool:
     return isinstance(value, str)
 
@@ -238,7 +254,7 @@ def _read_member(common: Common, fields: Fields) -> JointMember:
     if target.name not in common.schema.predicates:
         raise fields.wrong("target", "a predicate of the schema", target.name)
     learner = fields.text("learner")
-    if learner == LEARNER:
+    if learner == JOINT:
         raise fields.wrong("learner", "the learner of a separate model", learner)
     models = []
     for name in ("model", "inner"):
@@ -300,7 +316,8 @@ def _read_chain(common: Common, target: JointTarget, of: str, text: str, fields:
 
 
 def _version(model: JointModel) -> int:
-    return max(2, *(version_of(member.model) for member in model.members))
+    models = [each for member in model.members for each in (member.model, member.inner) if each is not None]
+    return max(2, *map(version_of, models))
 
 
-register_kind(LEARNER, ModelKind(_fields, _read, _version))
+register_kind(JOINT, ModelKind(_fields, _read, _version))

@@ -18,8 +18,16 @@ from hornbeam.joint.gibbs import Gibbs, gibbs
 from hornbeam.joint.mean_field import Guesses, mean_field
 from hornbeam.joint.model import JointModel, KnownLabel
 from hornbeam.joint.neighbours import LinkedThings, Reaches, term_values
-from hornbeam.joint.things import JointTarget, KnownKeys, NamedEvidence, facts_fingerprint, hidden, things_of
-from hornbeam.model.predict import data_for
+from hornbeam.joint.things import (
+    JointTarget,
+    KnownKeys,
+    NamedEvidence,
+    codes_of,
+    facts_fingerprint,
+    hidden,
+    things_of,
+)
+from hornbeam.model.predict import NO_FACTS, data_for, unknown_keys
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +51,7 @@ class Together:
     def probabilities(self, name: str, names: Names) -> Floats:
         """The probability of each label of a target for keys, given as rows of names."""
         database, member = self.world.database, self.world.model.member(name)
-        keys = database.encode_keys(name, names)
+        keys = codes_of(database, name, names)
         places = self.world.linked[name].things.places_of(keys)
         result: Floats = np.zeros((len(keys), member.target.size))
         result[places >= 0] = self.guesses.beliefs[name][places[places >= 0]]
@@ -84,10 +92,15 @@ def world_of(
     things = {}
     for member in model.members:
         name = member.target.name
-        more = seen.encode_keys(name, asked[name]) if name in asked else None
-        things[name] = things_of(seen, member.target, _coded(seen, member.target, evidence.get(name)), more)
-    for name, names in asked.items():
-        notices += _unknown(seen, name, names)
+        more, known = None, None
+        if name in asked:
+            more = codes_of(seen, name, asked[name])
+            notices += _notice(unknown_keys(more, asked[name]), NO_FACTS)
+        if name in evidence:
+            known = _coded(seen, member.target, *evidence[name])
+            missing = unknown_keys(known.keys, evidence[name][0])
+            notices += _notice(missing and f"evidence: {missing}", "their labels are left out.")
+        things[name] = things_of(seen, member.target, known, more)
     reaches = Reaches(seen, things)
     linked = {}
     for member in model.members:
@@ -113,15 +126,10 @@ def _named(known: list[KnownLabel]) -> tuple[Names, npt.NDArray[np.int64]]:
     return names, np.array(labels, dtype=np.int64)
 
 
-def _coded(
-    database: Database, target: JointTarget, given: tuple[Names, npt.NDArray[np.int64]] | None
-) -> KnownKeys | None:
-    if given is None:
-        return None
-    names, labels = given
-    keys = database.encode_keys(target.name, names)
-    unknown = (keys == UNKNOWN).any(axis=1)
-    if unknown.all() and len(keys):
+def _coded(database: Database, target: JointTarget, names: Names, labels: npt.NDArray[np.int64]) -> KnownKeys:
+    """The keys of evidence as codes; it is an error if the data have none of them."""
+    keys = codes_of(database, target.name, names)
+    if len(keys) and (keys == UNKNOWN).any(axis=1).all():
         raise DataError(
             f'no key of the evidence of "{target.name}" is in the data (first: {", ".join(names[0])}); '
             "give labels of keys that the data have."
@@ -129,15 +137,6 @@ def _coded(
     return KnownKeys(keys, labels)
 
 
-def _unknown(database: Database, name: str, names: Names) -> tuple[Notice, ...]:
-    keys = database.encode_keys(name, names)
-    strange = np.flatnonzero((keys == UNKNOWN).any(axis=1))
-    if not len(strange):
-        return ()
-    first = ", ".join(map(str, names[strange[0]]))
-    return (
-        Notice(
-            f"{len(strange)} of {len(keys)} keys are not in the data (first: {first}); they are treated as "
-            "having no facts."
-        ),
-    )
+def _notice(what: str, then: str) -> tuple[Notice, ...]:
+    """A notice of two parts; none if the first is empty."""
+    return (Notice(f"{what}; {then}"),) if what else ()

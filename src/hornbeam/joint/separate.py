@@ -22,6 +22,7 @@ from hornbeam.joint.neighbours import OwnScores, own_scores
 from hornbeam.joint.things import JointTarget, JointTask, Things, things_of
 from hornbeam.learning.classes import ClassFit, fit_classes
 from hornbeam.learning.effects.bagging import example_hashes, fold_numbers
+from hornbeam.learning.history import INTERRUPTED
 from hornbeam.learning.learners import learn
 from hornbeam.learning.loop import Control
 from hornbeam.learning.options import EffectOptions, Options
@@ -60,12 +61,20 @@ class Part:
 
 
 def separate(engine: Engine, task: JointTask, options: Options, control: Control) -> AnyFit:
-    """The ordinary model of a target, learned without the facts of any target."""
+    """The ordinary model of a target, learned without the facts of any target.
+
+    Ctrl-C is passed on: a joint model needs all of its separate models.
+    """
     target, evidence = task
     examples = Examples(target.name, evidence.keys, evidence.labels.astype(np.int8), target.classes)
+    fitted: AnyFit
     if target.classes:
-        return fit_classes(options.learner, engine, examples, options, control)
-    return learn(options.learner, engine, examples, options, control)
+        fitted = fit_classes(options.learner, engine, examples, options, control)
+    else:
+        fitted = learn(options.learner, engine, examples, options, control)
+    if fitted.history.ended == INTERRUPTED:
+        raise KeyboardInterrupt
+    return fitted
 
 
 def both_models(engine: Engine, task: JointTask, options: EffectOptions, control: Control) -> Separate:

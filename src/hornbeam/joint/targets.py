@@ -13,7 +13,7 @@ from hornbeam.data.database import UNLABELLED, Database, Examples
 from hornbeam.data.keys import Names
 from hornbeam.errors import DataError, SchemaError, did_you_mean
 from hornbeam.joint.things import JointTarget, JointTask, KnownKeys, NamedEvidence
-from hornbeam.loading.tables.columns.column import Table
+from hornbeam.loading.tables.columns.column import MISSING, Column, Table
 from hornbeam.loading.tables.examples import LABEL, given_examples, read_examples
 from hornbeam.loading.tables.targets import GivenExamples
 
@@ -111,24 +111,36 @@ def read_evidence(path: Path, targets: Mapping[JointTarget, int]) -> NamedEviden
         (target, arity), *_ = targets.items()
         return {target.name: _labels(table, target, arity)}
     column = table.columns[TARGET]
+    if column.n_missing:
+        raise DataError(f'{path}: a row has no target in the column "{TARGET}"; name one of the targets.')
     by_name = {target.name: target for target in targets}
-    found = {}
-    for number, text in enumerate(column.texts):
-        if text.lower() not in by_name:
+    spelled = [text.lower() for text in column.texts]
+    for text, name in zip(column.texts, spelled, strict=True):
+        if name not in by_name:
             raise DataError(f'{path}: no target "{text}". {did_you_mean(text, by_name, "Targets")}')
-        target = by_name[text.lower()]
-        rows = np.flatnonzero(column.codes == number)
-        found[target.name] = _labels(_part(table, rows, targets[target]), target, targets[target])
+    found = {}
+    for name in dict.fromkeys(spelled):
+        target = by_name[name]
+        codes = [code for code, each in enumerate(spelled) if each == name]
+        rows = np.flatnonzero(np.isin(column.codes, codes))
+        found[name] = _labels(_part(table, rows, targets[target]), target, targets[target])
     return found
 
 
 def _part(table: Table, rows: npt.NDArray[np.intp], arity: int) -> Table:
     """Some rows of a table, with as many columns of keys as a target has arguments."""
     keys = [name for name in table.columns if name not in (LABEL, TARGET)][:arity]
-    columns = {
-        name: replace(table.columns[name], codes=table.columns[name].codes[rows]) for name in [*keys, LABEL]
-    }
+    columns = {name: _at(table.columns[name], rows) for name in [*keys, LABEL]}
     return Table(table.name, columns, len(rows))
+
+
+def _at(column: Column, rows: npt.NDArray[np.intp]) -> Column:
+    """Some rows of a column, without the values that only other rows have."""
+    codes = column.codes[rows]
+    used = np.unique(codes[codes != MISSING])
+    places = np.full(column.n_values + 1, MISSING, dtype=np.int32)
+    places[used] = np.arange(len(used))
+    return replace(column, values=column.values[used], codes=places[codes])
 
 
 def _labels(
@@ -136,7 +148,7 @@ def _labels(
 ) -> tuple[npt.NDArray[np.object_], npt.NDArray[np.int64]]:
     classes = GivenExamples((), np.zeros(0, dtype=np.int8), target.classes)
     given = given_examples(table, [()] * arity, classes)
-    if given.classes != target.classes:
+    if given.classes != target.classes or given.values is not None:
         raise DataError(f'evidence: labels of "{target.name}" must be 0 and 1, or true and false.')
     known = given.labels != UNLABELLED
     names = np.empty((int(known.sum()), arity), dtype=object)

@@ -21,6 +21,8 @@ from hornbeam.data.rows import Folds, fold, probe
 from hornbeam.errors import EngineError, OptionError
 from hornbeam.logic.schema import Schema
 
+NO_CUTOFFS = "joint models do not take examples with cut-offs: a label would be known at all times."
+
 Places = npt.NDArray[np.int64]
 
 
@@ -121,6 +123,13 @@ def things_of(
     return things
 
 
+def codes_of(database: Database, target: str, names: Names) -> Codes:
+    """The codes of keys, given as rows of names; cut-offs beside them are refused."""
+    if database.has_times and names.ndim == 2 and names.shape[1] > database.schema.arity(target):
+        raise OptionError(NO_CUTOFFS)
+    return database.encode_keys(target, names)
+
+
 def facts_fingerprint(database: Database) -> str:
     """A hash of the facts by name: data with other facts have another one."""
     names = {name: name_hashes(database.population(name).names) for name in database.schema.types()}
@@ -150,8 +159,11 @@ def hidden(database: Database, targets: Mapping[str, int]) -> Database:
         if examples.keys.shape[1] >= targets.get(name, 0)
     }
     if any(each.cutoffs is not None for each in example_sets.values()):
+        raise OptionError(NO_CUTOFFS)
+    if database.has_times and database.rule.is_frozen:
         raise OptionError(
-            "joint models do not take examples with cut-offs: a label would be known at all times."
+            "joint models do not take data with as_of: links to neighbours have no time. Leave out the later "
+            "rows instead."
         )
     return replace(
         database,

@@ -111,11 +111,13 @@ class ModelKind(NamedTuple):
     """the oldest version of the format that can hold a model"""
 
 
+JOINT = "joint"
+"""The learner of models of targets that depend on each other."""
 HOMES: dict[str, str] = {
     "agg-lr": "hornbeam.study.agg_lr.model",
     "ilp-rlr": "hornbeam.study.ilp_rlr.learner",
     "mln-boost": "hornbeam.learning.boosting.mln_boost",
-    "joint": "hornbeam.joint.model",
+    JOINT: "hornbeam.joint.model",
     "one-vs-rest": "hornbeam.model.class_model",
     "rdn-boost": "hornbeam.learning.trees.model",
 }

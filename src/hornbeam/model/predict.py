@@ -24,6 +24,8 @@ from hornbeam.model.files import LearnedModel, loss_of, predictions_of
 
 UNKNOWN_KEYS = ("warn", "error")
 """How to treat keys that are not in the data: as having no facts, with a notice, or as an error."""
+NO_FACTS = "they are treated as having no facts."
+"""The end of a notice about unknown keys."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,15 +139,21 @@ def codes_for(
     if unknown not in UNKNOWN_KEYS:
         raise OptionError(f"unknown={unknown!r} is refused: it must be 'warn' or 'error'.")
     keys = seen.encode_keys(model.target, names)
-    own = keys[:, : seen.schema.arity(model.target)]
-    strange = np.flatnonzero((own == UNKNOWN).any(axis=1))
-    if not len(strange):
+    missing = unknown_keys(keys[:, : seen.schema.arity(model.target)], names)
+    if not missing:
         return keys, ()
-    first = ", ".join(map(str, names[strange[0]]))
-    missing = f"{len(strange)} of {len(keys)} keys are not in the data (first: {first})"
     if unknown == "error":
         raise DataError(f'{missing}; remove them, or pass unknown="warn" to treat them as having no facts.')
-    return keys, (Notice(f"{missing}; they are treated as having no facts."),)
+    return keys, (Notice(f"{missing}; {NO_FACTS}"),)
+
+
+def unknown_keys(keys: Codes, names: Names) -> str:
+    """How many keys are not in the data, and the first of them; empty if the data have all."""
+    strange = np.flatnonzero((keys == UNKNOWN).any(axis=1))
+    if not len(strange):
+        return ""
+    first = ", ".join(map(str, names[strange[0]]))
+    return f"{len(strange)} of {len(keys)} keys are not in the data (first: {first})"
 
 
 def _listed(names: tuple[str, ...] | list[str]) -> str:

@@ -87,6 +87,28 @@ def test_gibbs_sampling_has_the_stationary_distribution_of_the_sweep(seed, known
     assert np.abs(found.beliefs["smokes"] - stationary(world)).max() < 0.04
 
 
+@pytest.mark.parametrize(("weight", "bias"), [(-4.0, 2.0), (3.0, -3.2)])
+def test_things_that_reach_each_other_through_others_are_not_drawn_at_once(weight, bias):
+    schema = Schema({"smokes": ("person",), "member": ("person", "club")})
+    names = ["p0", "p1", "p2"]
+    database = build(schema, (), {"member": [names, ["chess"] * 3]}, ranges={"person": names})
+    target = JointTarget("smokes")
+    things = {"smokes": things_of(database, target, None)}
+    clause = parse_clause("smokes(A) :- member(A,G), member(B,G), smokes(B).", schema)
+    term = Term("smokes", "count", (clause,))
+    chances = np.array([[0.5, 0.5], [0.3, 0.7], [0.5, 0.5]])
+    neighbours = Neighbours(0.5, (term,), 0.0, (bias,), (TermWeights(0.0, ((weight,),)),))
+    values = (term_values(Reaches(database, things), term),)
+    each = LinkedThings(things["smokes"], own_scores(target, chances), neighbours, values)
+    assert sorted(blocks_of(each).tolist()) == [0, 1, 2]
+    # The conditional probabilities are those of one distribution over all states.
+    states = np.array(list(product((0, 1), repeat=3)))
+    pairs = (states.sum(axis=1) ** 2 - states.sum(axis=1)) / 2
+    sizes = np.exp(states @ (np.log(chances[:, 1] / chances[:, 0]) + bias) + weight * pairs)
+    found = gibbs({"smokes": each}, Gibbs(chains=4, burn_in=50, samples=1_000)).beliefs["smokes"][:, 1]
+    assert np.abs(found - sizes @ states / sizes.sum()).max() < 0.03
+
+
 def test_sampling_is_repeatable_by_its_seed():
     world = world_of(7)
     one, same, other = (gibbs(world, Gibbs(2, 5, 20, seed)).beliefs["smokes"] for seed in (1, 1, 2))

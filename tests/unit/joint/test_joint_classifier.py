@@ -1,5 +1,6 @@
 """Joint models as users call them: no label leaks, separate models without links, files, several targets."""
 
+import json
 from functools import cache
 
 import numpy as np
@@ -119,10 +120,10 @@ def test_an_explanation_names_known_and_guessed_neighbours():
 
 def test_gibbs_sampling_is_repeatable_and_agrees_with_mean_field():
     X, _ = keys_and_labels(frames())
-    sampling = hb.Gibbs(chains=2, burn_in=20, samples=60, seed=3)
+    sampling = hb.Gibbs(chains=2, burn_in=20, samples=120, seed=3)
     one, same, other = (
         learned_with(each).predict_proba(X[80:])
-        for each in (sampling, sampling, hb.Gibbs(chains=2, burn_in=20, samples=60, seed=4))
+        for each in (sampling, sampling, hb.Gibbs(chains=2, burn_in=20, samples=120, seed=4))
     )
     assert np.array_equal(one, same)
     assert not np.array_equal(one, other)
@@ -184,3 +185,65 @@ def test_what_cannot_be_done_is_refused(tmp_path):
         pytest.raises(hb.HornbeamError, match="joint models need the data loaded"),
     ):
         clone(joint).set_params(database=in_place).fit(X, y)
+
+
+def test_evidence_that_does_not_fit_is_refused():
+    X, y = keys_and_labels(frames())
+    with pytest.raises(DataError, match="has 5 keys, but 3 labels"):
+        learned().predict_proba(X, evidence=(X[:5], y[:3]))
+    with pytest.raises(DataError, match=r"must be a pair \(X, y\)"):
+        learned().predict_proba(X, evidence=X[:3])
+
+
+def test_evidence_about_unknown_keys_is_left_out_with_a_warning():
+    X, y = keys_and_labels(frames())
+    more = np.array([*X[:80].tolist(), ["nobody"]], dtype=object)
+    with pytest.warns(hb.HornbeamWarning, match=r"evidence: 1 of 81 keys .*their labels are left out"):
+        found = learned().predict_proba(X, evidence=(more, [*y[:80], y[0]]))
+    assert np.array_equal(found, learned().predict_proba(X))
+
+
+def test_keys_may_be_a_plain_list():
+    X, _ = keys_and_labels(frames())
+    assert np.array_equal(learned().predict_proba(X[:, 0].tolist()), learned().predict_proba(X))
+
+
+def test_a_target_is_named_once_and_links_are_bounded():
+    X, y = keys_and_labels(frames())
+    twice = ["papers.topic", "topic"]
+    joint = hb.JointClassifier(database=learned().database, targets=twice, options=FAST)
+    with pytest.raises(OptionError, match='names "topic" twice'):
+        joint.fit(dict.fromkeys(twice, (X, y)))
+    with pytest.raises(OptionError, match="max_links=-1 is refused"):
+        clone(learned()).set_params(max_links=-1).fit(X, y)
+
+
+def test_a_joint_model_is_not_scored_as_its_separate_model():
+    with pytest.raises(OptionError, match="evaluate does not take joint models"):
+        hb.evaluate(learned())
+
+
+def test_cut_offs_are_refused():
+    found = dict(frames())
+    X, y = keys_and_labels(found)
+    days = pd.date_range("2020-01-01", periods=len(found["links"]), freq="D")
+    found["links"] = found["links"].assign(day=days)
+    database = hb.load(found, target="papers.topic")
+    joint = clone(learned()).set_params(database=database)
+    with pytest.raises(OptionError, match="do not take examples with cut-offs"):
+        joint.fit(np.column_stack([X, ["2020-02-01"] * len(X)]), y)
+    frozen = hb.load(found, target="papers.topic", as_of="2020-02-01")
+    with pytest.raises(OptionError, match="do not take data with as_of"):
+        joint.set_params(database=frozen).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "wanted"),
+    [("pairs", [[0.5] * len(TOPICS)], "rows"), ("of", "colour", "chains of links")],
+)
+def test_terms_of_a_file_that_do_not_fit_are_refused(field, value, wanted):
+    document = json.loads(model_text(learned().model_))
+    entry = next(each for each in document["targets"][0]["neighbours"] if each["terms"])
+    entry["terms"][0][field] = value
+    with pytest.raises(hb.HornbeamError, match=wanted):
+        parse_model(json.dumps(document))

@@ -112,14 +112,20 @@ def facts(folder: Path, text: str, people: int) -> Database:
 
 
 def test_one_group_for_all_and_no_way_to_a_group_are_refused(tmp_path: Path) -> None:
-    text = "background(t).\n" + "".join(f"club(p{n},all).\n" for n in range(6)) + "star(sun).\n"
+    text = (
+        "background(t).\n"
+        + "".join(f"club(p{n},all).\n" for n in range(6))
+        + "star(sun).\nguild(other,smiths).\n"
+    )
     (tmp_path / "background.txt").write_text(
-        "sick(+person).\nclub(+person,-club).\nstar(+star).\nbackground(+thing).\n"
+        "sick(+person).\nclub(+person,-club).\nstar(+star).\nguild(+person,-guild).\nbackground(+thing).\n"
     )
     database = facts(tmp_path, text, 6)
     engine, keys = open_engine("memory", database), database.examples_of("sick").keys
     with pytest.raises(OptionError, match="all examples are linked to the same thing"):
         things_of_group(engine, "sick", keys, "club")
+    with pytest.raises(OptionError, match='no example is linked to a thing of "guild"'):
+        things_of_group(engine, "sick", keys, "guild")
     with pytest.raises(OptionError, match='no chain of at most 3 links leads from "sick" to "star"'):
         things_of_group(engine, "sick", keys, "star")
 

@@ -5,6 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import hornbeam as hb
+from hornbeam.datasets.worlds import smokers
 from hornbeam.learning.losses.named import LOSSES, NUMERIC, loss_for
 
 VALUES = np.array([0.0, 1.0, 1.0, 3.0, 7.0, 20.0])
@@ -88,3 +90,12 @@ def test_the_loss_suits_the_target():
     assert [loss_for("auto", numeric).name for numeric in (False, True)] == ["logistic", "squared"]
     assert loss_for("poisson", True).name == "poisson"
     assert LOSSES["poisson"].refusal(np.array([-1.0, 2.0])).endswith("found -1")
+
+
+def test_one_value_among_zeros_gives_no_weights_of_constants():
+    """The folds without the only value that is not 0 have a finite constant, which weights must beat."""
+    database = smokers(n_persons=100)
+    keys, _ = database.examples("cancer")
+    values = np.r_[1.0, np.zeros(len(keys) - 1)]
+    fitted = hb.RLRRegressor(database=database, loss="poisson", n_bags=2, n_steps=10).fit(keys, values)
+    assert fitted.predict(keys).max() < 1.0

@@ -184,7 +184,7 @@ def fit(
     say(database.notices)
     clock.lap("load")
     if joint:
-        _fit_joint(database, target or [], options, limits, output)
+        _fit_joint(database, target or [], options, limits, output, clock)
         return
     examples = _labelled(database, first, options)
     engine = open_engine(counting.engine, database, counting.budget, **counting.place())
@@ -238,12 +238,13 @@ def _time_for_loading(limits: Limits) -> Iterator[None]:
 
 
 def _fit_joint(
-    database: Database, targets: list[str], options: Options, limits: Limits, output: Output
+    database: Database, targets: list[str], options: Options, limits: Limits, output: Output, clock: Clock
 ) -> None:
     """Learn a joint model, say how good it is, and write it."""
     from hornbeam.learning.loop import Control, time_limit
 
-    stop = None if limits.seconds is None else time_limit(limits.seconds)
+    seconds = _time_left(limits, clock)
+    stop = None if seconds is None else time_limit(seconds)
     with progress(getattr(options, "n_steps", None)) as on_step:
         fitted = learn_joint(database, targets, options, Control(on_step, None, stop))
     say(fitted.history.notices())
@@ -276,7 +277,7 @@ def _learned(
     from hornbeam.learning.loop import Control, time_limit
 
     learner = options.learner
-    seconds = None if limits.seconds is None else max(limits.seconds - clock.total(), 0.0)
+    seconds = _time_left(limits, clock)
     with progress(getattr(options, "n_steps", None)) as on_step:
         control = Control(on_step, limits.checkpoint)
         if examples.classes:
@@ -284,6 +285,11 @@ def _learned(
         if seconds is not None:
             control = replace(control, should_stop=time_limit(seconds))
         return learn(learner, engine, examples, options, control)
+
+
+def _time_left(limits: Limits, clock: Clock) -> float | None:
+    """The seconds of the time limit that loading has left; None without a limit."""
+    return None if limits.seconds is None else max(limits.seconds - clock.total(), 0.0)
 
 
 def _was_interrupted(fitted: Fit[LearnedModel] | ClassFit) -> bool:

@@ -49,10 +49,10 @@ def learn_joint(database: Database, targets: list[str], options: Options, contro
 
 def joint_model(model: Path, evidence: Path | None) -> JointModel | None:
     """The model in a file if it is a joint one; other models take no evidence."""
-    from hornbeam.model.files import load_model
+    from hornbeam.model.files import JOINT, load_model
 
     learned = load_model(model)
-    if learned.learner != "joint":
+    if learned.learner != JOINT:
         if evidence is not None:
             raise OptionError("--evidence is refused: only joint models use labels of other things.")
         return None
@@ -87,7 +87,9 @@ def predict_joint(database: Database, found: Together, out: Path | None) -> None
     if len(model.members) > 1:
         arity = max(arities.values())
         header = ["target", *(f"arg{n + 1}" for n in range(arity)), "label", "class", "probability"]
-        write_result(csv_text(header, _long_rows(database, found, arity)), out, exact=True)
+        rows = list(_long_rows(database, found, arity))
+        write_result(csv_text(header, rows), out, exact=True)
+        say_written(out, plural(len(rows), "row"))
         return
     (member,) = model.members
     examples, names = _examples(database, member)
@@ -125,6 +127,8 @@ def _label_texts(examples: Examples) -> list[object]:
 
 def evaluate_joint(database: Database, found: Together, json: bool) -> None:
     """Score each target on the examples whose labels are not evidence."""
+    import numpy as np
+
     from hornbeam.model.evaluate import evaluate, evaluate_classes
 
     results: dict[str, Mapping[str, object]] = {}
@@ -132,7 +136,8 @@ def evaluate_joint(database: Database, found: Together, json: bool) -> None:
         examples, names = _examples(database, member)
         things = found.world.linked[member.target.name].things
         places = things.places_of(found.world.database.encode_keys(member.target.name, names))
-        asked = (examples.labels >= 0) & ~((places >= 0) & things.known[places])
+        known = np.isin(places, np.flatnonzero(things.known))
+        asked = (examples.labels >= 0) & ~known
         if not asked.any():
             raise DataError(f'no example of "{member.target.name}" has a label that is not evidence.')
         chances = found.probabilities(member.target.name, names[asked])

@@ -258,9 +258,10 @@ def _prior_alone(problem: Problem) -> float:
     """The prior of a model without effects."""
     if problem.options.prior != BASE_RATE:
         return float(problem.options.prior)
-    if problem.examples.values is None:
+    if problem.examples.values is None and problem.examples.weights is None:
         return prior_of(problem.examples.labels, BASE_RATE) + problem.correction
-    return problem.unit.of_model(problem.loss.start(problem.targets, problem.weights))
+    start = problem.loss.start(problem.targets, problem.weights)
+    return problem.unit.of_model(start) + problem.correction
 
 
 def _candidates(problem: Problem, pause: Pause, control: Control) -> tuple[list[Path], Offers]:

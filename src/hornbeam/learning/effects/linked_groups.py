@@ -44,6 +44,11 @@ def things_of_group(engine: Engine, target: str, keys: Codes, group: str) -> lis
         if np.array_equal(joined, first):
             break
         first = joined
+    if not len(examples):
+        raise OptionError(
+            f'group="{group}" is refused: no example is linked to a thing of "{group}"; name a table that '
+            "examples belong to."
+        )
     if len(set(of_example.tolist())) < 2:
         raise OptionError(
             f'group="{group}" is refused: all examples are linked to the same thing of "{group}", so none '

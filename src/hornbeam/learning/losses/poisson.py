@@ -11,6 +11,8 @@ from hornbeam.learning.numbers import Floats
 
 MOST = 300.0
 """Scores beyond this are treated as this, so that no exponential overflows."""
+LEAST_SUM = 0.5
+"""The sum of the targets is not taken to be smaller; the mean of all targets is 1."""
 
 
 class Poisson:
@@ -35,8 +37,9 @@ class Poisson:
         return whole_units(small / mean), Unit(math.log(mean) + math.log(size))
 
     def start(self, targets: Floats, weights: Floats) -> float:
+        # For zeros alone the best score is minus infinity, and any other value would cost far too much.
         total = float(weights.sum())
-        return math.log(max(float((weights * targets).sum()) / total, 1e-9)) if total > 0 else 0.0
+        return math.log(max(float((weights * targets).sum()), LEAST_SUM) / total) if total > 0 else 0.0
 
     def gradients(self, targets: Floats, scores: Floats) -> tuple[Floats, Floats]:
         mean = np.exp(np.clip(scores, -MOST, MOST))

@@ -78,10 +78,30 @@ def test_the_history_has_the_loss_beside_that_of_the_base_rate() -> None:
     assert learned(replace(OPTIONS, n_bags=1)).history.score.startswith("cross-validated log-loss")
 
 
+def world_of_films(seed: int) -> Database:
+    """People and the films that they saw; each film has a weight in who likes something."""
+    random = np.random.default_rng(seed)
+    weights = random.normal(0, 1.5, 60)
+    seen = [random.choice(60, 10, replace=False) for _ in range(400)]
+    labels = [int(random.random() < 1 / (1 + np.exp(-weights[each].sum()))) for each in seen]
+    modes = tuple(map(parse_mode, ["likes(+person).", "saw(+person,-film).", "saw(-person,+film)."]))
+    people = [f"p{number}" for number in range(400)]
+    pairs = [(person, f"f{film}") for person, films in zip(people, seen, strict=True) for film in films]
+    facts = {"saw": [list(column) for column in zip(*pairs, strict=True)]}
+    return build(schema_of(modes), modes, facts, {"likes": ([(person,) for person in people], labels)})
+
+
+def test_weights_per_constant_must_help_beside_effects() -> None:
+    kept = learned(effect_options(), world_of_films(seed=2), "likes").model
+    assert [len(each.constants) for each in kept.clauses] == [60]
+    # Which friends somebody has says less than how many of them smoke.
+    assert learned(effect_options(), smokers(n_persons=300, seed=2), "cancer").model.clauses == ()
+
+
 def test_the_base_rate_is_not_that_of_weights_per_constant() -> None:
-    database = smokers(n_persons=300, seed=2)
+    database = world_of_films(seed=2)
     with_weights, without = (
-        learned(effect_options(per_constant=each), database, "cancer").model for each in (True, False)
+        learned(effect_options(per_constant=each), database, "likes").model for each in (True, False)
     )
     assert with_weights.clauses and not without.clauses
     assert parse_model(model_text(with_weights)) == with_weights

@@ -28,7 +28,7 @@ from hornbeam.learning.checkpoint import Checkpoint, Replay, Saved, fit_fingerpr
 from hornbeam.learning.effects.bagging import example_hashes, fold_numbers
 from hornbeam.learning.effects.bodies import BodyLimits, LimitedPool
 from hornbeam.learning.effects.boosting import Steps
-from hornbeam.learning.effects.candidates import Offers
+from hornbeam.learning.effects.candidates import Offers, Pool
 from hornbeam.learning.effects.conditions import narrowed_paths
 from hornbeam.learning.effects.constants import ConstantWeights, Weighted, constant_weights
 from hornbeam.learning.effects.links.paths import MOST_ATTRIBUTES, MOST_PATHS, Path, PathFinder
@@ -53,6 +53,8 @@ CUTS, CUTS_OF_NUMBERS = 8, 32
 LEAST_ATTRIBUTES = 300
 MOST_VALUES = 10_000_000
 """About this many values of attributes are looked at: with more examples, fewer attributes."""
+TRIED = 200
+"""Number of steps after which models with and without weights per constant are compared."""
 LEAST_PATHS = 60
 MOST_TALLIES = 2_000_000
 """About this many examples are followed along paths: with more examples, fewer paths."""
@@ -180,6 +182,8 @@ class _Learner:
         paths, offers = _candidates(self.problem, pause, self.control)
         pause()
         block = _block(self.problem, paths)
+        if block is not None and not _pays(self.problem, offers.pool, block, pause):
+            block = None
         pause()
         long = LongModel(self.problem, offers.pool, block)
         if self.checkpoint is not None:
@@ -318,6 +322,18 @@ def _block(problem: Problem, paths: list[Path]) -> ConstantWeights | None:
     folds = fold_numbers(example_hashes(problem.engine, examples.target, examples.keys, options))
     data = Weighted(examples.keys, problem.targets, problem.weights, problem.loss)
     return constant_weights(problem.engine, problem.head, paths, data, folds, problem.unit.scale)
+
+
+def _pays(problem: Problem, pool: Pool, block: ConstantWeights, pause: Pause) -> bool:
+    """Whether weights per constant beside effects predict held-out examples better than effects alone."""
+    short = replace(problem, options=replace(problem.options, n_steps=min(problem.options.n_steps, TRIED)))
+    losses = []
+    for each in (block, None):
+        long = LongModel(short, pool, each)
+        for _ in long.boosting.run():
+            pause()
+        losses.append(min(long.bags.mean_losses))
+    return not problem.options.validate or not losses[0] >= losses[1]
 
 
 def _without_types(path: Path, types: Sequence[str]) -> Path:

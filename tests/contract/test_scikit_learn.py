@@ -475,7 +475,7 @@ def test_a_decision_is_in_log_odds_and_agrees_with_the_probability():
 def test_a_regressor_predicts_explains_and_can_be_searched_and_pickled():
     fitted = regressor().fit(X, NUMBERS)
     found = fitted.predict(X)
-    assert fitted.score(X, NUMBERS) > 0.1
+    assert fitted.score(X, NUMBERS) > 0.05
     assert fitted.model_.loss == "squared"
     explained = fitted.explain(X[:1])[0]
     assert explained.probability == found[0]

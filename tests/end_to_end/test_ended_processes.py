@@ -224,10 +224,12 @@ def test_the_next_start_removes_the_scratch_folder_of_a_killed_process_and_no_ot
     (left,) = set(folders(place)) - {other}
     (left / "spill").mkdir(exist_ok=True)
     (left / "spill" / "duckdb_temp_storage-0.tmp").write_bytes(b"rows")
+    before = steps_saved(tmp_path)
     with running(
         command(file, tmp_path, 100_000, "--engine", "duckdb", "--scratch", str(place)),
-        lambda: not left.exists() and len(folders(place)) == 2,
+        lambda: steps_saved(tmp_path) > before,
     ) as process:
+        assert not left.exists() and len(folders(place)) == 2
         used = set(folders(place))
         with TemporaryFolder(place) as mine:
             assert set(folders(place)) == used | {mine}, "a folder in use stays"

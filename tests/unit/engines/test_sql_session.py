@@ -123,14 +123,15 @@ def test_a_search_within_a_small_budget_drops_tables_and_finds_the_same(world: D
     clauses = list(dict.fromkeys(longer for clause in first for longer in refinements(clause, language)))
     sums = []
     dropped = []
-    for memory in (2_000_000_000, 12_000):
+    for memory, again in ((2_000_000_000, 0), (12_000, len(clauses))):
         engine = DuckDBEngine(world, memory)
         session = engine.session(examples.keys)
         session.set_gradients(np.arange(len(examples), dtype=np.int64) * 1000)
         session.sums(clauses)
         session.set_gradients(np.arange(len(examples), dtype=np.int64) * 7)
         found = session.sums(clauses)
-        assert found.counted == 0 and not found.skipped
+        # Within a small budget, the answers are forgotten too.
+        assert found.counted == again and not found.skipped
         sums.append((found.true, found.true_squared, found.true_gradient))
         assert engine._connection is not None
         dropped.append(engine._connection._names - len(tables_of(engine)))

@@ -13,13 +13,14 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import duckdb
+import numpy as np
 import pytest
 
 import hornbeam as hb
 import servers
 from every_engine import ENGINES
 from hornbeam.errors import DataError, EngineError
-from hornbeam.files import FOLDER_PREFIX, TemporaryFolder
+from hornbeam.files.temporary import FOLDER_PREFIX, TemporaryFolder
 from hornbeam.model.files import load_model
 
 PERSONS = [(n, n % 3 == 0, f"city{n % 4}", int((n % 3 == 0 and n % 5 < 3) or n % 4 == 1)) for n in range(60)]
@@ -154,7 +155,6 @@ def test_a_start_drops_tables_of_lost_connections_and_keeps_those_in_use(shop: s
     ask(shop, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()")
     with pytest.raises(EngineError, match="was lost"):
         lost.tables.source.connection.rows("SELECT 1")  # type: ignore[union-attr]
-    lost.close()
     assert ask(shop, LEFT) == tables_of_lost != []
     wait_for_the_end_of_connections(shop)
     first = hb.load(shop, target="persons.sick", engine="postgres", scratch="my scratch")
@@ -165,6 +165,28 @@ def test_a_start_drops_tables_of_lost_connections_and_keeps_those_in_use(shop: s
     second.close()
     assert ask(shop, LEFT) == tables_of_first
     first.close()
+    assert ask(shop, LEFT) == []
+
+
+@with_postgres
+def test_the_end_of_a_lost_connection_drops_its_tables(shop: str) -> None:
+    lost = hb.load(shop, target="persons.sick", engine="postgres", scratch="my scratch")
+    assert ask(shop, LEFT)
+    ask(shop, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()")
+    wait_for_the_end_of_connections(shop)
+    lost.close()
+    assert ask(shop, LEFT) == []
+
+
+@with_postgres
+def test_an_interrupt_in_the_middle_of_a_command_leaves_no_table(shop: str) -> None:
+    from hornbeam.engines.sql.drivers.postgres import PostgresConnection
+
+    connection = PostgresConnection(shop, 10**8, "my scratch")
+    connection.load(connection.new_name(), {"a": np.arange(3)})
+    assert ask(shop, LEFT)
+    connection._psycopg.pgconn.send_query(b"SELECT 1")  # nobody waits for the answer
+    connection.close()
     assert ask(shop, LEFT) == []
 
 
@@ -246,7 +268,7 @@ def test_a_place_where_no_folder_can_be_created_is_named(file: Path, tmp_path: P
 WRITE_AND_WAIT = """
 import sys, time
 from hornbeam.cli.app import interrupted_by_signals
-from hornbeam.files import write_file
+from hornbeam.files.writing import write_file
 
 def pieces():
     yield "half"

@@ -12,8 +12,8 @@ import hornbeam as hb
 import servers
 from folders import facts_of, write
 from hornbeam.errors import DataError
+from hornbeam.files.quoting import quoted
 from hornbeam.model.files import model_text
-from hornbeam.quoting import quoted
 from table_worlds import SHOP_KEYS, as_duckdb, as_pandas, as_sqlite, create, shop
 
 TABLES = shop(n_users=40, n_movies=15)

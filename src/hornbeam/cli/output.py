@@ -13,7 +13,7 @@ from pathlib import Path
 
 from hornbeam.cli.printable import printable, printable_json, wrapped
 from hornbeam.errors import DataError, OptionError, Place
-from hornbeam.files import resolved, write_file
+from hornbeam.files.writing import resolved, write_file
 
 _ROWS_AT_ONCE = 10_000
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hornbeam.engines.sql.drivers.duckdb_text import TypedColumn
+from hornbeam.files.quoting import quoted, quoted_path
 from hornbeam.loading.tables.columns.cells import FLOAT_KINDS, KINDS
-from hornbeam.quoting import quoted, quoted_path
 
 if TYPE_CHECKING:
     from hornbeam.engines.sql.drivers.duckdb import DuckDBConnection

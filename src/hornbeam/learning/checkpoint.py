@@ -17,7 +17,7 @@ from hornbeam.data.hashes import hash_of_rows, hash_of_set, name_hashes
 from hornbeam.data.relations import Examples
 from hornbeam.engines.contract import Skipped
 from hornbeam.errors import DataError, Place
-from hornbeam.files import remove_leftovers, write_file
+from hornbeam.files.writing import remove_leftovers, write_file
 from hornbeam.learning.history import Record, Round, Step, skipped_fields
 from hornbeam.logic.parse import parse_clause
 from hornbeam.logic.schema import Schema

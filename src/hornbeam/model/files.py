@@ -22,7 +22,7 @@ from typing import Any, NamedTuple, Protocol
 from hornbeam.data.database import Codes
 from hornbeam.engines.contract import Engine
 from hornbeam.errors import InputError, ModelError, OptionError, Place
-from hornbeam.files import write_file
+from hornbeam.files.writing import write_file
 from hornbeam.logic.clauses import Clause, Comparison
 from hornbeam.logic.guards import GUARDED, new_variables
 from hornbeam.logic.parse import parse_clause

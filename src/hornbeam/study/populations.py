@@ -22,7 +22,7 @@ from hornbeam.data.build import build
 from hornbeam.data.database import Database
 from hornbeam.engines.counting.count import count_all
 from hornbeam.engines.registry import open_engine
-from hornbeam.files import write_file
+from hornbeam.files.writing import write_file
 from hornbeam.learning.learners import learn
 from hornbeam.learning.losses.dense import fit_weights
 from hornbeam.learning.options import Options, fit_options

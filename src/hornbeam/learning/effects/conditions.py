@@ -11,11 +11,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from hornbeam.learning.effects.boosting import UNIT, Steps, cut_gains, line_gains
+from hornbeam.learning.effects.boosting import UNIT, cut_gains, line_gains
 from hornbeam.learning.effects.candidates import Pool
 from hornbeam.learning.effects.links.paths import FLAG, Attribute, Path
-from hornbeam.learning.losses.loss import Loss
-from hornbeam.learning.numbers import Floats
+from hornbeam.learning.effects.long_model import Problem
 from hornbeam.logic.clauses import Comparison
 from hornbeam.logic.effects import Body, Equals
 
@@ -23,12 +22,10 @@ MOST_NARROWED = 20
 """Maximum number of conditions that narrow paths; each attribute of a path has one at most."""
 
 
-def narrowed_paths(
-    pool: Pool, path_of: Sequence[Path], targets: Floats, loss: Loss, steps: Steps
-) -> list[Path]:
+def narrowed_paths(problem: Problem, pool: Pool, path_of: Sequence[Path]) -> list[Path]:
     """The paths narrowed by the best conditions; ``path_of`` has the path of each candidate."""
     found: dict[tuple[Body, Attribute], Path] = {}
-    for number in _by_gain(pool, path_of, targets, loss, steps):
+    for number in _by_gain(problem, pool, path_of):
         path, (_, body, _) = path_of[number], pool.candidates[number].request
         attribute = _attribute_of(path, body)
         if attribute is not None:
@@ -38,10 +35,11 @@ def narrowed_paths(
     return list(found.values())
 
 
-def _by_gain(pool: Pool, path_of: Sequence[Path], targets: Floats, loss: Loss, steps: Steps) -> Iterator[int]:
+def _by_gain(problem: Problem, pool: Pool, path_of: Sequence[Path]) -> Iterator[int]:
     """The candidates on links to many in the order of their gains in a first step."""
-    start = np.full(len(targets), loss.start(targets, np.ones(len(targets))))
-    first, second = (np.rint(each * UNIT) for each in loss.gradients(targets, start))
+    targets, weights, loss, l2 = problem.targets, problem.weights, problem.loss, problem.options.l2
+    start = np.full(len(targets), loss.start(targets, weights))
+    first, second = (np.rint(each * UNIT) * weights for each in loss.gradients(targets, start))
     places = [number for number, path in enumerate(path_of) if path.links and not path.single]
     gains = []
     for number in places:
@@ -49,8 +47,8 @@ def _by_gain(pool: Pool, path_of: Sequence[Path], targets: Floats, loss: Loss, s
         size = len(candidate.scores)
         g = np.bincount(row, first, minlength=size)[None, :, None] / UNIT
         h = np.bincount(row, second, minlength=size)[None, :, None] / UNIT
-        line, _ = line_gains(g, h, np.array([candidate.scores]), steps.line_l2)
-        gains.append(max(float(cut_gains(g, h, steps.l2)[0].max()), float(line.max())))
+        line, _ = line_gains(g, h, np.array([candidate.scores]), l2)
+        gains.append(max(float(cut_gains(g, h, l2)[0].max()), float(line.max())))
     order = np.argsort(-np.round(gains, 9), kind="stable")
     yield from (places[place] for place in order.tolist() if gains[place] > 0)
 

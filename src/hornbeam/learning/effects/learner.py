@@ -27,7 +27,6 @@ from hornbeam.errors import DataError
 from hornbeam.learning.checkpoint import Checkpoint, Replay, Saved, fit_fingerprint, read_round
 from hornbeam.learning.effects.bagging import example_hashes, fold_numbers
 from hornbeam.learning.effects.bodies import BodyLimits, LimitedPool
-from hornbeam.learning.effects.boosting import Steps
 from hornbeam.learning.effects.candidates import Offers, Pool
 from hornbeam.learning.effects.conditions import narrowed_paths
 from hornbeam.learning.effects.constants import ConstantWeights, Weighted, constant_weights
@@ -293,16 +292,12 @@ def _candidates(problem: Problem, pause: Pause, control: Control) -> tuple[list[
             control.on_step(Collected(number, len(todo), added))
         # With cut-offs, every example sees other facts: there a second condition costs more than it gains.
         if number == len(paths) and options.max_conditions > 1 and not cut:
-            todo += narrowed_paths(pool, path_of, problem.targets, problem.loss, _steps(options))
+            todo += narrowed_paths(problem, pool, path_of)
     offers.of_cutoffs()
     if not pool.candidates:
         # An error says if there is nothing that a body could be made of.
         language_for(engine.database, examples.target, False, 0, examples.keys)
     return paths, offers
-
-
-def _steps(options: EffectOptions) -> Steps:
-    return Steps(options.n_steps, options.learning_rate, options.l2, options.l2)
 
 
 def _support(problem: Problem) -> int:

@@ -19,7 +19,7 @@ from hornbeam.engines.sql.connection import Connection, Values
 from hornbeam.engines.sql.engine import SqlEngine
 from hornbeam.engines.sql.expressions import POSTGRES, create_empty, create_table, drop_table
 from hornbeam.errors import EngineError
-from hornbeam.quoting import OWN_TABLES, quoted, quoted_path
+from hornbeam.files.quoting import OWN_TABLES, quoted, quoted_path
 
 _HEADER = b"PGCOPY\n\xff\r\n\x00" + bytes(8)
 _TRAILER = b"\xff\xff"
@@ -34,6 +34,7 @@ class PostgresConnection(Connection):
 
     def __init__(self, server: str, memory: int, scratch: str | None = None) -> None:
         super().__init__()
+        self._server = server
         self._scratch = scratch
         self._tables: set[str] = set()
         self._views: set[str] = set()
@@ -132,11 +133,22 @@ class PostgresConnection(Connection):
         # Temporary tables end with the connection; tables in a scratch schema do not.
         if self._scratch is not None:
             self.drop_all(tuple(self._tables))
-            for view in self._views:
+            for view in tuple(self._views):
                 with suppress(EngineError):
                     self._execute(f"DROP VIEW IF EXISTS {quoted(view)}")
+                    self._views.discard(view)
         with suppress(psycopg.Error):
             self._psycopg.close()
+        if self._scratch is not None and (self._tables or self._views):
+            self._drop_by_another_connection(self._scratch)
+
+    def _drop_by_another_connection(self, scratch: str) -> None:
+        """Drop what is left after an interrupt in the middle of a command: this connection takes no more."""
+        with suppress(psycopg.Error), psycopg.connect(self._server, autocommit=True) as other:
+            other.execute("SELECT set_config('lock_timeout', '10s', false)")
+            for kind, names in (("VIEW", self._views), ("TABLE", self._tables)):
+                for name in names:
+                    other.execute(f"DROP {kind} IF EXISTS {quoted_path([scratch, name])}".encode())
 
     def _check(self, scratch: str) -> None:
         """Check the permission to create tables: without it PostgreSQL would silently use another schema."""

@@ -9,24 +9,22 @@ from __future__ import annotations
 
 import codecs
 import csv
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from hornbeam.errors import DataError, ParseError, Place, plural
-from hornbeam.files import TemporaryFolder
+from hornbeam.files.temporary import TemporaryFolder
 from hornbeam.loading.files import read_text, reason
 from hornbeam.loading.tables.columns.cells import read_moment, read_number, reads
 from hornbeam.loading.tables.columns.column import Table, of_table
 from hornbeam.loading.tables.schema_file import TextForm
 from hornbeam.loading.tables.sources.text_rows import (
     SMALL_FILE,
-    Cells,
+    TextRows,
     columns_of_cells,
     columns_of_rows,
-    copy_rows,
-    fetch_rows,
     number_of_rows,
 )
 
@@ -45,10 +43,10 @@ def read_delimited(
 
     names, separator = shape_of(path, form)
     with _as_utf8(path, form.encoding) as readable:
+        text = TextRows(readable, separator, len(names), not form.columns, form.missing)
         is_small = readable.stat().st_size <= SMALL_FILE
-        read: Callable[..., Cells | None] = fetch_rows if is_small else copy_rows
         try:
-            rows = read(duck, readable, separator, len(names), not form.columns, form.missing)
+            rows = text.fetch(duck) if is_small else text.copy(duck)
         except duckdb.Error as error:
             raise explained(path, form, separator, len(names), error) from None
     if rows is not None:

@@ -18,7 +18,8 @@ import numpy as np
 import numpy.typing as npt
 
 from hornbeam.errors import DataError, plural
-from hornbeam.files import TemporaryFolder
+from hornbeam.files.quoting import NO_OTHER_FILES, database_file, one_file, quoted, quoted_path, quoted_text
+from hornbeam.files.temporary import TemporaryFolder
 from hornbeam.loading.files import ALLOW_OUTSIDE
 from hornbeam.loading.tables.columns.column import (
     Catalogued,
@@ -36,7 +37,6 @@ from hornbeam.loading.tables.columns.new_columns import (
     text_column,
 )
 from hornbeam.loading.tables.columns.types import inferred
-from hornbeam.quoting import NO_OTHER_FILES, database_file, one_file, quoted, quoted_path, quoted_text
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection

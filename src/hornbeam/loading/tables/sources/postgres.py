@@ -11,7 +11,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 from hornbeam.errors import DataError, OptionError
-from hornbeam.files import TemporaryFolder
+from hornbeam.files.quoting import OWN_TABLES, quoted, quoted_path
+from hornbeam.files.temporary import TemporaryFolder
 from hornbeam.loading.connection_string import connection_string, unreadable
 from hornbeam.loading.tables.columns.column import (
     Catalogued,
@@ -22,8 +23,7 @@ from hornbeam.loading.tables.columns.column import (
     unreadable_type,
 )
 from hornbeam.loading.tables.sources.duckdb import connection
-from hornbeam.loading.tables.sources.text_rows import columns_of_rows, copy_rows, number_of_rows
-from hornbeam.quoting import OWN_TABLES, quoted, quoted_path
+from hornbeam.loading.tables.sources.text_rows import TextRows, columns_of_rows, number_of_rows
 
 if TYPE_CHECKING:
     import psycopg
@@ -166,7 +166,7 @@ def _table(
         with path.open("wb") as file, server.cursor() as cursor, cursor.copy(copy.encode()) as rows:
             for piece in rows:
                 file.write(piece)
-        copy_rows(duck, path, ",", len(domains), header=False)
+        TextRows(path, ",", len(domains), header=False).copy(duck)
     singles = [column for column in domains if table.types[column] == "float4"]
     columns, _ = columns_of_rows(duck, list(domains), domains=domains, singles=singles)
     size = number_of_rows(duck)

@@ -9,10 +9,10 @@ from pathlib import Path
 
 from hornbeam.data.database import Notice
 from hornbeam.errors import DataError
+from hornbeam.files.quoting import quoted
 from hornbeam.loading.tables.columns.column import Column, Domain, ForeignKey, Table, of_table
 from hornbeam.loading.tables.columns.new_columns import value_column
 from hornbeam.loading.tables.columns.types import as_domain
-from hornbeam.quoting import quoted
 
 _DECLARED = {"BOOL": Domain.BOOLEAN, "DATE": Domain.MOMENT, "TIMESTAMP": Domain.MOMENT}
 """SQLite stores booleans as 0 and 1 and dates as text; only the declared type tells what they mean."""

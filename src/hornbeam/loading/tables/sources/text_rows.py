@@ -8,17 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from hornbeam.data.database import Notice
+from hornbeam.files.quoting import one_file, quoted
 from hornbeam.loading.tables.columns.cells import MOMENT, REAL, WHOLE, CellKind
 from hornbeam.loading.tables.columns.column import Column, Domain
 from hornbeam.loading.tables.columns.new_columns import moment_column, number_column, text_column
 from hornbeam.loading.tables.columns.types import as_domain, inferred, nearly_numbers
 from hornbeam.loading.tables.sources.duckdb import text_of
-from hornbeam.quoting import one_file, quoted
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -34,39 +34,33 @@ SMALL = 2000
 """Up to this many rows, Python reads the cells: asking DuckDB about each column takes longer."""
 
 
-def copy_rows(
-    duck: DuckDBPyConnection,
-    path: Path,
-    separator: str,
-    width: int,
-    header: bool,
-    missing: Sequence[str] = (),
-) -> None:
-    """Read a file of UTF-8 text into the table ``rows`` with the text columns c0, c1, ..."""
-    values = [one_file(path), separator, header, ["", *missing]]
-    duck.execute(f"CREATE OR REPLACE TABLE rows AS SELECT * FROM {_read_csv(width)}", values)
+class TextRows(NamedTuple):
+    """A file of UTF-8 text with rows of cells."""
 
+    path: Path
+    separator: str
+    width: int
+    header: bool
+    missing: Sequence[str] = ()
 
-def fetch_rows(
-    duck: DuckDBPyConnection,
-    path: Path,
-    separator: str,
-    width: int,
-    header: bool,
-    missing: Sequence[str] = (),
-) -> Cells:
-    """The rows of a small file of UTF-8 text."""
-    values = [one_file(path), separator, header, ["", *missing]]
-    return duck.execute(f"SELECT * FROM {_read_csv(width)}", values).fetchall()
+    def copy(self, duck: DuckDBPyConnection) -> None:
+        """Read the file into the table ``rows`` with the text columns c0, c1, ..."""
+        duck.execute(f"CREATE OR REPLACE TABLE rows AS {self._query()}", self._values())
 
+    def fetch(self, duck: DuckDBPyConnection) -> Cells:
+        """The rows of a small file."""
+        return duck.execute(self._query(), self._values()).fetchall()
 
-def _read_csv(width: int) -> str:
-    # The user's column names never become part of a query: columns are named by numbers.
-    types = ", ".join(f"'c{number}': 'VARCHAR'" for number in range(width))
-    return (
-        "read_csv(?, auto_detect=false, hive_partitioning=false, delim=?, quote='\"', escape='\"', header=?, "
-        f"nullstr=?, columns={{{types}}}, max_line_size=16777216)"
-    )
+    def _values(self) -> list[object]:
+        return [one_file(self.path), self.separator, self.header, ["", *self.missing]]
+
+    def _query(self) -> str:
+        # The user's column names never become part of a query: columns are named by numbers.
+        types = ", ".join(f"'c{number}': 'VARCHAR'" for number in range(self.width))
+        return (
+            "SELECT * FROM read_csv(?, auto_detect=false, hive_partitioning=false, delim=?, quote='\"', "
+            f"escape='\"', header=?, nullstr=?, columns={{{types}}}, max_line_size=16777216)"
+        )
 
 
 def number_of_rows(duck: DuckDBPyConnection) -> int:

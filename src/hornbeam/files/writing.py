@@ -1,7 +1,6 @@
 """Output files, written as a whole or not at all.
 
-A reader, or a run after a crash, sees either the old content or the new content. Temporary folders are here
-too: what a killed process leaves behind, the next process removes.
+A reader, or a run after a crash, sees either the old content or the new content.
 """
 
 from __future__ import annotations
@@ -10,24 +9,15 @@ import contextlib
 import errno
 import glob
 import os
-import shutil
-import sys
-import tempfile
-import weakref
-from collections.abc import Iterable, Iterator
-from functools import lru_cache
+from collections.abc import Iterable
 from pathlib import Path
-from types import TracebackType
 from typing import BinaryIO
 
 from hornbeam.errors import DataError, Place
+from hornbeam.files.locks import lock
 
 TEMPORARY = ".hornbeam-tmp"
 """The suffix of files that are being written. What a killed run leaves, the next writer removes."""
-FOLDER_PREFIX = "hornbeam-"
-"""How the names of temporary folders begin."""
-_IN_USE = "in-use"
-"""A file in each temporary folder, locked as long as its process runs."""
 
 
 def write_file(path: str | Path, content: str | bytes | Iterable[str]) -> None:
@@ -136,100 +126,3 @@ def remove_leftovers(folder: Path, name: str) -> None:
         with contextlib.suppress(OSError), leftover.open("ab") as file:
             lock(file)
             leftover.unlink()
-
-
-@contextlib.contextmanager
-def locked(path: Path, busy: str) -> Iterator[None]:
-    """Hold a lock file that only one process can hold at a time.
-
-    If another process holds it, raise a ``DataError`` whose message starts with ``busy``. The lock is
-    released when the block or the process ends, even by a crash. The empty lock file stays.
-    """
-    with path.open("ab") as file:
-        try:
-            lock(file)
-        except OSError:
-            raise DataError(f"{busy} by another process; wait for it to end.", Place(str(path))) from None
-        yield
-
-
-class TemporaryFolder:
-    """A new folder, removed at the end of a ``with`` block, by ``remove``, or at the end of the process."""
-
-    def __init__(self, parent: Path | None = None) -> None:
-        """``parent`` is where the folder is created (default: the temporary folder of the system)."""
-        try:
-            place = Path(tempfile.gettempdir()) if parent is None else parent
-            place.mkdir(parents=True, exist_ok=True)
-            remove_leftover_folders(place)
-            self._keep(place)
-        except OSError as error:
-            raise DataError(
-                f"no temporary folder can be created there ({error.strerror or error}); "
-                "name a folder that you may write to.",
-                Place(str(tempfile.tempdir if parent is None else parent)),
-            ) from error
-
-    def _keep(self, parent: Path) -> None:
-        """Create the folder and lock it."""
-        while True:
-            self.path = Path(tempfile.mkdtemp(prefix=FOLDER_PREFIX, dir=parent))
-            try:
-                file = (self.path / _IN_USE).open("xb")
-            except FileNotFoundError:
-                continue
-            with contextlib.suppress(OSError):  # a file system without locks, where leftovers stay
-                lock(file)
-            if os.fstat(file.fileno()).st_nlink:
-                self._end = weakref.finalize(self, _remove, self.path, file, os.getpid())
-                return
-            file.close()  # another process took it for a leftover before it was locked
-
-    def remove(self) -> None:
-        """Remove the folder and all that is in it."""
-        self._end()
-
-    def __enter__(self) -> Path:
-        return self.path
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.remove()
-
-
-def _remove(folder: Path, file: BinaryIO, process: int) -> None:
-    file.close()
-    if os.getpid() == process:  # not in a process that was forked off
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-@lru_cache(maxsize=16)
-def remove_leftover_folders(parent: Path) -> None:
-    """Remove the folders of killed processes of this user, once per process and place."""
-    if os.name != "posix":
-        return
-    for folder in parent.glob(f"{FOLDER_PREFIX}*"):
-        with contextlib.suppress(OSError):
-            if folder.lstat().st_uid == os.getuid() and not folder.is_symlink():
-                with (folder / _IN_USE).open("r+b") as file:
-                    lock(file)
-                    (folder / _IN_USE).unlink()
-                    shutil.rmtree(folder, ignore_errors=True)
-
-
-if sys.platform == "win32":
-
-    def lock(file: BinaryIO) -> None:
-        """Lock an open file, until it is closed; ``OSError`` if another process holds the lock."""
-        import msvcrt
-
-        msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
-
-else:
-
-    def lock(file: BinaryIO) -> None:
-        """Lock an open file, until it is closed; ``OSError`` if another process holds the lock."""
-        import fcntl
-
-        fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)

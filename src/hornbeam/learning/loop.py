@@ -26,6 +26,8 @@ class Control:
     """folder in which the state is saved after each step; the same fit continues from there"""
     should_stop: ShouldStop | None = None
     """ends the fit early: the model keeps the steps done so far and is marked as cut"""
+    jobs: int = 1
+    """number of processes that a learner of effects may use; the model is the same for every number"""
 
 
 NO_CONTROL = Control()

@@ -2,12 +2,11 @@
 
 Bin 0 is for missing values; bin i for values below the i-th cut and not below the cut before it. Cuts are at
 order statistics of the training values. A cut is the shortest decimal between the two values beside it,
-so that it is easy to read and no rounding of a quotient can move a value across it.
+near their middle, so that it is easy to read and no rounding of a quotient can move a value across it.
 """
 
 from __future__ import annotations
 
-import math
 from decimal import ROUND_FLOOR, Decimal
 
 import numpy as np
@@ -22,7 +21,7 @@ def cuts_of(values: Floats, n_cuts: int, min_support: int, counts: bool = False)
     """At most ``n_cuts`` rising cuts (one more for counts: at 1), each with enough values on both sides.
 
     >>> cuts_of(np.array([0.0, 0.0, 1.0, 2.0, 2.0, 7.0, 9.0, np.nan]), 3, 2, counts=True)
-    (1.0, 2.0, 7.0)
+    (1.0, 2.0, 5.0)
     """
     known = np.sort(values[~np.isnan(values)])
     size = len(known)
@@ -46,19 +45,25 @@ def cuts_of(values: Floats, n_cuts: int, min_support: int, counts: bool = False)
 def shortest_between(low: float, high: float) -> float:
     """The number with the fewest digits that is above ``low`` and not above ``high``.
 
+    Of several with equally few digits it is the one nearest to the middle: other examples may have values
+    that no training example has.
+
     >>> shortest_between(2.0, 3.0), shortest_between(1.23, 1.38), shortest_between(-0.7, 0.4)
     (3.0, 1.3, 0.0)
+    >>> shortest_between(0.0, 0.2), shortest_between(2.0, 7.0), shortest_between(9.0, 60.0)
+    (0.1, 5.0, 30.0)
     """
     if low < 0 < high:
         return 0.0
-    if high - low >= 1 and high == math.floor(high) and high < 1000:
-        return high
-    exact = Decimal(high)
-    for digits in range(-exact.adjusted() - 1, 18 - min(exact.adjusted(), 0)):
+    lower, upper = Decimal(low), Decimal(high)
+    middle = (lower + upper) / 2
+    first = max(abs(lower), abs(upper)).adjusted()
+    for digits in range(-first - 1, 18 - min(first, 0)):
         unit = Decimal(1).scaleb(-digits)
-        rounded = float((exact / unit).to_integral_value(ROUND_FLOOR) * unit)
-        if low < rounded <= high:
-            return rounded + 0.0
+        below = (middle / unit).to_integral_value(ROUND_FLOOR) * unit
+        near = [float(each) for each in (below + unit, below) if low < float(each) <= high]
+        if near:
+            return min(near, key=lambda each: abs(Decimal(each) - middle)) + 0.0
     return high
 
 

@@ -157,6 +157,8 @@ class Offers:
     skipped: list[Skipped] = field(default_factory=list)
     work: int = 0
     """the groundings of all paths so far, each times the number of attributes"""
+    left_out: set[Body] = field(default_factory=set)
+    """the bodies of paths whose attributes were left out"""
 
     def of_path(self, path: Path) -> None:
         """Add the candidates of a path and of its attributes."""
@@ -164,6 +166,7 @@ class Offers:
         whole = self.engine.tally([request], self.keys)[0]
         if isinstance(whole, Skipped):
             self.skipped.append(whole)
+            self.left_out.add(path.body)
             return
         counts = counts_of(whole, len(self.keys))
         if path.body:
@@ -171,6 +174,7 @@ class Offers:
         work = int(counts.sum()) * len(path.attributes)
         if work > min(MOST_OF_PATH, MOST_WORK - self.work):
             self.skipped.append(Skipped(request, TOO_MUCH, work, MOST_WORK))
+            self.left_out.add(path.body)
             return
         self.work += work
         requests = [TallyRequest(self.head, (*path.body, *a.steps), _wanted(a)) for a in path.attributes]

@@ -171,9 +171,8 @@ def _variables(paths: Sequence[Path]) -> list[tuple[Body, int, str]]:
         if path.links > 1 or path.meets or not is_clause(path.body):
             continue
         for attribute in path.attributes:
-            own = attribute.kind == THING and path.links == 1 and not attribute.steps
-            category = attribute.kind == CATEGORY and is_clause(attribute.steps)
-            if own or (category and (path.links == 0 or not attribute.steps)):
+            named = attribute.kind in (THING, CATEGORY) and is_clause(attribute.steps)
+            if named and (path.links == 0 or not attribute.steps):
                 found.append(((*path.body, *attribute.steps), attribute.node.variable, attribute.node.type))
     return found
 

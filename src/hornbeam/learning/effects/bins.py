@@ -8,6 +8,8 @@ near their middle, so that it is easy to read and no rounding of a quotient can 
 from __future__ import annotations
 
 from decimal import ROUND_FLOOR, Decimal
+from functools import lru_cache
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,31 +19,61 @@ from hornbeam.data.numbers import Floats
 Bins = npt.NDArray[np.uint8]
 
 
-def cuts_of(values: Floats, n_cuts: int, min_support: int, counts: bool = False) -> tuple[float, ...]:
+def cuts_of(
+    values: Floats, n_cuts: int, min_support: int, counts: bool = False, sizes: Floats | None = None
+) -> tuple[float, ...]:
     """At most ``n_cuts`` rising cuts (one more for counts: at 1), each with enough values on both sides.
+
+    ``sizes`` has how many examples have each value; None for one.
 
     >>> cuts_of(np.array([0.0, 0.0, 1.0, 2.0, 2.0, 7.0, 9.0, np.nan]), 3, 2, counts=True)
     (1.0, 2.0, 5.0)
+    >>> values, sizes = np.array([2.0, 0.0, 9.0, 1.0, 7.0, np.nan]), np.array([2.0, 2.0, 1.0, 1.0, 1.0, 1.0])
+    >>> cuts_of(values, 3, 2, counts=True, sizes=sizes)
+    (1.0, 2.0, 5.0)
     """
-    known = np.sort(values[~np.isnan(values)])
-    size = len(known)
-    if size < 2 * min_support:
+    distinct, upto = _distinct(values, sizes)
+    size = int(upto[-1]) if len(upto) else 0
+    if size < 2 * min_support or len(distinct) < 2:
         return ()
-    ranks = {-(-place * size // (n_cuts + 1)) - 1 for place in range(1, n_cuts + 1)}
-    edges = set(known[sorted(ranks)].tolist())
-    if counts:
-        edges |= {1.0}
-    cuts = []
-    for edge in sorted(edges):
-        below = int(np.searchsorted(known, edge))
-        if below == 0:
-            # The smallest value is frequent: cut above it.
-            below = int(np.searchsorted(known, edge, side="right"))
-        if min_support <= below <= size - min_support:
-            cuts.append(shortest_between(float(known[below - 1]), float(known[below])))
-    return tuple(sorted(set(cuts)))
+    places = upto.searchsorted(_ranks(size, n_cuts), side="right").tolist()
+    if counts and distinct[0] <= 1.0:
+        places.append(int(distinct.searchsorted(1.0)))
+    cuts = set()
+    for place in set(places):
+        # The smallest value is frequent: cut above it.
+        above = max(place, 1)
+        if above < len(distinct) and min_support <= upto[above - 1] <= size - min_support:
+            cuts.add(shortest_between(float(distinct[above - 1]), float(distinct[above])))
+    return tuple(sorted(cuts))
 
 
+@lru_cache(maxsize=4096)
+def _ranks(size: int, n_cuts: int) -> npt.NDArray[np.int64]:
+    """The places in order of the values at which a number of examples is divided equally."""
+    return np.array([-(-place * size // (n_cuts + 1)) - 1 for place in range(1, n_cuts + 1)])
+
+
+def _distinct(values: Floats, sizes: Floats | None) -> tuple[Floats, npt.NDArray[Any]]:
+    """The distinct known values in rising order, and how many examples have them or smaller ones."""
+    missing = np.isnan(values)
+    if missing.any():
+        values = values[~missing]
+        sizes = None if sizes is None else sizes[~missing]
+    if sizes is None:
+        ordered = np.sort(values)
+    else:
+        order = values.argsort()
+        ordered = values[order]
+    last = np.ones(len(ordered), dtype=bool)
+    np.not_equal(ordered[1:], ordered[:-1], out=last[:-1])
+    if sizes is None:
+        places = np.flatnonzero(last)
+        return ordered[places], places + 1
+    return ordered[last], sizes[order].cumsum()[last]
+
+
+@lru_cache(maxsize=4096)
 def shortest_between(low: float, high: float) -> float:
     """The number with the fewest digits that is above ``low`` and not above ``high``.
 

@@ -124,6 +124,8 @@ def _neighbours(together: Together, values: TermValues, place: int) -> tuple[tup
     """The neighbours that a thing reaches most often, and the number of all."""
     others = together.world.linked[values.term.target].things
     counts = np.sum([reach.row(place) for reach in values.reaches], axis=0)
+    if values.heard is not None:
+        counts *= values.heard
     ends = np.flatnonzero(counts > 0)
     shown = ends[np.argsort(-counts[ends], kind="stable")][:SHOWN]
     names = together.world.database.names_of(values.term.target, others.keys[shown])

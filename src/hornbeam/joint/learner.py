@@ -22,7 +22,7 @@ from hornbeam.data.numbers import Floats
 from hornbeam.engines.contract import DEFAULT_MEMORY, Engine
 from hornbeam.engines.registry import open_engine
 from hornbeam.errors import OptionError
-from hornbeam.joint.mean_field import mean_field
+from hornbeam.joint.guessing.mean_field import mean_field
 from hornbeam.joint.model import JointMember, JointModel, KnownLabel
 from hornbeam.joint.neighbours import (
     LEAST_CHANCE,

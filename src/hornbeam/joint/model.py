@@ -16,9 +16,13 @@ from hornbeam.errors import InputError, plural
 from hornbeam.joint.neighbours import READINGS, Neighbours, OwnScores, Term, TermWeights, own_scores
 from hornbeam.joint.reach import chain_of
 from hornbeam.joint.things import JointTarget
+from hornbeam.joint.words import neighbours_text
 from hornbeam.logic.clauses import Clause, atoms_of
+from hornbeam.logic.english import PLAIN, Wording
 from hornbeam.logic.parse import parse_clause
 from hornbeam.logic.schema import Schema
+from hornbeam.model.class_model import ClassModel
+from hornbeam.model.clause_model import Model
 from hornbeam.model.fields import Fields
 from hornbeam.model.files import (
     JOINT,
@@ -94,6 +98,18 @@ class JointMember:
         inside = label_chances(self.target, self.inner, engine, keys) if inner and self.inner else None
         return own_scores(self.target, self.chances(engine, keys), inside)
 
+    @property
+    def wording(self) -> Wording:
+        """The user's words for the target and its data."""
+        model = self.model.models[0] if isinstance(self.model, ClassModel) else self.model
+        return model.wording if isinstance(model, Model) else PLAIN
+
+    def words(self, targets: dict[str, JointTarget]) -> str:
+        """The target for people: what neighbours do, and the separate model, in sentences."""
+        text = neighbours_text(self.neighbours, targets, self.target, (self.model.schema, self.wording))
+        alone = self.model.words() if isinstance(self.model, ClassModel | Model) else str(self.model)
+        return f"{text}\n\nThe separate model of {self.target.name}:\n{alone}"
+
     def __str__(self) -> str:
         lines = [f"target {self.target.name}: {self.model.size_text}"]
         for each in self.neighbours:
@@ -139,6 +155,11 @@ class JointModel:
             f"{member}\n\nseparate model of {member.target.name}\n{member.model}" for member in self.members
         ]
         return "\n\n".join(parts)
+
+    def words(self) -> str:
+        """The model for people: each target in sentences."""
+        targets = {member.target.name: member.target for member in self.members}
+        return "\n\n".join(member.words(targets) for member in self.members)
 
     @property
     def target(self) -> str:

@@ -14,8 +14,8 @@ from hornbeam.data.numbers import Floats
 from hornbeam.engines.contract import DEFAULT_MEMORY, Engine
 from hornbeam.engines.registry import open_engine
 from hornbeam.errors import DataError
-from hornbeam.joint.gibbs import Gibbs, gibbs
-from hornbeam.joint.mean_field import Guesses, mean_field
+from hornbeam.joint.guessing.gibbs import Gibbs, gibbs
+from hornbeam.joint.guessing.mean_field import Guesses, mean_field
 from hornbeam.joint.model import JointModel, KnownLabel
 from hornbeam.joint.neighbours import LinkedThings, Reaches
 from hornbeam.joint.other_data import Entries, Linking, entries_in_other_data

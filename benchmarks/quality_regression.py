@@ -44,7 +44,7 @@ FORMULA_1, MOVIELENS = DATA / "f1", DATA / "movielens_100k"
 SCHEMA = Path(__file__).with_name("movielens_100k.toml")
 LOSSES = ("squared", "absolute")
 BASELINES: Mapping[str, Options] = {"RDN-Boost": RDNOptions(), "AGG-LR": AggOptions()}
-F1_BY_HAND = {"ridge": {"mae": 2.863}, "boosted trees": {"mae": 2.702}}
+F1_BY_HAND = {"ridge": {"mae": 2.863, "r2": 0.361}, "boosted trees": {"mae": 2.702, "r2": 0.434}}
 LEAST_RATINGS = 20
 """Films with fewer ratings have no mean worth learning."""
 GENRES = 19

@@ -98,6 +98,10 @@ class TallySizes:
         cells = self._follow(search, min(n_keys, len(keys)), set(used), request.body)[0]
         return int(min(cells, MOST_GROUNDINGS))
 
+    def groundings(self, request: TallyRequest, keys: Codes) -> float:
+        """An estimate of the number of groundings of all examples."""
+        return len(keys) * self._groundings(head_variables(request), request.body)
+
     def _groundings(self, used: tuple[int, ...], body: Body) -> float:
         """An estimate of the number of groundings of one key."""
         known, number = set(used), 1.0

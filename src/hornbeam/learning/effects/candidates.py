@@ -161,6 +161,8 @@ class Offers:
     def of_path(self, path: Path) -> None:
         """Add the candidates of a path and of its attributes."""
         request = TallyRequest(self.head, path.body, (), self.cut and _is_timed(self, path.body))
+        requests = [TallyRequest(self.head, (*path.body, *a.steps), _wanted(a)) for a in path.attributes]
+        self.engine.expect([request, *requests], self.keys)
         whole = self.engine.tally([request], self.keys)[0]
         if isinstance(whole, Skipped):
             self.skipped.append(whole)
@@ -173,7 +175,6 @@ class Offers:
             self.skipped.append(Skipped(request, TOO_MUCH, work, MOST_WORK))
             return
         self.work += work
-        requests = [TallyRequest(self.head, (*path.body, *a.steps), _wanted(a)) for a in path.attributes]
         answers = self.engine.tally(requests, self.keys)
         self.skipped += [answer for answer in answers if isinstance(answer, Skipped)]
         for attribute, answer in zip(path.attributes, answers, strict=True):

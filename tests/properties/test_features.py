@@ -10,10 +10,11 @@ from math import inf, isfinite, isnan, nan, sqrt
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from effect_bodies import TallyCase, groups, tally_cases
+from every_engine import every_engine
 from hornbeam.engines.contract import Engine
 from hornbeam.engines.features.values import (
     FeatureRequest,
@@ -22,14 +23,13 @@ from hornbeam.engines.features.values import (
     since,
     value_of_tally,
 )
-from hornbeam.engines.memory.engine import MemoryEngine
 from hornbeam.engines.naive import NaiveEngine
 from hornbeam.engines.tally import DAY, Tally, TallyRequest
 from hornbeam.errors import DataError
 from hornbeam.logic import effects as kinds
 from hornbeam.logic.effect_types import NUMBER_OF_FACTS, variable_types
 from hornbeam.logic.effects import Feature
-from strategies import CASES, TARGET
+from strategies import CASES, EXTREME_NUMBERS, TARGET, other_futures, with_cutoffs
 
 Grounding = tuple[float, float]
 """The value of a variable, and a time."""
@@ -162,8 +162,8 @@ def test_months_are_those_of_the_calendar(moments: list[datetime]) -> None:
 
 @st.composite
 def feature_cases(draw: st.DrawFn) -> tuple[TallyCase, list[FeatureRequest]]:
-    """A case of tallies, and a feature for each of its bodies that fits the types of its variables."""
-    case = draw(tally_cases())
+    """A case of tallies, and all features of its bodies that fit the types of their variables."""
+    case = draw(tally_cases(EXTREME_NUMBERS))
     schema = case.database.schema
     requests = []
     for head, body, variables, _ in case.requests:
@@ -173,13 +173,34 @@ def feature_cases(draw: st.DrawFn) -> tuple[TallyCase, list[FeatureRequest]]:
         features += [Feature(kinds.SHARE)] if body else []
         features += [Feature(kinds.DISTINCT, variable) for variable in variables]
         features += [Feature(kind, v) for v in numeric for kind in (*kinds.OF_NUMBERS, kinds.SINCE)]
-        requests.append(FeatureRequest(head, body, draw(st.sampled_from(features))))
+        requests += [FeatureRequest(head, body, feature) for feature in features]
     return case, requests
 
 
-@pytest.mark.parametrize("engine", [NaiveEngine, MemoryEngine])
+@every_engine
+@given(given_case=feature_cases(), data=st.data())
+@settings(max_examples=max(CASES // 10, 1))
+def test_no_fact_at_or_after_the_cut_off_changes_a_feature(
+    engine: type[Engine], given_case: tuple[TallyCase, list[FeatureRequest]], data: st.DataObject
+) -> None:
+    """The law of cut-offs. Examples with the same or an earlier cut-off see nothing of what comes then."""
+    case, requests = given_case
+    cutoffs = case.database.real_cutoffs_of(TARGET, case.keys)
+    assume(cutoffs is not None and len(cutoffs) > 0)
+    last = data.draw(st.sampled_from(sorted({*cutoffs.tolist()})))
+    changed = data.draw(other_futures(case.database, last))
+    plain = case.keys[:, : case.database.schema.arity(TARGET)]
+    keys = with_cutoffs(changed, plain[cutoffs <= last], cutoffs[cutoffs <= last])
+    expected = feature_values(engine(case.database), requests, case.keys[cutoffs <= last])
+    found = feature_values(engine(changed), requests, keys)
+    for request, one, other in zip(requests, expected, found, strict=True):
+        assert isinstance(one, np.ndarray) and isinstance(other, np.ndarray)
+        assert one.tobytes() == other.tobytes(), request
+
+
+@every_engine
 @given(given_case=feature_cases())
-@settings(max_examples=max(CASES // 4, 1))
+@settings(max_examples=max(CASES // 10, 1))
 def test_a_feature_is_that_of_the_groundings_of_its_body(
     engine: type[Engine], given_case: tuple[TallyCase, list[FeatureRequest]]
 ) -> None:

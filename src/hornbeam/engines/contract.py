@@ -103,6 +103,8 @@ class Engine(ABC):
     """Counts clauses over one database."""
 
     name: str
+    keeps_keys = False
+    """whether tallies for other keys, asked for in turn, cost nothing more"""
 
     def __init__(self, database: Database, memory: int = DEFAULT_MEMORY) -> None:
         self.database = database

@@ -33,6 +33,8 @@ SPLIT_GROWTH = 2
 WORK_PER_CELL = 16
 """Numbers that may be multiplied and added, when parts are joined, for each cell of the budget."""
 MOST_GROUNDINGS = 2.0**62
+MOST_KEYS = 8
+"""What is known about keys is kept for this many different sets of examples."""
 TOO_LARGE = "its groundings may exceed the memory budget"
 """The reason why a tally is skipped."""
 
@@ -78,20 +80,24 @@ class TallySizes:
         self.most = max(LEAST_CELLS, memory // BYTES_PER_CELL)
         """the most cells that a table may have"""
         self._average: dict[tuple[str, tuple[int, ...]], float] = {}
-        self._keys: Codes | None = None
+        self._recent: dict[int, tuple[Codes, dict[int, int]]] = {}
+        """the numbers of distinct codes in the columns of the last keys, by identity"""
         self._distinct: dict[int, int] = {}
+        self._last: tuple[TallyRequest, tuple[int, ...], Mapping[int, str]] | None = None
 
     def cells(self, request: TallyRequest, keys: Codes) -> int:
         """An estimate of the cells of the largest table."""
-        if keys is not self._keys:
-            self._keys, self._distinct = keys, {}
+        own = self._recent.pop(id(keys), None) or (keys, {})
+        self._recent[id(keys)] = own
+        if len(self._recent) > MOST_KEYS:
+            del self._recent[next(iter(self._recent))]
+        self._distinct = own[1]
         arity = len(request.head.args)
-        used = head_variables(request)
+        used, types = self.variables(request)
         n_cutoffs = self._different(keys, arity) if keys.shape[1] > arity else 1
         n_keys = float(n_cutoffs)
         for variable in used:
             n_keys *= self._different(keys, variable)
-        types = variable_types(self._database.schema, request.head, request.body)
         search = _Estimating(request, types, n_cutoffs)
         if self._groundings(used, request.body) > MOST_GROUNDINGS:
             return int(MOST_GROUNDINGS)
@@ -100,7 +106,15 @@ class TallySizes:
 
     def groundings(self, request: TallyRequest, keys: Codes) -> float:
         """An estimate of the number of groundings of all examples."""
-        return len(keys) * self._groundings(head_variables(request), request.body)
+        return len(keys) * self._groundings(self.variables(request)[0], request.body)
+
+    def variables(self, request: TallyRequest) -> tuple[tuple[int, ...], Mapping[int, str]]:
+        """The head variables that a request uses, and the types of all its variables."""
+        last = self._last
+        if last is None or last[0] is not request:
+            types = variable_types(self._database.schema, request.head, request.body)
+            self._last = last = request, head_variables(request), types
+        return last[1:]
 
     def _groundings(self, used: tuple[int, ...], body: Body) -> float:
         """An estimate of the number of groundings of one key."""

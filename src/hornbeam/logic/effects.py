@@ -9,6 +9,7 @@ on. A *curve* is a step function from the feature to a change in the score. ``do
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import NamedTuple
 
 from hornbeam.logic.clauses import (
@@ -163,6 +164,7 @@ def clause_of(head: Atom, body: Body) -> Clause:
     return Clause(head, tuple(step for step in body if not isinstance(step, Recent | NumberOf | Equals)))
 
 
+@lru_cache(maxsize=4096, typed=True)
 def step_variables(step: Step) -> tuple[int, ...]:
     """The distinct variables of a step in order of first use; a number comes before its atom's variables."""
     if isinstance(step, Comparison | Equals):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from hashlib import sha256
 
 from hornbeam.data.database import Database, Examples
@@ -30,7 +31,8 @@ def training_of(names: Iterable[Sequence[str]]) -> Training:
     True
     """
     # As JSON, so that different rows have different texts whatever the names contain.
-    texts = sorted({json.dumps(list(map(str, row))) for row in names})
+    quoted = lru_cache(maxsize=100_000)(json.dumps)
+    texts = sorted({f"[{', '.join([quoted(str(name)) for name in row])}]" for row in names})
     digest = sha256("\n".join(texts).encode()).hexdigest()
     return Training(len(texts), digest[:_DIGITS])
 

@@ -103,6 +103,7 @@ class MemoryEngine(Engine):
     """Counts in memory, in exact integers, with partial results under the memory budget."""
 
     name = "memory"
+    keeps_keys = True
 
     def __init__(self, database: Database, memory: int = DEFAULT_MEMORY) -> None:
         super().__init__(database, memory)

@@ -19,13 +19,14 @@ from hornbeam.data.database import UNKNOWN, Codes, Database
 from hornbeam.data.numbers import Floats
 from hornbeam.data.rows import Integers, distinct_rows
 from hornbeam.data.sparse import summed
-from hornbeam.engines.cache import Cache
+from hornbeam.engines.cache import Cache, CachePart
 from hornbeam.engines.contract import INT64_MAX, Skipped
 from hornbeam.engines.memory.fact_slices import FactLimits, FactSlices, slices_of
 from hornbeam.engines.memory.grounding_tables import GroundingTable, as_matrix, from_matrix, grouped
 from hornbeam.engines.memory.indexes import FactIndexes
 from hornbeam.engines.tally import (
     DAY,
+    MOST_KEYS,
     SPLIT_GROWTH,
     SPLIT_ROWS,
     TOO_LARGE,
@@ -33,11 +34,10 @@ from hornbeam.engines.tally import (
     Tally,
     TallyRequest,
     TallySizes,
-    head_variables,
     single_source,
 )
 from hornbeam.logic.clauses import AT_LEAST, Atom, Comparison, Not
-from hornbeam.logic.effect_types import NUMBER_OF_FACTS, variable_types
+from hornbeam.logic.effect_types import NUMBER_OF_FACTS
 from hornbeam.logic.effects import (
     Body,
     Equals,
@@ -83,8 +83,16 @@ class KeySet:
         return sum(array.nbytes for array in arrays if array is not None)
 
 
+class _OfKeys(NamedTuple):
+    """What is kept for some keys: their distinct values, and tables of groundings."""
+
+    keys: Codes
+    sets: dict[tuple[int, ...], tuple[KeySet, Integers]]
+    tables: CachePart
+
+
 class Tallies:
-    """Answers requests for one set of examples; tables are kept while the examples stay the same."""
+    """Answers requests for some sets of examples; tables are kept for the last few of them."""
 
     def __init__(self, database: Database, facts: FactIndexes, memory: int, cache: Cache) -> None:
         self.database = database
@@ -93,25 +101,28 @@ class Tallies:
         self.days = database.origin.get("times") == "date"
         self._cache = cache
         self._slices = cache.part()
-        self._tables = cache.part()
         self._serials = count()
-        self._keys: Codes | None = None
+        self._recent: dict[int, _OfKeys] = {}
+        """what is kept for each of the last keys, by identity"""
+        self._tables = cache.part()
         self._sets: dict[tuple[int, ...], tuple[KeySet, Integers]] = {}
         self._alike: dict[str, Integers | None] = {}
 
     def tally(self, requests: Sequence[TallyRequest], keys: Codes) -> list[Tally | Skipped]:
         """The tally of each request, for rows of keys."""
-        if self._keys is None or keys is not self._keys:
-            self._keys, self._sets = keys, {}
-            self._tables = self._cache.part()
+        own = self._recent.pop(id(keys), None) or _OfKeys(keys, {}, self._cache.part())
+        self._recent[id(keys)] = own
+        if len(self._recent) > MOST_KEYS:
+            del self._recent[next(iter(self._recent))]
+        _, self._sets, self._tables = own
         return [self._answer(request, keys) for request in requests]
 
     def _answer(self, request: TallyRequest, keys: Codes) -> Tally | Skipped:
         cells = self._sizes.cells(request, keys)
         if cells > self._sizes.most:
             return Skipped(request, TOO_LARGE, cells, self._sizes.most)
-        keyset, which = self._keyset(request, keys, head_variables(request))
-        types = variable_types(self.database.schema, request.head, request.body)
+        used, types = self._sizes.variables(request)
+        keyset, which = self._keyset(request, keys, used)
         asked = Asked(request.variables, request.times, types)
         try:
             table = self._groups(keyset, request.body, asked)

@@ -2,13 +2,14 @@
 
 Bin 0 is for missing values; bin i for values below the i-th cut and not below the cut before it. Cuts are at
 order statistics of the training values. A cut is the shortest decimal between the two values beside it,
-so that it is easy to read and no rounding of a quotient can move a value across it.
+near their middle, so that it is easy to read and no rounding of a quotient can move a value across it.
 """
 
 from __future__ import annotations
 
-import math
 from decimal import ROUND_FLOOR, Decimal
+from functools import lru_cache
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,47 +19,83 @@ from hornbeam.data.numbers import Floats
 Bins = npt.NDArray[np.uint8]
 
 
-def cuts_of(values: Floats, n_cuts: int, min_support: int, counts: bool = False) -> tuple[float, ...]:
+def cuts_of(
+    values: Floats, n_cuts: int, min_support: int, counts: bool = False, sizes: Floats | None = None
+) -> tuple[float, ...]:
     """At most ``n_cuts`` rising cuts (one more for counts: at 1), each with enough values on both sides.
 
+    ``sizes`` has how many examples have each value; None for one.
+
     >>> cuts_of(np.array([0.0, 0.0, 1.0, 2.0, 2.0, 7.0, 9.0, np.nan]), 3, 2, counts=True)
-    (1.0, 2.0, 7.0)
+    (1.0, 2.0, 5.0)
+    >>> values, sizes = np.array([2.0, 0.0, 9.0, 1.0, 7.0, np.nan]), np.array([2.0, 2.0, 1.0, 1.0, 1.0, 1.0])
+    >>> cuts_of(values, 3, 2, counts=True, sizes=sizes)
+    (1.0, 2.0, 5.0)
     """
-    known = np.sort(values[~np.isnan(values)])
-    size = len(known)
-    if size < 2 * min_support:
+    distinct, upto = _distinct(values, sizes)
+    size = int(upto[-1]) if len(upto) else 0
+    if size < 2 * min_support or len(distinct) < 2:
         return ()
-    ranks = {-(-place * size // (n_cuts + 1)) - 1 for place in range(1, n_cuts + 1)}
-    edges = set(known[sorted(ranks)].tolist())
-    if counts:
-        edges |= {1.0}
-    cuts = []
-    for edge in sorted(edges):
-        below = int(np.searchsorted(known, edge))
-        if below == 0:
-            # The smallest value is frequent: cut above it.
-            below = int(np.searchsorted(known, edge, side="right"))
-        if min_support <= below <= size - min_support:
-            cuts.append(shortest_between(float(known[below - 1]), float(known[below])))
-    return tuple(sorted(set(cuts)))
+    places = upto.searchsorted(_ranks(size, n_cuts), side="right").tolist()
+    if counts and distinct[0] <= 1.0:
+        places.append(int(distinct.searchsorted(1.0)))
+    cuts = set()
+    for place in set(places):
+        # The smallest value is frequent: cut above it.
+        above = max(place, 1)
+        if above < len(distinct) and min_support <= upto[above - 1] <= size - min_support:
+            cuts.add(shortest_between(float(distinct[above - 1]), float(distinct[above])))
+    return tuple(sorted(cuts))
 
 
+@lru_cache(maxsize=4096)
+def _ranks(size: int, n_cuts: int) -> npt.NDArray[np.int64]:
+    """The places in order of the values at which a number of examples is divided equally."""
+    return np.array([-(-place * size // (n_cuts + 1)) - 1 for place in range(1, n_cuts + 1)])
+
+
+def _distinct(values: Floats, sizes: Floats | None) -> tuple[Floats, npt.NDArray[Any]]:
+    """The distinct known values in rising order, and how many examples have them or smaller ones."""
+    missing = np.isnan(values)
+    if missing.any():
+        values = values[~missing]
+        sizes = None if sizes is None else sizes[~missing]
+    if sizes is None:
+        ordered = np.sort(values)
+    else:
+        order = values.argsort()
+        ordered = values[order]
+    last = np.ones(len(ordered), dtype=bool)
+    np.not_equal(ordered[1:], ordered[:-1], out=last[:-1])
+    if sizes is None:
+        places = np.flatnonzero(last)
+        return ordered[places], places + 1
+    return ordered[last], sizes[order].cumsum()[last]
+
+
+@lru_cache(maxsize=4096)
 def shortest_between(low: float, high: float) -> float:
     """The number with the fewest digits that is above ``low`` and not above ``high``.
 
+    Of several with equally few digits it is the one nearest to the middle: other examples may have values
+    that no training example has.
+
     >>> shortest_between(2.0, 3.0), shortest_between(1.23, 1.38), shortest_between(-0.7, 0.4)
     (3.0, 1.3, 0.0)
+    >>> shortest_between(0.0, 0.2), shortest_between(2.0, 7.0), shortest_between(9.0, 60.0)
+    (0.1, 5.0, 30.0)
     """
     if low < 0 < high:
         return 0.0
-    if high - low >= 1 and high == math.floor(high) and high < 1000:
-        return high
-    exact = Decimal(high)
-    for digits in range(-exact.adjusted() - 1, 18 - min(exact.adjusted(), 0)):
+    lower, upper = Decimal(low), Decimal(high)
+    middle = (lower + upper) / 2
+    first = max(abs(lower), abs(upper)).adjusted()
+    for digits in range(-first - 1, 18 - min(first, 0)):
         unit = Decimal(1).scaleb(-digits)
-        rounded = float((exact / unit).to_integral_value(ROUND_FLOOR) * unit)
-        if low < rounded <= high:
-            return rounded + 0.0
+        below = (middle / unit).to_integral_value(ROUND_FLOOR) * unit
+        near = [float(each) for each in (below + unit, below) if low < float(each) <= high]
+        if near:
+            return min(near, key=lambda each: abs(Decimal(each) - middle)) + 0.0
     return high
 
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from hornbeam.data.numbers import Floats
 from hornbeam.engines.features.values import FeatureRequest
 from hornbeam.learning.effects.candidates import Pool
+from hornbeam.learning.effects.groups import EqualExamples
 from hornbeam.logic.clauses import Atom, Comparison
 from hornbeam.logic.effects import Body, Equals, Step
 
@@ -49,6 +50,6 @@ class LimitedPool(Pool):
 
     limits: BodyLimits = field(default_factory=BodyLimits)
 
-    def add(self, request: FeatureRequest, values: Floats) -> None:
+    def add(self, request: FeatureRequest, values: Floats, equal: EqualExamples | None = None) -> None:
         if self.limits.allow(request.body):
-            super().add(request, values)
+            super().add(request, values, equal)

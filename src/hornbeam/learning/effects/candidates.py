@@ -26,6 +26,8 @@ from hornbeam.engines.features.values import (
 )
 from hornbeam.engines.tally import Tally, TallyRequest
 from hornbeam.learning.effects.bins import Bins, bins_of, cuts_of
+from hornbeam.learning.effects.groups import EqualExamples
+from hornbeam.learning.effects.key_tallies import KeyTallies, key_tallies
 from hornbeam.learning.effects.links import paths as kinds
 from hornbeam.learning.effects.links.paths import Attribute, Path
 from hornbeam.logic.clauses import AT_LEAST, BELOW, Atom, Comparison
@@ -50,6 +52,7 @@ from hornbeam.logic.effects import (
     Feature,
     Recent,
     atom_in,
+    step_variables,
 )
 
 FEW_THRESHOLDS = 4
@@ -86,61 +89,80 @@ class Pool:
     """number of candidates for which there was no memory"""
     _seen: set[bytes] = field(default_factory=set)
 
-    def add(self, request: FeatureRequest, values: Floats) -> None:
-        """Add a candidate, unless it does not vary or equals another one."""
+    def add(self, request: FeatureRequest, values: Floats, equal: EqualExamples | None = None) -> None:
+        """Add a candidate, unless it does not vary or equals another one.
+
+        Values are those of the examples, or of groups of examples with equal values.
+        """
         counts = request.feature.kind in (COUNT, DISTINCT)
-        cuts = cuts_of(values, self.n_cuts, self.min_support, counts)
-        missing = int(np.isnan(values).sum())
-        if not cuts and not self.min_support <= missing <= len(values) - self.min_support:
-            return
+        sizes = None if equal is None else equal.counts
+        cuts = cuts_of(values, self.n_cuts, self.min_support, counts, sizes)
+        number = len(values) if equal is None else len(equal.which)
+        if not cuts:
+            missing = np.isnan(values)
+            n_missing = int(missing.sum() if sizes is None else sizes[missing].sum())
+            if not self.min_support <= n_missing <= number - self.min_support:
+                return
         bins = bins_of(values, cuts)
         first = bins[0]
         if (bins == first).all():
             return
-        key = _fingerprint(bins, len(cuts) + 2)
+        key = _fingerprint(bins, len(cuts) + 2, equal)
         if key in self._seen:
             return
-        if (len(self.rows) + 1) * len(bins) > self.most_bytes:
+        if (len(self.rows) + 1) * number > self.most_bytes:
             self.left_out += 1
             return
         self._seen.add(key)
-        self.rows.append(bins)
-        self.candidates.append(FeatureCandidate(request, cuts, scores_of(values, bins, len(cuts), counts)))
+        self.rows.append(bins if equal is None else bins[equal.which])
+        scores = scores_of(values, bins, len(cuts), counts, sizes)
+        self.candidates.append(FeatureCandidate(request, cuts, scores))
 
 
-def _fingerprint(bins: Bins, number: int) -> bytes:
+def _fingerprint(bins: Bins, number: int, equal: EqualExamples | None) -> bytes:
     """A hash that is equal for mirror images: bins are numbered in order of first use."""
     rank = np.full(number, number, dtype=np.uint8)
     present = np.flatnonzero(np.bincount(bins, minlength=number))
     first = [int((bins == level).argmax()) for level in present]
     rank[present[np.argsort(first)]] = np.arange(len(present))
-    return blake2b(rank[bins].tobytes(), digest_size=16).digest()
+    ranks = rank[bins] if equal is None else rank[bins][equal.which]
+    return blake2b(ranks.tobytes(), digest_size=16).digest()
 
 
-def scores_of(values: Floats, bins: Bins, n_cuts: int, counts: bool) -> tuple[float, ...]:
+def scores_of(
+    values: Floats, bins: Bins, n_cuts: int, counts: bool, sizes: Floats | None = None
+) -> tuple[float, ...]:
     """A score for each bin: the mean of its values, in units of their standard deviation; 0 for missing.
 
-    Counts enter as ln(1 + count), and values beyond the 1st and 99th percentile as these.
+    Counts enter as ln(1 + count), and values beyond the 1st and 99th percentile as these. ``sizes`` has how
+    many examples have each value; None for one.
     """
+    number = len(values) if sizes is None else float(sizes.sum())
     known = ~np.isnan(values)
-    if counts:
-        x = np.log1p(values[known])
-    else:
-        ordered = np.sort(values[known])
-        low, high = ordered[len(ordered) // 100], ordered[-1 - len(ordered) // 100]
-        x = np.clip(values[known], low, high)
-    size = np.bincount(bins[known], minlength=n_cuts + 2).astype(np.float64)
-    total = np.bincount(bins[known], np.round(x, 9), minlength=n_cuts + 2)
+    values, bins = values[known], bins[known]
+    sizes = np.ones(len(values)) if sizes is None else sizes[known]
+    if not len(values):
+        return (0.0,) * (n_cuts + 2)
+    x = np.log1p(values) if counts else _clipped(values, sizes)
+    size = np.bincount(bins, sizes, minlength=n_cuts + 2)
+    total = np.bincount(bins, np.round(x, 9) * sizes, minlength=n_cuts + 2)
     mean = total / np.maximum(size, 1.0)
-    if not len(x):
-        return tuple(np.zeros(n_cuts + 2).tolist())
-    centred = mean - float(size @ mean) / len(x)
-    deviation = float(np.sqrt((size @ (centred * centred)) / len(values)))
+    centred = mean - float((size * mean).sum()) / float(sizes.sum())
+    deviation = float(np.sqrt((size * centred * centred).sum() / number))
     if deviation < 1e-12:
-        return tuple(np.zeros(n_cuts + 2).tolist())
+        return (0.0,) * (n_cuts + 2)
     result = np.where(size > 0, centred / deviation, 0.0)
     result[0] = 0.0
     return tuple(np.round(result, 6).tolist())
+
+
+def _clipped(values: Floats, sizes: Floats) -> Floats:
+    """Values beyond the 1st and 99th percentile as these."""
+    order = values.argsort()
+    upto = sizes[order].cumsum()
+    beyond = int(upto[-1]) // 100
+    low, high = upto.searchsorted([beyond, upto[-1] - 1 - beyond], side="right")
+    return np.clip(values, values[order[low]], values[order[high]])
 
 
 @dataclass(eq=False)
@@ -157,32 +179,55 @@ class Offers:
     skipped: list[Skipped] = field(default_factory=list)
     work: int = 0
     """the groundings of all paths so far, each times the number of attributes"""
+    left_out: set[Body] = field(default_factory=set)
+    """the bodies of paths whose attributes were left out"""
+    _at: KeyTallies = field(init=False)
+    """the keys for which the present path is tallied"""
+    _known: dict[tuple[int, ...], KeyTallies] = field(default_factory=dict)
 
     def of_path(self, path: Path) -> None:
         """Add the candidates of a path and of its attributes."""
+        self._at = self._keys_for(path)
         request = TallyRequest(self.head, path.body, (), self.cut and _is_timed(self, path.body))
         requests = [TallyRequest(self.head, (*path.body, *a.steps), _wanted(a)) for a in path.attributes]
-        self.engine.expect([request, *requests], self.keys)
-        whole = self.engine.tally([request], self.keys)[0]
+        self._at.expect([request, *requests])
+        whole = self._at.tally([request])[0]
         if isinstance(whole, Skipped):
             self.skipped.append(whole)
+            self.left_out.add(path.body)
             return
-        counts = counts_of(whole, len(self.keys))
+        counts = counts_of(whole, len(self._at))
         if path.body:
             self._of_groundings(path, whole, counts)
-        work = int(counts.sum()) * len(path.attributes)
+        work = int((counts if self._at.sizes is None else counts * self._at.sizes).sum())
+        work *= len(path.attributes)
         if work > min(MOST_OF_PATH, MOST_WORK - self.work):
             self.skipped.append(Skipped(request, TOO_MUCH, work, MOST_WORK))
+            self.left_out.add(path.body)
             return
         self.work += work
-        answers = self.engine.tally(requests, self.keys)
+        answers = self._at.tally(requests)
         self.skipped += [answer for answer in answers if isinstance(answer, Skipped)]
         for attribute, answer in zip(path.attributes, answers, strict=True):
             if isinstance(answer, Tally):
                 self._of_attribute(path, attribute, answer, counts)
 
+    def _keys_for(self, path: Path) -> KeyTallies:
+        """The keys without the variables that a path does not use."""
+        arity = len(self.head.args)
+        used = tuple(range(arity))
+        if not self.cut:
+            bodies = (path.body, *(attribute.steps for attribute in path.attributes))
+            found = {variable for body in bodies for step in body for variable in step_variables(step)}
+            found |= {attribute.node.variable for attribute in path.attributes}
+            used = tuple(sorted(variable for variable in found if variable < arity))
+        if used not in self._known:
+            self._known[used] = key_tallies(self.engine, self.keys, used, arity)
+        return self._known[used]
+
     def of_cutoffs(self) -> None:
         """Add the month of the cut-off, if times are dates."""
+        self._at = KeyTallies(self.engine, self.keys)
         if self.cut and is_dated(self.engine):
             cutoffs = cutoffs_for(self.engine, self.head.predicate, self.keys)
             self._add((), Feature(MONTH), months_of(cutoffs))
@@ -190,9 +235,9 @@ class Offers:
     def _of_groundings(self, path: Path, tally: Tally, counts: Floats) -> None:
         self._add(path.body, Feature(COUNT), counts)
         if path.meets and len(path.body) > 1:
-            guard = self.engine.tally([TallyRequest(self.head, path.body[:-1])], self.keys)[0]
+            guard = self._at.tally([TallyRequest(self.head, path.body[:-1])])[0]
             if isinstance(guard, Tally):
-                share = share_of(counts, counts_of(guard, len(self.keys)))
+                share = share_of(counts, counts_of(guard, len(self._at)))
                 self._add(path.body, Feature(SHARE), share)
         if tally.times is not None:
             cutoffs = cutoffs_for(self.engine, self.head.predicate, self.keys)
@@ -202,7 +247,7 @@ class Offers:
     def _of_attribute(self, path: Path, attribute: Attribute, tally: Tally, counts: Floats) -> None:
         body = (*path.body, *attribute.steps)
         if attribute.kind == kinds.FLAG:
-            true = counts_of(tally, len(self.keys))
+            true = counts_of(tally, len(self._at))
             self._add(body, Feature(COUNT), true)
             if not path.single and len(attribute.steps) == 1:
                 self._add(body, Feature(SHARE), share_of(true, counts))
@@ -210,7 +255,7 @@ class Offers:
             self._of_category(path, attribute, tally)
         elif attribute.kind == kinds.THING:
             if not path.single:
-                self._add(body, Feature(DISTINCT, attribute.node.variable), _distinct(self, tally))
+                self._add(body, Feature(DISTINCT, attribute.node.variable), _distinct(tally, len(self._at)))
         elif attribute.kind == kinds.DATE:
             kind = SINCE if self.cut else VALUE if path.single else MINIMUM
             self._add(body, Feature(kind, attribute.node.variable), self._of_date(tally, kind))
@@ -219,34 +264,34 @@ class Offers:
 
     def _of_date(self, tally: Tally, kind: str) -> Floats:
         if kind != SINCE:
-            return value_of_tally(tally, kind, len(self.keys))
+            return value_of_tally(tally, kind, len(self._at))
         cutoffs = cutoffs_for(self.engine, self.head.predicate, self.keys)
         return since(tally, kind, cutoffs, is_dated(self.engine))
 
     def _of_number(self, path: Path, attribute: Attribute, tally: Tally) -> None:
         body, variable = (*path.body, *attribute.steps), attribute.node.variable
         if path.single:
-            self._add(body, Feature(VALUE, variable), value_of_tally(tally, VALUE, len(self.keys)))
+            self._add(body, Feature(VALUE, variable), value_of_tally(tally, VALUE, len(self._at)))
             return
         limited = _is_limited(path.body)
         offered: tuple[str, ...] = (MEAN, SUM, MINIMUM, MAXIMUM, SPREAD)
         if limited:
             offered = (MEAN, MINIMUM, MAXIMUM) if path.links == 1 else (MEAN,)
         for kind in offered:
-            self._add(body, Feature(kind, variable), value_of_tally(tally, kind, len(self.keys)))
+            self._add(body, Feature(kind, variable), value_of_tally(tally, kind, len(self._at)))
         if self.cut and _is_timed(self, path.body) and not limited:
-            timed = self.engine.tally([TallyRequest(self.head, body, (variable,), True)], self.keys)[0]
+            timed = self._at.tally([TallyRequest(self.head, body, (variable,), True)])[0]
             if isinstance(timed, Tally):
                 for kind in (FIRST, LAST):
-                    self._add(body, Feature(kind, variable), value_of_tally(timed, kind, len(self.keys)))
+                    self._add(body, Feature(kind, variable), value_of_tally(timed, kind, len(self._at)))
         few = limited or attribute.kind == kinds.FACTS
         self._of_thresholds(body, variable, tally, few)
 
     def _of_thresholds(self, body: Body, variable: int, tally: Tally, few: bool) -> None:
         """Counts and shares of the groundings on one side of a threshold."""
-        values, total, size = tally.columns[0], counts_of(tally, len(self.keys)), len(self.keys)
+        values, total, size = tally.columns[0], counts_of(tally, len(self._at)), len(self._at)
         distinct, inverse = np.unique(values, return_inverse=True)
-        facts = np.bincount(inverse.ravel(), tally.number)
+        facts = np.bincount(inverse.ravel(), self._at.weighted(tally))
         number = min(self.n_thresholds, FEW_THRESHOLDS) if few else self.n_thresholds
         for threshold in weighted_quantiles(distinct, facts, number, "number"):
             for operator in (AT_LEAST, BELOW):
@@ -259,16 +304,16 @@ class Offers:
                     self._add(steps, Feature(SHARE), share_of(true, total))
 
     def _of_category(self, path: Path, attribute: Attribute, tally: Tally) -> None:
-        size = len(self.keys)
+        size = len(self._at)
         if not path.single:
             self._add(
                 (*path.body, *attribute.steps),
                 Feature(DISTINCT, attribute.node.variable),
-                _distinct(self, tally),
+                _distinct(tally, len(self._at)),
             )
         total = counts_of(tally, size)
         population = self.engine.database.population(attribute.node.type)
-        for name, rows, number in _by_constant(tally, self.pool.min_support, population):
+        for name, rows, number in _by_constant(tally, self._at.sizes, self.pool.min_support, population):
             body = (*path.body, *attribute.steps, Equals(attribute.node.variable, name))
             true = np.zeros(size)
             true[rows] = number
@@ -280,26 +325,30 @@ class Offers:
                 self._add(body, Feature(COUNT), true)
 
     def _add(self, body: Body, feature: Feature, values: Floats) -> None:
-        self.pool.add(FeatureRequest(self.head, body, feature), values)
+        self.pool.add(FeatureRequest(self.head, body, feature), values, self._at.equal)
 
 
 def _by_constant(
-    tally: Tally, least: int, population: Population
+    tally: Tally, of_key: Floats | None, least: int, population: Population
 ) -> Iterator[tuple[str, npt.NDArray[Any], npt.NDArray[Any]]]:
-    """For each frequent constant: its name, the rows of the examples that have it, and how often.
+    """For each frequent constant: its name, the rows that have it, and how often.
 
+    ``of_key`` has how many examples each row stands for; None for one.
     Names decide between equally frequent constants: codes depend on where the facts are.
     """
     codes = tally.columns[0]
     order = np.argsort(codes, kind="stable")
     distinct, starts, sizes = np.unique(codes[order], return_index=True, return_counts=True)
+    ends = starts + sizes
+    if of_key is not None and len(starts):
+        sizes = np.add.reduceat(of_key[tally.row[order]], starts).astype(np.int64)
     if len(sizes) > MOST_CONSTANTS:
         least = max(least, int(np.sort(sizes)[-MOST_CONSTANTS]))
     frequent = np.flatnonzero(sizes >= least)
     names = population.decode(distinct[frequent].astype(np.int32))
     ranked = sorted(zip((-sizes[frequent]).tolist(), names, frequent.tolist(), strict=True))
     for _, name, place in ranked[:MOST_CONSTANTS]:
-        rows = order[starts[place] : starts[place] + sizes[place]]
+        rows = order[starts[place] : ends[place]]
         yield name, tally.row[rows], tally.number[rows]
 
 
@@ -307,8 +356,8 @@ def _wanted(attribute: Attribute) -> tuple[int, ...]:
     return () if attribute.kind == kinds.FLAG else (attribute.node.variable,)
 
 
-def _distinct(offers: Offers, tally: Tally) -> Floats:
-    return value_of_tally(tally, DISTINCT, len(offers.keys))
+def _distinct(tally: Tally, size: int) -> Floats:
+    return value_of_tally(tally, DISTINCT, size)
 
 
 def _is_timed(offers: Offers, body: Body) -> bool:

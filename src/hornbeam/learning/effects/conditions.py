@@ -11,10 +11,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from hornbeam.learning.effects.boosting import UNIT, cut_gains, line_gains
 from hornbeam.learning.effects.candidates import Pool
 from hornbeam.learning.effects.links.paths import FLAG, Attribute, Path
 from hornbeam.learning.effects.long_model import Problem
+from hornbeam.learning.effects.steps.gains import UNIT, cut_gains, line_gains
 from hornbeam.logic.clauses import Comparison
 from hornbeam.logic.effects import Body, Equals
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +18,11 @@ class EqualExamples:
 
     first: npt.NDArray[np.int64]
     which: npt.NDArray[np.int64]
+
+    @cached_property
+    def counts(self) -> Floats:
+        """The number of examples in each group."""
+        return self.sizes()
 
     def sizes(self, weights: Floats | None = None) -> Floats:
         """The number of examples in each group, or the sum of their weights."""

@@ -268,7 +268,7 @@ def _prior_alone(problem: Problem) -> float:
 
 
 def _candidates(problem: Problem, pause: Pause, control: Control) -> tuple[list[Path], Offers]:
-    """The paths for the target, and the candidates that they offer."""
+    """The candidates for the target, and the paths whose attributes are among them."""
     engine, options, examples = problem.engine, problem.options, problem.examples
     cut = engine.database.cutoffs_of(examples.target, examples.keys) is not None
     windows = windows_of(engine.database, examples) if cut else {}
@@ -297,7 +297,7 @@ def _candidates(problem: Problem, pause: Pause, control: Control) -> tuple[list[
     if not pool.candidates:
         # An error says if there is nothing that a body could be made of.
         language_for(engine.database, examples.target, False, 0, examples.keys)
-    return paths, offers
+    return [path for path in paths if path.body not in offers.left_out], offers
 
 
 def _support(problem: Problem) -> int:

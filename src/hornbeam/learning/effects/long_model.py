@@ -12,11 +12,12 @@ from hornbeam.data.relations import Examples
 from hornbeam.engines.contract import Engine
 from hornbeam.learning.effects.bagging import SHARE, design, example_hashes
 from hornbeam.learning.effects.bodies import n_conditions
-from hornbeam.learning.effects.boosting import Boosting, Steps
 from hornbeam.learning.effects.candidates import FeatureCandidate, Pool
 from hornbeam.learning.effects.constants import ConstantWeights
 from hornbeam.learning.effects.groups import groups_of
 from hornbeam.learning.effects.shortening import Long, shortened
+from hornbeam.learning.effects.steps.bag_steps import StepData, Steps
+from hornbeam.learning.effects.steps.boosting import Boosting
 from hornbeam.learning.history import Round, loss_text
 from hornbeam.learning.losses.loss import PLAIN_UNIT, Loss, Unit
 from hornbeam.learning.numbers import Floats, round_weight
@@ -87,23 +88,18 @@ class LongModel:
         start = None
         if options.prior != BASE_RATE:
             start = problem.unit.of_learner(float(options.prior) - problem.correction)
-        self.boosting = Boosting(
-            self.bins,
-            _score_table(pool.candidates, self.levels),
-            (self.targets, self.sizes),
-            self.weights,
-            problem.loss,
-            Steps(
-                options.n_steps,
-                options.learning_rate,
-                options.l2,
-                options.l2,
-                start,
-                not options.validate,
-                self._worth(),
-            ),
-            self.offset,
+        steps = Steps(
+            options.n_steps,
+            options.learning_rate,
+            options.l2,
+            options.l2,
+            start,
+            not options.validate,
+            self._worth(),
         )
+        scores = _score_table(pool.candidates, self.levels)
+        data = StepData(self.bins, scores, self.targets, self.sizes, problem.loss, steps, self.offset)
+        self.boosting = Boosting(data, self.weights)
         self.bags = self.boosting.bags
         self.base_loss = self._base_loss()
         self.kept_loss: float | None = None

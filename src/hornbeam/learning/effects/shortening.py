@@ -68,20 +68,19 @@ def shortened(long: Long, targets: Floats, loss: Loss, most: int | None, judge: 
     Otherwise it has as many effects as allowed.
     """
     judged, gained = judge
-    order = _order(long, targets, loss, SIZES[-1] if most is None else most)
-    sizes = [size for size in SIZES if size < len(order)] + [len(order)]
-    if not judged:
-        sizes = [len(order)]
-    fits = [_Fit(long, column, targets, loss) for column in range(long.scores.shape[1])]
+    rows = _Rows(long.bins)
+    order = _Order(long, rows, targets, loss)
+    limit = SIZES[-1] if most is None else most
+    fits = [_Fit(long, rows, column, targets, loss) for column in range(long.scores.shape[1])]
     enough = not judged
-    for size in sizes:
+    for size in (*(size for size in SIZES if judged and size < limit), limit):
+        chosen = order.first(size)
         for fit in fits:
-            fit.extend(order[:size])
-        if not judged:
-            break
-        mean, error = _excess(long, fits, targets, loss)
-        enough = mean <= error and fits[-1].distance() <= SHARE_LOST * gained
-        if enough:
+            fit.extend(chosen)
+        if judged:
+            mean, error = _excess(long, fits, targets, loss)
+            enough = mean <= error and fits[-1].distance() <= SHARE_LOST * gained
+        if enough or len(chosen) < size or order.is_complete(size):
             break
     final = fits[-1]
     levels = [final.curves[candidate] for candidate in final.chosen]
@@ -118,33 +117,67 @@ def _excess(long: Long, fits: list[_Fit], targets: Floats, loss: Loss) -> tuple[
     return mean, float(np.sqrt(spread / size))
 
 
-def _order(long: Long, targets: Floats, loss: Loss, most: int) -> list[int]:
-    """Candidates in the order in which they explain the long model's scores."""
-    fit = _Fit(long, long.scores.shape[1] - 1, targets, loss)
-    size = fit.size
-    one = [np.bincount(row, fit.weights, minlength=size) for row in long.bins]
-    weights = np.array(one).reshape(len(long.bins), size)
-    chosen: list[int] = []
-    while len(chosen) < min(most, len(long.bins)):
-        left = fit.weights * (fit.wanted - fit.score)
-        sums = np.array([np.bincount(row, left, minlength=size) for row in long.bins])
-        gains = np.round((sums * sums / (weights + RIDGE)).sum(axis=1), 9)
-        gains[chosen] = -1.0
+class _Rows:
+    """The bins of candidates as numbers by which arrays are indexed at once; made when they are needed."""
+
+    def __init__(self, bins: Bins) -> None:
+        self._bins = bins
+        self._made: dict[int, npt.NDArray[np.intp]] = {}
+
+    def __getitem__(self, candidate: int) -> npt.NDArray[np.intp]:
+        row = self._made.get(candidate)
+        if row is None:
+            row = self._made[candidate] = self._bins[candidate].astype(np.intp)
+        return row
+
+
+class _Order:
+    """Candidates in the order in which they explain the long model's scores; each is chosen when needed."""
+
+    def __init__(self, long: Long, rows: _Rows, targets: Floats, loss: Loss) -> None:
+        self._long = long
+        self._fit = _Fit(long, rows, long.scores.shape[1] - 1, targets, loss)
+        self._weights = self._sums(self._fit.weights)
+        self._chosen: list[int] = []
+        self._more = True
+
+    def first(self, size: int) -> list[int]:
+        """The first candidates; fewer if no others explain anything."""
+        while self._more and len(self._chosen) < size:
+            self._more = self._add()
+        return self._chosen[:size]
+
+    def is_complete(self, size: int) -> bool:
+        """Whether there are no more than so many candidates."""
+        return len(self.first(size + 1)) <= size
+
+    def _sums(self, values: Floats) -> Floats:
+        size = self._fit.size
+        sums = np.array([np.bincount(row, values, minlength=size) for row in self._long.bins])
+        return sums.reshape(len(self._long.bins), size)
+
+    def _add(self) -> bool:
+        """Choose one more candidate, unless none explains anything."""
+        fit, conditions = self._fit, self._long.conditions
+        if len(self._chosen) == len(self._long.bins):
+            return False
+        sums = self._sums(fit.weights * (fit.wanted - fit.score))
+        gains = np.round((sums * sums / (self._weights + RIDGE)).sum(axis=1), 9)
+        gains[self._chosen] = -1.0
         if gains.max() <= 1e-6:
-            break
+            return False
         good = np.flatnonzero(gains >= AS_GOOD * gains.max())
-        simple = good[long.conditions[good] == long.conditions[good].min()]
-        best = int(simple[gains[simple].argmax()])
-        chosen.append(best)
-        fit.extend(chosen)
-    return chosen
+        simple = good[conditions[good] == conditions[good].min()]
+        self._chosen.append(int(simple[gains[simple].argmax()]))
+        fit.extend(self._chosen)
+        return True
 
 
 class _Fit:
     """Curves of some candidates that approximate the scores of one model by weighted least squares."""
 
-    def __init__(self, long: Long, column: int, targets: Floats, loss: Loss) -> None:
-        self.bins = long.bins
+    def __init__(self, long: Long, rows: _Rows, column: int, targets: Floats, loss: Loss) -> None:
+        self.rows = rows
         self.wanted = long.scores[:, column]
         _, curvature = loss.gradients(targets, self.wanted)
         self.weights = long.weights[:, column] * np.maximum(curvature, 1e-3)
@@ -153,6 +186,8 @@ class _Fit:
         self.size = self.own.shape[1]
         self.chosen: list[int] = []
         self.curves: dict[int, Floats] = {}
+        self.sizes: dict[int, Floats] = {}
+        """the sum of weights in each bin of each candidate so far"""
         self.intercept = 0.0
         self.score = long.offset.copy()
         self._centre()
@@ -161,8 +196,11 @@ class _Fit:
         """Fit the curves of more candidates, and those so far again."""
         new = order[len(self.chosen) :]
         for candidate in new:
+            row = self.rows[candidate]
             self.curves[candidate] = self.own[candidate].copy()
-            self.score += self.own[candidate][self.bins[candidate]]
+            sizes: Floats = np.bincount(row, self.weights, minlength=self.size).astype(np.float64)
+            self.sizes[candidate] = sizes
+            self.score += self.own[candidate][row]
         self._centre()
         self.chosen = list(order)
         for _ in range(SWEEPS):
@@ -176,12 +214,11 @@ class _Fit:
         return float(0.5 * (self.weights * left * left).sum() / self.total)
 
     def _fit(self, candidate: int) -> None:
-        row = self.bins[candidate]
+        row = self.rows[candidate]
         left = self.weights * (self.wanted - self.score)
         sums = np.bincount(row, left, minlength=self.size)
-        weights = np.bincount(row, self.weights, minlength=self.size)
         curve = self.curves[candidate]
-        change = (sums + RIDGE * (self.own[candidate] - curve)) / (weights + RIDGE)
+        change = (sums + RIDGE * (self.own[candidate] - curve)) / (self.sizes[candidate] + RIDGE)
         self.curves[candidate] = curve + change
         self.score += change[row]
 

@@ -1,0 +1,1 @@
+"""Steps of boosting: sums over bins, gains, the steps of some bags, and all bags together."""

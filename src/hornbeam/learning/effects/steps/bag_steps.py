@@ -1,0 +1,204 @@
+"""The steps of some bags: each bag has scores of its own, and shares the candidates with the others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from hornbeam.learning.effects.steps.bin_sums import BinSums, Places, bin_sums
+from hornbeam.learning.effects.steps.gains import UNIT, cut_gains, line_gains
+from hornbeam.learning.losses.loss import Loss
+from hornbeam.learning.numbers import Floats
+
+ACTIVE = 40
+"""Number of candidates that are active for each bag."""
+AT_ONCE = 4
+"""Number of steps between two rankings of the active candidates."""
+MOST_CELLS = 100_000_000
+"""Sums of all candidates are prepared once if there are at most this many bins, else piece by piece."""
+
+
+class Steps(NamedTuple):
+    """What a learner fixes about steps."""
+
+    number: int
+    rate: float
+    l2: float
+    line_l2: float
+    start: float | None = None
+    """the score before the first step; None for the constant with the least loss"""
+    patient: bool = False
+    """whether all steps are taken, even if they do not lower the loss on held-out examples"""
+    worth: Floats | None = None
+    """what the gain of each candidate is multiplied by before gains are compared; None for 1"""
+
+
+class Addition(NamedTuple):
+    """What a step added to the curve of a candidate: a change for each bin, and the intercept after it."""
+
+    candidate: int
+    change: Floats
+    intercept: float
+
+
+class Taken(NamedTuple):
+    """A step of some bags, and for each bag the loss of its held-out examples after it."""
+
+    additions: list[Addition]
+    losses: list[float]
+
+
+class StepData(NamedTuple):
+    """What all bags share."""
+
+    bins: npt.NDArray[np.uint8]
+    """the bin of each example for each candidate"""
+    scores: Floats
+    """the score of each bin of each candidate"""
+    targets: Floats
+    sizes: Floats
+    """how much each example counts"""
+    loss: Loss
+    steps: Steps
+    offset: Floats | None = None
+    """what is added to the score of each example"""
+
+
+class BagSteps:
+    """Boosted models for some bags; column k of ``weights`` has the weight of each example in bag k."""
+
+    def __init__(self, data: StepData, weights: Floats) -> None:
+        self.data, self.loss, self.steps, self.targets = data, data.loss, data.steps, data.targets
+        self.weights = np.ascontiguousarray(weights.T)
+        held_out = data.sizes - self.weights
+        self.outside = [np.flatnonzero(row) for row in held_out]
+        self.held_out = [row[places] for row, places in zip(held_out, self.outside, strict=True)]
+        given, offset = self.steps.start, data.offset
+        self.intercepts = [
+            self.loss.start(self.targets, row) if given is None else given for row in self.weights
+        ]
+        before = np.zeros(len(self.targets)) if offset is None else offset
+        self.score = [start + before for start in self.intercepts]
+        self.tops = data.bins.max(axis=1, initial=0).astype(np.int64) + 1
+        self.all: BinSums | None = None
+        self.active: Places = np.empty(0, dtype=np.int64)
+        self.sums: BinSums | None = None
+        if given is None:
+            for bag in range(len(self.score)):
+                self._centre(bag)
+
+    def start(self) -> tuple[list[float], list[float]]:
+        """The intercept of each bag and the loss of its held-out examples."""
+        return list(self.intercepts), self._losses()
+
+    def best(self) -> list[int]:
+        """For each bag, the candidates with the largest gains; all bags have their candidates in one list."""
+        gradients = self._gradients()
+        number = len(self.data.bins)
+        if self.all is None and self.data.bins.size <= MOST_CELLS:
+            self.all = bin_sums(self.data.bins, int(self.tops.max()))
+        if self.all is not None:
+            gains = self._gains(self.all, np.arange(number), gradients)
+        else:
+            piece = max(1, MOST_CELLS // self.data.bins.shape[1])
+            parts = [np.arange(a, min(a + piece, number)) for a in range(0, number, piece)]
+            gains = np.vstack([self._gains(self._sums_of(part), part, gradients) for part in parts])
+        return sorted(set(np.argpartition(-gains, ACTIVE, axis=0)[:ACTIVE].ravel().tolist()))
+
+    def use(self, active: Places) -> None:
+        """Take the next steps among some candidates."""
+        self.active = active
+        size = int(self.tops[active].max())
+        self.sums = self._sums_of(active) if self.all is None else self.all.take(active, size)
+
+    def go_on(self, number: int) -> list[Taken]:
+        """Take a few steps with the candidates that gain most now, one after the other."""
+        choices = self._ranked(self._gradients())
+        chosen = ([int(each[k]) if k < len(each) else -1 for each in choices] for k in range(number))
+        return [self._step_of_all(step) for step in chosen]
+
+    def replay(self, chosen: Sequence[Sequence[int]]) -> list[Taken]:
+        """Take steps that were chosen earlier, with the candidate of each bag or -1, to the same result."""
+        return [self._step_of_all(step) for step in chosen]
+
+    def _sums_of(self, which: Places) -> BinSums:
+        return bin_sums(self.data.bins[which], int(self.tops[which].max()))
+
+    def _step_of_all(self, chosen: Sequence[int]) -> Taken:
+        additions = [
+            self._step(bag, candidate) if candidate >= 0 else Addition(-1, np.zeros(1), self.intercepts[bag])
+            for bag, candidate in enumerate(chosen)
+        ]
+        return Taken(additions, self._losses())
+
+    def _whole(self, bag: int) -> tuple[Floats, Floats]:
+        """Gradients and curvatures of each example in a bag, in whole units."""
+        first, second = self.loss.gradients(self.targets, self.score[bag])
+        weights = self.weights[bag]
+        return np.rint(first * UNIT) * weights, np.rint(second * UNIT) * weights
+
+    def _gradients(self) -> Floats:
+        """A column of gradients for each bag, then a column of curvatures for each bag."""
+        number = len(self.score)
+        columns = np.empty((len(self.targets), 2 * number))
+        for bag in range(number):
+            columns[:, bag], columns[:, number + bag] = self._whole(bag)
+        return columns
+
+    def _gains(self, sums: BinSums, which: Places, gradients: Floats) -> Floats:
+        """The largest gain of each candidate in each bag."""
+        number = len(self.score)
+        best = np.empty((len(which), number))
+        for block, both in sums.of(gradients):
+            both /= UNIT
+            first, second = both[..., :number], both[..., number:]
+            cuts, _ = cut_gains(first, second, self.steps.l2)
+            scores = self.data.scores[which[block]][:, : sums.size]
+            lines, _ = line_gains(first, second, scores, self.steps.line_l2)
+            best[block] = np.maximum(cuts.max(axis=1), lines)
+        return best if self.steps.worth is None else best * self.steps.worth[which][:, None]
+
+    def _ranked(self, gradients: Floats) -> list[Places]:
+        """For each bag, the active candidates with the largest gains, best first."""
+        assert self.sums is not None
+        gains = self._gains(self.sums, self.active, gradients)
+        order = np.argsort(-gains, axis=0, kind="stable")[:AT_ONCE]
+        return [self.active[order[gains[order[:, bag], bag] > 0, bag]] for bag in range(gains.shape[1])]
+
+    def _step(self, bag: int, candidate: int) -> Addition:
+        """Add to the curve of a candidate in one bag, with the gradients as they are now."""
+        bins, size = self.data.bins[candidate], int(self.tops[candidate])
+        first, second = self._whole(bag)
+        g = np.bincount(bins, first, minlength=size)[None, :, None] / UNIT
+        h = np.bincount(bins, second, minlength=size)[None, :, None] / UNIT
+        cuts, levels = cut_gains(g, h, self.steps.l2)
+        score = self.data.scores[candidate : candidate + 1, :size]
+        line, slope = line_gains(g, h, score, self.steps.line_l2)
+        if line[0, 0] >= cuts.max():
+            change = slope[0, 0] * score[0]
+        else:
+            at = int(cuts[0, :, 0].argmax())
+            change = np.where(np.arange(size) <= at, levels[0][0, at, 0], levels[1][0, at, 0])
+            change[0] = levels[2][0, 0, 0]
+        change = self.steps.rate * change
+        self.score[bag] += change[bins]
+        self._centre(bag)
+        return Addition(candidate, change, self.intercepts[bag])
+
+    def _centre(self, bag: int) -> None:
+        """Move the intercept by one Newton step."""
+        # Not a product of BLAS, whose threads cost more than they do.
+        g, h = (float(each.sum()) / UNIT for each in self._whole(bag))
+        if h > 0:
+            self.score[bag] += g / h
+            self.intercepts[bag] += g / h
+
+    def _losses(self) -> list[float]:
+        """For each bag, the loss of the examples that are held out."""
+        return [
+            float((self.loss.each(self.targets[places], score[places]) * held).sum())
+            for score, places, held in zip(self.score, self.outside, self.held_out, strict=True)
+        ]

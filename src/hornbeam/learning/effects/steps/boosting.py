@@ -1,0 +1,97 @@
+"""Boosting over bins: many small steps, for all bags at once.
+
+A step adds to one candidate's curve: two levels on either side of a cut and one for missing values, or a line
+over the scores of its bins, whichever lowers the quadratic approximation of the loss more. The step is shrunk
+by the learning rate. Sums of gradients are whole multiples of 2**-30, hence exact, so the order of the
+examples does not matter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from hornbeam.learning.effects.steps.bag_steps import ACTIVE, AT_ONCE, Addition, BagSteps, StepData, Taken
+from hornbeam.learning.numbers import Floats
+
+RENEWALS = (0, 24, 48, 96, 192, 384, 768)
+"""The steps before which the active candidates are chosen again among all."""
+PATIENCE = 60
+"""Steps without a lower loss on held-out examples after which boosting ends."""
+
+
+@dataclass(eq=False)
+class Bags:
+    """Boosted models, one for each bag."""
+
+    start: Floats
+    additions: list[list[Addition]]
+    mean_losses: list[float] = field(default_factory=list)
+    """before the first step and after each one, the mean loss of the examples that are held out"""
+
+    @property
+    def done(self) -> int:
+        """Number of complete steps."""
+        return len(self.mean_losses) - 1
+
+    def chosen(self) -> list[list[int]]:
+        """For each complete step, the candidate of each bag, or -1."""
+        return [[own[step].candidate for own in self.additions] for step in range(self.done)]
+
+
+class Boosting:
+    """Boosted models for all bags, step by step; ``bags`` has what is done.
+
+    Column k of ``weights`` has the weight of each example in bag k.
+    """
+
+    def __init__(self, data: StepData, weights: Floats) -> None:
+        self.steps, self.number = data.steps, len(data.bins)
+        self.total = float((data.sizes[:, None] - weights).sum())
+        self.part = BagSteps(data, weights)
+        self.is_active = False
+        starts, losses = self.part.start()
+        self.bags = Bags(np.array(starts), [[] for _ in starts], [self._mean(losses)])
+
+    def replay(self, chosen: Sequence[Sequence[int]]) -> None:
+        """Take steps that were chosen earlier, with the candidate of each bag or -1, to the same result."""
+        self._keep(self.part.replay(chosen))
+
+    def run(self) -> Iterator[bool]:
+        """Take the steps that are left.
+
+        After every few steps, yields whether the next ones begin with a new choice of active candidates.
+        """
+        while self.number and not self.is_done:
+            done = self.bags.done
+            if done in RENEWALS or not self.is_active:
+                self._renew()
+            self._keep(self.part.go_on(min(AT_ONCE, self.steps.number - done)))
+            yield self.bags.done in RENEWALS
+
+    @property
+    def is_done(self) -> bool:
+        """Whether all steps are done, or more steps do not lower the loss on held-out examples."""
+        done, means = self.bags.done, self.bags.mean_losses
+        late = done - int(np.argmin(means)) >= PATIENCE and bool(np.isfinite(means[-1]))
+        return done >= self.steps.number or (late and not self.steps.patient)
+
+    def _keep(self, steps: list[Taken]) -> None:
+        for additions, losses in steps:
+            for own, addition in zip(self.bags.additions, additions, strict=True):
+                own.append(addition)
+            self.bags.mean_losses.append(self._mean(losses))
+
+    def _renew(self) -> None:
+        """Choose the active candidates: for each bag, those with the largest gains."""
+        active = set(range(self.number))
+        if self.number > 2 * ACTIVE:
+            used = (each.candidate for own in self.bags.additions for each in own[-2 * AT_ONCE :])
+            active = {*self.part.best(), *used} - {-1}
+        self.part.use(np.array(sorted(active)))
+        self.is_active = True
+
+    def _mean(self, losses: list[float]) -> float:
+        return sum(losses) / self.total if self.total else float("nan")

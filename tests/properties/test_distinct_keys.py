@@ -1,0 +1,68 @@
+"""Features are computed for distinct keys, and are those of each example."""
+
+from collections import defaultdict
+from collections.abc import Mapping
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from effect_bodies import TallyCase, groups, tally_cases
+from hornbeam.engines.contract import Engine
+from hornbeam.engines.memory.engine import MemoryEngine
+from hornbeam.engines.naive import NaiveEngine
+from hornbeam.engines.tally import Tally, head_variables
+from hornbeam.learning.effects.bins import bins_of, cuts_of
+from hornbeam.learning.effects.candidates import scores_of
+from hornbeam.learning.effects.key_tallies import key_tallies
+from strategies import CASES, TARGET
+
+
+def by_row(tally: Tally) -> Mapping[int, set[tuple[object, ...]]]:
+    found: dict[int, set[tuple[object, ...]]] = defaultdict(set)
+    for (row, *values), number in groups(tally).items():
+        assert isinstance(row, int)
+        found[row].add((*values, number))
+    return found
+
+
+@pytest.mark.parametrize("engine_class", [MemoryEngine, NaiveEngine])
+@given(case=tally_cases())
+@settings(max_examples=max(CASES // 2, 1))
+def test_each_example_has_the_groundings_of_its_key(engine_class: type[Engine], case: TallyCase) -> None:
+    arity = case.database.schema.arity(TARGET)
+    # Each key twice, so that distinct keys are always fewer.
+    keys = np.repeat(case.keys[:, :arity], 2, axis=0)
+    engine = engine_class(case.database)
+    for request in case.requests:
+        right = NaiveEngine(case.database).tally([request], keys)[0]
+        own = key_tallies(engine, keys, head_variables(request), arity)
+        found = own.tally([request])[0]
+        assert isinstance(found, Tally) and isinstance(right, Tally)
+        expected, at_keys = by_row(right), by_row(found)
+        which = np.arange(len(keys)) if own.equal is None else own.equal.which
+        assert [at_keys.get(place, set()) for place in which.tolist()] == [
+            expected.get(row, set()) for row in range(len(keys))
+        ]
+        assert own.weighted(found).sum() == right.number.sum()
+
+
+VALUES = st.sampled_from((np.nan, 0.0, 1.0, 2.0, 3.0, 10.0, 0.25))
+
+
+@given(
+    groups=st.lists(st.tuples(VALUES, st.integers(1, 5)), min_size=1, max_size=30),
+    n_cuts=st.integers(1, 8),
+    support=st.integers(1, 4),
+    counts=st.booleans(),
+)
+def test_values_with_sizes_have_the_cuts_and_scores_of_repeated_values(groups, n_cuts, support, counts):
+    values, sizes = (np.array(each, dtype=np.float64) for each in zip(*groups, strict=True))
+    repeated = np.repeat(values, sizes.astype(int))
+    cuts = cuts_of(repeated, n_cuts, support, counts)
+    assert cuts_of(values, n_cuts, support, counts, sizes) == cuts
+    scores = scores_of(repeated, bins_of(repeated, cuts), len(cuts), counts)
+    assert scores_of(values, bins_of(values, cuts), len(cuts), counts, sizes) == pytest.approx(
+        scores, abs=2e-6
+    )

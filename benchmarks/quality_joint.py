@@ -33,7 +33,7 @@ import measure
 from hornbeam.data.database import Database, Population
 from hornbeam.data.relations import Numbered
 from hornbeam.datasets.worlds import smokers
-from hornbeam.joint.mean_field import mean_field
+from hornbeam.joint.guessing.mean_field import mean_field
 from hornbeam.joint.neighbours import (
     LinkedThings,
     Neighbours,

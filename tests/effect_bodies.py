@@ -8,12 +8,14 @@ import numpy as np
 from hypothesis import strategies as st
 
 from hornbeam.data.database import Codes, Database
+from hornbeam.data.numbers import AT_CUTOFF, CutoffRule
 from hornbeam.engines.contract import Engine
 from hornbeam.engines.tally import Tally, TallyRequest
 from hornbeam.logic.clauses import Atom, Comparison, Not, Term, head_atom
 from hornbeam.logic.effect_types import NUMBER_OF_FACTS
 from hornbeam.logic.effects import Body, Equals, NumberOf, Recent, Step, new_variables_of
 from strategies import (
+    NUMBERS,
     STRANGER,
     TARGET,
     TIMES,
@@ -45,6 +47,7 @@ class TallyCase:
             lines.append(f"    {request!r}")
         cutoffs = self.database.real_cutoffs_of(TARGET, self.keys)
         lines.append(f"keys {self.keys.tolist()} (codes; -1 is unknown)")
+        lines.append(f"facts {self.database.rule.at_cutoff} the cut-off")
         return "\n".join([*lines, f"cut-offs {None if cutoffs is None else cutoffs.tolist()}"])
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
@@ -121,9 +124,13 @@ def effect_bodies(draw: st.DrawFn, database: Database) -> tuple[Body, dict[int, 
 
 
 @st.composite
-def tally_cases(draw: st.DrawFn) -> TallyCase:
-    """Requests over one database; some share the start of a body. Keys repeat, and some are unknown."""
-    database = draw(schemas().flatmap(databases))
+def tally_cases(draw: st.DrawFn, numbers: Sequence[str] = NUMBERS, timed: bool = False) -> TallyCase:
+    """Requests over one database; some share the start of a body. Keys repeat, and some are unknown.
+
+    Facts at the very time of a cut-off exist, or they do not. If ``timed``, facts have times, keys cut-offs.
+    """
+    database = draw(databases(draw(schemas()), numbers, timed))
+    database = database.under_rule(CutoffRule(draw(st.sampled_from(AT_CUTOFF))))
     if draw(st.booleans()):
         database = _in_days(database)
     head = head_atom(TARGET, database.schema.arity(TARGET))
@@ -135,7 +142,7 @@ def tally_cases(draw: st.DrawFn) -> TallyCase:
         if draw(st.booleans()):
             requests.append(TallyRequest(head, body, (), draw(st.booleans())))
     keys = draw(key_rows(database, ()))
-    if draw(st.sampled_from((True, True, False))):
+    if timed or draw(st.sampled_from((True, True, False))):
         unit = DAYS if database.origin.get("times") == "date" else 1.0
         drawn = draw(st.lists(st.sampled_from((*TIMES, 0.0, 2.7)), min_size=len(keys), max_size=len(keys)))
         keys = with_cutoffs(database, keys, np.array(drawn, dtype=np.float64) * unit)

@@ -15,8 +15,8 @@ import numpy as np
 from hypothesis import strategies as st
 
 from hornbeam.data.build import build
-from hornbeam.data.database import UNKNOWN, Codes, Database
-from hornbeam.data.numbers import Floats
+from hornbeam.data.database import UNKNOWN, Codes, Database, Relation
+from hornbeam.data.numbers import BEFORE, Floats
 from hornbeam.logic.clauses import Atom, Clause, Comparison, Literal, Not, Term, head_atom
 from hornbeam.logic.modes import Argument, Kind, Mode
 from hornbeam.logic.schema import DATE, NUMBER, Schema, read_value
@@ -29,6 +29,8 @@ PREDICATES = ("p", "q", "r", "s")
 NAMES = ("a", "Bob", "it's", "7", "naïve Ω", "-1.5", "B", "_", 'say "hi"', "back\\slash", "not", "", "end.")
 """Constants as they come: upper case, quotes, numbers, unicode, words with a meaning, nothing."""
 NUMBERS = ("35", "7", "-1.5", "351", "0", "7.0", "1e3", "2.50", "0.1")
+EXTREME_NUMBERS = (*NUMBERS, "1e300", "-1e300", "5e-324", "-5e-324", "9007199254740993", "-0.0")
+"""... with huge, tiny and long ones, whose sums are exact all the same."""
 DATES = ("1998-03-01", "1998-03-01T12:30:00", "1970-01-01", "2001-12-31", "0001-01-01", "1998-03-02")
 NAMES_OF = {None: NAMES, NUMBER: NUMBERS, DATE: DATES}
 """Constants by the kind of their type; 7 and 7.0 are two constants of one value."""
@@ -116,12 +118,18 @@ def schemas(draw: st.DrawFn) -> Schema:
 
 
 @st.composite
-def databases(draw: st.DrawFn, schema: Schema) -> Database:
-    """Populations of one to five (seldom none), relations from absent to full, odd names, some times."""
+def databases(
+    draw: st.DrawFn, schema: Schema, numbers: Sequence[str] = NUMBERS, timed: bool = False
+) -> Database:
+    """Populations of one to five (seldom none), relations from absent to full, odd names, some times.
+
+    If ``timed``, all facts have times.
+    """
     constants = {}
     for type_name in schema.types():
         size = draw(st.sampled_from((1, 2, 3, 4, 5, 2, 3, 4, 5, 3, 4, 5, 0)))
-        names = NAMES_OF[schema.numeric.get(type_name)]
+        kind = schema.numeric.get(type_name)
+        names = numbers if kind == NUMBER else NAMES_OF[kind]
         first = draw(st.integers(0, len(names) - 1))
         constants[type_name] = [names[(first + i) % len(names)] for i in range(size)]
     facts = {}
@@ -145,7 +153,7 @@ def databases(draw: st.DrawFn, schema: Schema) -> Database:
             chosen = [row for position, row in enumerate(rows) if bits >> position & 1]
         chosen = [*reversed(chosen), *chosen[:1]]  # neither in order nor distinct
         facts[predicate] = [[row[i] for row in chosen] for i in range(len(types))]
-        if draw(st.booleans()):
+        if timed or draw(st.booleans()):
             size = len(chosen)
             drawn = draw(st.binary(min_size=size, max_size=size))
             times[predicate] = [TIMES[number % len(TIMES)] for number in drawn]
@@ -234,6 +242,33 @@ def timed_cases(draw: st.DrawFn) -> Case:
 def with_cutoffs(database: Database, keys: Codes, cutoffs: Floats) -> Codes:
     """Keys that carry cut-offs; those of data without times do not."""
     return np.column_stack([keys, database.cutoff_codes(cutoffs)]) if database.times else keys
+
+
+@st.composite
+def other_futures(draw: st.DrawFn, database: Database, last: float) -> Database:
+    """The database with some of the facts that no example with this cut-off sees gone, and others added."""
+    after = float(np.nextafter(last, np.inf))
+    first = last if database.rule.at_cutoff == BEFORE and last > -inf else after
+    for predicate, times in database.times.items():
+        if last == inf:
+            break
+        unseen = np.flatnonzero((times >= first) & (times > -inf)).tolist()
+        gone = draw(st.one_of(st.just(unseen), st.lists(st.sampled_from(unseen)))) if unseen else []
+        columns = [np.delete(column, gone) for column in database.relations[predicate].columns]
+        kept = np.delete(times, gone)
+        sizes = [len(database.population(name)) for name in database.schema.types_of(predicate)]
+        added = draw(st.integers(0, 3)) if min(sizes) else 0
+        new = [draw(st.lists(st.integers(0, max(n - 1, 0)), min_size=added, max_size=added)) for n in sizes]
+        columns = [np.append(*pair).astype(np.int32) for pair in zip(columns, new, strict=True)]
+        late = st.sampled_from((first, after, inf))
+        kept = np.append(kept, draw(st.lists(late, min_size=added, max_size=added)))
+        relation, since = Relation.timed(columns, kept)
+        database = replace(
+            database,
+            relations={**database.relations, predicate: relation},
+            times={**database.times, predicate: since},
+        )
+    return database
 
 
 @st.composite

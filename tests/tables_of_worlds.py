@@ -75,7 +75,8 @@ def facts_in_place(database: Database, connection: Connection) -> Database:
         name = _table(connection, {"c0": names}, {"c0": schema.numeric.get(type_name)})
         keys[type_name] = [SqlTable((name,), ("c0",))]
     facts = TableFacts(TableSource(connection, schema, tables, keys, time_kind))
-    return database_in_place(facts, (), None, None, origin=dict(database.origin))
+    in_place = database_in_place(facts, (), None, None, origin=dict(database.origin))
+    return in_place.under_rule(database.rule)
 
 
 def _texts(times: Floats, kind: str) -> list[str | None]:

@@ -305,6 +305,21 @@ def quality() -> str:
     return _table(["", *rows], [[data, *(cell(data, row) for row in rows)] for data in data_sets])
 
 
+def power() -> str:
+    """In how many worlds the planted feature is found, and the share of the possible gain."""
+    results = _results("features")
+    sizes = [str(size) for size in results["order"]["sizes"]]
+    rows = []
+    for name, sentence in results["order"]["features"].items():
+        cells = []
+        for lines in (results["lines"][name][size] for size in sizes):
+            cells.append(f"{sum(line['found'] for line in lines)} of {len(lines)}")
+            cells.append(f"{mean(line['gain'] for line in lines):.0%}")
+        rows.append([f"{sentence} (`{name}`)", *cells])
+    columns = [f"{what}, {int(size):,}" for size in sizes for what in ("found", "gain")]
+    return _table(["planted", *columns], rows)
+
+
 def start_up() -> str:
     """What it costs to start at all."""
     found = _results("learning")["start_up"]
@@ -327,4 +342,5 @@ _TABLES: Mapping[str, Table] = {
     "flattening": flattening,
     "beside others": beside_others,
     "start-up": start_up,
+    "power": power,
 }

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
         RLRRegressor,
     )
     from hornbeam.in_place.load import load
-    from hornbeam.joint.gibbs import Gibbs
+    from hornbeam.joint.guessing.gibbs import Gibbs
     from hornbeam.learning.options import EffectOptions, PaperOptions
     from hornbeam.model.clause_model import Model
     from hornbeam.model.files import load_model, save_model
@@ -53,7 +53,7 @@ _HOMES = {
     "AggLRClassifier": "hornbeam.estimators.learners",
     "Database": "hornbeam.data.database",
     "EffectOptions": "hornbeam.learning.options",
-    "Gibbs": "hornbeam.joint.gibbs",
+    "Gibbs": "hornbeam.joint.guessing.gibbs",
     "HornbeamError": "hornbeam.errors",
     "HornbeamWarning": "hornbeam.errors",
     "IlpRLRClassifier": "hornbeam.estimators.learners",

@@ -28,6 +28,7 @@ def test_the_verbs_are_these():
         "evaluate",
         "explain",
         "fit",
+        "generate",
         "inspect",
         "modes",
         "predict",

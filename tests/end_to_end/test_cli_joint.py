@@ -79,7 +79,10 @@ def test_a_joint_model_is_scored_explained_and_shown(run, papers, fitted):
     assert (explained.status, "its separate model says" in explained.out) == (0, True)
     wrong = run("explain", papers / "data", "--model", fitted, "--example", "subject(p120)")
     assert (wrong.status, "which predicts topic(papers)" in wrong.err) == (2, True)
-    shown = run("show", fitted)
+    by_key = run("explain", papers / "data", "--model", fitted, "--example", "p120")
+    assert by_key.out == explained.out
+    assert "What neighbours do to topic" in run("show", fitted).out
+    shown = run("show", fitted, "--logic")
     assert (shown.status, "links(A,B), topic(B)" in shown.out) == (0, True)
     report = run("report", papers / "data", "--model", fitted, "--out", papers / "r.html")
     assert (report.status, "does not take joint models" in report.err) == (2, True)

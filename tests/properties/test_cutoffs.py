@@ -12,7 +12,7 @@ from hornbeam.data.numbers import AT_CUTOFF, INCLUDE, CutoffRule
 from hornbeam.engines.contract import Counts, Engine, Skipped
 from hornbeam.engines.memory.engine import MemoryEngine
 from hornbeam.engines.naive import NaiveEngine
-from strategies import CASES, TARGET, TIMES, Case, timed_cases, with_cutoffs
+from strategies import CASES, TARGET, TIMES, Case, other_futures, timed_cases, with_cutoffs
 
 
 def plain(case: Case) -> Codes:
@@ -81,37 +81,18 @@ def test_frozen_data_are_those_before_a_date(
 
 
 @every_engine
-@given(case=timed_cases(), data=st.data())
+@given(case=timed_cases(), at_cutoff=st.sampled_from(AT_CUTOFF), data=st.data())
 def test_no_fact_at_or_after_the_cut_off_changes_a_count(
-    engine: type[Engine], case: Case, data: st.DataObject
+    engine: type[Engine], case: Case, at_cutoff: str, data: st.DataObject
 ) -> None:
+    case = under_rule(case, CutoffRule(at_cutoff))
     assert case.cutoffs is not None
-    last = max(case.cutoffs, default=0.0)
-    changed = case.database
-    for predicate, times in case.database.times.items():
-        late = np.flatnonzero((times >= last) & (last < np.inf) & (times > -np.inf))
-        gone = data.draw(st.lists(st.sampled_from(late.tolist()))) if len(late) else []
-        columns = [np.delete(column, gone) for column in case.database.relations[predicate].columns]
-        kept = np.delete(times, gone)
-        sizes = [len(case.database.population(t)) for t in case.database.schema.types_of(predicate)]
-        if last < np.inf and min(sizes):
-            added = data.draw(st.integers(0, 3))
-            new = [data.draw(st.lists(st.integers(0, n - 1), min_size=added, max_size=added)) for n in sizes]
-            columns = [
-                np.append(column, more).astype(np.int32) for column, more in zip(columns, new, strict=True)
-            ]
-            after = float(np.nextafter(last, np.inf))
-            late_times = st.sampled_from([last if last > -np.inf else after, after, np.inf])
-            kept = np.append(kept, data.draw(st.lists(late_times, min_size=added, max_size=added)))
-        relation, since = Relation.timed(columns, kept)
-        changed = replace(
-            changed,
-            relations={**changed.relations, predicate: relation},
-            times={**changed.times, predicate: since},
-        )
-    keys = with_cutoffs(changed, plain(case), case.cutoffs)
+    last = data.draw(st.sampled_from(sorted({*case.cutoffs.tolist()}) or [0.0]))
+    earlier = case.cutoffs <= last
+    changed = data.draw(other_futures(case.database, last))
+    keys = with_cutoffs(changed, plain(case)[earlier], case.cutoffs[earlier])
     for clause in case.clauses:
-        expected = true_counts(engine(case.database), clause, case.keys)
+        expected = true_counts(engine(case.database), clause, case.keys[earlier])
         assert true_counts(engine(changed), clause, keys) == expected
 
 

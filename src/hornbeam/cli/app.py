@@ -40,6 +40,7 @@ VERBS = {
     "sql": "sql",
     "reproduce": "reproduce",
     "demo": "demo",
+    "generate": "generate",
     "datasets": "datasets",
 }
 """The module of each verb, in the order of the help. It is imported when the verb is needed."""

@@ -8,8 +8,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from hornbeam.data.keys import Names
+from hornbeam.data.numbers import Floats
 from hornbeam.joint.neighbours import LinkedThings, TermValues, term_added
 from hornbeam.joint.predict import Together
+from hornbeam.joint.words import value_text
+from hornbeam.model.class_model import ClassModel
+from hornbeam.model.explain import Explanation, explain
 
 SHOWN = 10
 """Maximum number of neighbours that are listed for a term."""
@@ -23,9 +28,11 @@ class Neighbour(NamedTuple):
     probability: float
     known: bool
     times: int
+    shown: str = ""
+    """its display name"""
 
     def __str__(self) -> str:
-        name = ", ".join(self.key)
+        name = self.shown or ", ".join(self.key)
         how = "known" if self.known else f"guessed, {self.probability:.2f}"
         return f"{name}: {self.label} ({how})" + (f", {self.times} times" if self.times > 1 else "")
 
@@ -34,6 +41,8 @@ class TermReason(NamedTuple):
     """What a term adds to the score of the explained label, relative to the mean of all labels."""
 
     term: str
+    words: str
+    """what the term reads for the thing, in words"""
     added: float
     neighbours: tuple[Neighbour, ...]
     reached: int
@@ -51,6 +60,8 @@ class NeighbourExplanation:
     """the probability of the label from the separate model"""
     known: bool
     reasons: tuple[TermReason, ...]
+    own: Explanation | None = None
+    """what its own facts say, by the model that gives the score beside the neighbours"""
 
     def __str__(self) -> str:
         name = f"{self.target}({','.join(self.key)})"
@@ -61,13 +72,15 @@ class NeighbourExplanation:
             f"its separate model says {self.alone:.3f}."
         ]
         for reason in self.reasons:
-            lines.append(f"  {reason.added:+.3f}  {reason.term}")
+            lines.append(f"  {reason.added:+.3f}  {reason.words}")
             lines += [f"          {neighbour}" for neighbour in reason.neighbours]
             hidden = reason.reached - len(reason.neighbours)
             if hidden > 0:
                 lines.append(f"          and {hidden} more")
         if not self.reasons:
             lines.append("  It reaches no other thing, so that its separate model alone decides.")
+        if self.own is not None:
+            lines += ["Its own facts:", *(f"  {line}" for line in str(self.own).splitlines())]
         return "\n".join(lines)
 
     def as_dict(self) -> dict[str, object]:
@@ -75,14 +88,21 @@ class NeighbourExplanation:
         reasons = [
             {
                 "term": reason.term,
+                "words": reason.words,
                 "added": reason.added,
                 "reached": reason.reached,
-                "neighbours": [each._asdict() | {"key": list(each.key)} for each in reason.neighbours],
+                "neighbours": [_neighbour_fields(each) for each in reason.neighbours],
             }
             for reason in self.reasons
         ]
         own = {name: getattr(self, name) for name in ("target", "label", "probability", "alone", "known")}
-        return own | {"key": list(self.key), "reasons": reasons}
+        facts = None if self.own is None else self.own.as_dict()
+        return own | {"key": list(self.key), "reasons": reasons, "own": facts}
+
+
+def _neighbour_fields(each: Neighbour) -> dict[str, object]:
+    fields = each._asdict() | {"key": list(each.key)}
+    return {name: value for name, value in fields.items() if name != "shown"}
 
 
 def explain_together(together: Together, name: str, names: Sequence[str]) -> NeighbourExplanation:
@@ -100,9 +120,26 @@ def explain_together(together: Together, name: str, names: Sequence[str]) -> Nei
     if place >= 0 and not known and linked.values and linked.linked[place]:
         reasons = tuple(_reasons(together, linked, place, label))
     key = tuple(map(str, names))
+    own = None if known else _own_facts(together, name, key, label, inner=bool(reasons))
     return NeighbourExplanation(
-        name, key, member.target.label_text(label), float(chances[label]), alone, known, reasons
+        name, key, member.target.label_text(label), float(chances[label]), alone, known, reasons, own
     )
+
+
+def _own_facts(
+    together: Together, name: str, key: tuple[str, ...], label: int, inner: bool
+) -> Explanation | None:
+    """What the facts of a thing say by the model that gives its score; None if it has no probability."""
+    member, engine = together.world.model.member(name), together.world.engine
+    entry = together.world.linked[name].neighbours
+    model = member.inner if inner and entry.inner and member.inner is not None else member.model
+    row = np.empty((1, len(key)), dtype=object)
+    row[0] = key
+    codes = engine.database.encode_keys(name, row)[0]
+    if isinstance(model, ClassModel):
+        of_class = member.target.classes[label]
+        return explain(model.member(of_class), engine, codes, key).of_class(of_class)
+    return explain(model, engine, codes, key)
 
 
 def _reasons(together: Together, linked: LinkedThings, place: int, label: int) -> list[TermReason]:
@@ -116,17 +153,43 @@ def _reasons(together: Together, linked: LinkedThings, place: int, label: int) -
         relative = float(added[label] - (added.sum() - added[label]) / (len(added) - 1))
         neighbours, reached = _neighbours(together, values, place)
         if reached:
-            reasons.append(TermReason(str(values.term), round(relative, 6), neighbours, reached))
-    return sorted(reasons, key=lambda reason: -abs(reason.added))
+            words = _words(together, values, at[0], label)
+            reasons.append(TermReason(str(values.term), words, round(relative, 6), neighbours, reached))
+    return sorted(_merged(reasons), key=lambda reason: -abs(reason.added))
+
+
+def _merged(reasons: Sequence[TermReason]) -> list[TermReason]:
+    """Reasons that say the same of the same neighbours are one: a link in both directions, for example."""
+    merged: dict[object, TermReason] = {}
+    for each in reasons:
+        key = (each.words, each.neighbours, each.reached)
+        if key in merged:
+            before = merged[key]
+            each = each._replace(term=f"{before.term} {each.term}", added=round(before.added + each.added, 6))
+        merged[key] = each
+    return list(merged.values())
+
+
+def _words(together: Together, values: TermValues, at: Floats, label: int) -> str:
+    """What a term reads: the number or share with the explained label, else with the most frequent one."""
+    model, others = together.world.model, together.world.linked[values.term.target].things.target
+    member = model.member(values.term.clauses[0].head.predicate)
+    same = others.name == member.target.name and others.classes
+    column = label if same else int(at.argmax())
+    text = others.label_text(column + values.first)
+    return value_text(values.term, float(at[column]), text, others, (model.schema, member.wording))
 
 
 def _neighbours(together: Together, values: TermValues, place: int) -> tuple[tuple[Neighbour, ...], int]:
     """The neighbours that a thing reaches most often, and the number of all."""
     others = together.world.linked[values.term.target].things
     counts = np.sum([reach.row(place) for reach in values.reaches], axis=0)
+    if values.heard is not None:
+        counts *= values.heard
     ends = np.flatnonzero(counts > 0)
     shown = ends[np.argsort(-counts[ends], kind="stable")][:SHOWN]
     names = together.world.database.names_of(values.term.target, others.keys[shown])
+    displayed = _display_names(together, values.term.target, names)
     beliefs = together.guesses.beliefs[values.term.target][shown]
     return tuple(
         Neighbour(
@@ -135,6 +198,15 @@ def _neighbours(together: Together, values: TermValues, place: int) -> tuple[tup
             round(float(chances.max()), 6),
             bool(others.known[end]),
             int(counts[end]),
+            title,
         )
-        for name, chances, end in zip(names, beliefs, shown.tolist(), strict=True)
+        for name, title, chances, end in zip(names, displayed, beliefs, shown.tolist(), strict=True)
     ), len(ends)
+
+
+def _display_names(together: Together, target: str, names: Names) -> list[str]:
+    """The display names of keys."""
+    database = together.world.database
+    titles = [database.display_names.get(name, {}) for name in database.schema.types_of(target)]
+    rows = [[title.get(name, str(name)) for title, name in zip(titles, row, strict=True)] for row in names]
+    return [", ".join(row) for row in rows]

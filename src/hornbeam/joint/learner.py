@@ -11,7 +11,8 @@ most folds known, with one fold known, and with none, for data that come with ma
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from math import ceil
 from typing import NamedTuple
 
 import numpy as np
@@ -21,7 +22,7 @@ from hornbeam.data.numbers import Floats
 from hornbeam.engines.contract import DEFAULT_MEMORY, Engine
 from hornbeam.engines.registry import open_engine
 from hornbeam.errors import OptionError
-from hornbeam.joint.mean_field import mean_field
+from hornbeam.joint.guessing.mean_field import mean_field
 from hornbeam.joint.model import JointMember, JointModel, KnownLabel
 from hornbeam.joint.neighbours import (
     LEAST_CHANCE,
@@ -41,12 +42,12 @@ from hornbeam.joint.weights import FittedTerms, Trained, fit_terms, penalties_of
 from hornbeam.learning.classes import ClassHistory
 from hornbeam.learning.effects.bagging import FOLDS
 from hornbeam.learning.history import History
-from hornbeam.learning.loop import NO_CONTROL, Control
+from hornbeam.learning.loop import NO_CONTROL, Control, Shared
 from hornbeam.learning.options import EffectOptions, Options
 
 ROUNDS = 2
 """How often the weights are fitted; from the second time on, with guesses by the weights before."""
-MOST, FEW, NONE = FOLDS - 1, 1, 0
+MOST, FEW, FEWER, NONE = FOLDS - 1, 1, 0.2, 0
 """How many folds of training labels are known while weights are fitted for the others."""
 FEWEST = 20
 """With fewer linked training examples there are no terms."""
@@ -100,6 +101,7 @@ def fit_joint(
     names = {task.target.name: task.evidence.keys.shape[1] for task in tasks}
     seen = hidden(database, names)
     engine = open_engine("memory", seen, memory)
+    control = replace(control, shared=Shared())  # targets often have the same keys
     fits = {task.target.name: both_models(engine, task, options, control) for task in tasks}
     entries = _entries(engine, tasks, fits, (options, max_links))
     settings = dict(options.settings()) | dict(database.origin) | {"links_to_neighbours": max_links}
@@ -126,16 +128,18 @@ def _entries(
     for inner in (True, False):
         used = {name: [fit.ordinary, fit.inner] if inner else [fit.ordinary] for name, fit in fits.items()}
         parts = {task.target.name: part_of(engine, task, used[task.target.name], options) for task in tasks}
-        trainings.append(_Training(engine.database, parts, max_links, inner))
+        trainings.append(_training(engine.database, parts, max_links, inner))
     with_inner, ordinary = trainings
     by_shown = [with_inner.neighbours(shown) for shown in (MOST, FEW, NONE)]
-    # In other data without any known label, guesses that confirm each other may all be wrong.
+    # In other data, guesses that confirm each other may all be wrong.
     on_own_things = with_inner.near().neighbours(NONE)
+    from_known = [with_inner.neighbours(shown, only_known=True) for shown in (MOST, FEW, FEWER)]
     others = ordinary.neighbours(MOST) if any(ordinary.offers.values()) else {}
     entries = {}
     for name in fits:
         most, few, none = (each[name] for each in by_shown)
         entries[name] = [most, few, replace(none, anywhere=False), on_own_things[name]]
+        entries[name] += [each[name] for each in from_known]
         if name in others and _together(others[name]) < _together(most):
             entries[name].insert(0, replace(others[name], anywhere=False))
     return entries
@@ -166,6 +170,7 @@ def _lines(members: Sequence[JointMember]) -> Iterator[str]:
                 alone, together = each.losses
                 share = f"with {100 * each.known_share:.3g} % of the labels known"
                 share += "" if each.anywhere else ", for predictions on these data"
+                share += ", for other data, from known labels only" if each.only_known else ""
                 used = (
                     ""
                     if each.terms
@@ -189,57 +194,68 @@ def _known(database: Database, task: JointTask) -> Iterator[KnownLabel]:
 # --- what neighbours say ---------------------------------------------------------------------
 
 
+class _Heard(NamedTuple):
+    """The values of a term for each training example, and how many neighbours they are made of."""
+
+    values: Floats
+    totals: Floats
+
+
 class _Chosen(NamedTuple):
     terms: tuple[Term, ...]
     fitted: FittedTerms
+
+
+def _training(database: Database, parts: Mapping[str, Part], max_links: int, inner: bool) -> _Training:
+    """The targets with the terms that reach anything."""
+    reaches = Reaches(database, {name: part.things for name, part in parts.items()})
+    targets = [part.things.target for part in parts.values()]
+    cached: dict[Term, TermValues] = {}
+    offers = {}
+    for name, part in parts.items():
+        sets = choices(offered(database, part.things.target, targets, max_links))
+        for term in dict.fromkeys(term for terms in sets for term in terms):
+            cached[term] = term_values(reaches, term)
+        useful = [tuple(t for t in terms if cached[t].totals.any()) for terms in sets]
+        offers[name] = [terms for terms in dict.fromkeys(useful) if terms]
+    return _Training(parts, inner, cached, offers)
 
 
 @dataclass(frozen=True, eq=False)
 class _Training:
     """The targets in training, and the terms that they may use."""
 
-    database: Database
     parts: Mapping[str, Part]
-    max_links: int
     inner: bool
-    cached: dict[Term, TermValues] = field(default_factory=dict, init=False)
-    offers: dict[str, list[tuple[Term, ...]]] = field(default_factory=dict, init=False)
-
-    def __post_init__(self) -> None:
-        reaches = Reaches(self.database, {name: part.things for name, part in self.parts.items()})
-        targets = [part.things.target for part in self.parts.values()]
-        for name, part in self.parts.items():
-            sets = choices(offered(self.database, part.things.target, targets, self.max_links))
-            for term in dict.fromkeys(term for terms in sets for term in terms):
-                self.cached[term] = term_values(reaches, term)
-            useful = [tuple(t for t in terms if self.cached[t].totals.any()) for terms in sets]
-            self.offers[name] = [terms for terms in dict.fromkeys(useful) if terms]
+    cached: Mapping[Term, TermValues]
+    offers: Mapping[str, Sequence[tuple[Term, ...]]]
 
     def near(self) -> _Training:
         """The same with terms about a thing's own things only, which follow no link."""
-        near = replace(self)
+        offers = {}
         for name, sets in self.offers.items():
-            own = dict.fromkeys(
-                tuple(term for term in terms if all(len(each.body) == 1 for each in term.clauses))
-                for terms in sets
-            )
-            near.offers[name] = [terms for terms in own if terms]
-        return near
+            own = dict.fromkeys(tuple(term for term in terms if term.near) for terms in sets)
+            offers[name] = [terms for terms in own if terms]
+        used = {term for sets in offers.values() for terms in sets for term in terms}
+        return replace(self, offers=offers, cached={t: self.cached[t] for t in self.cached if t in used})
 
-    def neighbours(self, shown: int) -> dict[str, Neighbours]:
+    def neighbours(self, shown: float, only_known: bool = False) -> dict[str, Neighbours]:
         """The terms and weights of each target, with the labels of some folds known."""
         chosen: dict[str, _Chosen] = {}
-        for number in range(ROUNDS if shown else 1):
-            values = self._values(shown, chosen)
+        for number in range(ROUNDS if shown and not only_known else 1):
+            values = self._values(shown, chosen, only_known)
             for name in self.parts:
                 best = (
                     self._chosen(name, values) if number == 0 else self._again(name, chosen.get(name), values)
                 )
                 if best is not None:
                     chosen[name] = best
-        return {name: self._result(name, chosen.get(name), shown) for name in self.parts}
+        return {
+            name: replace(self._result(name, chosen.get(name), shown), only_known=only_known)
+            for name in self.parts
+        }
 
-    def _result(self, name: str, chosen: _Chosen | None, shown: int) -> Neighbours:
+    def _result(self, name: str, chosen: _Chosen | None, shown: float) -> Neighbours:
         part = self.parts[name]
         share = round(float(part.things.known.mean()) * shown / FOLDS, 6)
         if chosen is None:
@@ -251,13 +267,13 @@ class _Training:
         own, bias, weights = fitted.weights
         return Neighbours(share, chosen.terms, own, bias, weights, losses, self.inner)
 
-    def _values(self, shown: int, chosen: Mapping[str, _Chosen]) -> dict[Term, Floats]:
+    def _values(self, shown: float, chosen: Mapping[str, _Chosen], only_known: bool) -> dict[Term, _Heard]:
         """The values of terms for each training example, with its own label hidden.
 
         Labels are guessed with weights that were fitted without the fold.
         """
         wanted = [term for each in chosen.values() for term in each.terms] if chosen else list(self.cached)
-        values = {term: np.zeros((0, 0)) for term in wanted}
+        values: dict[Term, _Heard] = {}
         for fold in range(FOLDS):
             world = self._world(fold, shown, chosen)
             if chosen:
@@ -267,19 +283,25 @@ class _Training:
             for term in wanted:
                 part = self.parts[term.clauses[0].head.predicate]
                 rows = part.folds == fold
-                every = self.cached[term].values(beliefs)
-                if not len(values[term]):
-                    values[term] = np.zeros_like(every)
-                values[term][rows] = every[rows]
+                at = self.cached[term]
+                if only_known:
+                    at = at.hearing(world[term.target].things.known)
+                every = at.values(beliefs)
+                if term not in values:
+                    values[term] = _Heard(np.zeros_like(every), np.zeros_like(at.totals))
+                values[term].values[rows] = every[rows]
+                values[term].totals[rows] = at.totals[rows]
         return values
 
-    def _world(self, fold: int, shown: int, chosen: Mapping[str, _Chosen]) -> dict[str, LinkedThings]:
+    def _world(self, fold: int, shown: float, chosen: Mapping[str, _Chosen]) -> dict[str, LinkedThings]:
         """All things, with the labels of some folds after the given one known."""
         world = {}
-        known = [(fold + 1 + number) % FOLDS for number in range(shown)]
+        known = [(fold + 1 + number) % FOLDS for number in range(ceil(shown))]
         for name, part in self.parts.items():
             # Examples without held-out scores are in no fold; they are known if most are.
             hide = ~np.isin(part.folds, [*known, -1] if shown == MOST else known)
+            if shown < FEW:
+                hide |= part.draws >= shown
             things = part.things.with_labels(np.where(hide, UNLABELLED, part.things.labels))
             own = Neighbours(1.0)
             terms: tuple[Term, ...] = ()
@@ -289,7 +311,7 @@ class _Training:
             world[name] = LinkedThings(things, part.own, own, tuple(self.cached[term] for term in terms))
         return world
 
-    def _chosen(self, name: str, values: Mapping[Term, Floats]) -> _Chosen | None:
+    def _chosen(self, name: str, values: Mapping[Term, _Heard]) -> _Chosen | None:
         """The set of terms, and the penalty of pairs, with the least held-out loss."""
         best: _Chosen | None = None
         penalties = penalties_of_pairs(self.parts[name].things.target)
@@ -301,7 +323,7 @@ class _Training:
                 best = self._better(best, self._fit(name, chosen_terms, values, penalty))
         return best
 
-    def _again(self, name: str, before: _Chosen | None, values: Mapping[Term, Floats]) -> _Chosen | None:
+    def _again(self, name: str, before: _Chosen | None, values: Mapping[Term, _Heard]) -> _Chosen | None:
         return None if before is None else self._fit(name, before.terms, values, before.fitted.pairs)
 
     def _better(self, one: _Chosen | None, other: _Chosen | None) -> _Chosen | None:
@@ -310,15 +332,16 @@ class _Training:
         return other if other.fitted.loss < one.fitted.loss else one
 
     def _fit(
-        self, name: str, terms: tuple[Term, ...], values: Mapping[Term, Floats], pairs: float | None
+        self, name: str, terms: tuple[Term, ...], values: Mapping[Term, _Heard], pairs: float | None
     ) -> _Chosen | None:
         part = self.parts[name]
         # All sets of terms are compared on the same examples: those that any term links.
         every = list(dict.fromkeys(term for terms in self.offers[name] for term in terms))
-        rows = (part.folds >= 0) & linked([self.cached[term] for term in every], len(part.things))
+        totals = [values[term].totals if term in values else self.cached[term].totals for term in every]
+        rows = (part.folds >= 0) & linked(totals, len(part.things))
         if rows.sum() < FEWEST:
             return None
         labels = part.things.labels[rows]
         alone = -np.log(np.maximum(part.own.chances[rows, labels], LEAST_CHANCE))
         trained = Trained(part.things.target, part.own.fixed[rows], labels, part.folds[rows], alone)
-        return _Chosen(terms, fit_terms(trained, terms, [values[term][rows] for term in terms], pairs))
+        return _Chosen(terms, fit_terms(trained, terms, [values[term].values[rows] for term in terms], pairs))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from math import log
 from typing import NamedTuple
 
 import numpy as np
@@ -15,9 +16,13 @@ from hornbeam.errors import InputError, plural
 from hornbeam.joint.neighbours import READINGS, Neighbours, OwnScores, Term, TermWeights, own_scores
 from hornbeam.joint.reach import chain_of
 from hornbeam.joint.things import JointTarget
+from hornbeam.joint.words import neighbours_text
 from hornbeam.logic.clauses import Clause, atoms_of
+from hornbeam.logic.english import PLAIN, Wording
 from hornbeam.logic.parse import parse_clause
 from hornbeam.logic.schema import Schema
+from hornbeam.model.class_model import ClassModel
+from hornbeam.model.clause_model import Model
 from hornbeam.model.fields import Fields
 from hornbeam.model.files import (
     JOINT,
@@ -29,6 +34,9 @@ from hornbeam.model.files import (
     register_kind,
     version_of,
 )
+
+LEAST_SHARE = 1e-6
+"""Shares of known labels are not taken to be smaller."""
 
 
 class KnownLabel(NamedTuple):
@@ -60,11 +68,26 @@ class JointMember:
 
         On the facts of training there are none if the separate model is better there alone.
         """
-        fitting = [each for each in self.neighbours if same_facts or each.anywhere]
+        fitting = [e for e in self.neighbours if (same_facts or e.anywhere) and not e.only_known]
         nearest = min(fitting, key=lambda each: abs(each.known_share - known_share))
         if same_facts and nearest.losses is not None and nearest.losses[0] <= nearest.losses[1]:
             return Neighbours(nearest.known_share)
         return nearest
+
+    def from_known(self, known_share: float) -> Neighbours | None:
+        """The terms and weights for known labels only; None in models of files that have none."""
+        fitting = [each for each in self.neighbours if each.only_known]
+        # Of few labels, the ratio of shares matters: how many known neighbours a thing has at all.
+        least = max(known_share, LEAST_SHARE)
+        return min(
+            fitting, key=lambda each: abs(log(max(each.known_share, LEAST_SHARE) / least)), default=None
+        )
+
+    def together(self, known_share: float) -> Neighbours:
+        """The terms and weights with which unknown labels are guessed together in other data."""
+        fitting = [e for e in self.neighbours if e.anywhere and not e.once]
+        empty = Neighbours(known_share)
+        return min(fitting, key=lambda each: abs(each.known_share - known_share), default=empty)
 
     def chances(self, engine: Engine, keys: Codes) -> Floats:
         """The probability of each label from the separate model."""
@@ -75,6 +98,18 @@ class JointMember:
         inside = label_chances(self.target, self.inner, engine, keys) if inner and self.inner else None
         return own_scores(self.target, self.chances(engine, keys), inside)
 
+    @property
+    def wording(self) -> Wording:
+        """The user's words for the target and its data."""
+        model = self.model.models[0] if isinstance(self.model, ClassModel) else self.model
+        return model.wording if isinstance(model, Model) else PLAIN
+
+    def words(self, targets: dict[str, JointTarget]) -> str:
+        """The target for people: what neighbours do, and the separate model, in sentences."""
+        text = neighbours_text(self.neighbours, targets, self.target, (self.model.schema, self.wording))
+        alone = self.model.words() if isinstance(self.model, ClassModel | Model) else str(self.model)
+        return f"{text}\n\nThe separate model of {self.target.name}:\n{alone}"
+
     def __str__(self) -> str:
         lines = [f"target {self.target.name}: {self.model.size_text}"]
         for each in self.neighbours:
@@ -82,6 +117,7 @@ class JointMember:
             if each.losses is not None:
                 losses = f"; held-out log-loss {each.losses[0]:.4f} alone, {each.losses[1]:.4f} together"
             where = "" if each.anywhere else ", on the facts of training"
+            where += ", from known labels only" if each.only_known else ""
             share = f"about {100 * each.known_share:.3g} % of the labels"
             lines.append(f"neighbours{where}, if {share} are known{losses}")
             lines += [f"  {line}" for line in self._terms(each)] or ["  none: each thing is predicted alone"]
@@ -119,6 +155,11 @@ class JointModel:
             f"{member}\n\nseparate model of {member.target.name}\n{member.model}" for member in self.members
         ]
         return "\n\n".join(parts)
+
+    def words(self) -> str:
+        """The model for people: each target in sentences."""
+        targets = {member.target.name: member.target for member in self.members}
+        return "\n\n".join(member.words(targets) for member in self.members)
 
     @property
     def target(self) -> str:
@@ -194,7 +235,8 @@ def _neighbour_fields(each: Neighbours) -> dict[str, object]:
         }
         for term, weights in zip(each.terms, each.weights, strict=True)
     ]
-    losses = {} if each.losses is None else {"losses": list(each.losses)}
+    more: dict[str, object] = {} if each.losses is None else {"losses": list(each.losses)}
+    more |= {"only_known": 1} if each.only_known else {}
     return {
         "inner": int(each.inner),
         "anywhere": int(each.anywhere),
@@ -202,7 +244,7 @@ def _neighbour_fields(each: Neighbours) -> dict[str, object]:
         "own": each.own,
         "bias": list(each.bias),
         "terms": terms,
-        **losses,
+        **more,
     }
 
 
@@ -265,7 +307,7 @@ def _read_member(common: Common, fields: Fields) -> JointMember:
     neighbours = tuple(
         _read_neighbours(common, target, each) for each in fields.objects("neighbours", "entry")
     )
-    if not any(each.anywhere for each in neighbours):
+    if not any(each.anywhere and not each.only_known for each in neighbours):
         raise fields.wrong("neighbours", "at least one entry for any data", [])
     if len(models) == 1 and any(each.inner and each.terms for each in neighbours):
         raise fields.wrong("inner", "the inner model, which the neighbours need", None)
@@ -300,8 +342,9 @@ def _read_neighbours(common: Common, target: JointTarget, fields: Fields) -> Nei
     pair = None if losses is None or len(losses) != 2 else (losses[0], losses[1])
     share, own = fields.number("known_share"), fields.number("own")
     inner, anywhere = bool(fields.whole("inner")), bool(fields.whole("anywhere"))
+    only_known = fields.has("only_known") and bool(fields.whole("only_known"))
     fields.close()
-    return Neighbours(share, tuple(terms), own, bias, tuple(weights), pair, inner, anywhere)
+    return Neighbours(share, tuple(terms), own, bias, tuple(weights), pair, inner, anywhere, only_known)
 
 
 def _read_chain(common: Common, target: JointTarget, of: str, text: str, fields: Fields) -> Clause:

@@ -8,7 +8,7 @@ probabilities, so that both are expected values. A thing that reaches no other i
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -17,8 +17,8 @@ import numpy.typing as npt
 from hornbeam.data.database import Database
 from hornbeam.data.numbers import Floats
 from hornbeam.joint.reach import Reach, chain_of, reach_of
-from hornbeam.joint.softmax import log_softmax
 from hornbeam.joint.things import JointTarget, Things
+from hornbeam.learning.losses.softmax import log_softmax
 from hornbeam.logic.clauses import Clause
 
 COUNT, SHARE = "count", "share"
@@ -36,6 +36,11 @@ class Term(NamedTuple):
     target: str
     reading: str
     clauses: tuple[Clause, ...]
+
+    @property
+    def near(self) -> bool:
+        """Whether it is about the thing's own things, such as the two of a pair: it follows no link."""
+        return all(len(clause.body) == 1 for clause in self.clauses)
 
     def __str__(self) -> str:
         first, *others = self.clauses
@@ -73,6 +78,8 @@ class Neighbours:
     """whether the score beside the neighbours is that of the inner model; else it is of the separate one"""
     anywhere: bool = True
     """whether it is for any data; else for the facts of training only"""
+    only_known: bool = False
+    """whether only known labels of things behind links are heard; of the thing's own things guesses too"""
 
     @property
     def once(self) -> bool:
@@ -80,7 +87,7 @@ class Neighbours:
 
         Without any known label, guesses that confirm each other could settle on the wrong labels.
         """
-        return self.known_share == 0.0
+        return self.only_known or self.known_share == 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,16 +99,39 @@ class TermValues:
     totals: Floats
     first: int
     """the first label of the neighbours that is read: 1 if they are true or false"""
+    heard: npt.NDArray[np.bool_] | None = None
+    """which things of its target are heard; None for all"""
+    unheard: Floats | None = None
+    """how many times more things each thing reaches than it hears; None if all are heard"""
+
+    def hearing(self, known: npt.NDArray[np.bool_]) -> TermValues:
+        """The same if only things with known labels are heard; a term about own things stays as it is.
+
+        A share is that among the known ones. A count is this share of all that are reached, so that it does
+        not depend on how many labels are known.
+        """
+        if self.term.near:
+            return self
+        totals = _sums(self.reaches, known[:, None].astype(np.float64))[:, 0]
+        return replace(self, heard=known, totals=totals, unheard=self.totals / np.maximum(totals, 1.0))
 
     def values(self, beliefs: Beliefs) -> Floats:
         """For each thing the expected number or share of its neighbours with each label that is read."""
         labels = np.ascontiguousarray(beliefs[self.term.target][:, self.first :])
-        result: Floats = np.zeros((len(self.totals), labels.shape[1]))
-        for reach in self.reaches:
-            result += reach @ labels
+        result = _sums(self.reaches, labels if self.heard is None else labels * self.heard[:, None])
         if self.term.reading == SHARE:
             result /= np.maximum(self.totals, 1.0)[:, None]
+        elif self.unheard is not None:
+            result *= self.unheard[:, None]
         return np.asarray(np.maximum(result, 0.0))
+
+
+def _sums(reaches: Sequence[Reach], values: Floats) -> Floats:
+    """For each thing the sum of the values of the things that it reaches."""
+    result: Floats = np.zeros((len(reaches[0].start), values.shape[1]))
+    for reach in reaches:
+        result += reach @ values
+    return result
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,13 +154,10 @@ class Reaches:
 
 def term_values(reaches_of: Reaches, term: Term) -> TermValues:
     """A term for the things of the target that is its head."""
-    name, others = term.clauses[0].head.predicate, reaches_of.things[term.target]
-    reaches = [reaches_of.of(clause) for clause in term.clauses]
-    ones = np.ones((len(others), 1))
-    totals: Floats = np.zeros(len(reaches_of.things[name]))
-    for reach in reaches:
-        totals += (reach @ ones)[:, 0]
-    return TermValues(term, tuple(reaches), totals, 0 if others.target.classes else 1)
+    others = reaches_of.things[term.target]
+    reaches = tuple(reaches_of.of(clause) for clause in term.clauses)
+    totals = _sums(reaches, np.ones((len(others), 1)))[:, 0]
+    return TermValues(term, reaches, totals, 0 if others.target.classes else 1)
 
 
 class OwnScores(NamedTuple):
@@ -168,7 +195,7 @@ class LinkedThings:
     @property
     def linked(self) -> npt.NDArray[np.bool_]:
         """Which things reach others."""
-        return linked(self.values, len(self.things))
+        return linked([each.totals for each in self.values], len(self.things))
 
     def conditional(self, beliefs: Beliefs) -> Floats:
         """The probability of each label of each thing, given the labels of the others."""
@@ -204,11 +231,11 @@ def term_added(weights: TermWeights, values: Floats, free: int) -> Floats:
     return added
 
 
-def linked(values: Sequence[TermValues], size: int) -> npt.NDArray[np.bool_]:
-    """Which things reach others along any of the terms."""
+def linked(totals: Sequence[Floats], size: int) -> npt.NDArray[np.bool_]:
+    """Which things reach others along any term, given how many things each reaches along each of them."""
     reached: npt.NDArray[np.bool_] = np.zeros(size, dtype=np.bool_)
-    for each in values:
-        reached |= each.totals > 0
+    for each in totals:
+        reached |= each > 0
     return reached
 
 

@@ -14,10 +14,11 @@ from hornbeam.data.numbers import Floats
 from hornbeam.engines.contract import DEFAULT_MEMORY, Engine
 from hornbeam.engines.registry import open_engine
 from hornbeam.errors import DataError
-from hornbeam.joint.gibbs import Gibbs, gibbs
-from hornbeam.joint.mean_field import Guesses, mean_field
+from hornbeam.joint.guessing.gibbs import Gibbs, gibbs
+from hornbeam.joint.guessing.mean_field import Guesses, mean_field
 from hornbeam.joint.model import JointModel, KnownLabel
-from hornbeam.joint.neighbours import LinkedThings, Reaches, term_values
+from hornbeam.joint.neighbours import LinkedThings, Reaches
+from hornbeam.joint.other_data import Entries, Linking, entries_in_other_data
 from hornbeam.joint.things import (
     JointTarget,
     KnownKeys,
@@ -89,8 +90,8 @@ def world_of(
     if evidence is None:
         evidence = known_labels(model) if same_facts else {}
     engine = open_engine("memory", seen, memory)
-    things = {}
-    for member in model.members:
+    things, members = {}, model.members
+    for member in members:
         name = member.target.name
         more, known = None, None
         if name in asked:
@@ -101,15 +102,13 @@ def world_of(
             missing = unknown_keys(known.keys, evidence[name][0])
             notices += _notice(missing and f"evidence: {missing}", "their labels are left out.")
         things[name] = things_of(seen, member.target, known, more)
-    reaches = Reaches(seen, things)
-    linked = {}
-    for member in model.members:
-        own = things[member.target.name]
-        neighbours = member.neighbours_for(float(own.known.mean()) if len(own) else 0.0, same_facts)
-        scores = member.own_scores(engine, own.keys, neighbours.inner)
-        values = tuple(term_values(reaches, term) for term in neighbours.terms)
-        linked[member.target.name] = LinkedThings(own, scores, neighbours, values)
-    return LinkedWorld(model, seen, engine, linked, notices)
+    linking = Linking(model.members, engine, things, Reaches(seen, things))
+    entries: Entries
+    if same_facts or not any(each.known.any() for each in things.values()):
+        entries = {m.target.name: m.neighbours_for(things[m.target.name].share, same_facts) for m in members}
+    else:
+        entries = entries_in_other_data(linking, seen)
+    return LinkedWorld(model, seen, engine, linking.linked(entries, things), notices)
 
 
 def known_labels(model: JointModel) -> NamedEvidence:

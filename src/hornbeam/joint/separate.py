@@ -21,7 +21,7 @@ from hornbeam.joint.model import label_chances
 from hornbeam.joint.neighbours import OwnScores, own_scores
 from hornbeam.joint.things import JointTarget, JointTask, Things, things_of
 from hornbeam.learning.classes import ClassFit, fit_classes
-from hornbeam.learning.effects.bagging import example_hashes, fold_numbers
+from hornbeam.learning.effects.bagging import example_hashes, fold_numbers, shares
 from hornbeam.learning.history import INTERRUPTED
 from hornbeam.learning.learners import learn
 from hornbeam.learning.loop import Control
@@ -58,6 +58,8 @@ class Part:
     """held-out for training examples, if there are such scores"""
     folds: npt.NDArray[np.int64]
     """the fold of each training example that has held-out scores, else -1"""
+    draws: Floats
+    """a number from 0 to 1 for each training example, by its hash"""
 
 
 def separate(engine: Engine, task: JointTask, options: Options, control: Control) -> AnyFit:
@@ -117,7 +119,9 @@ def part_of(engine: Engine, task: JointTask, fits: Sequence[AnyFit], options: Ef
     folds = np.full(len(things), -1, dtype=np.int64)
     hashes = example_hashes(engine, target.name, evidence.keys, options)
     folds[places[known]] = fold_numbers(hashes)[known]
-    return Part(things, own_scores(target, chances[0][0], chances[-1][0]), folds)
+    draws = np.ones(len(things))
+    draws[places[known]] = shares(hashes, -2)[known]
+    return Part(things, own_scores(target, chances[0][0], chances[-1][0]), folds, draws)
 
 
 def _held_out(target: JointTarget, fit: AnyFit, size: int) -> Floats:

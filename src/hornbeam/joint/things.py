@@ -82,6 +82,11 @@ class Things:
     def known(self) -> npt.NDArray[np.bool_]:
         return np.asarray(self.labels != UNLABELLED)
 
+    @property
+    def share(self) -> float:
+        """The share of things whose labels are known."""
+        return float(self.known.mean()) if len(self) else 0.0
+
     def places_of(self, keys: Codes) -> Places:
         """The row of each key; -1 for keys that are not among these."""
         wanted = probe(list(keys[:, : self.keys.shape[1]].T), self.folds)

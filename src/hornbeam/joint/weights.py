@@ -10,9 +10,9 @@ import numpy.typing as npt
 
 from hornbeam.data.numbers import Floats
 from hornbeam.joint.neighbours import Term, TermWeights
-from hornbeam.joint.softmax import LabelDesign, fit_softmax
 from hornbeam.joint.things import JointTarget
 from hornbeam.learning.effects.bagging import FOLDS
+from hornbeam.learning.losses.softmax import LabelDesign, fit_softmax
 
 PENALTY = 1.0
 """Penalty of the weight of the separate score, of biases, and of weights of the same label."""

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from hornbeam.data.build import build
-from hornbeam.joint.gibbs import Gibbs, Mixing, blocks_of, gibbs
-from hornbeam.joint.mean_field import mean_field
+from hornbeam.joint.guessing.gibbs import Gibbs, Mixing, blocks_of, gibbs
+from hornbeam.joint.guessing.mean_field import mean_field
 from hornbeam.joint.neighbours import (
     LinkedThings,
     Neighbours,

@@ -322,3 +322,15 @@ def test_one_link_reaches_the_things_that_a_pair_shares() -> None:
         shared[most] = {path.body for path in paths if path.meets and path.links}
     assert shared[0] < shared[1] <= shared[2]
     assert any({0, 1} <= {term for step in body for term in step.args} for body in shared[1])
+
+
+def test_links_of_some_things_to_themselves_tell_these_things_from_others() -> None:
+    modes = tuple(map(parse_mode, ["risk(+person).", "same(+person,-person).", "friends(+person,-person)."]))
+    persons = [f"p{number}" for number in range(8)]
+    facts = {"same": [persons[:4], persons[:4]], "friends": [persons, persons[1:] + persons[:1]]}
+    examples_of_risk = ([(person,) for person in persons], [1] * 4 + [0] * 4)
+    database = build(schema_of(modes), modes, facts, {"risk": examples_of_risk})
+    examples = database.examples_of("risk")
+    models = [fit(engine(database), examples, few()).model for engine in (MemoryEngine, NaiveEngine)]
+    assert model_text(models[0]) == model_text(models[1])
+    assert models[0].effects[0].effect.body == (Atom("same", (0, 0)),)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -162,10 +163,15 @@ def explain_joint(found: Together, example: str, json: bool) -> None:
     from hornbeam.logic.parse import parse_fact
 
     targets = [member.target.name for member in found.world.model.members]
-    if "(" not in example:
-        raise OptionError(f"--example {example} is refused: it must be an atom such as {targets[0]}(x).")
-    atom = parse_fact(example, "--example")
     schema = found.world.model.schema
+    if "(" not in example:
+        keys = next(csv.reader([example], skipinitialspace=True), [])
+        if len(targets) > 1 or len(keys) != schema.arity(targets[0]):
+            raise OptionError(f"--example {example} is refused: it must be an atom such as {targets[0]}(x).")
+        explanation = explain_together(found, targets[0], keys)
+        write_result([json_text(explanation.as_dict()) if json else f"{explanation}\n"], None)
+        return
+    atom = parse_fact(example, "--example")
     if atom.predicate not in targets or len(atom.args) != schema.arity(atom.predicate):
         forms = ", ".join(f"{name}({','.join(schema.types_of(name))})" for name in targets)
         raise DataError(f"{example} is no example of this model, which predicts {forms}.")

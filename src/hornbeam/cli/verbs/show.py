@@ -40,7 +40,8 @@ def show(
     A clause is printed as [w0, w1, w2] : head :- body. with its bias, the weight of the true count and the
     weight of the false count. An effect is printed as a sentence and a table: what each range of values does
     to the odds, and the probability of an example that is average in everything else. The 20 most important
-    effects are printed, and the others are counted; --json has all of them.
+    effects are printed, and the others are counted; --json has all of them. For a joint model, sentences
+    say what the labels of neighbours do.
 
     \b
     Example: hornbeam show m.json --compact
@@ -73,9 +74,12 @@ def show(
 
 
 def _has_effects(learned: LearnedModel) -> bool:
-    """Whether a model has effects, or one of its classes has."""
+    """Whether a model has effects, or one of its classes has, or it is a joint model, which has words."""
     from hornbeam.model.class_model import ClassModel
+    from hornbeam.model.files import JOINT
 
+    if learned.learner == JOINT:
+        return True
     models = [each for _, each in learned.members()] if isinstance(learned, ClassModel) else [learned]
     return any(getattr(each, "effects", ()) for each in models)
 

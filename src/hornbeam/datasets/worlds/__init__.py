@@ -7,12 +7,15 @@ with the same truth, which serves as test data.
 
 from hornbeam.datasets.worlds.departments import UNIVERSITY_TRUTH, university, university_probabilities
 from hornbeam.datasets.worlds.orders import SHOPPERS_TRUTH, shoppers, shoppers_probabilities
+from hornbeam.datasets.worlds.planted import PlantedWorld, planted
 from hornbeam.datasets.worlds.smoking import SMOKERS_TRUTH, smokers, smokers_probabilities
 
 __all__ = [
     "SHOPPERS_TRUTH",
     "SMOKERS_TRUTH",
     "UNIVERSITY_TRUTH",
+    "PlantedWorld",
+    "planted",
     "shoppers",
     "shoppers_probabilities",
     "smokers",

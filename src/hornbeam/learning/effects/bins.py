@@ -2,12 +2,11 @@
 
 Bin 0 is for missing values; bin i for values below the i-th cut and not below the cut before it. Cuts are at
 order statistics of the training values. A cut is the shortest decimal between the two values beside it,
-so that it is easy to read and no rounding of a quotient can move a value across it.
+near their middle, so that it is easy to read and no rounding of a quotient can move a value across it.
 """
 
 from __future__ import annotations
 
-import math
 from decimal import ROUND_FLOOR, Decimal
 from functools import lru_cache
 from typing import Any
@@ -28,10 +27,10 @@ def cuts_of(
     ``sizes`` has how many examples have each value; None for one.
 
     >>> cuts_of(np.array([0.0, 0.0, 1.0, 2.0, 2.0, 7.0, 9.0, np.nan]), 3, 2, counts=True)
-    (1.0, 2.0, 7.0)
+    (1.0, 2.0, 5.0)
     >>> values, sizes = np.array([2.0, 0.0, 9.0, 1.0, 7.0, np.nan]), np.array([2.0, 2.0, 1.0, 1.0, 1.0, 1.0])
     >>> cuts_of(values, 3, 2, counts=True, sizes=sizes)
-    (1.0, 2.0, 7.0)
+    (1.0, 2.0, 5.0)
     """
     distinct, upto = _distinct(values, sizes)
     size = int(upto[-1]) if len(upto) else 0
@@ -78,19 +77,25 @@ def _distinct(values: Floats, sizes: Floats | None) -> tuple[Floats, npt.NDArray
 def shortest_between(low: float, high: float) -> float:
     """The number with the fewest digits that is above ``low`` and not above ``high``.
 
+    Of several with equally few digits it is the one nearest to the middle: other examples may have values
+    that no training example has.
+
     >>> shortest_between(2.0, 3.0), shortest_between(1.23, 1.38), shortest_between(-0.7, 0.4)
     (3.0, 1.3, 0.0)
+    >>> shortest_between(0.0, 0.2), shortest_between(2.0, 7.0), shortest_between(9.0, 60.0)
+    (0.1, 5.0, 30.0)
     """
     if low < 0 < high:
         return 0.0
-    if high - low >= 1 and high == math.floor(high) and high < 1000:
-        return high
-    exact = Decimal(high)
-    for digits in range(-exact.adjusted() - 1, 18 - min(exact.adjusted(), 0)):
+    lower, upper = Decimal(low), Decimal(high)
+    middle = (lower + upper) / 2
+    first = max(abs(lower), abs(upper)).adjusted()
+    for digits in range(-first - 1, 18 - min(first, 0)):
         unit = Decimal(1).scaleb(-digits)
-        rounded = float((exact / unit).to_integral_value(ROUND_FLOOR) * unit)
-        if low < rounded <= high:
-            return rounded + 0.0
+        below = (middle / unit).to_integral_value(ROUND_FLOOR) * unit
+        near = [float(each) for each in (below + unit, below) if low < float(each) <= high]
+        if near:
+            return min(near, key=lambda each: abs(Decimal(each) - middle)) + 0.0
     return high
 
 

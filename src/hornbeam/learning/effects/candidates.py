@@ -87,7 +87,21 @@ class Pool:
     rows: list[Bins] = field(default_factory=list)
     left_out: int = 0
     """number of candidates for which there was no memory"""
-    _seen: dict[bytes, None] = field(default_factory=dict)
+    seen: dict[bytes, None] = field(default_factory=dict)
+    """hashes of the bins of all candidates"""
+
+    def copied(self, head: Atom) -> Pool:
+        """The same candidates for another target with the same arguments; bins are shared."""
+        candidates = [each._replace(request=each.request._replace(head=head)) for each in self.candidates]
+        return Pool(
+            self.n_cuts,
+            self.min_support,
+            self.most_bytes,
+            candidates,
+            list(self.rows),
+            self.left_out,
+            dict(self.seen),
+        )
 
     def add(self, request: FeatureRequest, values: Floats, equal: EqualExamples | None = None) -> None:
         """Add a candidate, unless it does not vary or equals another one.
@@ -108,7 +122,7 @@ class Pool:
         if (bins == first).all():
             return
         key = _fingerprint(bins, len(cuts) + 2, equal)
-        if key in self._seen:
+        if key in self.seen:
             return
         if (len(self.rows) + 1) * number > self.most_bytes:
             self.left_out += 1
@@ -119,15 +133,15 @@ class Pool:
 
     def keep(self, candidate: FeatureCandidate, row: Bins, key: bytes) -> None:
         """Add a candidate and the bins of all examples, unless one with the same key is there."""
-        if key not in self._seen:
-            self._seen[key] = None
+        if key not in self.seen:
+            self.seen[key] = None
             self.rows.append(row)
             self.candidates.append(candidate)
 
     def taken(self) -> tuple[list[FeatureCandidate], list[Bins], list[bytes]]:
         """Take all candidates with their bins and keys out; they are not added again."""
         candidates, rows = self.candidates, self.rows
-        keys = list(islice(reversed(self._seen), len(rows)))[::-1]
+        keys = list(islice(reversed(self.seen), len(rows)))[::-1]
         self.candidates, self.rows = [], []
         return candidates, rows, keys
 
@@ -192,6 +206,8 @@ class Offers:
     skipped: list[Skipped] = field(default_factory=list)
     work: int = 0
     """the groundings of all paths so far, each times the number of attributes"""
+    left_out: set[Body] = field(default_factory=set)
+    """the bodies of paths whose attributes were left out"""
     _at: KeyTallies = field(init=False)
     """the keys for which the present path is tallied"""
     _known: dict[tuple[int, ...], KeyTallies] = field(default_factory=dict)
@@ -200,9 +216,12 @@ class Offers:
         """Add the candidates of a path and of its attributes."""
         self._at = self._keys_for(path)
         request = TallyRequest(self.head, path.body, (), self.cut and _is_timed(self, path.body))
+        requests = [TallyRequest(self.head, (*path.body, *a.steps), _wanted(a)) for a in path.attributes]
+        self._at.expect([request, *requests])
         whole = self._at.tally([request])[0]
         if isinstance(whole, Skipped):
             self.skipped.append(whole)
+            self.left_out.add(path.body)
             return
         counts = counts_of(whole, len(self._at))
         if path.body:
@@ -211,9 +230,9 @@ class Offers:
         work *= len(path.attributes)
         if work > min(MOST_OF_PATH, MOST_WORK - self.work):
             self.skipped.append(Skipped(request, TOO_MUCH, work, MOST_WORK))
+            self.left_out.add(path.body)
             return
         self.work += work
-        requests = [TallyRequest(self.head, (*path.body, *a.steps), _wanted(a)) for a in path.attributes]
         answers = self._at.tally(requests)
         self.skipped += [answer for answer in answers if isinstance(answer, Skipped)]
         for attribute, answer in zip(path.attributes, answers, strict=True):

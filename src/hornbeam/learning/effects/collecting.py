@@ -8,7 +8,7 @@ are left are followed one after the other.
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from threading import Condition, Thread
 from typing import NamedTuple
 
@@ -16,10 +16,11 @@ from hornbeam.data.database import Codes, Database
 from hornbeam.engines.contract import Engine, Skipped
 from hornbeam.learning.effects.bins import Bins
 from hornbeam.learning.effects.bodies import BodyLimits, LimitedPool
-from hornbeam.learning.effects.candidates import MOST_WORK, FeatureCandidate, Offers
+from hornbeam.learning.effects.candidates import MOST_WORK, FeatureCandidate, Offers, Pool
 from hornbeam.learning.effects.links.paths import Path
 from hornbeam.learning.workers import Jobs, Worker
 from hornbeam.logic.clauses import Atom
+from hornbeam.logic.effects import Body
 
 NAME = "paths"
 SHARES = 8
@@ -53,6 +54,7 @@ class PathOffers(NamedTuple):
     keys: list[bytes]
     skipped: list[Skipped]
     work: int
+    left_out: set[Body]
 
 
 class PathFollower:
@@ -67,9 +69,9 @@ class PathFollower:
 
     def _of_path(self, path: Path) -> PathOffers:
         offers = self._offers
-        offers.work, offers.skipped = 0, []
+        offers.work, offers.skipped, offers.left_out = 0, [], set()
         offers.of_path(path)
-        return PathOffers(*offers.pool.taken(), offers.skipped, offers.work)
+        return PathOffers(*offers.pool.taken(), offers.skipped, offers.work, offers.left_out)
 
 
 def follower(engine: type[Engine], database: Database, memory: int, settings: PathSettings) -> PathFollower:
@@ -187,6 +189,37 @@ class Collecting:
         offers, before = self.offers, len(self.offers.pool.candidates)
         offers.work += found.work
         offers.skipped += found.skipped
+        offers.left_out |= found.left_out
         for candidate, row, key in zip(found.candidates, found.rows, found.keys, strict=True):
             offers.pool.keep(candidate, row, key)
         return len(offers.pool.candidates) - before
+
+
+class KeptCandidates(NamedTuple):
+    """The candidates of paths, as a fit of other labels of the same examples collected them.
+
+    Labels do not matter before conditions narrow the paths.
+    """
+
+    pool: Pool
+    path_of: tuple[Path, ...]
+    skipped: tuple[Skipped, ...]
+    work: int
+    left_out: frozenset[Body]
+
+    @staticmethod
+    def of(offers: Offers, path_of: Sequence[Path]) -> KeptCandidates:
+        """Copies of the candidates so far."""
+        pool = offers.pool.copied(offers.head)
+        return KeptCandidates(
+            pool, tuple(path_of), tuple(offers.skipped), offers.work, frozenset(offers.left_out)
+        )
+
+    def give(self, offers: Offers) -> list[Path]:
+        """Put copies of the candidates into the pool of a fit; returns the path of each."""
+        own, head = self.pool.copied(offers.head), offers.head
+        offers.pool.candidates, offers.pool.rows = own.candidates, own.rows
+        offers.pool.left_out, offers.pool.seen = own.left_out, own.seen
+        offers.work, offers.left_out = self.work, set(self.left_out)
+        offers.skipped += [replace(each, clause=each.clause._replace(head=head)) for each in self.skipped]
+        return list(self.path_of)

@@ -43,6 +43,8 @@ LEAST_EXAMPLES = 5
 """Minimum number of training examples that reach a constant with a weight."""
 MOST_CONSTANTS = 5000
 """A variable with more constants gets no weights: they would only copy the data."""
+MOST_ENTRIES = 5_000_000
+"""The most pairs of an example and a constant; variables beyond it get no weights."""
 MANY = 50
 """Weights per constant need a variable with at least this many constants; fewer are candidates one by one."""
 FOLDS = 5
@@ -138,26 +140,31 @@ def _base(data: Weighted, folds: npt.NDArray[np.int64]) -> Floats:
 def _matrix(engine: Engine, head: Atom, paths: Sequence[Path], keys: Codes) -> tuple[list[Family], Matrix]:
     """ln(1 + count) of each constant for each example."""
     families: list[Family] = []
-    rows, columns, entries, width = [], [], [], 0
+    rows, columns, entries = [], [], []
+    width = number = 0
     for body, node, type_name in _variables(paths):
         tally = engine.tally([TallyRequest(head, body, (node,))], keys)[0]
         if not isinstance(tally, Tally):
             continue
-        codes, inverse, sizes = np.unique(tally.columns[0], return_inverse=True, return_counts=True)
-        frequent = (sizes >= LEAST_EXAMPLES) & (codes >= 0)
-        if not frequent.any() or frequent.sum() > MOST_CONSTANTS or frequent.sum() < 2:
+        found = tally.columns[0]
+        sizes = np.bincount(found[found >= 0])
+        frequent = np.flatnonzero(sizes >= LEAST_EXAMPLES).astype(np.int32)
+        more = number + int(sizes[frequent].sum())
+        if not 2 <= len(frequent) <= MOST_CONSTANTS or more > MOST_ENTRIES:
             continue
+        number = more
         # By name, because the order of codes differs between engines, and sums of floats depend on it.
-        kept = codes[frequent].astype(np.int32)
-        order = np.argsort(np.array(engine.database.population(type_name).decode(kept), dtype=object))
-        place = np.zeros(len(codes), dtype=np.int64)
-        place[np.flatnonzero(frequent)[order]] = np.arange(len(order))
-        keep = frequent[inverse.ravel()]
-        families.append(Family(body, node, type_name, kept[order], width))
+        names = np.array(engine.database.population(type_name).decode(frequent), dtype=object)
+        codes = frequent[np.argsort(names)]
+        place = np.full(len(sizes) + 1, -1, dtype=np.int64)
+        place[codes] = np.arange(len(codes))
+        places = place[found]  # an unknown constant, -1, is at the end
+        keep = places >= 0
+        families.append(Family(body, node, type_name, codes, width))
         rows.append(tally.row[keep])
-        columns.append(width + place[inverse.ravel()[keep]])
+        columns.append(width + places[keep])
         entries.append(np.log1p(tally.number[keep].astype(np.float64)))
-        width += int(frequent.sum())
+        width += len(codes)
     if not any(len(family.codes) >= MANY for family in families):
         return [], Matrix(np.zeros(1, dtype=np.int32), np.zeros(0, dtype=np.int32), np.zeros(0), (0, 0))
     row, column, entry = (np.concatenate(each) for each in (rows, columns, entries))
@@ -171,9 +178,8 @@ def _variables(paths: Sequence[Path]) -> list[tuple[Body, int, str]]:
         if path.links > 1 or path.meets or not is_clause(path.body):
             continue
         for attribute in path.attributes:
-            own = attribute.kind == THING and path.links == 1 and not attribute.steps
-            category = attribute.kind == CATEGORY and is_clause(attribute.steps)
-            if own or (category and (path.links == 0 or not attribute.steps)):
+            named = attribute.kind in (THING, CATEGORY) and is_clause(attribute.steps)
+            if named and (path.links == 0 or not attribute.steps):
                 found.append(((*path.body, *attribute.steps), attribute.node.variable, attribute.node.type))
     return found
 

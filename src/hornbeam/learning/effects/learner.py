@@ -29,7 +29,7 @@ from hornbeam.learning.checkpoint import Checkpoint, Replay, Saved, fit_fingerpr
 from hornbeam.learning.effects.bagging import example_hashes, fold_numbers
 from hornbeam.learning.effects.bodies import BodyLimits
 from hornbeam.learning.effects.candidates import Offers, Pool
-from hornbeam.learning.effects.collecting import Collecting, PathSettings
+from hornbeam.learning.effects.collecting import Collecting, KeptCandidates, PathSettings
 from hornbeam.learning.effects.conditions import narrowed_paths
 from hornbeam.learning.effects.constants import ConstantWeights, Weighted, constant_weights
 from hornbeam.learning.effects.links.paths import MOST_ATTRIBUTES, MOST_PATHS, Path, PathFinder
@@ -37,7 +37,7 @@ from hornbeam.learning.effects.links.vocabulary import Vocabulary
 from hornbeam.learning.effects.links.windows import windows_of
 from hornbeam.learning.effects.long_model import LongModel, Problem
 from hornbeam.learning.history import ALL_STEPS, INTERRUPTED, NO_EFFECT, Collected, History, Record, Round
-from hornbeam.learning.loop import NO_CONTROL, Control, Ending, Pause, run
+from hornbeam.learning.loop import NO_CONTROL, Control, Ending, Pause, Shared, run
 from hornbeam.learning.losses.loss import Loss
 from hornbeam.learning.losses.named import NUMERIC, loss_for
 from hornbeam.learning.numbers import Floats, round_weight
@@ -276,7 +276,7 @@ def _prior_alone(problem: Problem) -> float:
 def _candidates(
     problem: Problem, pause: Pause, control: Control, jobs: Jobs = ALONE
 ) -> tuple[list[Path], Offers]:
-    """The paths for the target, and the candidates that they offer."""
+    """The candidates for the target, and the paths whose attributes are among them."""
     engine, options, examples = problem.engine, problem.options, problem.examples
     cut = engine.database.cutoffs_of(examples.target, examples.keys) is not None
     windows = windows_of(engine.database, examples) if cut else {}
@@ -297,7 +297,7 @@ def _candidates(
     )
     offers = settings.offers(engine, engine.memory // 4)
     collecting = Collecting(offers, settings, jobs)
-    path_of = _followed(collecting, paths, 0, pause, control)
+    path_of = _first_candidates(problem, collecting, paths, pause, control)
     # With cut-offs, every example sees other facts: there a second condition costs more than it gains.
     if options.max_conditions > 1 and not cut:
         narrowed = narrowed_paths(problem, offers.pool, path_of)
@@ -306,7 +306,34 @@ def _candidates(
     if not offers.pool.candidates:
         # An error says if there is nothing that a body could be made of.
         language_for(engine.database, examples.target, False, 0, examples.keys)
-    return paths, offers
+    return [path for path in paths if path.body not in offers.left_out], offers
+
+
+def _first_candidates(
+    problem: Problem, collecting: Collecting, paths: list[Path], pause: Pause, control: Control
+) -> list[Path]:
+    """Add the candidates of all paths, perhaps as another fit collected them; returns the path of each."""
+    shared = control.shared or Shared()
+    kept: KeptCandidates | None = shared.get(_key(problem, paths))
+    if kept is not None:
+        path_of = kept.give(collecting.offers)
+        for number in range(1, len(paths) + 1):
+            pause()
+            if control.on_step is not None:
+                control.on_step(Collected(number, len(paths), 0))
+        return path_of
+    path_of = _followed(collecting, paths, 0, pause, control)
+    if control.shared is not None:
+        shared.put(_key(problem, paths), KeptCandidates.of(collecting.offers, path_of))
+    return path_of
+
+
+def _key(problem: Problem, paths: Sequence[Path]) -> tuple[object, ...]:
+    """All that candidates depend on, but for the engine, which is the same."""
+    types = problem.engine.database.schema.types_of(problem.examples.target)
+    bodies = tuple((path, path.attributes) for path in paths)
+    keys = problem.examples.keys
+    return types, problem.options, bodies, keys.shape, keys.tobytes(), _support(problem)
 
 
 def _followed(

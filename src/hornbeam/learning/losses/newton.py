@@ -33,6 +33,8 @@ class Stopping(NamedTuple):
     """a step is not halved below this share of its length"""
     close: float = 0.0
     """the iteration ends when no weight moves by this much"""
+    fallen: float | None = None
+    """the iteration ends when the loss falls by no more than this share of itself"""
 
 
 def minimise(objective: Objective, start: Floats, stopping: Stopping) -> Floats:
@@ -53,7 +55,8 @@ def minimise(objective: Objective, start: Floats, stopping: Stopping) -> Floats:
             length /= 2
         else:
             break
+        ended = stopping.fallen is not None and loss - moved_loss <= stopping.fallen * abs(moved_loss)
         weights, scores, loss = moved, moved_scores, moved_loss
-        if float(np.max(np.abs(length * direction))) < stopping.close:
+        if ended or float(np.max(np.abs(length * direction))) < stopping.close:
             break
     return weights

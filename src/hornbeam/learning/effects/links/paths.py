@@ -45,8 +45,6 @@ class Attribute(NamedTuple):
     kind: str
     steps: Body
     node: Thing
-    partial: bool = False
-    """whether some things lack it"""
 
 
 @dataclass(frozen=True)
@@ -98,12 +96,20 @@ class _Closing:
             if kind in (THING, CATEGORY):
                 if kind == THING:
                     self.scope.append(reached)
+                    self.attributes += self._of_itself(reached)
                 for place in self.links.entries(reached.node.type):
                     if place != reached.node.origin or len(self.links.types_of(place.predicate)) > 2:
                         todo += self._entered(reached, place, kind)
         path = self.path
         attributes = tuple(self.attributes[: self.most])
         return replace(path, next_variable=self.free, attributes=attributes)
+
+    def _of_itself(self, reached: _Found) -> Iterator[Attribute]:
+        """Links of a thing to itself say no more than that it has them."""
+        for predicate in self.links.identities(reached.node.type):
+            size = len(self.links.types_of(predicate))
+            atom = Atom(predicate, (reached.node.variable,) * size)
+            yield Attribute(FLAG, (*reached.steps, atom), reached.node)
 
     def _earlier(self, nodes: Sequence[Thing]) -> list[Thing]:
         """The variables of the body, or the head's, that are things and not among these."""
@@ -150,7 +156,7 @@ class _Closing:
             elif depth <= FUNCTIONAL_DEPTH:
                 self.free += len(others)
                 if len(bound) > 1 or not self.links.is_total(place):
-                    self.attributes.append(Attribute(FLAG, (*steps, atom), reached.node, partial=True))
+                    self.attributes.append(Attribute(FLAG, (*steps, atom), reached.node))
                 found += [
                     _Found(Thing(new[p], types[p], Position(place.predicate, p)), (*steps, atom), depth)
                     for p in others

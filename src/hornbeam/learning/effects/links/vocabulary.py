@@ -36,12 +36,23 @@ class Vocabulary:
         """The arguments of each type that may be entered."""
         places: dict[str, list[Position]] = {}
         for predicate in self.predicates:
-            if self.database.facts.is_identity(predicate):
+            if predicate in self._identities:
                 continue
             for position, type_name in enumerate(self.types_of(predicate)):
                 if self._has(predicate, position, Kind.BOUND, Kind.OPEN):
                     places.setdefault(type_name, []).append(Position(predicate, position))
         return places
+
+    @cached_property
+    def _identities(self) -> frozenset[str]:
+        """The predicates whose facts link things to themselves alone."""
+        return frozenset(name for name in self.predicates if self.database.facts.is_identity(name))
+
+    def identities(self, type_name: str) -> Iterator[str]:
+        """The predicates that link some things of a type, and not all of them, to themselves alone."""
+        for predicate in sorted(self._identities):
+            if self.types_of(predicate)[0] == type_name and not self.is_total(Position(predicate, 0)):
+                yield predicate
 
     @cached_property
     def predicates(self) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from hornbeam.data.numbers import Floats
 from hornbeam.errors import OptionError
-from hornbeam.joint.mean_field import Guesses, start
+from hornbeam.joint.guessing.mean_field import Guesses, start
 from hornbeam.joint.neighbours import LinkedThings, with_evidence
 from hornbeam.joint.reach import Reach, Sparse
 

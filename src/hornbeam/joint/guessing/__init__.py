@@ -1,0 +1,1 @@
+"""How unknown labels are guessed together: mean field, and Gibbs sampling."""

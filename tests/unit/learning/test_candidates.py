@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from math import inf, nan
 
 import numpy as np
@@ -17,7 +18,7 @@ from hornbeam.learning.effects.bagging import STRETCHES, example_hashes
 from hornbeam.learning.effects.bins import shortest_between
 from hornbeam.learning.effects.candidates import Pool
 from hornbeam.learning.effects.learner import fit
-from hornbeam.learning.effects.links.windows import DAY, PARTS, windows_of
+from hornbeam.learning.effects.links.windows import windows_of
 from hornbeam.learning.options import EffectOptions
 from hornbeam.logic.clauses import Atom
 from hornbeam.logic.effects import MEAN, Feature
@@ -125,16 +126,25 @@ def test_only_the_most_frequent_constants_are_tried(monkeypatch: pytest.MonkeyPa
 
 
 def test_windows_are_shorter_than_the_span_of_times() -> None:
-    database = events(3, ["x"], [DAY * day for day in (0, 10, 50, 60, 99, 100)])
-    examples = database.examples_of("bad")
-    dated = Database(**{**vars(database), "origin": {"times": "date"}})
-    assert windows_of(dated, examples) == {"had": (30.0, 90.0)}
-    in_numbers = windows_of(events(3, ["x"], [0.0, 64.0, 1.0, 2.0, 3.0, 4.0]), examples)
-    for part, length in zip(PARTS, in_numbers["had"], strict=True):
-        assert 64 / part / 2 < length <= 64 / part
-    for times in ([5.0] * 6, [-inf] * 6, [-inf, 5.0, 5.0, 5.0, 5.0, inf]):
-        assert windows_of(events(3, ["x"], times), examples) == {}
-    assert windows_of(events(3, ["x"]), examples) == {}
+    day = 86_400_000_000.0
+
+    def windows(*times: float, dated: bool = False) -> tuple[float, ...]:
+        database = events(3, ["x"], [times[0]] * (7 - len(times)) + list(times[1:]))
+        database = replace(database, origin={"times": "date"}) if dated else database
+        return windows_of(database, database.examples_of("bad")).get("had", ())
+
+    assert windows(0.0, 100.0 * day, dated=True) == (30.0, 90.0)
+    assert windows(0.0, 90.0 * day, dated=True) == (30.0,), "not as long as the span"
+    assert windows(0.0, 365.5 * day, dated=True) == (30.0, 90.0, 365.0)
+    assert windows(0.0, 30.0 * day, dated=True) == ()
+    # Numbers: the shortest text between half and whole of a 64th, a 16th and a quarter of the span.
+    assert windows(0.0, 64.0) == (1.0, 3.0, 10.0)
+    assert windows(0.0, 0.64) == (0.01, 0.03, 0.1)
+    assert windows(100.0, 100.992) == (0.01, 0.05, 0.2)
+    for times in ((5.0,), (-inf,), (-inf, 5.0, inf)):
+        assert windows(*times) == (), "no span"
+    untimed = events(3, ["x"])
+    assert windows_of(untimed, untimed.examples_of("bad")) == {}
 
 
 def test_examples_of_one_stretch_of_time_stay_together() -> None:

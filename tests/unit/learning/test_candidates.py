@@ -11,8 +11,10 @@ import pytest
 
 from hornbeam.data.build import build
 from hornbeam.data.database import Database
+from hornbeam.engines import tally as tallies
 from hornbeam.engines.features.values import FeatureRequest
 from hornbeam.engines.memory.engine import MemoryEngine
+from hornbeam.engines.tally import DAY
 from hornbeam.learning.effects import candidates as module
 from hornbeam.learning.effects.bagging import STRETCHES, example_hashes
 from hornbeam.learning.effects.bins import shortest_between
@@ -24,7 +26,7 @@ from hornbeam.logic.clauses import Atom
 from hornbeam.logic.effects import MEAN, Feature
 from hornbeam.logic.modes import schema_of
 from hornbeam.logic.parse import parse_mode
-from hornbeam.logic.schema import NUMBER, Schema
+from hornbeam.logic.schema import DATE, NUMBER, Schema
 
 REQUEST = FeatureRequest(Atom("bad", (0,)), (Atom("had", (0, 1)),), Feature(MEAN, 1))
 MODES = tuple(
@@ -109,6 +111,51 @@ def test_what_would_take_too_long_is_left_out_and_recorded(monkeypatch: pytest.M
     assert not any("kind" in str(each.effect) or "paid" in str(each.effect) for each in short.model.effects)
 
 
+def test_a_path_beyond_the_budget_is_left_out_and_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tallies, "LEAST_CELLS", 0)
+    fitted = learned(events(60, ["x", "y", "z", "u", "v"]), memory=1)
+    assert fitted.model.effects == ()
+    assert any("had(A," in str(each.clause) for each in fitted.history.skipped)
+
+
+def test_dates_are_offered_as_first_dates_and_as_times_since_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    offered: list[str] = []
+    add = Pool.add
+
+    def noted(self: Pool, request: FeatureRequest, *rest: object) -> None:
+        body = ", ".join(map(str, request.body))
+        if "on(" in body or "born(" in body:
+            offered.append(f"{request.feature.kind} of {request.body[-1].predicate}")
+        add(self, request, *rest)
+
+    monkeypatch.setattr(Pool, "add", noted)
+    things = [f"t{number}" for number in range(40)]
+    days = [f"2001-01-{1 + number % 28:02d}" for number in range(80)]
+    modes = tuple(
+        map(parse_mode, ("bad(+one).", "had(+one,-event).", "on(+event,-day).", "born(+one,-day)."))
+    )
+    facts = {
+        "had": [[thing for thing in things for _ in range(2)], [f"e{number}" for number in range(80)]],
+        "on": [[f"e{number}" for number in range(80)], days],
+        "born": [things, days[:40]],
+    }
+    schema = Schema(schema_of(modes).predicates, {"day": DATE})
+    labels = [number % 2 for number in range(40)]
+    times = {"had": [float(DAY * (11_323 + number % 28)) for number in range(80)]}
+    database = build(schema, modes, facts, {"bad": ([(thing,) for thing in things], labels)}, times=times)
+    learned(database)
+    assert {"value of born", "min of on"} <= set(offered)
+    assert not any(text.startswith("since") for text in offered)
+    offered.clear()
+    examples = database.examples_of("bad")
+    cutoffs = database.cutoff_codes(np.full(40, 11_400.0 * DAY))
+    dated = replace(database, origin={"times": "date"})
+    keys = np.column_stack([examples.keys, cutoffs])
+    fit(MemoryEngine(dated), replace(examples, keys=keys), EffectOptions(n_steps=3, n_bags=2))
+    assert {"since of born", "since of on"} <= set(offered)
+    assert not any(text.startswith(("value", "min")) for text in offered)
+
+
 def test_only_the_most_frequent_constants_are_tried(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of equally frequent ones, the first by name."""
     monkeypatch.setattr(module, "MOST_CONSTANTS", 2)
@@ -135,6 +182,7 @@ def test_windows_are_shorter_than_the_span_of_times() -> None:
 
     assert windows(0.0, 100.0 * day, dated=True) == (30.0, 90.0)
     assert windows(0.0, 90.0 * day, dated=True) == (30.0,), "not as long as the span"
+    assert windows(0.0, 90.0 * day + 10.0, dated=True) == (30.0, 90.0)
     assert windows(0.0, 365.5 * day, dated=True) == (30.0, 90.0, 365.0)
     assert windows(0.0, 30.0 * day, dated=True) == ()
     # Numbers: the shortest text between half and whole of a 64th, a 16th and a quarter of the span.

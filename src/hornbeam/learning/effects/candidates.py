@@ -87,7 +87,21 @@ class Pool:
     rows: list[Bins] = field(default_factory=list)
     left_out: int = 0
     """number of candidates for which there was no memory"""
-    _seen: set[bytes] = field(default_factory=set)
+    seen: set[bytes] = field(default_factory=set)
+    """hashes of the bins of all candidates"""
+
+    def copied(self, head: Atom) -> Pool:
+        """The same candidates for another target with the same arguments; bins are shared."""
+        candidates = [each._replace(request=each.request._replace(head=head)) for each in self.candidates]
+        return Pool(
+            self.n_cuts,
+            self.min_support,
+            self.most_bytes,
+            candidates,
+            list(self.rows),
+            self.left_out,
+            set(self.seen),
+        )
 
     def add(self, request: FeatureRequest, values: Floats, equal: EqualExamples | None = None) -> None:
         """Add a candidate, unless it does not vary or equals another one.
@@ -108,12 +122,12 @@ class Pool:
         if (bins == first).all():
             return
         key = _fingerprint(bins, len(cuts) + 2, equal)
-        if key in self._seen:
+        if key in self.seen:
             return
         if (len(self.rows) + 1) * number > self.most_bytes:
             self.left_out += 1
             return
-        self._seen.add(key)
+        self.seen.add(key)
         self.rows.append(bins if equal is None else bins[equal.which])
         scores = scores_of(values, bins, len(cuts), counts, sizes)
         self.candidates.append(FeatureCandidate(request, cuts, scores))
@@ -189,6 +203,8 @@ class Offers:
         """Add the candidates of a path and of its attributes."""
         self._at = self._keys_for(path)
         request = TallyRequest(self.head, path.body, (), self.cut and _is_timed(self, path.body))
+        requests = [TallyRequest(self.head, (*path.body, *a.steps), _wanted(a)) for a in path.attributes]
+        self._at.expect([request, *requests])
         whole = self._at.tally([request])[0]
         if isinstance(whole, Skipped):
             self.skipped.append(whole)
@@ -204,7 +220,6 @@ class Offers:
             self.left_out.add(path.body)
             return
         self.work += work
-        requests = [TallyRequest(self.head, (*path.body, *a.steps), _wanted(a)) for a in path.attributes]
         answers = self._at.tally(requests)
         self.skipped += [answer for answer in answers if isinstance(answer, Skipped)]
         for attribute, answer in zip(path.attributes, answers, strict=True):

@@ -35,13 +35,14 @@ from hornbeam.learning.effects.links.vocabulary import Vocabulary
 from hornbeam.learning.effects.links.windows import windows_of
 from hornbeam.learning.effects.long_model import LongModel, Problem
 from hornbeam.learning.history import ALL_STEPS, INTERRUPTED, NO_EFFECT, Collected, History, Record, Round
-from hornbeam.learning.loop import NO_CONTROL, Control, Ending, Pause, run
+from hornbeam.learning.loop import NO_CONTROL, Control, Ending, Pause, Shared, run
 from hornbeam.learning.losses.loss import Loss
 from hornbeam.learning.losses.named import NUMERIC, loss_for
 from hornbeam.learning.numbers import Floats, round_weight
 from hornbeam.learning.options import BASE_RATE, EffectOptions
 from hornbeam.learning.problem import Fit, check_labels, check_values, language_for, prior_of
 from hornbeam.logic.clauses import Atom, head_atom
+from hornbeam.logic.effects import Body
 from hornbeam.model.clause_model import LINKS, LOGISTIC, Model, WeightedClause
 from hornbeam.model.effects import FittedEffect, mean_level
 from hornbeam.model.readable.constants import shown_names
@@ -280,16 +281,21 @@ def _candidates(problem: Problem, pause: Pause, control: Control) -> tuple[list[
     paths = [path for path in finder.paths() if limits.allow(path.body)]
     pool = LimitedPool(options.n_cuts or CUTS, _support(problem), engine.memory // 4, limits=limits)
     offers = Offers(engine, problem.head, examples.keys, pool, options.n_thresholds, cut)
-    path_of: list[Path] = []
+    shared = control.shared or Shared()
+    kept: _Kept | None = shared.get(_key(problem, paths))
+    path_of = [] if kept is None else kept.give(offers)
     todo = list(paths)
     for number, path in enumerate(todo, start=1):
         pause()
         before = len(pool.candidates)
-        offers.of_path(path)
+        if kept is None or number > len(paths):
+            offers.of_path(path)
         added = len(pool.candidates) - before
         path_of += [path] * added
         if control.on_step is not None:
             control.on_step(Collected(number, len(todo), added))
+        if number == len(paths) and kept is None and control.shared is not None:
+            shared.put(_key(problem, paths), _Kept.of(offers, path_of))
         # With cut-offs, every example sees other facts: there a second condition costs more than it gains.
         if number == len(paths) and options.max_conditions > 1 and not cut:
             todo += narrowed_paths(problem, pool, path_of)
@@ -298,6 +304,42 @@ def _candidates(problem: Problem, pause: Pause, control: Control) -> tuple[list[
         # An error says if there is nothing that a body could be made of.
         language_for(engine.database, examples.target, False, 0, examples.keys)
     return [path for path in paths if path.body not in offers.left_out], offers
+
+
+class _Kept(NamedTuple):
+    """The candidates of paths, as a fit of other labels of the same examples collected them.
+
+    Labels do not matter before conditions narrow the paths.
+    """
+
+    pool: Pool
+    path_of: tuple[Path, ...]
+    skipped: tuple[Skipped, ...]
+    work: int
+    left_out: frozenset[Body]
+
+    @staticmethod
+    def of(offers: Offers, path_of: Sequence[Path]) -> _Kept:
+        """Copies of the candidates so far."""
+        pool = offers.pool.copied(offers.head)
+        return _Kept(pool, tuple(path_of), tuple(offers.skipped), offers.work, frozenset(offers.left_out))
+
+    def give(self, offers: Offers) -> list[Path]:
+        """Put copies of the candidates into the pool of a fit; returns the path of each."""
+        own, head = self.pool.copied(offers.head), offers.head
+        offers.pool.candidates, offers.pool.rows = own.candidates, own.rows
+        offers.pool.left_out, offers.pool.seen = own.left_out, own.seen
+        offers.work, offers.left_out = self.work, set(self.left_out)
+        offers.skipped += [replace(each, clause=each.clause._replace(head=head)) for each in self.skipped]
+        return list(self.path_of)
+
+
+def _key(problem: Problem, paths: Sequence[Path]) -> tuple[object, ...]:
+    """All that candidates depend on, but for the engine, which is the same."""
+    types = problem.engine.database.schema.types_of(problem.examples.target)
+    bodies = tuple((path, path.attributes) for path in paths)
+    keys = problem.examples.keys
+    return types, problem.options, bodies, keys.shape, keys.tobytes(), _support(problem)
 
 
 def _support(problem: Problem) -> int:

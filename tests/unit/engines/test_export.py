@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from itertools import product
 
 import duckdb
 import numpy as np
@@ -220,6 +221,43 @@ def test_tables_that_do_not_fit_are_refused(tables: dict, sentence: str) -> None
 
 
 # --- the command -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "examples", "sentence"),
+    [
+        ({}, ("asked", ["one"]), "have 1 key column, but .* takes 2 arguments; name one column for each"),
+        (
+            {},
+            ("asked", ["one", "other"], None, "upto"),
+            "facts without times, so its examples have no cut-off",
+        ),
+        (
+            {"times": "date"},
+            ("asked", ["one", "other"], None, "upto"),
+            "have a cut-off, but no table of facts has a time; name the time column",
+        ),
+    ],
+)
+def test_examples_that_do_not_fit_are_refused(options: dict, examples: tuple, sentence: str) -> None:
+    timed = Model("advisedby", SCHEMA, 0.0, model().clauses, options)
+    with pytest.raises((SchemaError, OptionError), match=sentence):
+        timed.sql("duckdb", {}, examples)
+
+
+@systems
+def test_every_feature_of_counts_is_the_models(system: str) -> None:
+    weighted = [
+        WeightedClause(parse_clause(text, SCHEMA), (0.2, -0.7, 0.3), 7, feature)
+        for text, feature in product(CLAUSES[:2], ("count", "log", "share", "at least 2"))
+    ]
+    learned = Model("advisedby", SCHEMA, 0.1, tuple(weighted))
+    data = database()
+    keys = data.encode_keys("advisedby", np.array(KEYS, dtype=object))
+    expected = dict(zip(KEYS, learned.probabilities(MemoryEngine(data), keys).tolist(), strict=True))
+    rows = run_on(system, learned.sql(system, {name: WHERE[name] for name in FACTS}, WHERE["example keys"]))
+    found = {(str(row[0]), str(row[1])): float(str(row[-1])) for row in rows}
+    assert found == {key: pytest.approx(value, abs=1e-9) for key, value in expected.items()}
 
 
 def test_the_command_prints_the_same_query(tmp_path, capsys) -> None:

@@ -17,8 +17,9 @@ from hornbeam.engines.memory import fact_slices
 from hornbeam.engines.memory import tally as memory_tally
 from hornbeam.engines.memory.engine import MemoryEngine
 from hornbeam.engines.naive import NaiveEngine
-from hornbeam.engines.tally import Tally
+from hornbeam.engines.tally import Tally, TallyRequest
 from hornbeam.logic.effect_types import NUMBER_OF_FACTS, variable_types
+from hornbeam.logic.effects import new_variables_of
 from strategies import CASES, STRANGER, TARGET, with_cutoffs
 from tables_of_worlds import connected, facts_in_place, with_dates_for_times
 
@@ -30,6 +31,38 @@ IN_PLACE = [ENGINES[name] for name in ("duckdb", "postgres", "spark") if name in
 @settings(max_examples=max(CASES // 2, 1))
 def test_an_engine_tallies_what_the_definition_tallies(engine: type[Engine], case: TallyCase) -> None:
     check_tallies(engine(case.database), case, NaiveEngine(case.database).tally(case.requests, case.keys))
+
+
+@pytest.mark.parametrize("engine", [ENGINES["duckdb"]], ids=["duckdb"])
+@given(case=tally_cases(), data=st.data())
+@settings(max_examples=max(CASES // 2, 1))
+def test_requests_that_begin_alike_are_tallied_from_one_table(
+    engine: type[Engine], case: TallyCase, data: st.DataObject
+) -> None:
+    case = replace(case, requests=_beginnings(case))
+    expected = NaiveEngine(case.database).tally(case.requests, case.keys)
+    with closing(engine(case.database)) as asked:
+        for _ in range(4):
+            # A table has only what the expected requests need; others must not start from it.
+            start = data.draw(st.sampled_from(case.requests)).body
+            alike = [each for each in case.requests if each.body[: len(start)] == start]
+            asked.expect(data.draw(st.lists(st.sampled_from(alike), min_size=2, max_size=3)), case.keys)
+            for place in data.draw(st.permutations(range(len(case.requests)))):
+                alone = replace(case, requests=(case.requests[place],))
+                check_tallies(asked, alone, [expected[place]])
+
+
+def _beginnings(case: TallyCase) -> tuple[TallyRequest, ...]:
+    """The requests, and the same for all bodies that their bodies begin with."""
+    found = []
+    for request in case.requests:
+        known = set(range(len(request.head.args)))
+        for place, step in enumerate(request.body, 1):
+            known.update(new_variables_of(step, known))
+            variables = tuple(variable for variable in request.variables if variable in known)
+            found.append(request._replace(body=request.body[:place], variables=variables))
+            found.append(TallyRequest(request.head, request.body[:place], tuple(sorted(known))))
+    return tuple(dict.fromkeys((*case.requests, *found)))
 
 
 @given(case=tally_cases())

@@ -106,6 +106,10 @@ class Population:
         codes = self._codes
         return np.array([codes.get(name, UNKNOWN) for name in names], dtype=np.int32)
 
+    def encode_known(self, names: Sequence[str]) -> Codes:
+        """Codes of many names of constants, which are known to be in the population."""
+        return self.encode(names)
+
     def decode(self, codes: Codes) -> list[str]:
         names = self.names
         return [names[code] for code in codes.tolist()]

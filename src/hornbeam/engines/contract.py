@@ -131,6 +131,12 @@ class Engine(ABC):
         Keys are as in ``count``. ``docs/effects.md`` defines when a step is true.
         """
 
+    def expect(self, requests: Sequence[TallyRequest], keys: Codes) -> None:  # noqa: B027
+        """Tell which tallies will probably be asked for next, so that what they share is computed once.
+
+        Answers do not depend on it.
+        """
+
     def total(self, clause: Clause) -> int:
         """Product of the populations of the free variables; 1 if there are none."""
         bound = set(clause.head.args)

@@ -104,6 +104,10 @@ class TallySizes:
         cells = self._follow(search, min(n_keys, len(keys)), set(used), request.body)[0]
         return int(min(cells, MOST_GROUNDINGS))
 
+    def groundings(self, request: TallyRequest, keys: Codes) -> float:
+        """An estimate of the number of groundings of all examples."""
+        return len(keys) * self._groundings(self.variables(request)[0], request.body)
+
     def variables(self, request: TallyRequest) -> tuple[tuple[int, ...], Mapping[int, str]]:
         """The head variables that a request uses, and the types of all its variables."""
         last = self._last

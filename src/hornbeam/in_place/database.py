@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import repeat
 from typing import NamedTuple
 
 import numpy as np
@@ -56,16 +57,24 @@ class PopulationInPlace(Population):
 
     def encode(self, names: Iterable[str]) -> Codes:
         wanted = list(names)
-        codes = self._codes
-        new = list(dict.fromkeys(name for name in wanted if name not in codes))
+        new = [name for name in dict.fromkeys(wanted) if name not in self._codes]
         if new:
             present = self.present(new)
-            assert isinstance(self.names, list)
-            for name in new:
-                if name in present:
-                    codes[name] = len(self.names)
-                    self.names.append(name)
-        return np.array([codes.get(name, UNKNOWN) for name in wanted], dtype=np.int32)
+            self._add([name for name in new if name in present])
+        return self._codes_of(wanted)
+
+    def encode_known(self, names: Sequence[str]) -> Codes:
+        self._add([name for name in dict.fromkeys(names) if name not in self._codes])
+        return self._codes_of(names)
+
+    def _add(self, names: Sequence[str]) -> None:
+        """Give codes to constants that have none."""
+        assert isinstance(self.names, list)
+        self._codes.update(zip(names, range(len(self.names), len(self.names) + len(names)), strict=True))
+        self.names.extend(names)
+
+    def _codes_of(self, names: Sequence[str]) -> Codes:
+        return np.fromiter(map(self._codes.get, names, repeat(UNKNOWN)), np.int32, len(names))
 
 
 def in_place(

@@ -142,16 +142,29 @@ class TableSource:
 
     def decoded(self, type_name: str, values: Values) -> Values:
         if type_name not in self.schema.numeric:
-            return np.array([*map(str, values.tolist()), None], dtype=object)[:-1]
+            return values
+        return self._numbers(values)
+
+    def _numbers(self, values: Values) -> Floats:
+        """The floats that stand for numbers or moments."""
+        if values.dtype.kind == "f":
+            return values.astype(np.float64) + 0.0
+        if values.dtype.kind == "M":
+            return values.astype("M8[us]").astype(np.int64).astype(np.float64)
         listed = values.tolist()
         numbers = {value: number_of(value) + 0.0 for value in set(listed)}
         return np.array([numbers[value] for value in listed], dtype=np.float64)
 
     def decoded_times(self, values: Values) -> Floats:
+        if values.dtype != object:
+            return self._numbers(values)
         # A fact without a time comes after all others.
-        listed = values.tolist()
-        times = {value: np.inf if value is None else number_of(value) + 0.0 for value in set(listed)}
-        return np.array([times[value] for value in listed], dtype=np.float64)
+        missing = np.array([value is None for value in values.tolist()], dtype=np.bool_)
+        if not missing.any():
+            return self._numbers(values)
+        times = np.full(len(values), np.inf)
+        times[~missing] = self._numbers(values[~missing])
+        return times
 
     # --- the keys of examples --------------------------------------------------------------------
 

@@ -18,7 +18,7 @@ from hornbeam.errors import EngineError
 from hornbeam.files.quoting import own_table
 
 Values = npt.NDArray[Any]
-"""A column of integers or text."""
+"""A column of integers, text, or other values of a database."""
 
 _connections: WeakSet[Connection] = WeakSet()
 _inherited: list[Connection] = []
@@ -73,6 +73,13 @@ class Connection(ABC):
     @abstractmethod
     def integers(self, query: str, columns: int) -> list[npt.NDArray[np.int64]]:
         """The columns of a query, given their number; all are int64 without NULL."""
+
+    def arrays(self, query: str, columns: int) -> list[Values]:
+        """The columns of a query, given their number, whatever their types; NULL is None."""
+        rows = self.rows(query)
+        listed: list[Any] = list(zip(*rows, strict=True)) if rows else [()] * columns
+        # NumPy would make one more dimension of an empty column, or of values that are sequences.
+        return [np.array([*column, None], dtype=object)[:-1] for column in listed]
 
     @abstractmethod
     def columns(self, query: str) -> list[tuple[str, str]]:

@@ -58,6 +58,10 @@ class SqlEngine(Engine):
         connection, source = self._opened()
         return self._tallies_of(connection, source, keys).answers(requests)
 
+    def expect(self, requests: Sequence[TallyRequest], keys: Codes) -> None:
+        connection, source = self._opened()
+        self._tallies_of(connection, source, keys).expect(requests)
+
     def _tallies_of(self, connection: Connection, source: MeasuredSource, keys: Codes) -> SqlTallies:
         """The tallies of some examples. The tables of their keys are kept until others are asked for."""
         kept = connection.kept

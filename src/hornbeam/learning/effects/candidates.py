@@ -203,6 +203,8 @@ class Offers:
         """Add the candidates of a path and of its attributes."""
         self._at = self._keys_for(path)
         request = TallyRequest(self.head, path.body, (), self.cut and _is_timed(self, path.body))
+        requests = [TallyRequest(self.head, (*path.body, *a.steps), _wanted(a)) for a in path.attributes]
+        self._at.expect([request, *requests])
         whole = self._at.tally([request])[0]
         if isinstance(whole, Skipped):
             self.skipped.append(whole)
@@ -218,7 +220,6 @@ class Offers:
             self.left_out.add(path.body)
             return
         self.work += work
-        requests = [TallyRequest(self.head, (*path.body, *a.steps), _wanted(a)) for a in path.attributes]
         answers = self._at.tally(requests)
         self.skipped += [answer for answer in answers if isinstance(answer, Skipped)]
         for attribute, answer in zip(path.attributes, answers, strict=True):

@@ -43,6 +43,10 @@ class KeyTallies:
     def __len__(self) -> int:
         return len(self._own)
 
+    def expect(self, requests: Sequence[TallyRequest]) -> None:
+        """Tell the engine which tallies will probably be asked for next."""
+        self.engine.expect(requests, self._own if self.engine.keeps_keys else self.keys)
+
     def tally(self, requests: Sequence[TallyRequest]) -> list[Tally | Skipped]:
         """The tally of each request, with a position for each key."""
         if self.engine.keeps_keys:

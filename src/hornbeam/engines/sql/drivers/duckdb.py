@@ -140,6 +140,9 @@ class DuckDBConnection(Connection):
         self._group_by_arrays(columns)
         return [np.asarray(column) for column in self._execute(query).fetchnumpy().values()]
 
+    def arrays(self, query: str, columns: int) -> list[Values]:
+        return [_without_mask(column) for column in self._execute(query).fetchnumpy().values()]
+
     def columns(self, query: str) -> list[tuple[str, str]]:
         return [(name, kind) for name, kind, *_ in self._execute(f"DESCRIBE {query}").fetchall()]
 
@@ -174,6 +177,17 @@ class DuckDBConnection(Connection):
             self._duckdb.interrupt()
             wait([running])
             raise
+
+
+def _without_mask(column: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """A column as a plain array: of objects, with None for NULL, if it has NULL."""
+    if not isinstance(column, np.ma.MaskedArray):
+        return column
+    if not np.ma.is_masked(column):
+        return column.data
+    values: npt.NDArray[Any] = column.data.astype(object)
+    values[np.ma.getmaskarray(column)] = None
+    return values
 
 
 def is_in_nanoseconds(kind: str) -> bool:

@@ -14,7 +14,9 @@ from hornbeam.data.rows import Integers, distinct_rows
 from hornbeam.engines.contract import Skipped
 from hornbeam.engines.sql.connection import Connection, Values
 from hornbeam.engines.sql.expressions import CUTOFF
-from hornbeam.engines.sql.tallies.queries import Bindings, TallyQuery, TallySource
+from hornbeam.engines.sql.tallies.grounding_tables import GroundingTables
+from hornbeam.engines.sql.tallies.queries import Bindings, TallySource
+from hornbeam.engines.sql.tallies.whole_queries import TallyQuery
 from hornbeam.engines.tally import (
     DAY,
     TOO_LARGE,
@@ -41,6 +43,7 @@ class SqlTallies:
         self._sizes = sizes
         self._unit = DAY if database.origin.get("times") == "date" else 1.0
         self._known: dict[tuple[object, ...], tuple[Bindings, Integers, Integers]] = {}
+        self._groundings = GroundingTables(connection, source, sizes)
 
     def is_for(self, database: Database, sizes: TallySizes, keys: Codes) -> bool:
         """Whether these are the tallies of some examples."""
@@ -55,7 +58,8 @@ class SqlTallies:
         types = variable_types(self._database.schema, request.head, request.body)
         writer = TallyQuery(self._source, request, types, bindings)
         dialect = self._connection.dialect
-        text = dialect.text(writer.write(dialect))
+        start = self._groundings.start(request, bindings, self._keys)
+        text = dialect.text(writer.write(dialect, start))
         n_fetched = len(writer.fetched()) + writer.has_moment
         raw = self._fetch(text, 2 + n_fetched)
         row, number = raw[0].astype(np.int64), raw[-1].astype(np.int64)
@@ -73,8 +77,16 @@ class SqlTallies:
                 times = self._source.decoded_times(raw[-2])
         return spread(Tally(row, tuple(columns), number, times), of_example)
 
+    def expect(self, requests: Sequence[TallyRequest]) -> None:
+        """Prepare for requests that will probably follow."""
+        by_bindings: dict[Bindings, list[TallyRequest]] = {}
+        for request in requests:
+            by_bindings.setdefault(self._bindings(request)[0], []).append(request)
+        self._groundings.expect(by_bindings)
+
     def close(self) -> None:
-        """Drop the tables of keys."""
+        """Drop the tables of keys and of groundings."""
+        self._groundings.close()
         self._connection.drop_all([bindings.table for bindings, _, _ in self._known.values()])
         self._known.clear()
 
@@ -133,9 +145,7 @@ class SqlTallies:
     def _fetch(self, text: str, n_columns: int) -> list[npt.NDArray[Any]]:
         if self._source.coded:
             return list(self._connection.integers(text, n_columns))
-        rows = self._connection.rows(text)
-        columns: list[Any] = list(zip(*rows, strict=True)) if rows else [()] * n_columns
-        return [np.array([*column, None], dtype=object)[:-1] for column in columns]
+        return self._connection.arrays(text, n_columns)
 
     def _column(self, type_name: str, raw: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """The values of numeric constants or of numbers of facts; the codes of other constants."""
@@ -144,7 +154,7 @@ class SqlTallies:
         values = self._source.decoded(type_name, raw)
         if self._source.coded or type_name in self._database.schema.numeric:
             return values
-        return self._database.population(type_name).encode(values.tolist())
+        return self._database.population(type_name).encode_known(values.tolist())
 
     def _key_column(self, type_name: str, codes: Codes) -> npt.NDArray[Any]:
         if type_name not in self._database.schema.numeric:
@@ -156,4 +166,6 @@ class SqlTallies:
 
     def answers(self, requests: Sequence[TallyRequest]) -> list[Tally | Skipped]:
         """The tally of each request."""
+        if len(requests) > 1:
+            self.expect(requests)
         return [self.tally(request) for request in requests]

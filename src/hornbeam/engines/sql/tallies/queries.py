@@ -10,7 +10,7 @@ groundings that differ only in variables that are not needed any more become one
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy.typing as npt
@@ -90,6 +90,18 @@ class Bindings(NamedTuple):
     """the columns that tell examples apart"""
 
 
+class Groundings(NamedTuple):
+    """A table of the groundings of the first steps of bodies, from which queries start."""
+
+    table: str
+    body: Body
+    variables: tuple[int, ...]
+    """the variables that have columns; the others are not needed any more"""
+    has_moment: bool
+    has_number: bool
+    """whether rows stand for several groundings"""
+
+
 class Expressions:
     """Collects common table expressions and names them."""
 
@@ -101,6 +113,12 @@ class Expressions:
         name = f"{letter}{len(self.named)}"
         self.named.append((name, select))
         return name
+
+    def around(self, query: exp.Select) -> exp.Select:
+        """A query together with the expressions that it reads."""
+        for name, expression in self.named:
+            query = query.with_(exp.TableAlias(this=exp.to_identifier(name)), as_=expression, copy=False)
+        return query
 
 
 class StepsQuery:
@@ -137,8 +155,22 @@ class StepsQuery:
         """Whether the query, which must be written, returns times."""
         return self._has_moment and self._request.times
 
-    def write_steps(self, dialect: Dialect) -> None:
-        """Write the expressions of all steps."""
+    def write_steps(self, dialect: Dialect, start: Groundings | None = None) -> None:
+        """Write the expressions of all steps, or of those after the steps of a table of groundings."""
+        done = 0
+        if start is None:
+            self._begin()
+        else:
+            done, self._last = len(start.body), start.table
+            self._known = [*start.variables]
+            self._has_moment, self._has_number = start.has_moment, start.has_number
+        for place, step in enumerate(self._request.body[done:], done):
+            self._add(step)
+            if isinstance(step, Atom | Recent):
+                self._collapse(self._request.body[place + 1 :], dialect)
+
+    def _begin(self) -> None:
+        """Write the expression of the examples' bindings."""
         keys = own_table(self._bindings.table, "s")
         names = [*(f"v{variable}" for variable in self._known), *self._others]
         identity = [own_column(name, "s") for name in self._bindings.identity]
@@ -146,10 +178,6 @@ class StepsQuery:
         for number, name in enumerate(names):
             select = select.select(own_alias(own_column(f"k{number}", "s"), name), copy=False)
         self._follow(select)
-        for place, step in enumerate(self._request.body):
-            self._add(step)
-            if isinstance(step, Atom | Recent):
-                self._collapse(self._request.body[place + 1 :], dialect)
 
     def grouped(self, groups: Sequence[exp.Expr], names: Sequence[str], dialect: Dialect) -> exp.Select:
         """The groundings in groups of equal values, under these names, with the number in each group."""
@@ -160,16 +188,24 @@ class StepsQuery:
     def _collapse(self, rest: Body, dialect: Dialect) -> None:
         """Make groundings that are the same for the other steps one, if a link follows."""
         known = set(self._known)
-        needed = {variable for step in rest for variable in step_variables(step)} | {*self.fetched()}
+        needed = {variable for step in rest for variable in step_variables(step)} | {*self._wanted()}
         has_link = any(isinstance(step, Atom | Recent) and new_variables_of(step, known) for step in rest)
         if not has_link or all(
             variable in needed or variable in self._bindings.variables for variable in known
         ):
             return
-        self._known = [variable for variable in self._known if variable in needed]
         later = [atom_in(step) for step in rest if isinstance(step, Atom | Recent)]
         is_replaced = any(atom and self._source.relation(atom.predicate).time is not None for atom in later)
-        self._has_moment = self._has_moment and self._request.times and not is_replaced
+        self._merge(needed, self._request.times and not is_replaced, dialect)
+
+    def _wanted(self) -> tuple[int, ...]:
+        """The variables that are needed after the last step."""
+        return self.fetched()
+
+    def _merge(self, needed: Collection[int], moment: bool, dialect: Dialect) -> None:
+        """Make groundings that differ only in other variables one."""
+        self._known = [variable for variable in self._known if variable in needed]
+        self._has_moment = self._has_moment and moment
         columns = [column for column in self._columns() if column.name != "n"]
         select = self._from_last().select(*columns, self._number(dialect), copy=False)
         self._follow(select.group_by(*(column.copy() for column in columns), copy=False))
@@ -329,30 +365,6 @@ class StepsQuery:
         names += ["moment"] if moment and self._has_moment else []
         names += ["n"] if self._has_number else []
         return [own_column(name, "s") for name in names]
-
-
-class TallyQuery(StepsQuery):
-    """Writes the query of one request."""
-
-    def __init__(
-        self, source: TallySource, request: TallyRequest, types: Mapping[int, str], bindings: Bindings
-    ) -> None:
-        super().__init__(source, request, types, bindings, Expressions())
-        self._tallied = source.tallied
-
-    def write(self, dialect: Dialect) -> exp.Select:
-        """The query: ``example``, the fetched variables, the time if there is one, and the number."""
-        self.write_steps(dialect)
-        groups: list[exp.Expr] = [dialect.cast(own_column("example", "s"))]
-        for variable in self.fetched():
-            column, type_name = own_column(f"v{variable}", "s"), self._types[variable]
-            groups.append(column if type_name == NUMBER_OF_FACTS else self._tallied(column, type_name))
-        if self.has_moment:
-            groups.append(self._source.tallied_time(own_column("moment", "s")))
-        query = self.grouped(groups, [f"g{number}" for number in range(len(groups))], dialect)
-        for name, expression in self._expressions.named:
-            query = query.with_(exp.TableAlias(this=exp.to_identifier(name)), as_=expression, copy=False)
-        return query
 
 
 def _same(names: Sequence[str]) -> list[exp.Expr]:

@@ -1,0 +1,65 @@
+"""Whole queries: the tally of a request, and the groundings that several requests have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sqlglot import exp
+
+from hornbeam.engines.sql.expressions import Dialect, own_column
+from hornbeam.engines.sql.tallies.queries import (
+    Bindings,
+    Expressions,
+    Groundings,
+    StepSource,
+    StepsQuery,
+    TallySource,
+)
+from hornbeam.engines.tally import TallyRequest
+from hornbeam.logic.effect_types import NUMBER_OF_FACTS
+
+
+class TallyQuery(StepsQuery):
+    """Writes the query of one request."""
+
+    def __init__(
+        self, source: TallySource, request: TallyRequest, types: Mapping[int, str], bindings: Bindings
+    ) -> None:
+        super().__init__(source, request, types, bindings, Expressions())
+        self._tallied = source.tallied
+
+    def write(self, dialect: Dialect, start: Groundings | None = None) -> exp.Select:
+        """The query: ``example``, the fetched variables, the time if there is one, and the number."""
+        self.write_steps(dialect, start)
+        groups: list[exp.Expr] = [dialect.cast(own_column("example", "s"))]
+        for variable in self.fetched():
+            column, type_name = own_column(f"v{variable}", "s"), self._types[variable]
+            groups.append(column if type_name == NUMBER_OF_FACTS else self._tallied(column, type_name))
+        if self.has_moment:
+            groups.append(self._source.tallied_time(own_column("moment", "s")))
+        return self._expressions.around(self.grouped(groups, [f"g{n}" for n in range(len(groups))], dialect))
+
+
+class GroundingsQuery(StepsQuery):
+    """Writes the query of a table of groundings, with the variables of the request."""
+
+    def __init__(
+        self, source: StepSource, request: TallyRequest, types: Mapping[int, str], bindings: Bindings
+    ) -> None:
+        super().__init__(source, request, types, bindings, Expressions())
+
+    def write(self, dialect: Dialect, start: Groundings | None = None) -> exp.Select:
+        """The query: the columns of the groundings, those that are the same as one."""
+        self.write_steps(dialect, start)
+        wanted = {*self._wanted(), *self._bindings.variables}
+        if not wanted.issuperset(self._known):
+            self._merge(self._wanted(), self._request.times, dialect)
+        _, query = self._expressions.named.pop()
+        return self._expressions.around(query)
+
+    def table(self, name: str) -> Groundings:
+        """The table that the query, which must be written, makes under a name."""
+        return Groundings(name, self._request.body, tuple(self._known), self._has_moment, self._has_number)
+
+    def _wanted(self) -> tuple[int, ...]:
+        return self._request.variables

@@ -1,8 +1,8 @@
 """Families of clauses: clauses whose plans differ in one constant only, which one query counts together.
 
-A search adds each literal with all its constants, so most candidates belong to a family. Its counts are rows of
-a table, one for each binding and constant whose count is not 0, instead of a column for each clause: most counts
-are 0 if there are many constants.
+A search adds each literal with all its constants, so most candidates belong to a family. Its counts are
+rows of a table, one for each binding and constant whose count is not 0, instead of a column for each clause:
+most counts are 0 if there are many constants.
 """
 
 from __future__ import annotations

@@ -15,6 +15,7 @@ from hornbeam.engines import tally as tallies
 from hornbeam.engines.features.values import FeatureRequest
 from hornbeam.engines.memory.engine import MemoryEngine
 from hornbeam.engines.tally import DAY
+from hornbeam.errors import DataError
 from hornbeam.learning.effects import candidates as module
 from hornbeam.learning.effects.bagging import STRETCHES, example_hashes
 from hornbeam.learning.effects.bins import shortest_between
@@ -154,6 +155,16 @@ def test_dates_are_offered_as_first_dates_and_as_times_since_them(monkeypatch: p
     fit(MemoryEngine(dated), replace(examples, keys=keys), EffectOptions(n_steps=3, n_bags=2))
     assert {"since of born", "since of on"} <= set(offered)
     assert not any(text.startswith(("value", "min")) for text in offered)
+
+
+def test_numbers_that_a_loss_cannot_learn_are_refused() -> None:
+    database = events(20, ["x", "y"])
+    examples = database.examples_of("bad")
+    numbers = replace(examples, values=np.arange(20.0) - 5.0)
+    with pytest.raises(DataError, match='"bad" holds numbers, which the loss logistic cannot learn'):
+        fit(MemoryEngine(database), numbers, EffectOptions(loss="logistic"))
+    with pytest.raises(DataError, match='"bad" cannot be learned: '):
+        fit(MemoryEngine(database), numbers, EffectOptions(loss="poisson"))
 
 
 def test_only_the_most_frequent_constants_are_tried(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -55,7 +55,7 @@ TESTS: dict[str, tuple[str, list[str]]] = {
             "tests/unit/engines/test_tallies.py",
             "tests/properties/test_tallies.py",
             "-k",
-            "memory or split",
+            "memory or split or hub",
         ],
     ),
     "sql_tallies": (

@@ -15,6 +15,7 @@ from sqlglot import exp
 from hornbeam.cli import main
 from hornbeam.data.build import build
 from hornbeam.data.database import Database
+from hornbeam.engines.export.constant_names import moment_named, number_named, spellings
 from hornbeam.engines.memory.engine import MemoryEngine
 from hornbeam.errors import OptionError, SchemaError
 from hornbeam.logic.parse import parse_clause
@@ -218,6 +219,15 @@ def test_an_unknown_dialect_is_refused_with_those_that_exist() -> None:
 def test_tables_that_do_not_fit_are_refused(tables: dict, sentence: str) -> None:
     with pytest.raises((SchemaError, OptionError), match=sentence):
         model().sql("duckdb", tables)
+
+
+def test_the_texts_that_sqlite_may_hold_for_a_constant() -> None:
+    assert spellings("true") == ["true", "1"] and spellings("false") == ["false", "0"]
+    assert spellings("2024-12-31") == ["2024-12-31", "2024-12-31 00:00:00", "2024-12-31T00:00:00"]
+    assert spellings("2024-12-31T10:00:00") == ["2024-12-31T10:00:00", "2024-12-31 10:00:00"]
+    for name in ("Rome", "1", "2024-13-31", "2024-12-31 10:00"):
+        assert spellings(name) == [name]
+    assert (moment_named("7"), number_named("7.0"), number_named("7")) == (None, None, 7.0)
 
 
 # --- the command -------------------------------------------------------------------------------

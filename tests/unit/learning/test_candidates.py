@@ -15,10 +15,11 @@ from hornbeam.engines import tally as tallies
 from hornbeam.engines.features.values import FeatureRequest
 from hornbeam.engines.memory.engine import MemoryEngine
 from hornbeam.engines.tally import DAY
+from hornbeam.errors import DataError
 from hornbeam.learning.effects import candidates as module
 from hornbeam.learning.effects.bagging import STRETCHES, example_hashes
 from hornbeam.learning.effects.bins import shortest_between
-from hornbeam.learning.effects.candidates import Pool
+from hornbeam.learning.effects.candidates import Pool, scores_of
 from hornbeam.learning.effects.learner import fit
 from hornbeam.learning.effects.links.windows import windows_of
 from hornbeam.learning.options import EffectOptions
@@ -156,20 +157,83 @@ def test_dates_are_offered_as_first_dates_and_as_times_since_them(monkeypatch: p
     assert not any(text.startswith(("value", "min")) for text in offered)
 
 
-def test_only_the_most_frequent_constants_are_tried(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of equally frequent ones, the first by name."""
-    monkeypatch.setattr(module, "MOST_CONSTANTS", 2)
-    offered: list[str] = []
+def test_numbers_that_a_loss_cannot_learn_are_refused() -> None:
+    database = events(20, ["x", "y"])
+    examples = database.examples_of("bad")
+    numbers = replace(examples, values=np.arange(20.0) - 5.0)
+    with pytest.raises(DataError, match='"bad" holds numbers, which the loss logistic cannot learn'):
+        fit(MemoryEngine(database), numbers, EffectOptions(loss="logistic"))
+    with pytest.raises(DataError, match='"bad" cannot be learned: '):
+        fit(MemoryEngine(database), numbers, EffectOptions(loss="poisson"))
+
+
+@pytest.fixture
+def offered(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The features that are offered from now on, as text."""
+    texts: list[str] = []
     add = Pool.add
 
     def noted(self: Pool, request: FeatureRequest, *rest: object) -> None:
-        offered.append(", ".join(map(str, request.body)))
+        texts.append(f"{request.feature} : {', '.join(map(str, request.body))}")
         add(self, request, *rest)
 
     monkeypatch.setattr(Pool, "add", noted)
-    learned(events(60, ["c", "b", "a", "c", "b", "a"]))
-    named = {text[-1] for text in offered if text.startswith("had(A,D), kind(D,E), E = ")}
-    assert named == {"a", "b"}
+    return texts
+
+
+@pytest.mark.parametrize(
+    ("words", "tried"),
+    [("cbacba", {"a", "b"}), ("bbbaacc", {"a", "b"}), ("cccbba", {"b", "c"})],
+    ids=["equally frequent", "some equally frequent", "not equally frequent"],
+)
+def test_only_the_most_frequent_constants_are_tried(
+    words: str, tried: set[str], offered: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of equally frequent ones, the first by name."""
+    monkeypatch.setattr(module, "MOST_CONSTANTS", 2)
+    learned(events(len(words) * 6, words))
+    start = "count : had(A,D), kind(D,E), E = "
+    assert {text[-1] for text in offered if text.startswith(start) and len(text) == len(start) + 1} == tried
+
+
+def test_what_a_link_with_times_offers(offered: list[str]) -> None:
+    database = events(60, ["x", "y", "z", "u", "v"], [float(number) for number in range(120)])
+    examples = database.examples_of("bad")
+    keys = np.column_stack([examples.keys, database.cutoff_codes(np.full(60, 200.0))])
+    fit(MemoryEngine(database), replace(examples, keys=keys), EffectOptions(n_steps=2, n_bags=2))
+    whole = {text.partition(" : ")[0] for text in offered if text.endswith(" : had(A,D)")}
+    assert whole == {"count", "distinct D", "since first", "since last"}
+    paid = {text.partition(" : ")[0] for text in offered if text.endswith(" : had(A,D), paid(D,F)")}
+    assert paid == {"mean F", "sum F", "min F", "max F", "spread F", "first F", "last F"}
+    limited = [text for text in offered if " : last 3 had(A," in text and "paid(" in text]
+    assert {text.partition(" : ")[0].split()[0] for text in limited} == {"mean", "min", "max", "share"}
+    assert len([text for text in limited if text.startswith("share")]) == 4, "few thresholds"
+    all_facts = [text for text in offered if text.startswith("share : had(A,D), paid(D,F), F >= ")]
+    assert len(all_facts) > 4
+    assert not any(text.startswith("share : had(A,D), paid(D,F), F < ") for text in offered)
+    offered.clear()
+    learned(database)
+    assert not any(text.startswith(("since", "first", "last")) or "last " in text for text in offered)
+
+
+def test_pairs_are_offered_the_share_of_what_both_have(offered: list[str]) -> None:
+    modes = tuple(map(parse_mode, ("near(+one,+one).", "had(+one,-event).")))
+    things = [f"t{number}" for number in range(8)]
+    rows = [(thing, f"e{(number + more) % 5}") for number, thing in enumerate(things) for more in range(3)]
+    pairs = [(one, other) for one in things for other in things if one != other]
+    labels = [int(number % 3 == 0) for number in range(len(pairs))]
+    facts = {"had": [list(column) for column in zip(*rows, strict=True)]}
+    database = build(schema_of(modes), modes, facts, {"near": (pairs, labels)})
+    fit(MemoryEngine(database), database.examples_of("near"), EffectOptions(n_steps=2, n_bags=2))
+    assert any(text.startswith("share : had(A,") and "had(B," in text for text in offered)
+
+
+def test_scores_of_bins_are_their_means_in_standard_deviations() -> None:
+    values = np.array([1.0, 1.0, 1.0, 4.0, nan])
+    bins = np.array([1, 1, 1, 2, 0], dtype=np.uint8)
+    deviation = np.sqrt((3 * 0.75**2 + 2.25**2) / 5)
+    expected = (0.0, -0.75 / deviation, 2.25 / deviation)
+    assert scores_of(values, bins, 1, False) == pytest.approx(expected, abs=1e-6)
 
 
 def test_windows_are_shorter_than_the_span_of_times() -> None:

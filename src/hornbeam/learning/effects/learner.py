@@ -282,7 +282,7 @@ def _candidates(problem: Problem, pause: Pause, control: Control) -> tuple[list[
     pool = LimitedPool(options.n_cuts or CUTS, _support(problem), engine.memory // 4, limits=limits)
     offers = Offers(engine, problem.head, examples.keys, pool, options.n_thresholds, cut)
     shared = control.shared or Shared()
-    kept: _Kept | None = shared.get(_key(problem, paths))
+    kept: _KeptCandidates | None = shared.get(_key(problem, paths))
     path_of = [] if kept is None else kept.give(offers)
     todo = list(paths)
     for number, path in enumerate(todo, start=1):
@@ -295,7 +295,7 @@ def _candidates(problem: Problem, pause: Pause, control: Control) -> tuple[list[
         if control.on_step is not None:
             control.on_step(Collected(number, len(todo), added))
         if number == len(paths) and kept is None and control.shared is not None:
-            shared.put(_key(problem, paths), _Kept.of(offers, path_of))
+            shared.put(_key(problem, paths), _KeptCandidates.of(offers, path_of))
         # With cut-offs, every example sees other facts: there a second condition costs more than it gains.
         if number == len(paths) and options.max_conditions > 1 and not cut:
             todo += narrowed_paths(problem, pool, path_of)
@@ -306,7 +306,7 @@ def _candidates(problem: Problem, pause: Pause, control: Control) -> tuple[list[
     return [path for path in paths if path.body not in offers.left_out], offers
 
 
-class _Kept(NamedTuple):
+class _KeptCandidates(NamedTuple):
     """The candidates of paths, as a fit of other labels of the same examples collected them.
 
     Labels do not matter before conditions narrow the paths.
@@ -319,10 +319,12 @@ class _Kept(NamedTuple):
     left_out: frozenset[Body]
 
     @staticmethod
-    def of(offers: Offers, path_of: Sequence[Path]) -> _Kept:
+    def of(offers: Offers, path_of: Sequence[Path]) -> _KeptCandidates:
         """Copies of the candidates so far."""
         pool = offers.pool.copied(offers.head)
-        return _Kept(pool, tuple(path_of), tuple(offers.skipped), offers.work, frozenset(offers.left_out))
+        return _KeptCandidates(
+            pool, tuple(path_of), tuple(offers.skipped), offers.work, frozenset(offers.left_out)
+        )
 
     def give(self, offers: Offers) -> list[Path]:
         """Put copies of the candidates into the pool of a fit; returns the path of each."""

@@ -143,6 +143,9 @@ def test_several_targets_in_one_folder_of_facts(run, facts, tmp_path):
     assert done.status == 0
     assert "smokes: held-out log-loss" in done.err
     assert " % of the labels known" in done.err
+    every = tmp_path / "every.json"
+    assert run("fit", facts, "--joint", "--model", every, *FAST).status == 0
+    assert every.read_bytes() == model.read_bytes()
     predicted = run("predict", facts, "--model", model)
     assert (predicted.status, "0 labels are known" in predicted.err) == (0, True)
     rows = predicted.rows()

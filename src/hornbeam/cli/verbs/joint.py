@@ -49,11 +49,12 @@ def check_joint(joint: bool, targets: list[str], options: Options, others: Mappi
 
 
 def learn_joint(database: Database, targets: list[str], options: Options, control: Control) -> JointFit:
-    """Learn a joint model from the labels that the data have."""
+    """Learn a joint model from the labels that the data have; without targets, of all with examples."""
     from hornbeam.joint.learner import fit_joint
     from hornbeam.joint.targets import task_of
 
-    names = targets or [database.target_named(None)]
+    every = sorted(database.example_sets) if len(database.example_sets) > 1 else []
+    names = targets or every or [database.target_named(None)]
     return fit_joint(database, [task_of(database, name) for name in names], options, control=control)
 
 

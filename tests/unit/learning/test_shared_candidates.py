@@ -55,6 +55,20 @@ def test_paths_are_followed_once(engine, monkeypatch):
     assert numbers[2] > 0  # other examples have other values
 
 
+def test_options_that_do_not_change_candidates_share_them(engine):
+    examples = replace(engine.database.examples_of("topic"), classes=())
+    examples = replace(examples, labels=(examples.labels == 1).astype(np.int8))
+    shared = Control(shared=Shared())
+    for options in (
+        FAST,
+        replace(FAST, l2=1.0, n_steps=10),
+        replace(FAST, n_cuts=3),
+        replace(FAST, max_links=1),
+    ):
+        found = learn("rlr", engine, examples, options, shared).model
+        assert found == learn("rlr", engine, examples, options).model
+
+
 def test_the_last_two_are_shared():
     shared = Shared()
     for key in "abc":

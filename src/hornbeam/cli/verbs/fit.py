@@ -39,7 +39,8 @@ Targets = Annotated[
         "--target",
         metavar="NAME",
         help="Predicate to learn; for tables a column (users.premium, users.occupation, users.age), a value "
-        "(users.gender=F) or a link table (ratings). With --joint, it may be given several times.",
+        "(users.gender=F) or a link table (ratings). With --joint, it may be given several times, or left "
+        "out: then all targets that have examples are learned.",
         rich_help_panel=DATA,
     ),
 ]

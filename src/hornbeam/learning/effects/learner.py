@@ -333,7 +333,9 @@ def _key(problem: Problem, paths: Sequence[Path]) -> tuple[object, ...]:
     types = problem.engine.database.schema.types_of(problem.examples.target)
     bodies = tuple((path, path.attributes) for path in paths)
     keys = problem.examples.keys
-    return types, problem.options, bodies, keys.shape, keys.tobytes(), _support(problem)
+    given = problem.options
+    options = (given.n_cuts, given.n_thresholds, given.max_literals, given.max_conditions, _support(problem))
+    return types, options, bodies, keys.shape, keys.tobytes()
 
 
 def _followed(

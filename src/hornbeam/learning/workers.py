@@ -41,6 +41,8 @@ class Worker:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env=os.environ | dict.fromkeys(_THREADS, "1"),
+            # Ctrl-C reaches the process that the user started, also while this one still starts.
+            process_group=0 if os.name == "posix" else None,
         )
 
     def make(self, name: str, make: Callable[..., Any], *arguments: Any) -> None:

@@ -26,7 +26,7 @@ from hornbeam.engines.features.values import (
     value_of_tally,
 )
 from hornbeam.engines.tally import Tally, TallyRequest
-from hornbeam.learning.effects.bins import Bins, bins_of, cuts_of
+from hornbeam.learning.effects.bins import BinBlocks, Bins, bins_of, cuts_of
 from hornbeam.learning.effects.groups import EqualExamples, KeyTallies, key_tallies
 from hornbeam.learning.effects.links import paths as kinds
 from hornbeam.learning.effects.links.paths import Attribute, Path
@@ -89,6 +89,7 @@ class Pool:
     """number of candidates for which there was no memory"""
     seen: dict[bytes, None] = field(default_factory=dict)
     """hashes of the bins of all candidates"""
+    _blocks: BinBlocks = field(default_factory=BinBlocks)
 
     def copied(self, head: Atom) -> Pool:
         """The same candidates for another target with the same arguments; bins are shared."""
@@ -135,7 +136,7 @@ class Pool:
         """Add a candidate and the bins of all examples, unless one with the same key is there."""
         if key not in self.seen:
             self.seen[key] = None
-            self.rows.append(row)
+            self.rows.append(self._blocks.copied(row))
             self.candidates.append(candidate)
 
     def taken(self) -> tuple[list[FeatureCandidate], list[Bins], list[bytes]]:

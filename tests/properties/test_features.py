@@ -269,14 +269,14 @@ def test_the_law_where_every_feature_would_show_a_leak(engine: type[Engine], at_
     if engine.name == "spark":
         # A query takes a second there: one feature of values, one of times, at one cut-off.
         requests = [requests[2], requests[-3], requests[-1]]
-    found = {0.0: [[nan, nan]] * len(requests)}
+    found = {}
     for cutoff in (3.0,) if engine.name == "spark" else (0.5, 1.0, 2.0, 3.0, 4.0, 6.0):
         early = times <= cutoff * DAY if at_cutoff == INCLUDE else times < cutoff * DAY
         found[cutoff] = values_at(cutoff * DAY, everything)
         for request, one, other in zip(requests, found[cutoff], values_at(cutoff * DAY, early), strict=True):
             assert same(one, other), (cutoff, request)
     # The values do depend on what is seen; a month does not.
-    for place, request in enumerate(requests[:-1]):
+    for place, request in enumerate(requests[:-1] if len(found) > 1 else ()):
         assert len({str(each[place]) for each in found.values()}) > 1, request
 
 

@@ -1,6 +1,9 @@
 """A fit over more facts than DuckDB may hold in memory: Parquet files, counted in place by the command line.
 
-    python benchmarks/bench_out_of_core.py [--facts 2000000 20000000] [--limit 1GB] [--beside memory]
+    python benchmarks/bench_out_of_core.py [--facts 2000000 10000000] [--limit 256MB] [--beside 10000000]
+    python benchmarks/bench_out_of_core.py --facts 50000000 --limit 1GB --beside 0 --out /tmp/large.md
+
+The limit must be below what the facts need in memory, which the line of the engine memory tells.
 
 Writes results/out_of_core.json and the section in README.md. Each fit is a process of its own: its CPU, wall
 time and peak memory are the kernel's account of all of it, start-up and reading of examples included.
@@ -32,6 +35,8 @@ key = false
 links = { who = "persons", whom = "persons" }
 """
 OPTIONS = (
+    "--preset",
+    "paper",
     "--steps",
     "2",
     "--max-literals",
@@ -40,7 +45,6 @@ OPTIONS = (
     "5",
     "--neg-pos-ratio",
     "all",
-    "--no-validate",
 )
 EXAMPLES = 100_000
 FRIENDS = 20
@@ -66,10 +70,14 @@ def main() -> None:
                 say(f"  fit, {engine}")
                 run, models[engine] = _fit(world, engine, arguments.limit, Path(folder))
                 results["runs"].append({"facts": made, "engine": engine, **run})
-                measure.save("out_of_core", results)
+                if arguments.out is None:
+                    measure.save("out_of_core", results)
             if len(set(models.values())) != 1:
                 sys.exit("the engines learned different models")
-    measure.write_section("out of core", report(results))
+    if arguments.out is None:
+        measure.write_section("out of core", report(results))
+    else:
+        arguments.out.write_text(report(results) + "\n", encoding="utf-8")
 
 
 def _make(folder: Path, facts: int) -> int:
@@ -148,11 +156,12 @@ def _arguments(words: Sequence[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--facts", type=int, nargs="+", default=[2_000_000, 20_000_000])
-    parser.add_argument("--limit", default="1GB", help="memory of DuckDB")
+    parser.add_argument("--facts", type=int, nargs="+", default=[2_000_000, 10_000_000])
+    parser.add_argument("--limit", default="256MB", help="memory of DuckDB")
     parser.add_argument(
-        "--beside", type=int, default=20_000_000, help="engine memory, too, up to so many facts"
+        "--beside", type=int, default=10_000_000, help="engine memory, too, up to so many facts"
     )
+    parser.add_argument("--out", type=Path, help="write the section to this file, not to README.md")
     parser.add_argument("--folder", type=Path, help="where the files go for a while")
     return parser.parse_args(words)
 

@@ -192,6 +192,12 @@ class TableSource:
         # The code of an unknown constant is -1, so it selects the last entry.
         return np.array([*texts, None], dtype=object)[codes]
 
+    def constant_values(self, type_name: str, names: Sequence[str]) -> Values | None:
+        return None if type_name in self.schema.numeric else np.array([*names, None], dtype=object)[:-1]
+
+    def comparable(self, value: exp.Expr, type_name: str) -> exp.Expr:
+        return as_text(value)
+
     def bound(self, keys: str, types: Sequence[str]) -> exp.Select | None:
         return self.bindings(own_table(keys, "u"), types).select("u.example", "u.weight")
 

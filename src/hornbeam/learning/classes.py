@@ -101,7 +101,8 @@ def fit_classes(
         limit = None if time_limit is None else loop.time_limit(time_limit / len(wanted))
         stop = _stop_at_once if interrupted else _first_of(control.should_stop, limit)
         folder = None if control.checkpoint is None else Path(control.checkpoint) / f"class{number + 1}"
-        fitted = learn(learner, engine, of_class, options, Control(control.on_step, folder, stop, shared))
+        own = replace(control, checkpoint=folder, should_stop=stop, shared=shared)
+        fitted = learn(learner, engine, of_class, options, own)
         models.append(fitted.model)
         histories[classes[number]] = fitted.history
         held_out.append(fitted.held_out)

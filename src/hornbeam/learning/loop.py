@@ -47,6 +47,8 @@ class Control:
     """ends the fit early: the model keeps the steps done so far and is marked as cut"""
     shared: Shared | None = None
     """what fits of other labels of the same examples share"""
+    jobs: int = 1
+    """number of processes that a learner of effects may use; the model is the same for every number"""
 
 
 NO_CONTROL = Control()

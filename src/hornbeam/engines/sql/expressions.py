@@ -185,6 +185,12 @@ class SqlSource(SqlFacts, Protocol):
     def key_values(self, type_name: str, codes: Codes) -> npt.NDArray[Any]:
         """Values for codes of keys, comparable with columns of the type; an unknown key matches no row."""
 
+    def constant_values(self, type_name: str, names: Sequence[str]) -> npt.NDArray[Any] | None:
+        """Values for names of constants; None if constants of the type must be compared one by one."""
+
+    def comparable(self, value: exp.Expr, type_name: str) -> exp.Expr:
+        """The value of a column of this type, comparable with ``constant_values``."""
+
 
 def compared(value: exp.Expr, operator: str, threshold: Value) -> exp.Expr:
     """The condition that a value is on one side of a threshold, compared as DOUBLE or TIMESTAMP."""

@@ -105,6 +105,13 @@ class LoadedSource:
         # Unknown keys stay -1: no fact has that code.
         return self._ranked(type_name, codes)
 
+    def constant_values(self, type_name: str, names: Sequence[str]) -> Values:
+        codes = [self._database.population(type_name).code(name) for name in names]
+        return self._ranked(type_name, np.array(codes, dtype=np.int32))
+
+    def comparable(self, value: exp.Expr, type_name: str) -> exp.Expr:
+        return value
+
     def bound(self, keys: str, types: Sequence[str]) -> exp.Select | None:
         return None
 

@@ -114,11 +114,14 @@ class MessageTables:
         """Make the tables of all messages that formulas need."""
         self._make_missing(needed(formulas))
 
+    def make_all(self, messages: Iterable[SqlMessage]) -> None:
+        """Make the tables of messages and of all that they read."""
+        seen: set[SqlMessage] = set()
+        self._make_missing(below for message in messages for below in _walk(message, seen))
+
     def make_children(self, messages: Iterable[SqlMessage]) -> None:
         """Make the tables of all messages that the given messages read."""
-        seen: set[SqlMessage] = set()
-        children = (child.message for message in messages for child in message.children)
-        self._make_missing(below for child in children for below in _walk(child, seen))
+        self.make_all(child.message for message in messages for child in message.children)
 
     def _make_missing(self, messages: Iterable[SqlMessage]) -> None:
         new: list[SqlMessage] = []

@@ -74,7 +74,7 @@ class _Join:
     users: int = 0
 
 
-class _Joins:
+class Joins:
     """Joins each child at most once, even if several result columns use it.
 
     A child that all of ``columns`` result columns use is an inner join, which drops rows without a match.
@@ -149,7 +149,7 @@ class _Joins:
 
 
 @dataclass(frozen=True, slots=True)
-class _RootJoin:
+class RootJoin:
     """The join of guard and roots that all messages of a shape have in common."""
 
     select: exp.Select
@@ -159,9 +159,9 @@ class _RootJoin:
     constant_types: list[str]
 
 
-def _root(source: SqlFacts, shape: Shape, guards: Mapping[Guard, str]) -> _RootJoin:
+def joined_roots(source: SqlFacts, shape: Shape, guards: Mapping[Guard, str]) -> RootJoin:
     select = exp.Select()
-    root = _RootJoin(select, {}, {}, [], [])
+    root = RootJoin(select, {}, {}, [], [])
     if shape.guard is not None:
         select.from_(own_table(guards[shape.guard], "g"), copy=False)
         root.values.update({number: own_column(f"k{number}", "g") for number in range(shape.anchors)})
@@ -208,14 +208,14 @@ def message_query(
     ``example`` of a binding; the guard must be a table of the examples' bindings.
     """
     shape = messages[0].shape
-    root = _root(source, shape, tables.guards)
-    joins = _Joins(source, tables, root.values, len(messages))
+    root = joined_roots(source, shape, tables.guards)
+    joins = Joins(source, tables, root.values, len(messages))
     for message in messages:
         joins.use(message.children)
     same_rows = len({(message.constants, message.comparisons) for message in messages}) == 1
     select = root.select
     if same_rows:
-        for condition in _row_conditions(source, root, messages[0]):
+        for condition in row_conditions(source, root, messages[0]):
             select = select.where(condition, copy=False)
     joins.add_to(select)
     keys = [root.values[number].copy() for number in range(shape.anchors)]
@@ -228,7 +228,7 @@ def message_query(
         wide = tables.largest is not None and tables.largest[message] > INT64_MAX
         value = product(_widened(factors, dialect) if wide else factors)
         if not same_rows:
-            condition = conjunction(_row_conditions(source, root, message))
+            condition = conjunction(row_conditions(source, root, message))
             value = exp.Case(ifs=[exp.If(this=condition, true=value)])
         if summed:
             counts_rows = same_rows and not factors
@@ -244,7 +244,7 @@ def message_query(
     return select
 
 
-def _row_conditions(source: SqlFacts, root: _RootJoin, message: SqlMessage) -> list[exp.Expr]:
+def row_conditions(source: SqlFacts, root: RootJoin, message: SqlMessage) -> list[exp.Expr]:
     """The conditions on rows of the root that count for a message: its constants and comparisons."""
     constants = zip(root.constant_columns, root.constant_types, message.constants, strict=True)
     conditions = [source.equals(here.copy(), type_name, name) for here, type_name, name in constants]
@@ -262,7 +262,7 @@ def _widened(factors: list[exp.Expr], dialect: Dialect) -> list[exp.Expr]:
 
 def projection_query(source: SqlFacts, projection: Projection, guards: Mapping[Guard, str]) -> exp.Select:
     """The distinct values of some variables in the join of a shape, as ``k0 k1 ...``."""
-    root = _root(source, projection.of, guards)
+    root = joined_roots(source, projection.of, guards)
     named = [
         own_alias(root.values[variable].copy(), f"k{number}") for number, variable in enumerate(projection.at)
     ]
@@ -281,12 +281,12 @@ def groundings_query(
     The constants are the values of the variable ``each``, as ``key_of`` makes them. The message has no
     children.
     """
-    root = _root(source, message.shape, guards)
+    root = joined_roots(source, message.shape, guards)
     keys = {f"k{number}": root.values[number] for number in range(message.shape.anchors)}
     groups = keys | {"constant": key_of(root.values[each])}
     named = [exp.alias_(value.copy(), name) for name, value in groups.items()]
     select = root.select.select(*named, exp.alias_(exp.Count(this=exp.Star()), "n0"), copy=False)
-    for condition in _row_conditions(source, root, message):
+    for condition in row_conditions(source, root, message):
         select = select.where(condition, copy=False)
     return select.group_by(*(value.copy() for value in groups.values()), copy=False)
 
@@ -306,7 +306,7 @@ def counts_query(
     values = {variable: own_column(f"k{number}", "b") for number, variable in enumerate(bindings.head)}
     # A product is 0 if one of its factors has no row; a sum of terms may still have another term.
     products = not every_row and all(len(formula.terms) == 1 for formula in formulas)
-    joins = _Joins(source, tables, values, len(formulas) if products else None)
+    joins = Joins(source, tables, values, len(formulas) if products else None)
     for formula in formulas:
         joins.use([factor for term in formula.terms for factor in term.factors])
     select = exp.Select().from_(own_table(bindings.name, "b"), copy=False)
@@ -318,7 +318,7 @@ def counts_query(
     return select.select(*named, copy=False)
 
 
-def _count(formula: Formula, joins: _Joins, tables: Tables, dialect: Dialect) -> exp.Expr:
+def _count(formula: Formula, joins: Joins, tables: Tables, dialect: Dialect) -> exp.Expr:
     wide = tables.largest is not None and formula_size(formula, tables) > INT64_MAX
     result: exp.Expr | None = None
     for term in formula.terms:
@@ -333,7 +333,7 @@ def _count(formula: Formula, joins: _Joins, tables: Tables, dialect: Dialect) ->
     return result if tables.largest is None else dialect.cast(result, wide)
 
 
-def _term(term: SqlTerm, joins: _Joins, tables: Tables, dialect: Dialect, wide: bool) -> exp.Expr:
+def _term(term: SqlTerm, joins: Joins, tables: Tables, dialect: Dialect, wide: bool) -> exp.Expr:
     coefficient = term.coefficient
     factors: list[exp.Expr] = []
     for range_ in term.populations:
@@ -372,13 +372,15 @@ def formula_size(formula: Formula, tables: Tables) -> int:
     return result
 
 
-def logarithms_query(dialect: Dialect, counts: exp.Select, number: int) -> exp.Select:
+def logarithms_query(
+    dialect: Dialect, counts: exp.Select, number: int, others: Sequence[str] = ("example", "weight")
+) -> exp.Select:
     """``counts_query`` with ln(1 + count), in units of 1/LOG_UNIT and rounded, instead of each count.
 
     The logarithms are floats until they are rounded. Two systems can disagree only if a logarithm is so
     close to the middle between two whole numbers that its last bit decides.
     """
-    named: list[exp.Expr] = [own_column(name, "t") for name in ("example", "weight")]
+    named: list[exp.Expr] = [own_column(name, "t") for name in others]
     for position in range(number):
         count = exp.cast(own_column(f"t{position}", "t"), "DOUBLE")
         logarithm = exp.Ln(this=exp.Add(this=integer(1), expression=count))

@@ -17,7 +17,8 @@ from hornbeam.data.database import Codes
 from hornbeam.engines.contract import BYTES_PER_ANSWER, INT64_MAX, Column, Counts, Session, Skipped, Sums
 from hornbeam.engines.estimate import Estimates, Statistics
 from hornbeam.engines.sql.connection import Connection, Values
-from hornbeam.engines.sql.count_tables import CountedClause, CountTables, largest_counts
+from hornbeam.engines.sql.counts.families import ClauseFamily, FamilyQuery, families
+from hornbeam.engines.sql.counts.tables import CountedClause, CountTables, largest_counts
 from hornbeam.engines.sql.examples import Head, SqlExamples
 from hornbeam.engines.sql.expressions import CUTOFF
 from hornbeam.engines.sql.messages import (
@@ -111,7 +112,7 @@ class SqlSession(Session):
             elif not isinstance(answer, Skipped):
                 missing.append(clause)
         counts = self._tables.fetch(known)
-        for batch in self._batches(missing):
+        for batch in self._batches(self._plans(missing)):
             counts |= self._count_once(batch)
         skipped = {clause: each for clause, each in self._answers.items() if isinstance(each, Skipped)}
         return [skipped.get(clause) or counts[clause] for clause in clauses]
@@ -134,10 +135,18 @@ class SqlSession(Session):
 
     def _count(self, clauses: Sequence[Clause]) -> Iterator[list[CountedClause]]:
         """Count clauses, new or dropped, into tables; a later batch may drop the tables of an earlier one."""
-        return map(self._count_batch, self._batches(clauses))
+        plans = self._plans(clauses)
+        for family in families(plans):
+            if all(self._sizes.formula(plans[clause]) <= INT64_MAX for clause in family.constants):
+                members = self._count_family(family, plans)
+                if members:
+                    for clause in family.constants:
+                        del plans[clause]
+                    yield members
+        yield from map(self._count_batch, self._batches(plans))
 
-    def _batches(self, clauses: Sequence[Clause]) -> Iterator[dict[Clause, Formula]]:
-        """Clauses with their plans, in batches that fit the budget; a refused clause is stored as skipped."""
+    def _plans(self, clauses: Sequence[Clause]) -> dict[Clause, Formula]:
+        """The plans of clauses; a refused clause is stored as skipped."""
         timed: frozenset[str] = frozenset()
         if clauses:
             self._head_types = self._source.schema.types_of(clauses[0].head.predicate)
@@ -148,15 +157,22 @@ class SqlSession(Session):
                 )
             if self._examples.columns > len(self._head_types):
                 self._head_types, timed = (*self._head_types, CUTOFF), self._source.timed()
-        planned: set[SqlMessage] = set()
-        batch: dict[Clause, Formula] = {}
-        room = self._memory // 4
+        plans = {}
         for clause in clauses:
             plan = self._templates.plan(clause, self._source.schema, timed)
             refused = self._refused(clause, plan)
-            if refused is not None:
+            if refused is None:
+                plans[clause] = plan
+            else:
                 self._answers[clause] = refused
-                continue
+        return plans
+
+    def _batches(self, plans: Mapping[Clause, Formula]) -> Iterator[dict[Clause, Formula]]:
+        """Clauses with their plans, in batches that fit the budget."""
+        planned: set[SqlMessage] = set()
+        batch: dict[Clause, Formula] = {}
+        room = self._memory // 4
+        for clause, plan in plans.items():
             cost = self._messages.cost(plan, planned) + CELL * self._bindings(plan.head)
             if batch and (cost > room or len(batch) == MOST_CLAUSES):
                 yield batch
@@ -266,6 +282,39 @@ class SqlSession(Session):
                 chunk = clauses[start : start + MOST_COLUMNS]
                 counted += self._add_table(head, {clause: plans[clause] for clause in chunk})
         return counted
+
+    def _count_family(self, family: ClauseFamily, plans: Mapping[Clause, Formula]) -> list[CountedClause]:
+        """Count a family into one table; returns its members, none if its constants cannot be in a table."""
+        constants = list(dict.fromkeys(family.constants.values()))
+        values = self._source.constant_values(family.varied_type(self._source.schema), constants)
+        if values is None:
+            return []
+        self._messages.trim()
+        self._tables.trim()
+        head = family.plan.head
+        self._bindings(head)
+        for message in family.others():
+            # This makes the tables of bindings that guard messages.
+            self._sizes.widest_guard(message)
+        self._messages.make_all(family.others())
+        new = {clause: plans[clause] for clause in family.constants if clause not in self._answers}
+        self._admit(head, new)
+        dialect, given = self._connection.dialect, self._connection.new_name()
+        self._connection.load(given, {"member": np.arange(len(constants), dtype=np.int32), "value": values})
+        writer = FamilyQuery(self._source, dialect, self._messages.tables, given)
+        bindings = HeadBindingTable(self._messages.guards[HeadBindings(head)], head, ("example", "weight"))
+        query = writer.write(family.plan, bindings)
+        if self._logarithm:
+            query = logarithms_query(dialect, query, 1, ("example", "weight", "member"))
+        number = {constant: place for place, constant in enumerate(constants)}
+        numbers = {
+            each: number[constant]
+            for clause, constant in family.constants.items()
+            if isinstance(each := self._answers[clause], CountedClause)
+        }
+        self._tables.add_rows(head, numbers, query)
+        self._connection.drop(given)
+        return list(numbers)
 
     def _add_table(self, head: Head, plans: dict[Clause, Formula]) -> list[CountedClause]:
         """Make a table of counts, or of their logarithms; returns its members, without skipped clauses."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -22,12 +22,17 @@ LEAST_GRADIENT = 2**30
 
 @dataclass(slots=True, eq=False)
 class _CountTable:
-    """A table with the counts of several clauses over the same head variables."""
+    """A table with the counts of several clauses over the same head variables.
+
+    Its columns ``t0 t1 ...`` are the counts of clauses; or, if ``by_row``, ``t0`` is the count of the clause
+    that the column ``member`` tells, and a missing row is the count 0.
+    """
 
     name: str
     head: Head
     size: int
     members: list[CountedClause]
+    by_row: bool = False
     query: str = ""
     """the query of the sums of products with the gradients; empty before it is first written"""
     gradient_limit: int = 0
@@ -51,6 +56,7 @@ class CountedClause:
     table: _CountTable | None = None
     """None once the table was dropped"""
     column: int = 0
+    """the number of its column, or its number in the rows"""
 
 
 class CountTables:
@@ -73,6 +79,16 @@ class CountTables:
         for number, counted in enumerate(members):
             counted.table, counted.column = table, number
 
+    def add_rows(self, head: Head, numbers: Mapping[CountedClause, int], query: exp.Select) -> None:
+        """Make a table of a query whose rows are counts ``t0`` of the members with the number ``member``."""
+        name = self._connection.new_name()
+        self._connection.create(name, query)
+        ((rows,),) = self._connection.rows(f"SELECT COUNT(*) FROM {name}")
+        table = self._tables[name] = _CountTable(name, head, CELL * 4 * int(rows), [*numbers], by_row=True)
+        self._bytes += table.size
+        for counted, number in numbers.items():
+            counted.table, counted.column = table, number
+
     def trim(self) -> None:
         """Drop tables beyond the budget; their members are counted again when they are needed."""
         while self._bytes > self._memory and self._tables:
@@ -91,6 +107,9 @@ class CountTables:
                 by_table.setdefault(counted.table.name, []).append(counted)
         fetched: dict[Clause, Counts] = {}
         for name, in_table in by_table.items():
+            if self._tables[name].by_row:
+                fetched |= self._fetch_rows(self._tables[name], in_table)
+                continue
             columns = [self._connection.dialect.cast(_counts(counted)) for counted in in_table]
             query = exp.Select().from_(own_table(name, "t"), copy=False)
             query = query.select(own_column("example", "t"), *columns, copy=False)
@@ -99,6 +118,26 @@ class CountTables:
             keys = self._examples.bindings(self._tables[name].head)
             for counted, column in zip(in_table, counts, strict=True):
                 fetched[counted.clause] = Counts(keys.spread(example, column), counted.total)
+        return fetched
+
+    def _fetch_rows(self, table: _CountTable, members: Sequence[CountedClause]) -> dict[Clause, Counts]:
+        wanted = sorted({counted.column for counted in members})
+        member = own_column("member", "t")
+        query = exp.Select().from_(own_table(table.name, "t"), copy=False)
+        query = query.where(
+            exp.In(this=member, expressions=[exp.Literal.number(n) for n in wanted]), copy=False
+        )
+        cast = self._connection.dialect.cast
+        columns = [
+            cast(column) for column in (own_column("example", "t"), member.copy(), own_column("t0", "t"))
+        ]
+        text = self._connection.dialect.text(query.select(*columns, copy=False))
+        example, number, count = self._connection.integers(text, 3)
+        keys = self._examples.bindings(table.head)
+        fetched = {}
+        for counted in members:
+            own = number == counted.column
+            fetched[counted.clause] = Counts(keys.spread(example[own], count[own]), counted.total)
         return fetched
 
     def close(self) -> None:
@@ -119,29 +158,50 @@ class CountTables:
             if new:
                 self._sum(table, new)
             else:
-                self._set_products(table, _one_row(self._connection, self._gradient_query(table)))
+                self._set_products(table, self._results(table, self._gradient_query(table), 1))
+
+    def _results(self, table: _CountTable, query: str, number: int) -> list[int]:
+        """The results of a query of sums: ``number`` for each member."""
+        if not table.by_row:
+            return _one_row(self._connection, query)
+        sums = {int(row[0]): [int(value or 0) for value in row[1:]] for row in self._connection.rows(query)}
+        nothing = [0] * number
+        return [value for counted in table.members for value in sums.get(counted.column, nothing)]
 
     def _sum(self, table: _CountTable, new: list[CountedClause]) -> None:
         """All sums of a new table, in one query."""
         number, keys = len(self._examples), self._examples.with_gradients(table.head)
         # Bounds from degrees may be far too high; summing in wide integers costs more than measuring.
         self._measure(table, [counted for counted in new if counted.largest**2 * number > INT64_MAX])
-        sums: list[exp.Expr] = []
-        for counted in new:
-            count, weight, most = _counts(counted), own_column("weight", "t"), counted.largest
-            sums.append(self._summed([count, weight], most * keys.heaviest, len(keys)))
-            squares: list[exp.Expr] = [count.copy(), count.copy(), weight.copy()]
-            if most**2 * number > WIDE_MAX:
-                squares = [exp.Literal.number(0)]
-            sums.append(self._summed(squares, most**2 * keys.heaviest, len(keys)))
-        sums += self._products(table, keys.largest_gradient)
-        results = _one_row(self._connection, self._sums_text(table, sums))
-        self._set_products(table, results[2 * len(new) :])
-        for counted, true, squared in zip(new, results[::2], results[1::2], strict=False):
+        if table.by_row:
+            most = max(counted.largest for counted in table.members)
+            sums = [*self._sums_of(new[0], most), *self._products(table, keys.largest_gradient)]
+            results = self._results(table, self._sums_text(table, sums), 3)
+            self._set_products(table, results[2::3])
+            found = dict(zip(table.members, zip(results[::3], results[1::3], strict=False), strict=True))
+            pairs = [found[counted] for counted in new]
+        else:
+            sums = [each for counted in new for each in self._sums_of(counted, counted.largest)]
+            sums += self._products(table, keys.largest_gradient)
+            results = self._results(table, self._sums_text(table, sums), 1)
+            self._set_products(table, results[2 * len(new) :])
+            pairs = list(zip(results[: 2 * len(new) : 2], results[1 : 2 * len(new) : 2], strict=True))
+        for counted, (true, squared) in zip(new, pairs, strict=True):
             counted.true, counted.true_squared = true, squared
             if counted.largest**2 * number > WIDE_MAX:
                 column = self.fetch([counted])[counted.clause].true
                 counted.true_squared = sum(count * count for count in column.tolist())
+
+    def _sums_of(self, counted: CountedClause, most: int) -> Iterator[exp.Expr]:
+        """The sums of counts up to ``most`` and of their squares; 0 if squares are too large to be summed."""
+        assert counted.table is not None
+        keys = self._examples.bindings(counted.table.head)
+        count, weight = _counts(counted), own_column("weight", "t")
+        yield self._summed([count, weight], most * keys.heaviest, len(keys))
+        squares: list[exp.Expr] = [count.copy(), count.copy(), weight.copy()]
+        if most**2 * len(self._examples) > WIDE_MAX:
+            squares = [exp.Literal.number(0)]
+        yield self._summed(squares, most**2 * keys.heaviest, len(keys))
 
     def _set_products(self, table: _CountTable, products: Sequence[int]) -> None:
         for counted, product_sum in zip(table.members, products, strict=True):
@@ -150,7 +210,12 @@ class CountTables:
     def _measure(self, table: _CountTable, members: Sequence[CountedClause]) -> None:
         """Replace the upper bounds of counts by the largest counts."""
         unknown = [counted for counted in members if not counted.measured]
-        if unknown:
+        if unknown and table.by_row:
+            maximum = exp.Max(this=own_column("t0", "t"))
+            measured = dict(self._connection.rows(self._sums_text(table, [maximum])))
+            for counted in unknown:
+                counted.largest, counted.measured = int(measured.get(counted.column, 0)), True
+        elif unknown:
             item = own_table(table.name, "t")
             largest = largest_counts(self._connection, item, [counted.column for counted in unknown])
             for counted, most in zip(unknown, largest, strict=True):
@@ -167,6 +232,10 @@ class CountTables:
     def _products(self, table: _CountTable, gradient: int) -> list[exp.Expr]:
         """For each member the sum of products with gradients whose absolute value is at most ``gradient``."""
         rows = len(self._examples.bindings(table.head))
+        if table.by_row:
+            most = max(counted.largest for counted in table.members)
+            factors: list[exp.Expr] = [own_column("t0", "t"), own_column("gradient", "d")]
+            return [self._summed(factors, most * gradient, rows)]
         return [
             self._summed([_counts(counted), own_column("gradient", "d")], counted.largest * gradient, rows)
             for counted in table.members
@@ -184,6 +253,9 @@ class CountTables:
         gradients = own_table(self._examples.bindings(table.head).gradient_table, "d")
         query = exp.Select().from_(own_table(table.name, "t"), copy=False)
         query = query.join(gradients, on=same, join_type="INNER", copy=False)
+        if table.by_row:
+            member = own_column("member", "t")
+            query = query.select(member, copy=False).group_by(member.copy(), copy=False)
         return self._connection.dialect.text(query.select(*sums, copy=False))
 
 
@@ -201,4 +273,5 @@ def _one_row(connection: Connection, query: str) -> list[int]:
 
 
 def _counts(counted: CountedClause) -> exp.Column:
-    return own_column(f"t{counted.column}", "t")
+    by_row = counted.table is not None and counted.table.by_row
+    return own_column("t0" if by_row else f"t{counted.column}", "t")

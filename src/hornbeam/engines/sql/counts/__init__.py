@@ -1,0 +1,1 @@
+"""Counts of clauses in tables of the SQL system, and their sums."""

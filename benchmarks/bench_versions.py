@@ -4,6 +4,7 @@
 
 Both run `hornbeam fit` with default options as whole processes, in turn; the least CPU time of each counts.
 No variable limits threads, as in a user's environment; "one thread" is this version with one BLAS thread.
+Two jobs are compared with one: the CPU time of all processes and of the longest one, and their memory.
 Data come from HORNBEAM_DATA or ../shared/data.
 """
 
@@ -12,9 +13,14 @@ from __future__ import annotations
 import argparse
 import sys
 import tempfile
+import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
+from subprocess import DEVNULL
 from typing import Any, NamedTuple
+
+import psutil
 
 import measure
 from measure import DATA, run_process, say, table
@@ -53,7 +59,7 @@ def measured(case: Case, other: Path, repeats: int) -> dict[str, Any]:
             "default": ([HORNBEAM, *fit], {}),
             "cheap": ([HORNBEAM, *fit, "--bags", "1"], {}),
             "one thread": ([HORNBEAM, *fit], ONE_THREAD),
-            "other": ([other, *fit], {}),
+            "other": ([other, *fit], {"PYTHONPATH": ""}),
         }
         found: dict[str, Any] = {}
         for _ in range(repeats):
@@ -66,7 +72,41 @@ def measured(case: Case, other: Path, repeats: int) -> dict[str, Any]:
                     "cpu": min(before["cpu"], run.cpu),
                     "peak": min(before["peak"], run.peak_bytes),
                 }
+        found["two jobs"] = two_jobs([HORNBEAM, *fit, "--jobs", "2"])
     return found
+
+
+def two_jobs(command: Sequence[str | Path]) -> dict[str, float]:
+    """CPU seconds of all processes of a command and of the longest one, and the most memory that all had."""
+    started = psutil.Popen([str(word) for word in command], stdout=DEVNULL, stderr=DEVNULL)
+    cpu: dict[int, float] = {}
+    peak = 0
+    while started.poll() is None:
+        total = 0
+        with suppress(psutil.NoSuchProcess):
+            for each in (started, *started.children(recursive=True)):
+                times = each.cpu_times()
+                cpu[each.pid] = times.user + times.system
+                total += each.memory_info().rss
+        peak = max(peak, total)
+        time.sleep(0.02)
+    return {"cpu": sum(cpu.values()), "longest": max(cpu.values()), "peak": peak}
+
+
+def jobs_table(results: Mapping[str, Any]) -> str:
+    """Two jobs beside one."""
+    rows = []
+    for name in CASES:
+        found = results["cases"].get(name, {})
+        if "two jobs" in found:
+            one, two = found["default"], found["two jobs"]
+            cells = [one["cpu"], two["cpu"], two["longest"]]
+            shares = [two["cpu"] / one["cpu"], two["longest"] / one["cpu"]]
+            memory = [one["peak"] / 1e6, two["peak"] / 1e6]
+            numbers = (*(f"{each:.1f}" for each in cells), *(f"{each:.2f}" for each in shares))
+            rows.append([name, *numbers, *(f"{each:.0f}" for each in memory)])
+    header = ["data", "1 job", "2 jobs", "longest", "2 jobs / 1", "longest / 1", "MB", "MB of 2 jobs"]
+    return table(header, rows)
 
 
 def report(results: Mapping[str, Any]) -> str:
@@ -93,7 +133,8 @@ def report(results: Mapping[str, Any]) -> str:
         "MB",
         "0.1 MB",
     ]
-    return f"{measure.machine_line(results['machine'])}\n\n{table(header, rows)}"
+    both = f"{table(header, rows)}\n\n{jobs_table(results)}"
+    return f"{measure.machine_line(results['machine'])}\n\n{both}"
 
 
 def main() -> None:

@@ -58,6 +58,9 @@ SETTINGS: Mapping[str, Change] = {
     "one condition": Change(options={"max_conditions": 1}),
     "40 second conditions": Change(conditions, "MOST_NARROWED", 40),
     "weights for few constants too": Change(constants, "MANY", 2),
+    "weights per constant at 0.4": Change(constants, "STRENGTH", 0.4),
+    "weights per constant at 0.8": Change(constants, "STRENGTH", 0.8),
+    "weights per constant at 1": Change(constants, "STRENGTH", 1.0),
     "no weights per constant": Change(options={"per_constant": False}),
 }
 OF_TIME: Mapping[str, Change] = {

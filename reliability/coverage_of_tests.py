@@ -1,6 +1,7 @@
 """Measure which lines and branches the tests run: ``python reliability/coverage_of_tests.py --record``.
 
-``--combined FILE`` reports the data of earlier runs, without running the tests.
+``--combined FILE`` reports the data of earlier runs, without running the tests. ``--rooms`` names the folders
+that the figures are about, if the tests that were run are those of some rooms.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--combined", help="a data file of coverage")
     parser.add_argument("--tests", default="all tests", help="which tests were run, in words, if not all")
+    parser.add_argument("--rooms", nargs="*", default=[], help="folders in src/hornbeam, if not all")
     parser.add_argument("--record", action="store_true")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="hornbeam-coverage-") as folder:
@@ -31,9 +33,10 @@ def main() -> None:
             _coverage(data, "run", "-m", "pytest", "-q")
             _coverage(data, "combine", "-q", folder)
         report = Path(folder) / "report.json"
-        _coverage(data, "json", "-q", "--include=src/hornbeam/*", "-o", str(report))
+        places = ",".join(f"src/hornbeam/{room}*" for room in options.rooms or [""])
+        _coverage(data, "json", "-q", f"--include={places}", "-o", str(report))
         found = json.loads(report.read_text())
-    figures = _figures(found) | {"tests": options.tests}
+    figures = _figures(found) | {"tests": options.tests, "rooms": options.rooms}
     print(f"{figures['percent']}% of lines and branches")
     if options.record:
         record("coverage", figures)

@@ -74,8 +74,10 @@ def _row(*cells: str) -> str:
 
 
 def _coverage(found: dict[str, Any]) -> str:
+    where = "".join(f"{', ' if place else ' of '}`{room}`" for place, room in enumerate(found["rooms"]))
     said = (
-        f"{found['percent']}% of lines and branches ({found['lines_run']:,} of {found['lines']:,} lines, "
+        f"{found['percent']}% of lines and branches{where} "
+        f"({found['lines_run']:,} of {found['lines']:,} lines, "
         f"{found['branches_run']:,} of {found['branches']:,} branches), by {found['tests']}."
     )
     below = ", ".join(f"`{name}` {percent}%" for name, percent in found["below"].items())

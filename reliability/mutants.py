@@ -44,6 +44,25 @@ TESTS: dict[str, tuple[str, list[str]]] = {
             "connected or refused or whole or many_arguments",
         ],
     ),
+    "candidates": ("hornbeam.learning.effects.candidates", ["tests/unit/learning/test_candidates.py"]),
+    "windows": (
+        "hornbeam.learning.effects.links.windows",
+        ["tests/unit/learning/test_candidates.py", "-k", "windows"],
+    ),
+    "memory_tally": (
+        "hornbeam.engines.memory.tally",
+        [
+            "tests/unit/engines/test_tallies.py",
+            "tests/properties/test_tallies.py",
+            "-k",
+            "memory or split or hub",
+        ],
+    ),
+    "sql_tallies": (
+        "hornbeam.engines.sql.tallies.queries",
+        ["tests/unit/engines/test_tallies.py", "tests/properties/test_features.py", "-k", "duckdb"],
+    ),
+    "types": ("hornbeam.loading.tables.columns.types", ["tests/unit/loading/test_types.py"]),
 }
 """A module, and the fast tests that must notice its mutants."""
 CASES = "60"

@@ -124,12 +124,12 @@ def effect_bodies(draw: st.DrawFn, database: Database) -> tuple[Body, dict[int, 
 
 
 @st.composite
-def tally_cases(draw: st.DrawFn, numbers: Sequence[str] = NUMBERS) -> TallyCase:
+def tally_cases(draw: st.DrawFn, numbers: Sequence[str] = NUMBERS, timed: bool = False) -> TallyCase:
     """Requests over one database; some share the start of a body. Keys repeat, and some are unknown.
 
-    Facts at the very time of a cut-off exist, or they do not.
+    Facts at the very time of a cut-off exist, or they do not. If ``timed``, facts have times, keys cut-offs.
     """
-    database = draw(databases(draw(schemas()), numbers))
+    database = draw(databases(draw(schemas()), numbers, timed))
     database = database.under_rule(CutoffRule(draw(st.sampled_from(AT_CUTOFF))))
     if draw(st.booleans()):
         database = _in_days(database)
@@ -142,7 +142,7 @@ def tally_cases(draw: st.DrawFn, numbers: Sequence[str] = NUMBERS) -> TallyCase:
         if draw(st.booleans()):
             requests.append(TallyRequest(head, body, (), draw(st.booleans())))
     keys = draw(key_rows(database, ()))
-    if draw(st.sampled_from((True, True, False))):
+    if timed or draw(st.sampled_from((True, True, False))):
         unit = DAYS if database.origin.get("times") == "date" else 1.0
         drawn = draw(st.lists(st.sampled_from((*TIMES, 0.0, 2.7)), min_size=len(keys), max_size=len(keys)))
         keys = with_cutoffs(database, keys, np.array(drawn, dtype=np.float64) * unit)

@@ -44,6 +44,10 @@ _OTHERS = {name: engine for name, engine in ENGINES.items() if engine is not Nai
 every_other_engine = pytest.mark.parametrize("engine", _OTHERS.values(), ids=_OTHERS.keys())
 """All engines but the reference engine."""
 
+_QUICK = {name: engine for name, engine in ENGINES.items() if SLOWER.get(name, 1) < 100}
+every_quick_engine = pytest.mark.parametrize("engine", _QUICK.values(), ids=_QUICK.keys())
+"""All engines on which many queries for one case take no minutes."""
+
 
 def true_counts(engine: Engine, clause: Clause, keys: Codes) -> list[int]:
     """The true counts of a clause; the test fails if it is skipped."""

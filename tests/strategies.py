@@ -118,8 +118,13 @@ def schemas(draw: st.DrawFn) -> Schema:
 
 
 @st.composite
-def databases(draw: st.DrawFn, schema: Schema, numbers: Sequence[str] = NUMBERS) -> Database:
-    """Populations of one to five (seldom none), relations from absent to full, odd names, some times."""
+def databases(
+    draw: st.DrawFn, schema: Schema, numbers: Sequence[str] = NUMBERS, timed: bool = False
+) -> Database:
+    """Populations of one to five (seldom none), relations from absent to full, odd names, some times.
+
+    If ``timed``, all facts have times.
+    """
     constants = {}
     for type_name in schema.types():
         size = draw(st.sampled_from((1, 2, 3, 4, 5, 2, 3, 4, 5, 3, 4, 5, 0)))
@@ -148,7 +153,7 @@ def databases(draw: st.DrawFn, schema: Schema, numbers: Sequence[str] = NUMBERS)
             chosen = [row for position, row in enumerate(rows) if bits >> position & 1]
         chosen = [*reversed(chosen), *chosen[:1]]  # neither in order nor distinct
         facts[predicate] = [[row[i] for row in chosen] for i in range(len(types))]
-        if draw(st.booleans()):
+        if timed or draw(st.booleans()):
             size = len(chosen)
             drawn = draw(st.binary(min_size=size, max_size=size))
             times[predicate] = [TIMES[number % len(TIMES)] for number in drawn]

@@ -84,8 +84,8 @@ def test_a_joint_model_is_scored_explained_and_shown(run, papers, fitted):
     assert "What neighbours do to topic" in run("show", fitted).out
     shown = run("show", fitted, "--logic")
     assert (shown.status, "links(A,B), topic(B)" in shown.out) == (0, True)
-    report = run("report", papers / "data", "--model", fitted, "--out", papers / "r.html")
-    assert (report.status, "does not take joint models" in report.err) == (2, True)
+    query = run("sql", fitted)
+    assert (query.status, query.err.strip().count("\n")) == (2, 0)
 
 
 @pytest.mark.parametrize(
@@ -143,6 +143,9 @@ def test_several_targets_in_one_folder_of_facts(run, facts, tmp_path):
     assert done.status == 0
     assert "smokes: held-out log-loss" in done.err
     assert " % of the labels known" in done.err
+    every = tmp_path / "every.json"
+    assert run("fit", facts, "--joint", "--model", every, *FAST).status == 0
+    assert every.read_bytes() == model.read_bytes()
     predicted = run("predict", facts, "--model", model)
     assert (predicted.status, "0 labels are known" in predicted.err) == (0, True)
     rows = predicted.rows()
@@ -174,3 +177,15 @@ def test_a_table_without_links_is_learned_alone_and_says_so(run, tmp_path):
     done = run(*words, *FAST)
     assert done.status == 0
     assert "too few training examples are linked to others; each is predicted alone" in done.err
+
+
+def test_a_joint_model_has_a_report_of_each_class(run, papers, fitted, tmp_path):
+    page = tmp_path / "report.html"
+    done = run("report", papers / "data", "--model", fitted, "--class", "db", "--out", page)
+    assert done.status == 0, done.err
+    text = page.read_text()
+    assert "guesses of topic: db" in text
+    assert "A label is likelier" in text
+    refused = run("report", papers / "data", "--model", fitted, "--class", "chess", "--out", page)
+    assert refused.status == 2
+    assert "--class chess is refused: classes are" in refused.err

@@ -208,7 +208,8 @@ def test_few_numbers_are_classes_if_the_loss_is_logistic(tmp_path, capsys):
     ("arguments", "sentence"),
     [
         (["--preset", "paper"], '"spend" holds numbers, and preset "paper" learns labels only'),
-        (["--learner", "rdn-boost"], '"spend" holds numbers, and learner "rdn-boost" learns labels only'),
+        (["--learner", "mln-boost"], '"spend" holds numbers, and learner "mln-boost" learns labels only'),
+        (["--learner", "ilp-rlr"], '"spend" holds numbers, and learner "ilp-rlr" learns labels only'),
         (["--loss", "logistic"], "different numbers, more than the limit of 100 classes"),
         (["--loss", "cubic"], "--loss cubic is refused: it must be auto or logistic or squared"),
     ],

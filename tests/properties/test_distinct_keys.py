@@ -15,7 +15,7 @@ from hornbeam.engines.naive import NaiveEngine
 from hornbeam.engines.tally import Tally, head_variables
 from hornbeam.learning.effects.bins import bins_of, cuts_of
 from hornbeam.learning.effects.candidates import scores_of
-from hornbeam.learning.effects.key_tallies import key_tallies
+from hornbeam.learning.effects.groups import key_tallies
 from strategies import CASES, TARGET
 
 

@@ -42,7 +42,7 @@ def open_model(model: Path, source: LinkedSource, counting: Counting, *, negativ
     learned = load_model(model)
     if learned.learner == JOINT:
         raise ModelError(
-            "this command does not take joint models; use predict, evaluate, explain or show.",
+            "this command does not take joint models; use predict, evaluate, explain, show or report.",
             Place(str(model)),
         )
     budget = counting.budget

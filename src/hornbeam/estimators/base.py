@@ -47,6 +47,7 @@ class RelationalEstimator(BaseEstimator):  # type: ignore[misc]
     unknown: str
     engine: str
     memory: int
+    n_jobs: int | None
     time_limit: float | None
     verbose: int
     model_: LearnedModel

@@ -25,6 +25,7 @@ from hornbeam.learning.learners import learn
 from hornbeam.learning.loop import Control
 from hornbeam.learning.options import Options
 from hornbeam.learning.problem import Fit
+from hornbeam.learning.workers import number_of_jobs
 from hornbeam.model.class_model import ClassModel
 from hornbeam.model.explain import Explanation, explain
 from hornbeam.model.files import LearnedModel
@@ -67,13 +68,13 @@ class RelationalClassifier(ClassifierMixin, RelationalEstimator):  # type: ignor
         self, engine: Engine, examples: Examples, classes: npt.NDArray[Any], options: Options
     ) -> Fit[LearnedModel] | ClassFit:
         learner, seconds = options.learner, self.time_limit
-        on_step = progress(self.verbose)
+        control = Control(progress(self.verbose), jobs=number_of_jobs(self.n_jobs))
         if classes.tolist() == [0, 1]:
             limit = None if seconds is None else loop.time_limit(seconds)
-            return learn(learner, engine, examples, options, Control(on_step, should_stop=limit))
+            return learn(learner, engine, examples, options, replace(control, should_stop=limit))
         texts = tuple(map(key_text, classes.tolist()))
         examples = replace(examples, classes=texts)
-        return fit_classes(learner, engine, examples, options, Control(on_step), seconds)
+        return fit_classes(learner, engine, examples, options, control, seconds)
 
     def predict_proba(self, X: Any, database: Database | None = None) -> npt.NDArray[np.float64]:
         """Probabilities of the labels in the order of ``classes_``, one row per key in the order given.

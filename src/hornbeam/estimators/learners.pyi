@@ -122,6 +122,9 @@ class RLRClassifier(EffectsAsColumns, RelationalClassifier):
         The engine that counts: memory, duckdb, postgres, spark or naive.
     memory : int, default=2000000000
         Budget for partial results, in bytes.
+    n_jobs : int | None, default=None
+        Number of processes that learn at the same time: None is 1, -1 one for each processor. The
+        model is the same for every number. Used by the default preset.
     time_limit : float | None, default=None
         Seconds after which a fit ends. It keeps the steps done so far, and warns.
     verbose : int, default=0
@@ -160,6 +163,7 @@ class RLRClassifier(EffectsAsColumns, RelationalClassifier):
     unknown: str
     engine: str
     memory: int
+    n_jobs: int | None
     time_limit: float | None
     verbose: int
     def __init__(
@@ -196,6 +200,7 @@ class RLRClassifier(EffectsAsColumns, RelationalClassifier):
         unknown: str = "warn",
         engine: str = "memory",
         memory: int = 2000000000,
+        n_jobs: int | None = None,
         time_limit: float | None = None,
         verbose: int = 0,
     ) -> None: ...
@@ -282,6 +287,9 @@ class RLRRegressor(EffectsAsColumns, RelationalRegressor):
         The engine that counts: memory, duckdb, postgres, spark or naive.
     memory : int, default=2000000000
         Budget for partial results, in bytes.
+    n_jobs : int | None, default=None
+        Number of processes that learn at the same time: None is 1, -1 one for each processor. The
+        model is the same for every number. Used by the default preset.
     time_limit : float | None, default=None
         Seconds after which a fit ends. It keeps the steps done so far, and warns.
     verbose : int, default=0
@@ -311,6 +319,7 @@ class RLRRegressor(EffectsAsColumns, RelationalRegressor):
     unknown: str
     engine: str
     memory: int
+    n_jobs: int | None
     time_limit: float | None
     verbose: int
     def __init__(
@@ -338,6 +347,7 @@ class RLRRegressor(EffectsAsColumns, RelationalRegressor):
         unknown: str = "warn",
         engine: str = "memory",
         memory: int = 2000000000,
+        n_jobs: int | None = None,
         time_limit: float | None = None,
         verbose: int = 0,
     ) -> None: ...
@@ -374,6 +384,9 @@ class AggLRClassifier(RelationalClassifier):
         The engine that counts: memory, duckdb, postgres, spark or naive.
     memory : int, default=2000000000
         Budget for partial results, in bytes.
+    n_jobs : int | None, default=None
+        Number of processes that learn at the same time: None is 1, -1 one for each processor. The
+        model is the same for every number. Used by the default preset.
     time_limit : float | None, default=None
         Seconds after which a fit ends. It keeps the steps done so far, and warns.
     verbose : int, default=0
@@ -390,6 +403,7 @@ class AggLRClassifier(RelationalClassifier):
     unknown: str
     engine: str
     memory: int
+    n_jobs: int | None
     time_limit: float | None
     verbose: int
     def __init__(
@@ -404,6 +418,7 @@ class AggLRClassifier(RelationalClassifier):
         unknown: str = "warn",
         engine: str = "memory",
         memory: int = 2000000000,
+        n_jobs: int | None = None,
         time_limit: float | None = None,
         verbose: int = 0,
     ) -> None: ...
@@ -453,6 +468,9 @@ class IlpRLRClassifier(EffectsAsColumns, RelationalClassifier):
         The engine that counts: memory, duckdb, postgres, spark or naive.
     memory : int, default=2000000000
         Budget for partial results, in bytes.
+    n_jobs : int | None, default=None
+        Number of processes that learn at the same time: None is 1, -1 one for each processor. The
+        model is the same for every number. Used by the default preset.
     time_limit : float | None, default=None
         Seconds after which a fit ends. It keeps the steps done so far, and warns.
     verbose : int, default=0
@@ -473,6 +491,7 @@ class IlpRLRClassifier(EffectsAsColumns, RelationalClassifier):
     unknown: str
     engine: str
     memory: int
+    n_jobs: int | None
     time_limit: float | None
     verbose: int
     def __init__(
@@ -491,6 +510,7 @@ class IlpRLRClassifier(EffectsAsColumns, RelationalClassifier):
         unknown: str = "warn",
         engine: str = "memory",
         memory: int = 2000000000,
+        n_jobs: int | None = None,
         time_limit: float | None = None,
         verbose: int = 0,
     ) -> None: ...
@@ -543,6 +563,9 @@ class MLNBoostClassifier(EffectsAsColumns, RelationalClassifier):
         The engine that counts: memory, duckdb, postgres, spark or naive.
     memory : int, default=2000000000
         Budget for partial results, in bytes.
+    n_jobs : int | None, default=None
+        Number of processes that learn at the same time: None is 1, -1 one for each processor. The
+        model is the same for every number. Used by the default preset.
     time_limit : float | None, default=None
         Seconds after which a fit ends. It keeps the steps done so far, and warns.
     verbose : int, default=0
@@ -564,6 +587,7 @@ class MLNBoostClassifier(EffectsAsColumns, RelationalClassifier):
     unknown: str
     engine: str
     memory: int
+    n_jobs: int | None
     time_limit: float | None
     verbose: int
     def __init__(
@@ -583,6 +607,7 @@ class MLNBoostClassifier(EffectsAsColumns, RelationalClassifier):
         unknown: str = "warn",
         engine: str = "memory",
         memory: int = 2000000000,
+        n_jobs: int | None = None,
         time_limit: float | None = None,
         verbose: int = 0,
     ) -> None: ...
@@ -639,6 +664,9 @@ class RDNBoostClassifier(RelationalClassifier):
         The engine that counts: memory, duckdb, postgres, spark or naive.
     memory : int, default=2000000000
         Budget for partial results, in bytes.
+    n_jobs : int | None, default=None
+        Number of processes that learn at the same time: None is 1, -1 one for each processor. The
+        model is the same for every number. Used by the default preset.
     time_limit : float | None, default=None
         Seconds after which a fit ends. It keeps the steps done so far, and warns.
     verbose : int, default=0
@@ -662,6 +690,7 @@ class RDNBoostClassifier(RelationalClassifier):
     unknown: str
     engine: str
     memory: int
+    n_jobs: int | None
     time_limit: float | None
     verbose: int
     def __init__(
@@ -683,6 +712,7 @@ class RDNBoostClassifier(RelationalClassifier):
         unknown: str = "warn",
         engine: str = "memory",
         memory: int = 2000000000,
+        n_jobs: int | None = None,
         time_limit: float | None = None,
         verbose: int = 0,
     ) -> None: ...

@@ -60,6 +60,13 @@ RUN = (
     Described("engine", str, "memory", "The engine that counts: memory, duckdb, postgres, spark or naive."),
     Described("memory", int, DEFAULT_MEMORY, "Budget for partial results, in bytes."),
     Described(
+        "n_jobs",
+        int | None,
+        None,
+        "Number of processes that learn at the same time: None is 1, -1 one for each processor. The model is "
+        "the same for every number. Used by the default preset.",
+    ),
+    Described(
         "time_limit",
         float | None,
         None,

@@ -20,6 +20,7 @@ from hornbeam.learning.history import History
 from hornbeam.learning.learners import learn
 from hornbeam.learning.loop import Control
 from hornbeam.learning.problem import check_values
+from hornbeam.learning.workers import number_of_jobs
 from hornbeam.model.files import LearnedModel
 
 if TYPE_CHECKING:
@@ -48,9 +49,8 @@ class RelationalRegressor(RegressorMixin, RelationalEstimator):  # type: ignore[
         engine, examples = self._examples(target, names, weights)
         examples = replace(examples, values=values)
         limit = None if self.time_limit is None else loop.time_limit(self.time_limit)
-        fitted = learn(
-            options.learner, engine, examples, options, Control(progress(self.verbose), should_stop=limit)
-        )
+        control = Control(progress(self.verbose), should_stop=limit, jobs=number_of_jobs(self.n_jobs))
+        fitted = learn(options.learner, engine, examples, options, control)
         self.model_: LearnedModel = fitted.model
         self.history_: History = fitted.history
         warn(fitted.history.notices())

@@ -42,7 +42,7 @@ from hornbeam.joint.weights import FittedTerms, Trained, fit_terms, penalties_of
 from hornbeam.learning.classes import ClassHistory
 from hornbeam.learning.effects.bagging import FOLDS
 from hornbeam.learning.history import History
-from hornbeam.learning.loop import NO_CONTROL, Control
+from hornbeam.learning.loop import NO_CONTROL, Control, Shared
 from hornbeam.learning.options import EffectOptions, Options
 
 ROUNDS = 2
@@ -101,6 +101,7 @@ def fit_joint(
     names = {task.target.name: task.evidence.keys.shape[1] for task in tasks}
     seen = hidden(database, names)
     engine = open_engine("memory", seen, memory)
+    control = replace(control, shared=Shared())  # targets often have the same keys
     fits = {task.target.name: both_models(engine, task, options, control) for task in tasks}
     entries = _entries(engine, tasks, fits, (options, max_links))
     settings = dict(options.settings()) | dict(database.origin) | {"links_to_neighbours": max_links}

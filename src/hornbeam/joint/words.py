@@ -61,7 +61,7 @@ def neighbours_text(
         return f"Neighbours of {of.name} are not used: each {_thing(of, words)} is predicted alone."
     lines = [f"What neighbours do to {of.name} {_situation(main)}:"]
     for number, (term, weights) in enumerate(zip(main.terms, main.weights, strict=True), start=1):
-        lines += [f"{number}. {_sentence(term, weights, of, words)}"]
+        lines += [f"{number}. {term_sentence(term, weights, of, words)}"]
         lines += [f"     {line}" for line in _pairs(term, weights, targets[term.target], of)]
         lines.append(f"     {term}")
     of_model = "a model that follows one link at most" if main.inner else "its separate model"
@@ -92,7 +92,7 @@ def _thing(target: JointTarget, words: SchemaWords) -> str:
     return " and ".join(wording.noun(name) for name in schema.types_of(target.name))
 
 
-def _sentence(term: Term, weights: TermWeights, of: JointTarget, words: SchemaWords) -> str:
+def term_sentence(term: Term, weights: TermWeights, of: JointTarget, words: SchemaWords) -> str:
     """What a term says, in one sentence or two."""
     schema, wording = words
     share = term.reading == SHARE

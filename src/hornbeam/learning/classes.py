@@ -15,7 +15,7 @@ from hornbeam.errors import DataError, OptionError
 from hornbeam.learning import loop
 from hornbeam.learning.history import INTERRUPTED, History, Record
 from hornbeam.learning.learners import learn
-from hornbeam.learning.loop import NO_CONTROL, Control, ShouldStop
+from hornbeam.learning.loop import NO_CONTROL, Control, Shared, ShouldStop
 from hornbeam.learning.losses.named import NUMERIC
 from hornbeam.learning.numbers import Floats
 from hornbeam.learning.options import AUTO, Options
@@ -94,13 +94,15 @@ def fit_classes(
     histories: dict[str, History] = {}
     held_out: list[Floats | None] = []
     wanted = range(1, 2) if len(classes) == 2 else range(len(classes))
+    shared = control.shared or Shared()
     for number in wanted:
         interrupted = any(history.ended == INTERRUPTED for history in histories.values())
         of_class = replace(examples, labels=(labels == number).astype(np.int8), classes=())
         limit = None if time_limit is None else loop.time_limit(time_limit / len(wanted))
         stop = _stop_at_once if interrupted else _first_of(control.should_stop, limit)
         folder = None if control.checkpoint is None else Path(control.checkpoint) / f"class{number + 1}"
-        fitted = learn(learner, engine, of_class, options, Control(control.on_step, folder, stop))
+        own = replace(control, checkpoint=folder, should_stop=stop, shared=shared)
+        fitted = learn(learner, engine, of_class, options, own)
         models.append(fitted.model)
         histories[classes[number]] = fitted.history
         held_out.append(fitted.held_out)

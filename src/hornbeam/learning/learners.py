@@ -23,6 +23,8 @@ class Home(NamedTuple):
     """whether a fit can be saved step by step and resumed"""
     paper: str | None = None
     """the module of its preset ``paper``, if its options have presets"""
+    numeric: bool = False
+    """whether it learns numbers, too"""
 
     @property
     def presets(self) -> bool:
@@ -31,16 +33,16 @@ class Home(NamedTuple):
 
 
 LEARNERS: Mapping[str, Home] = {
-    "agg-lr": Home("hornbeam.study.agg_lr.learner", checkpoint=False),
+    "agg-lr": Home("hornbeam.study.agg_lr.learner", checkpoint=False, numeric=True),
     "ilp-rlr": Home("hornbeam.study.ilp_rlr.learner", checkpoint=False),
     "mln-boost": Home("hornbeam.learning.boosting.mln_boost", checkpoint=True),
-    "rdn-boost": Home("hornbeam.learning.trees.rdn_boost", checkpoint=True),
-    "rlr": Home("hornbeam.learning.effects.learner", True, paper="hornbeam.learning.boosting.boost"),
+    "rdn-boost": Home("hornbeam.learning.trees.rdn_boost", checkpoint=True, numeric=True),
+    "rlr": Home("hornbeam.learning.effects.learner", True, "hornbeam.learning.boosting.boost", numeric=True),
 }
 
 
-NUMERIC = LEARNERS["rlr"].module
-"""The module that learns numbers, too."""
+WEIGHTED = LEARNERS["rlr"].module
+"""The module that uses weights of examples."""
 
 
 def home_of(learner: str) -> Home:
@@ -91,13 +93,13 @@ def learn(
     if control.checkpoint is not None and not home.checkpoint:
         raise OptionError(f'learner "{learner}" has no checkpoints; leave checkpoint out.')
     module = home.paper if options.preset == PAPER and home.paper is not None else home.module
-    if examples.weights is not None and module != NUMERIC:
+    if examples.weights is not None and module != WEIGHTED:
         raise OptionError(f'sample_weight is refused: learner "{learner}" does not use it; leave it out.')
-    if examples.values is not None and module != NUMERIC:
+    if examples.values is not None and (module == home.paper or not home.numeric):
         which = f'preset "{PAPER}"' if learner == "rlr" else f'learner "{learner}"'
         raise DataError(
             f'"{examples.target}" holds numbers, and {which} learns labels only; use learner "rlr" with its '
-            "default preset, or classes."
+            'default preset, "rdn-boost" or "agg-lr", or classes.'
         )
     fitted: Fit[LearnedModel] = import_module(module).fit(engine, examples, options, control)
     return fitted

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from hornbeam.learning.history import INTERRUPTED, TIME_LIMIT, Record
 
@@ -14,6 +14,25 @@ Pause = Callable[[], None]
 """Called at each point where a fit may be stopped."""
 ShouldStop = Callable[[], str | None]
 """Called between steps, and before each path or length of a search: the reason to stop, or ``None``."""
+
+
+class Shared:
+    """What a fit leaves for fits of other labels of the same examples: the last two values, by key.
+
+    Nothing in it is needed for a right answer.
+    """
+
+    def __init__(self) -> None:
+        self._values: dict[object, Any] = {}
+
+    def get(self, key: object) -> Any:
+        """The value of a key, or None if there is none."""
+        return self._values.get(key)
+
+    def put(self, key: object, value: Any) -> None:
+        """Store a value; only this one and the one before stay."""
+        self._values.pop(key, None)
+        self._values = {**dict(list(self._values.items())[-1:]), key: value}
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +45,10 @@ class Control:
     """folder in which the state is saved after each step; the same fit continues from there"""
     should_stop: ShouldStop | None = None
     """ends the fit early: the model keeps the steps done so far and is marked as cut"""
+    shared: Shared | None = None
+    """what fits of other labels of the same examples share"""
+    jobs: int = 1
+    """number of processes that a learner of effects may use; the model is the same for every number"""
 
 
 NO_CONTROL = Control()

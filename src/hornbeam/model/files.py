@@ -81,9 +81,17 @@ def loss_of(model: LearnedModel) -> str:
 
 def predictions_of(model: LearnedModel, engine: Engine, keys: Codes) -> Floats:
     """The prediction for each example: probabilities, or numbers if the target is numeric."""
-    if isinstance(model, Model):
-        return model.predictions(engine, keys)
-    return model.probabilities(engine, keys)
+    loss = loss_of(model)
+    if loss == LOGISTIC:
+        return model.probabilities(engine, keys)
+    return LINKS[loss](model.scores(engine, keys))
+
+
+def probabilities_of(model: LearnedModel, engine: Engine, keys: Codes) -> Floats:
+    """P(y=1) of each example, from scores; an error if the model predicts numbers."""
+    if loss_of(model) != LOGISTIC:
+        raise ModelError(f'the model of "{model.target}" predicts numbers, not probabilities.')
+    return LINKS[LOGISTIC](model.scores(engine, keys))
 
 
 def constant_of(model: LearnedModel) -> float | None:
@@ -297,8 +305,7 @@ def _clause_fields(model: Model) -> dict[str, object]:
         more["effects"] = [effect_fields(fitted) for fitted in model.effects]
     if model.training is not None:
         more["training"] = training_fields(model.training)
-    if model.loss != LOGISTIC:
-        more["loss"] = model.loss
+    more |= loss_fields(model)
     return {"prior": model.prior, "clauses": clauses, **more}
 
 
@@ -310,9 +317,7 @@ def _read_clauses(common: Common, fields: Fields) -> Model:
         for member in (fields.objects("effects", "effect") if fields.has("effects") else ())
     ]
     training = read_training(fields.nested("training")) if fields.has("training") else None
-    loss = fields.text("loss") if fields.has("loss") else LOGISTIC
-    if loss not in LINKS:
-        raise fields.wrong("loss", " or ".join(LINKS), loss)
+    loss = read_loss(fields)
     return Model(
         common.target,
         common.schema,
@@ -326,10 +331,27 @@ def _read_clauses(common: Common, fields: Fields) -> Model:
     )
 
 
+def loss_fields(model: LearnedModel) -> dict[str, object]:
+    """The loss, if the target is numeric."""
+    loss = loss_of(model)
+    return {} if loss == LOGISTIC else {"loss": loss}
+
+
+def read_loss(fields: Fields) -> str:
+    """The loss of a model; a file without it is of a model of labels."""
+    loss = fields.text("loss") if fields.has("loss") else LOGISTIC
+    if loss not in LINKS:
+        raise fields.wrong("loss", " or ".join(LINKS), loss)
+    return loss
+
+
+def loss_version(model: LearnedModel) -> int:
+    """The oldest version of the format that holds the loss."""
+    return 1 if loss_of(model) == LOGISTIC else 3
+
+
 def _clause_version(model: Model) -> int:
-    if model.loss != LOGISTIC:
-        return 3
-    return 2 if model.effects or model.training is not None else 1
+    return max(loss_version(model), 2 if model.effects or model.training is not None else 1)
 
 
 def _read_clause(common: Common, fields: Fields) -> WeightedClause:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from itertools import product
 
 import duckdb
 import numpy as np
@@ -14,6 +15,7 @@ from sqlglot import exp
 from hornbeam.cli import main
 from hornbeam.data.build import build
 from hornbeam.data.database import Database
+from hornbeam.engines.export.constant_names import moment_named, number_named, spellings
 from hornbeam.engines.memory.engine import MemoryEngine
 from hornbeam.errors import OptionError, SchemaError
 from hornbeam.logic.parse import parse_clause
@@ -219,7 +221,53 @@ def test_tables_that_do_not_fit_are_refused(tables: dict, sentence: str) -> None
         model().sql("duckdb", tables)
 
 
+def test_the_texts_that_sqlite_may_hold_for_a_constant() -> None:
+    assert spellings("true") == ["true", "1"] and spellings("false") == ["false", "0"]
+    assert spellings("2024-12-31") == ["2024-12-31", "2024-12-31 00:00:00", "2024-12-31T00:00:00"]
+    assert spellings("2024-12-31T10:00:00") == ["2024-12-31T10:00:00", "2024-12-31 10:00:00"]
+    for name in ("Rome", "1", "2024-13-31", "2024-12-31 10:00"):
+        assert spellings(name) == [name]
+    assert (moment_named("7"), number_named("7.0"), number_named("7")) == (None, None, 7.0)
+
+
 # --- the command -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "examples", "sentence"),
+    [
+        ({}, ("asked", ["one"]), "have 1 key column, but .* takes 2 arguments; name one column for each"),
+        (
+            {},
+            ("asked", ["one", "other"], None, "upto"),
+            "facts without times, so its examples have no cut-off",
+        ),
+        (
+            {"times": "date"},
+            ("asked", ["one", "other"], None, "upto"),
+            "have a cut-off, but no table of facts has a time; name the time column",
+        ),
+    ],
+)
+def test_examples_that_do_not_fit_are_refused(options: dict, examples: tuple, sentence: str) -> None:
+    timed = Model("advisedby", SCHEMA, 0.0, model().clauses, options)
+    with pytest.raises((SchemaError, OptionError), match=sentence):
+        timed.sql("duckdb", {}, examples)
+
+
+@systems
+def test_every_feature_of_counts_is_the_models(system: str) -> None:
+    weighted = [
+        WeightedClause(parse_clause(text, SCHEMA), (0.2, -0.7, 0.3), 7, feature)
+        for text, feature in product(CLAUSES[:2], ("count", "log", "share", "at least 2"))
+    ]
+    learned = Model("advisedby", SCHEMA, 0.1, tuple(weighted))
+    data = database()
+    keys = data.encode_keys("advisedby", np.array(KEYS, dtype=object))
+    expected = dict(zip(KEYS, learned.probabilities(MemoryEngine(data), keys).tolist(), strict=True))
+    rows = run_on(system, learned.sql(system, {name: WHERE[name] for name in FACTS}, WHERE["example keys"]))
+    found = {(str(row[0]), str(row[1])): float(str(row[-1])) for row in rows}
+    assert found == {key: pytest.approx(value, abs=1e-9) for key, value in expected.items()}
 
 
 def test_the_command_prints_the_same_query(tmp_path, capsys) -> None:

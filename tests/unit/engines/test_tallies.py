@@ -13,6 +13,7 @@ from every_engine import every_engine
 from folders import write
 from hornbeam.data.build import build
 from hornbeam.data.database import Codes, Database
+from hornbeam.engines import tally as tallies
 from hornbeam.engines.contract import Engine, Skipped
 from hornbeam.engines.memory.engine import MemoryEngine
 from hornbeam.engines.tally import Tally, TallyRequest
@@ -191,3 +192,20 @@ def test_all_that_tallies_keep_is_within_the_budget_and_changes_no_answer(tmp_pa
         assert one.row.tolist() == other.row.tolist() and one.number.tolist() == other.number.tolist()
         assert small.cache.used <= budget
     assert large.cache.used > budget, "what is kept counts against the budget"
+
+
+def test_a_hub_that_the_estimate_does_not_foresee_is_stopped_by_its_rows(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """One driver has 500 of 999 results: the table has 500 rows of four cells, 8 bytes each."""
+    monkeypatch.setattr(tallies, "LEAST_CELLS", 0)
+    drivers = [f"d{number:03}" for number in range(500)]
+    facts = {"result": [[*drivers, *["d499"] * 499], [f"r{number}" for number in range(999)]]}
+    database = build(SCHEMA, (), facts)
+    key = database.encode_keys("bad", np.array([["d499"]], dtype=object))
+    request = TallyRequest(HEAD, (RESULT,), (1,))
+    cells = 500 * 4
+    (tally,) = MemoryEngine(database, 8 * cells).tally([request], key)
+    assert isinstance(tally, Tally) and len(tally.row) == 500
+    (skipped,) = MemoryEngine(database, 8 * cells - 8).tally([request], key)
+    assert isinstance(skipped, Skipped) and (skipped.estimate, skipped.budget) == (cells, cells - 1)

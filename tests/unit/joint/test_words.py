@@ -6,11 +6,13 @@ import pytest
 import hornbeam as hb
 from citations import tables
 from hornbeam.joint.neighbours import Neighbours, Term, TermWeights
+from hornbeam.joint.predict import predict_together, world_of
 from hornbeam.joint.things import JointTarget
 from hornbeam.joint.words import neighbours_text
 from hornbeam.logic.english import PLAIN
 from hornbeam.logic.parse import parse_clause
 from hornbeam.logic.schema import Schema
+from hornbeam.report.numbers.joint_view import JointView
 
 SCHEMA = Schema({"smokes": ("person",), "topic": ("person",), "friends": ("person", "person")})
 SMOKES, TOPIC = JointTarget("smokes"), JointTarget("topic", ("ai", "db"))
@@ -78,3 +80,21 @@ def test_an_explanation_is_in_words_and_has_the_facts_of_the_thing_itself():
     assert explained.as_dict()["reasons"][0]["words"] in text
     assert "What neighbours do to topic" in joint.model_.words()
     assert "Which papers have topic ai?" in joint.model_.words()
+
+
+def test_the_parts_of_a_report_add_up_to_the_guesses():
+    found = tables()
+    X, y = found["papers"][["paper_id"]].to_numpy(), found["papers"]["topic"].to_numpy()
+    database = hb.load(found, target="papers.topic")
+    joint = hb.JointClassifier(
+        database=database, target="papers.topic", options={"n_bags": 1, "n_steps": 20}
+    ).fit(X[:100], y[:100])
+    together = predict_together(world_of(joint.model_, database, {}))
+    names = np.array([*X[100:].tolist(), ["nobody"]], dtype=object)
+    keys = together.world.database.encode_keys("topic", names)
+    for label in range(3):
+        view = JointView(together, joint.model_.members[0], label)
+        parts = list(view.contributions(together.world.engine, keys))
+        assert len(parts) == len(view.report_parts())
+        chances = view.probabilities(together.world.engine, keys)
+        assert chances[:-1] == pytest.approx(joint.predict_proba(X[100:])[:, label])

@@ -39,7 +39,8 @@ Targets = Annotated[
         "--target",
         metavar="NAME",
         help="Predicate to learn; for tables a column (users.premium, users.occupation, users.age), a value "
-        "(users.gender=F) or a link table (ratings). With --joint, it may be given several times.",
+        "(users.gender=F) or a link table (ratings). With --joint, it may be given several times, or left "
+        "out: then all targets that have examples are learned.",
         rich_help_panel=DATA,
     ),
 ]
@@ -112,7 +113,7 @@ class Output:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """When a fit saves its steps, and when it ends."""
+    """When a fit saves its steps, when it ends, and how many processes it uses."""
 
     checkpoint: Annotated[
         Path | None,
@@ -133,9 +134,27 @@ class Limits:
         ),
     ] = None
 
+    jobs: Annotated[
+        int | None,
+        typer.Option(
+            "--jobs",
+            metavar="NUMBER",
+            help="Processes that learn at the same time; -1 is one for each processor. The model is the same "
+            "for every number. For the default preset of rlr.  [default: 1]",
+            rich_help_panel=LEARNING,
+        ),
+    ] = None
+
     def check(self) -> None:
-        """Refuse a duration that cannot be read, before anything is loaded."""
-        _ = self.seconds
+        """Refuse a duration or a number of jobs that cannot be read, before anything is loaded."""
+        _ = self.seconds, self.processes
+
+    @property
+    def processes(self) -> int:
+        """The number of processes."""
+        from hornbeam.learning.workers import number_of_jobs
+
+        return number_of_jobs(self.jobs, "--jobs ")
 
     @property
     def seconds(self) -> float | None:
@@ -279,7 +298,7 @@ def _learned(
     learner = options.learner
     seconds = _time_left(limits, clock)
     with progress(getattr(options, "n_steps", None)) as on_step:
-        control = Control(on_step, limits.checkpoint)
+        control = Control(on_step, limits.checkpoint, jobs=limits.processes)
         if examples.classes:
             return fit_classes(learner, engine, examples, options, control, seconds)
         if seconds is not None:

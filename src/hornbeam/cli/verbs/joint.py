@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from hornbeam.cli.flags import Counting, ExampleSource, LinkedSource
 from hornbeam.cli.messages import print_message, say, say_written
@@ -22,6 +22,15 @@ if TYPE_CHECKING:
     from hornbeam.joint.things import NamedEvidence
     from hornbeam.learning.loop import Control
     from hornbeam.learning.options import Options
+    from hornbeam.report.html.summary import About
+
+
+class Page(NamedTuple):
+    """What a report is about, where it is written, and how many examples it has at most."""
+
+    about: About
+    out: Path
+    shown: int
 
 
 def check_joint(joint: bool, targets: list[str], options: Options, others: Mapping[str, object]) -> None:
@@ -40,11 +49,12 @@ def check_joint(joint: bool, targets: list[str], options: Options, others: Mappi
 
 
 def learn_joint(database: Database, targets: list[str], options: Options, control: Control) -> JointFit:
-    """Learn a joint model from the labels that the data have."""
+    """Learn a joint model from the labels that the data have; without targets, of all with examples."""
     from hornbeam.joint.learner import fit_joint
     from hornbeam.joint.targets import task_of
 
-    names = targets or [database.target_named(None)]
+    every = sorted(database.example_sets) if len(database.example_sets) > 1 else []
+    names = targets or every or [database.target_named(None)]
     return fit_joint(database, [task_of(database, name) for name in names], options, control=control)
 
 
@@ -155,6 +165,66 @@ def evaluate_joint(database: Database, found: Together, json: bool) -> None:
     for name, scores in results.items():
         lines = [f"{key} {value}" for key, value in scores.items()]
         write_result(["\n".join([f"target {name}"] * (len(results) > 1) + lines) + "\n"], None)
+
+
+def report_joint(database: Database, found: Together, asked_class: str | None, page: Page) -> int:
+    """Write the report of one target: its examples whose labels are not known; returns their number."""
+    from dataclasses import replace
+
+    import numpy as np
+
+    from hornbeam.data.database import UNLABELLED
+    from hornbeam.logic.english import capital
+    from hornbeam.report import report
+    from hornbeam.report.numbers.joint_view import JointView
+
+    member, of_class = _reported_target(found.world.model, asked_class)
+    name = member.target.name
+    examples, names = _examples(database, member)
+    keys = found.world.database.encode_keys(name, names)
+    things = found.world.linked[name].things
+    known = np.isin(things.places_of(keys), np.flatnonzero(things.known))
+    label = _reported_label(member, examples, of_class)
+    shown = np.flatnonzero(~known)
+    given = examples.labels[shown]
+    truth = label if not member.target.classes else _place(examples.classes, member.target.classes[label])
+    labels = np.where(given == UNLABELLED, UNLABELLED, given == truth).astype(np.int8)
+    asked = replace(examples, keys=keys[shown], labels=labels, classes=())
+    text = member.target.label_text(label)
+    notes = (
+        f"This page shows the joint model's guesses of {name}: {text}. The {int(known.sum()):,} examples "
+        f"whose labels are known are left out. {capital(str(found.guesses.convergence))}.",
+    )
+    about = replace(page.about, notes=(*page.about.notes, *notes), of_class=text if of_class else "")
+    view = JointView(found, member, label)
+    report(view, found.world.engine, asked, about, page.shown).save(page.out)
+    return len(shown)
+
+
+def _reported_target(model: JointModel, asked: str | None) -> tuple[JointMember, str | None]:
+    """The target that a report shows, and its class: from ``CLASS`` of the first one, or ``TARGET=CLASS``."""
+    names = [member.target.name for member in model.members]
+    name, equals, of_class = (asked or "").partition("=")
+    if name in names:
+        return model.member(name), of_class if equals else None
+    return model.members[0], asked
+
+
+def _reported_label(member: JointMember, examples: Examples, of_class: str | None) -> int:
+    """The number of the label that a report shows: the one asked for, or the most frequent class."""
+    classes = member.target.classes
+    if of_class is not None:
+        if of_class not in classes:
+            raise OptionError(f"--class {of_class} is refused: classes are {', '.join(classes) or 'none'}.")
+        return classes.index(of_class)
+    if not classes:
+        return 1
+    sizes = {name: int((examples.labels == _place(examples.classes, name)).sum()) for name in classes}
+    return classes.index(max(classes, key=lambda name: sizes[name]))
+
+
+def _place(classes: tuple[str, ...], name: str) -> int:
+    return classes.index(name) if name in classes else len(classes)
 
 
 def explain_joint(found: Together, example: str, json: bool) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,6 +15,7 @@ from hornbeam.cli.flags import OUTPUT, Counting, ExampleSource, ModelFile
 from hornbeam.cli.messages import say_written
 from hornbeam.cli.opened import open_examples
 from hornbeam.cli.output import check_writable
+from hornbeam.cli.verbs.joint import Page, joint_model, report_joint, together
 from hornbeam.errors import DataError, Place, plural
 
 
@@ -30,7 +32,11 @@ def report(
     ] = None,
     of_class: Annotated[
         str | None,
-        typer.Option("--class", metavar="CLASS", help="Class to report (default: the most frequent)."),
+        typer.Option(
+            "--class",
+            metavar="CLASS",
+            help="Class to report (default: the most frequent); for joint models also TARGET=CLASS.",
+        ),
     ] = None,
     out: Annotated[
         Path,
@@ -62,11 +68,14 @@ def report(
     check_writable(out, model, source.data, source.examples, history)
     steps = None if history is None else _history(history)
     clock = Clock()
+    about = About(data=data_name(source.data), split=split_name(source, TEST), history=steps)
+    if (joint := joint_model(model, None)) is not None:
+        number = report_joint(*together(joint, source, counting, None), of_class, Page(about, out, shown))
+        say_written(out, f"the report of {plural(number, 'example')}")
+        return
     learned, engine, examples = open_examples(model, source, counting)
     clock.lap("load")
-    about = About(
-        data=data_name(source.data), split=split_name(source, TEST), history=steps, phases=clock.laps()
-    )
+    about = replace(about, phases=clock.laps())
     write_page(out, learned, engine, examples, about, of_class, shown)
     say_written(out, f"the report of {plural(len(examples), 'example')}")
 

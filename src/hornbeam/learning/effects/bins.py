@@ -17,6 +17,8 @@ import numpy.typing as npt
 from hornbeam.data.numbers import Floats
 
 Bins = npt.NDArray[np.uint8]
+BLOCK = 1 << 22
+"""Bytes of bins that are allocated at once."""
 
 
 def cuts_of(
@@ -108,3 +110,19 @@ def bins_of(values: Floats, cuts: tuple[float, ...]) -> Bins:
     bins = 1 + np.searchsorted(np.array(cuts), values, side="right")
     bins[np.isnan(values)] = 0
     return bins.astype(np.uint8)
+
+
+class BinBlocks:
+    """Copies of bins side by side in large blocks, whose memory can be used for other things afterwards."""
+
+    def __init__(self) -> None:
+        self._free: Bins = np.empty((0, 0), dtype=np.uint8)
+
+    def copied(self, bins: Bins) -> Bins:
+        """A copy of the bins of all examples."""
+        if not len(self._free):
+            self._free = np.empty((1 + BLOCK // max(1, len(bins)), len(bins)), dtype=np.uint8)
+        copy: Bins = self._free[0]
+        self._free = self._free[1:]
+        copy[:] = bins
+        return copy

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from hashlib import blake2b
+from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,9 +26,8 @@ from hornbeam.engines.features.values import (
     value_of_tally,
 )
 from hornbeam.engines.tally import Tally, TallyRequest
-from hornbeam.learning.effects.bins import Bins, bins_of, cuts_of
-from hornbeam.learning.effects.groups import EqualExamples
-from hornbeam.learning.effects.key_tallies import KeyTallies, key_tallies
+from hornbeam.learning.effects.bins import BinBlocks, Bins, bins_of, cuts_of
+from hornbeam.learning.effects.groups import EqualExamples, KeyTallies, key_tallies
 from hornbeam.learning.effects.links import paths as kinds
 from hornbeam.learning.effects.links.paths import Attribute, Path
 from hornbeam.logic.clauses import AT_LEAST, BELOW, Atom, Comparison
@@ -87,7 +87,22 @@ class Pool:
     rows: list[Bins] = field(default_factory=list)
     left_out: int = 0
     """number of candidates for which there was no memory"""
-    _seen: set[bytes] = field(default_factory=set)
+    seen: dict[bytes, None] = field(default_factory=dict)
+    """hashes of the bins of all candidates"""
+    _blocks: BinBlocks = field(default_factory=BinBlocks)
+
+    def copied(self, head: Atom) -> Pool:
+        """The same candidates for another target with the same arguments; bins are shared."""
+        candidates = [each._replace(request=each.request._replace(head=head)) for each in self.candidates]
+        return Pool(
+            self.n_cuts,
+            self.min_support,
+            self.most_bytes,
+            candidates,
+            list(self.rows),
+            self.left_out,
+            dict(self.seen),
+        )
 
     def add(self, request: FeatureRequest, values: Floats, equal: EqualExamples | None = None) -> None:
         """Add a candidate, unless it does not vary or equals another one.
@@ -108,15 +123,28 @@ class Pool:
         if (bins == first).all():
             return
         key = _fingerprint(bins, len(cuts) + 2, equal)
-        if key in self._seen:
+        if key in self.seen:
             return
         if (len(self.rows) + 1) * number > self.most_bytes:
             self.left_out += 1
             return
-        self._seen.add(key)
-        self.rows.append(bins if equal is None else bins[equal.which])
         scores = scores_of(values, bins, len(cuts), counts, sizes)
-        self.candidates.append(FeatureCandidate(request, cuts, scores))
+        row = bins if equal is None else bins[equal.which]
+        self.keep(FeatureCandidate(request, cuts, scores), row, key)
+
+    def keep(self, candidate: FeatureCandidate, row: Bins, key: bytes) -> None:
+        """Add a candidate and the bins of all examples, unless one with the same key is there."""
+        if key not in self.seen:
+            self.seen[key] = None
+            self.rows.append(self._blocks.copied(row))
+            self.candidates.append(candidate)
+
+    def taken(self) -> tuple[list[FeatureCandidate], list[Bins], list[bytes]]:
+        """Take all candidates with their bins and keys out; they are not added again."""
+        candidates, rows = self.candidates, self.rows
+        keys = list(islice(reversed(self.seen), len(rows)))[::-1]
+        self.candidates, self.rows = [], []
+        return candidates, rows, keys
 
 
 def _fingerprint(bins: Bins, number: int, equal: EqualExamples | None) -> bytes:

@@ -41,14 +41,18 @@ def _by_gain(problem: Problem, pool: Pool, path_of: Sequence[Path]) -> Iterator[
     start = np.full(len(targets), loss.start(targets, weights))
     first, second = (np.rint(each * UNIT) * weights for each in loss.gradients(targets, start))
     places = [number for number, path in enumerate(path_of) if path.links and not path.single]
-    gains = []
-    for number in places:
-        row, candidate = pool.rows[number], pool.candidates[number]
-        size = len(candidate.scores)
-        g = np.bincount(row, first, minlength=size)[None, :, None] / UNIT
-        h = np.bincount(row, second, minlength=size)[None, :, None] / UNIT
-        line, _ = line_gains(g, h, np.array([candidate.scores]), l2)
-        gains.append(max(float(cut_gains(g, h, l2)[0].max()), float(line.max())))
+    if not places:
+        return
+    size = max(len(pool.candidates[number].scores) for number in places)
+    g, h = np.zeros((2, len(places), size, 1))
+    scores = np.zeros((len(places), size))
+    for place, number in enumerate(places):
+        row, own = pool.rows[number], pool.candidates[number].scores
+        g[place, :, 0] = np.bincount(row, first, minlength=size) / UNIT
+        h[place, :, 0] = np.bincount(row, second, minlength=size) / UNIT
+        scores[place, : len(own)] = own
+    lines, _ = line_gains(g, h, scores, l2)
+    gains = np.maximum(cut_gains(g, h, l2)[0].max(axis=(1, 2)), lines[:, 0])
     order = np.argsort(-np.round(gains, 9), kind="stable")
     yield from (places[place] for place in order.tolist() if gains[place] > 0)
 

@@ -48,6 +48,8 @@ MOST_ENTRIES = 5_000_000
 MANY = 50
 """Weights per constant need a variable with at least this many constants; fewer are candidates one by one."""
 FOLDS = 5
+STRENGTH = 0.6
+"""Share of the fitted weights that a model has: effects beside them predict better, and explain the rest."""
 
 
 class Family(NamedTuple):
@@ -123,9 +125,9 @@ def constant_weights(
     gained = data.weights * (loss.each(targets, base) - loss.each(targets, crossed))
     if gained.mean() <= gained.std() / np.sqrt(len(targets)):
         return None
-    weights = data.fitted(matrix, np.arange(len(targets)), penalty, None)
+    weights = STRENGTH * data.fitted(matrix, np.arange(len(targets)), penalty, None)
     clauses = _clauses(engine, head, families, scale * weights)
-    return ConstantWeights(clauses, float(weights[-1]), crossed)
+    return ConstantWeights(clauses, float(weights[-1]), STRENGTH * crossed)
 
 
 def _base(data: Weighted, folds: npt.NDArray[np.int64]) -> Floats:

@@ -1,15 +1,28 @@
-"""Groups of training examples with equal bins and equal targets: one example stands for all of its group."""
+"""Groups of training examples: one example stands for all of its group.
+
+Examples with equal values of the head variables that a path uses have equal features, so these are computed
+once for each distinct key. Examples with equal bins and equal targets are handled as one in boosting.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
+from hornbeam.data.database import Codes
 from hornbeam.data.hashes import mixed
+from hornbeam.data.rows import Integers, distinct_rows
+from hornbeam.engines.contract import Engine, Skipped
+from hornbeam.engines.features.values import at_rows
+from hornbeam.engines.tally import Tally, TallyRequest
 from hornbeam.learning.numbers import Floats
+
+WORTHWHILE = 2
+"""Keys are made distinct if this divides their number at least."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,16 +47,15 @@ class EqualExamples:
         return np.column_stack(columns).astype(np.float64)
 
 
-def groups_of(bins: npt.NDArray[np.uint8], columns: list[Floats]) -> EqualExamples:
+def groups_of(bins: Sequence[npt.NDArray[np.uint8]], columns: list[Floats]) -> EqualExamples:
     """The groups of examples with equal bins of all candidates and equal numbers in all columns."""
-    size = len(columns[0])
-    hashes = np.zeros((2, size), dtype=np.uint64)
+    levels = np.arange(256, dtype=np.uint64)
+    of_bins = np.zeros(len(columns[0]), dtype=np.uint64)
     number = 0
     for row in bins:
         number += 1
-        hashes += mixed(row.astype(np.uint64) + np.uint64(number << 8)) * np.array(
-            [[1], [3]], dtype=np.uint64
-        )
+        of_bins += mixed(levels[: int(row.max(initial=0)) + 1] + np.uint64(number << 8))[row]
+    hashes = np.stack([of_bins, of_bins * np.uint64(3)])
     for column in columns:
         number += 1
         values = mixed((column + 0.0).view(np.uint64) + np.uint64(number))
@@ -51,3 +63,62 @@ def groups_of(bins: npt.NDArray[np.uint8], columns: list[Floats]) -> EqualExampl
     both = hashes[0] ^ mixed(hashes[1])
     _, first, which = np.unique(both, return_index=True, return_inverse=True)
     return EqualExamples(first.astype(np.int64), which.ravel().astype(np.int64))
+
+
+@dataclass(eq=False)
+class KeyTallies:
+    """Tallies of some keys; ``equal`` says which key each example has, None if each example has its own."""
+
+    engine: Engine
+    keys: Codes
+    equal: EqualExamples | None = None
+
+    def __post_init__(self) -> None:
+        self.sizes: Floats | None = None if self.equal is None else self.equal.counts
+        """how many examples have each key; None for one"""
+        self._own = self.keys if self.equal is None else self.keys[self.equal.first]
+        self._place: Integers | None = None
+        if self.equal is not None:
+            self._place = np.full(len(self.keys), -1)
+            self._place[self.equal.first] = np.arange(len(self.equal.first))
+
+    def __len__(self) -> int:
+        return len(self._own)
+
+    def expect(self, requests: Sequence[TallyRequest]) -> None:
+        """Tell the engine which tallies will probably be asked for next."""
+        self.engine.expect(requests, self._own if self.engine.keeps_keys else self.keys)
+
+    def tally(self, requests: Sequence[TallyRequest]) -> list[Tally | Skipped]:
+        """The tally of each request, with a position for each key."""
+        if self.engine.keeps_keys:
+            return self.engine.tally(requests, self._own)
+        return [
+            each if isinstance(each, Skipped) else self._of_first(each)
+            for each in self.engine.tally(requests, self.keys)
+        ]
+
+    def weighted(self, tally: Tally) -> Integers:
+        """The numbers of groundings of all examples that each group stands for."""
+        return tally.number if self.sizes is None else tally.number * self.sizes[tally.row].astype(np.int64)
+
+    def _of_first(self, tally: Tally) -> Tally:
+        """The groups of the first example with each key, of a tally of all examples."""
+        if self._place is None:
+            return tally
+        row = self._place[tally.row]
+        found = at_rows(tally, row >= 0)
+        return Tally(self._place[found.row], found.columns, found.number, found.times)
+
+
+def key_tallies(engine: Engine, keys: Codes, used: tuple[int, ...], arity: int) -> KeyTallies:
+    """Tallies of the distinct keys, if a body uses some of the head variables."""
+    if len(used) == arity:
+        return KeyTallies(engine, keys)
+    first, which = distinct_rows([keys[:, variable] for variable in used], len(keys))
+    if WORTHWHILE * len(first) > len(keys):
+        return KeyTallies(engine, keys)
+    order = np.argsort(first)
+    place = np.empty(len(order), dtype=np.int64)
+    place[order] = np.arange(len(order))
+    return KeyTallies(engine, keys, EqualExamples(first[order], place[which]))

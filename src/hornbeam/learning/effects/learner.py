@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path as FilePath
 from typing import NamedTuple
@@ -26,8 +27,9 @@ from hornbeam.engines.contract import Engine, Skipped
 from hornbeam.errors import DataError
 from hornbeam.learning.checkpoint import Checkpoint, Replay, Saved, fit_fingerprint, read_round
 from hornbeam.learning.effects.bagging import example_hashes, fold_numbers
-from hornbeam.learning.effects.bodies import BodyLimits, LimitedPool
+from hornbeam.learning.effects.bodies import BodyLimits
 from hornbeam.learning.effects.candidates import Offers, Pool
+from hornbeam.learning.effects.collecting import Collecting, KeptCandidates, PathSettings
 from hornbeam.learning.effects.conditions import narrowed_paths
 from hornbeam.learning.effects.constants import ConstantWeights, Weighted, constant_weights
 from hornbeam.learning.effects.links.paths import MOST_ATTRIBUTES, MOST_PATHS, Path, PathFinder
@@ -35,12 +37,13 @@ from hornbeam.learning.effects.links.vocabulary import Vocabulary
 from hornbeam.learning.effects.links.windows import windows_of
 from hornbeam.learning.effects.long_model import LongModel, Problem
 from hornbeam.learning.history import ALL_STEPS, INTERRUPTED, NO_EFFECT, Collected, History, Record, Round
-from hornbeam.learning.loop import NO_CONTROL, Control, Ending, Pause, run
+from hornbeam.learning.loop import NO_CONTROL, Control, Ending, Pause, Shared, run
 from hornbeam.learning.losses.loss import Loss
 from hornbeam.learning.losses.named import NUMERIC, loss_for
 from hornbeam.learning.numbers import Floats, round_weight
 from hornbeam.learning.options import BASE_RATE, EffectOptions
 from hornbeam.learning.problem import Fit, check_labels, check_values, language_for, prior_of
+from hornbeam.learning.workers import ALONE, Jobs
 from hornbeam.logic.clauses import Atom, head_atom
 from hornbeam.model.clause_model import LINKS, LOGISTIC, Model, WeightedClause
 from hornbeam.model.effects import FittedEffect, mean_level
@@ -82,9 +85,10 @@ def fit(
     steps so far; it has none if not all candidates were collected.
     """
     problem, rows = _problem(engine, examples, options or EffectOptions())
-    learner = _Learner(problem, examples, rows, control)
-    state, ending = run(EffectState(), learner.start, learner.go_on, control)
-    return learner.result(state, ending)
+    with Jobs(control.jobs) as jobs:
+        learner = _Learner(problem, examples, rows, control, jobs)
+        state, ending = run(EffectState(), learner.start, learner.go_on, control)
+        return learner.result(state, ending)
 
 
 def _problem(
@@ -145,6 +149,7 @@ class _Learner:
     rows: npt.NDArray[np.intp]
     """positions of the examples that are learned from"""
     control: Control
+    jobs: Jobs
     checkpoint: Checkpoint[Round] | None = None
     saved: Saved[Round] = field(default_factory=Saved)
 
@@ -178,13 +183,14 @@ class _Learner:
         return state, (last,)
 
     def _collected(self, pause: Pause) -> EffectState:
-        paths, offers = _candidates(self.problem, pause, self.control)
+        paths, offers = _candidates(self.problem, pause, self.control, self.jobs)
         pause()
         block = _block(self.problem, paths)
-        if block is not None and not _pays(self.problem, offers.pool, block, pause):
+        if block is not None and not _pays(self.problem, offers.pool, block, self.jobs, pause):
             block = None
         pause()
-        long = LongModel(self.problem, offers.pool, block)
+        long = LongModel(self.problem, offers.pool, block, self.jobs)
+        offers.pool.rows.clear()
         if self.checkpoint is not None:
             self.checkpoint.check_candidates(self.saved.replay, long.fingerprint())
         long.boosting.replay(self.saved.replay.chosen)
@@ -267,7 +273,9 @@ def _prior_alone(problem: Problem) -> float:
     return problem.unit.of_model(start) + problem.correction
 
 
-def _candidates(problem: Problem, pause: Pause, control: Control) -> tuple[list[Path], Offers]:
+def _candidates(
+    problem: Problem, pause: Pause, control: Control, jobs: Jobs = ALONE
+) -> tuple[list[Path], Offers]:
     """The candidates for the target, and the paths whose attributes are among them."""
     engine, options, examples = problem.engine, problem.options, problem.examples
     cut = engine.database.cutoffs_of(examples.target, examples.keys) is not None
@@ -278,26 +286,71 @@ def _candidates(problem: Problem, pause: Pause, control: Control) -> tuple[list[
     finder = PathFinder(vocabulary, problem.head, windows, options.max_links, most, most_paths)
     limits = BodyLimits(options.max_literals, options.max_conditions)
     paths = [path for path in finder.paths() if limits.allow(path.body)]
-    pool = LimitedPool(options.n_cuts or CUTS, _support(problem), engine.memory // 4, limits=limits)
-    offers = Offers(engine, problem.head, examples.keys, pool, options.n_thresholds, cut)
-    path_of: list[Path] = []
-    todo = list(paths)
-    for number, path in enumerate(todo, start=1):
-        pause()
-        before = len(pool.candidates)
-        offers.of_path(path)
-        added = len(pool.candidates) - before
-        path_of += [path] * added
-        if control.on_step is not None:
-            control.on_step(Collected(number, len(todo), added))
-        # With cut-offs, every example sees other facts: there a second condition costs more than it gains.
-        if number == len(paths) and options.max_conditions > 1 and not cut:
-            todo += narrowed_paths(problem, pool, path_of)
+    settings = PathSettings(
+        problem.head,
+        examples.keys,
+        options.n_cuts or CUTS,
+        _support(problem),
+        options.n_thresholds,
+        limits,
+        cut,
+    )
+    offers = settings.offers(engine, engine.memory // 4)
+    collecting = Collecting(offers, settings, jobs)
+    path_of = _first_candidates(problem, collecting, paths, pause, control)
+    # With cut-offs, every example sees other facts: there a second condition costs more than it gains.
+    if options.max_conditions > 1 and not cut:
+        narrowed = narrowed_paths(problem, offers.pool, path_of)
+        _followed(collecting, narrowed, len(paths), pause, control)
     offers.of_cutoffs()
-    if not pool.candidates:
+    if not offers.pool.candidates:
         # An error says if there is nothing that a body could be made of.
         language_for(engine.database, examples.target, False, 0, examples.keys)
     return [path for path in paths if path.body not in offers.left_out], offers
+
+
+def _first_candidates(
+    problem: Problem, collecting: Collecting, paths: list[Path], pause: Pause, control: Control
+) -> list[Path]:
+    """Add the candidates of all paths, perhaps as another fit collected them; returns the path of each."""
+    shared = control.shared or Shared()
+    kept: KeptCandidates | None = shared.get(_key(problem, paths))
+    if kept is not None:
+        path_of = kept.give(collecting.offers)
+        for number in range(1, len(paths) + 1):
+            pause()
+            if control.on_step is not None:
+                control.on_step(Collected(number, len(paths), 0))
+        return path_of
+    path_of = _followed(collecting, paths, 0, pause, control)
+    if control.shared is not None:
+        shared.put(_key(problem, paths), KeptCandidates.of(collecting.offers, path_of))
+    return path_of
+
+
+def _key(problem: Problem, paths: Sequence[Path]) -> tuple[object, ...]:
+    """All that candidates depend on, but for the engine, which is the same."""
+    types = problem.engine.database.schema.types_of(problem.examples.target)
+    bodies = tuple((path, path.attributes) for path in paths)
+    keys = problem.examples.keys
+    given = problem.options
+    options = (given.n_cuts, given.n_thresholds, given.max_literals, given.max_conditions, _support(problem))
+    return types, options, bodies, keys.shape, keys.tobytes()
+
+
+def _followed(
+    collecting: Collecting, paths: list[Path], before: int, pause: Pause, control: Control
+) -> list[Path]:
+    """Add the candidates of paths, of which there were some ``before``, and return the path of each."""
+    path_of: list[Path] = []
+    with closing(collecting.of_paths(paths)) as numbers:
+        pause()
+        for number, added in enumerate(numbers, start=1):
+            path_of += [paths[number - 1]] * added
+            if control.on_step is not None:
+                control.on_step(Collected(before + number, before + len(paths), added))
+            pause()
+    return path_of
 
 
 def _support(problem: Problem) -> int:
@@ -319,12 +372,12 @@ def _block(problem: Problem, paths: list[Path]) -> ConstantWeights | None:
     return constant_weights(problem.engine, problem.head, paths, data, folds, problem.unit.scale)
 
 
-def _pays(problem: Problem, pool: Pool, block: ConstantWeights, pause: Pause) -> bool:
+def _pays(problem: Problem, pool: Pool, block: ConstantWeights, jobs: Jobs, pause: Pause) -> bool:
     """Whether weights per constant beside effects predict held-out examples better than effects alone."""
     short = replace(problem, options=replace(problem.options, n_steps=min(problem.options.n_steps, TRIED)))
     losses = []
     for each in (block, None):
-        long = LongModel(short, pool, each)
+        long = LongModel(short, pool, each, jobs)
         for _ in long.boosting.run():
             pause()
         losses.append(min(long.bags.mean_losses))

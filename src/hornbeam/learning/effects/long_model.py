@@ -22,6 +22,7 @@ from hornbeam.learning.history import Round, loss_text
 from hornbeam.learning.losses.loss import PLAIN_UNIT, Loss, Unit
 from hornbeam.learning.numbers import Floats, round_weight
 from hornbeam.learning.options import ALL, BASE_RATE, EffectOptions
+from hornbeam.learning.workers import ALONE, Jobs
 from hornbeam.logic.clauses import Atom
 from hornbeam.logic.effect_types import kind_of_type, variable_types
 from hornbeam.logic.effects import (
@@ -70,14 +71,18 @@ class Problem:
 class LongModel:
     """Boosted models of a fit, step by step, and the effects made of their average."""
 
-    def __init__(self, problem: Problem, pool: Pool, block: ConstantWeights | None) -> None:
-        self.problem, self.options, self.pool = problem, problem.options, pool
+    def __init__(
+        self, problem: Problem, pool: Pool, block: ConstantWeights | None, jobs: Jobs = ALONE
+    ) -> None:
+        self.problem, self.options, self.pool, self.jobs = problem, problem.options, pool, jobs
         examples, options = problem.examples, problem.options
         self.block = block
         offset = np.zeros(len(examples.labels)) if block is None else block.crossed - block.crossed.mean()
-        bins = np.array(pool.rows) if pool.rows else np.zeros((0, len(examples.labels)), dtype=np.uint8)
-        self.groups = groups_of(bins, [problem.targets, offset])
-        self.bins = np.ascontiguousarray(bins[:, self.groups.first])
+        self.groups = groups_of(pool.rows, [problem.targets, offset])
+        first = self.groups.first
+        self.bins = np.zeros((len(pool.rows), len(first)), dtype=np.uint8)
+        for own, row in zip(self.bins, pool.rows, strict=True):
+            own[:] = row[first]
         self.levels = int(self.bins.max(initial=0)) + 1
         self.targets, self.offset = problem.targets[self.groups.first], offset[self.groups.first]
         hashes = example_hashes(problem.engine, examples.target, examples.keys, options)
@@ -99,7 +104,7 @@ class LongModel:
         )
         scores = _score_table(pool.candidates, self.levels)
         data = StepData(self.bins, scores, self.targets, self.sizes, problem.loss, steps, self.offset)
-        self.boosting = Boosting(data, self.weights)
+        self.boosting = Boosting(data, self.weights, jobs)
         self.bags = self.boosting.bags
         self.base_loss = self._base_loss()
         self.kept_loss: float | None = None
@@ -192,7 +197,8 @@ class LongModel:
         if short and most != ALL:
             limit = None if most is None else int(most)
             gained = self.bags.mean_losses[0] - self.bags.mean_losses[self.steps]
-            few = shortened(long, self.targets, self.problem.loss, limit, (self.options.validate, gained))
+            judge = self.options.validate, gained
+            few = shortened(long, self.targets, self.problem.loss, limit, judge, self.jobs)
             if limit is not None or (few.enough and self.options.validate):
                 levels = dict(zip((used[place] for place in few.chosen), few.curves, strict=True))
                 self.kept_loss = None if few.held_out_loss is None else self._measured(few.held_out_loss)

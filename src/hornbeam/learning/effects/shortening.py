@@ -9,14 +9,18 @@ examples alone would be content with too few effects.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from hornbeam.learning.effects.steps.bin_sums import bin_sums
 from hornbeam.learning.losses.loss import Loss
 from hornbeam.learning.numbers import Floats
+from hornbeam.learning.workers import ALONE, Jobs
 
 SWEEPS = 3
 """How often each curve is fitted again to what the others leave, whenever effects were added."""
@@ -28,6 +32,10 @@ AS_GOOD = 0.8
 """Of the effects that explain at least this share of what the best one explains, the simplest is chosen."""
 SIZES = (0, 1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 18, 22, 27, 33, 40, 50, 60, 75, 95, 120)
 """The numbers of effects that are judged on held-out examples."""
+
+OTHER_FITS = 6
+"""About this many bags can be fitted in the time in which the order of the effects is found."""
+NAME = "short"
 
 Bins = npt.NDArray[np.uint8]
 
@@ -61,7 +69,14 @@ class Short:
     """the mean loss of the same effects, fitted in each bag, on the examples outside the bag"""
 
 
-def shortened(long: Long, targets: Floats, loss: Loss, most: int | None, judge: tuple[bool, float]) -> Short:
+def shortened(
+    long: Long,
+    targets: Floats,
+    loss: Loss,
+    most: int | None,
+    judge: tuple[bool, float],
+    jobs: Jobs = ALONE,
+) -> Short:
     """The short model; ``most`` is the largest number of effects allowed.
 
     ``judge`` says whether held-out examples judge it, and how much the long model lowered their loss.
@@ -71,50 +86,121 @@ def shortened(long: Long, targets: Floats, loss: Loss, most: int | None, judge: 
     rows = _Rows(long.bins)
     order = _Order(long, rows, targets, loss)
     limit = SIZES[-1] if most is None else most
-    fits = [_Fit(long, rows, column, targets, loss) for column in range(long.scores.shape[1])]
-    enough = not judged
+    final = _Fit(long, rows, long.scores.shape[1] - 1, targets, loss)
+    fits = _FitsOfBags(long, targets, loss, jobs)
+    enough, held_out = not judged, None
     for size in (*(size for size in SIZES if judged and size < limit), limit):
         chosen = order.first(size)
-        for fit in fits:
-            fit.extend(chosen)
+        final.extend(chosen)
+        excess, held_out = fits.judged(chosen)
         if judged:
-            mean, error = _excess(long, fits, targets, loss)
-            enough = mean <= error and fits[-1].distance() <= SHARE_LOST * gained
+            mean, error = excess
+            enough = mean <= error and final.distance() <= SHARE_LOST * gained
         if enough or len(chosen) < size or order.is_complete(size):
             break
-    final = fits[-1]
     levels = [final.curves[candidate] for candidate in final.chosen]
     curves = np.array(levels) if levels else np.zeros((0, 1))
-    return Short(
-        tuple(final.chosen), curves, final.intercept, enough, _held_out_loss(long, fits, targets, loss)
-    )
+    return Short(tuple(final.chosen), curves, final.intercept, enough, held_out)
 
 
-def _held_out_loss(long: Long, fits: list[_Fit], targets: Floats, loss: Loss) -> float | None:
-    outside = long.weights[:, -1:] - long.weights[:, :-1]
-    total = float(outside.sum())
-    each = [loss.each(targets, fit.score) for fit in fits[:-1]]
-    return float((np.column_stack(each) * outside).sum() / total) if total else None
+class HeldOut(NamedTuple):
+    """The loss of each example outside a bag, times its weight there: of the short model, and its excess."""
+
+    losses: Floats
+    excess: Floats
 
 
-def _excess(long: Long, fits: list[_Fit], targets: Floats, loss: Loss) -> tuple[float, float]:
-    """The mean loss above the long model's on examples outside the bags, and its standard error."""
-    outside = long.weights[:, -1:] - long.weights[:, :-1]
-    times = outside.sum(axis=1)
-    total = np.zeros(len(targets))
-    for column in range(outside.shape[1]):
-        short, whole = fits[column].score, long.scores[:, column]
-        total += outside[:, column] * (loss.each(targets, short) - loss.each(targets, whole))
-    seen = times > 0
-    if not seen.any():
-        return 0.0, 0.0
-    # An example that is outside several bags counts once, with its mean.
-    each = total[seen] / times[seen]
-    number = long.weights[seen, -1]
-    size = float(number.sum())
-    mean = float((each * number).sum() / size)
-    spread = float((((each - mean) ** 2) * number).sum() / size)
-    return mean, float(np.sqrt(spread / size))
+class BagFits:
+    """The short models of some bags, judged on the examples outside them."""
+
+    def __init__(self, long: Long, targets: Floats, loss: Loss, columns: Sequence[int]) -> None:
+        rows = _Rows(long.bins)
+        self._loss = loss
+        self._fits = [_Fit(long, rows, column, targets, loss) for column in columns]
+        self._outside = [outside_of(long, column) for column in columns]
+        self._targets = [targets[places] for places, _ in self._outside]
+        self._whole = [
+            loss.each(own, long.scores[places, column])
+            for own, (places, _), column in zip(self._targets, self._outside, columns, strict=True)
+        ]
+
+    def extend(self, chosen: list[int]) -> list[HeldOut]:
+        """Fit the curves of more candidates, and judge each bag."""
+        for fit in self._fits:
+            fit.extend(chosen)
+        return [
+            self._held_out(self._loss.each(own, fit.score[places]), whole, weights)
+            for fit, own, (places, weights), whole in zip(
+                self._fits, self._targets, self._outside, self._whole, strict=True
+            )
+        ]
+
+    def _held_out(self, short: Floats, whole: Floats, weights: Floats) -> HeldOut:
+        return HeldOut(short * weights, weights * (short - whole))
+
+
+def outside_of(long: Long, column: int) -> tuple[npt.NDArray[np.intp], Floats]:
+    """The examples outside a bag, and their weights there."""
+    weights = long.weights[:, -1] - long.weights[:, column]
+    places = np.flatnonzero(weights)
+    return places, weights[places]
+
+
+class _FitsOfBags:
+    """The short models of all bags: some in this process, the others in workers."""
+
+    def __init__(self, long: Long, targets: Floats, loss: Loss, jobs: Jobs) -> None:
+        number = long.scores.shape[1] - 1
+        self._long, self._jobs, self._workers = long, jobs, jobs.workers[:number]
+        self._outside = [outside_of(long, column)[0] for column in range(number)]
+        # The order of the effects, which takes as long as some bags, is found in this process too.
+        own = number
+        if self._workers:
+            own = max(0, (number + OTHER_FITS) // (len(self._workers) + 1) - OTHER_FITS)
+        n_others, n_workers = number - own, len(self._workers)
+        edges = [own + n_others * place // max(1, n_workers) for place in range(n_workers + 1)]
+        with jobs.together():
+            for worker, (start, end) in zip(self._workers, pairwise(edges), strict=True):
+                worker.make(NAME, BagFits, long, targets, loss, range(start, end))
+            self._own = BagFits(long, targets, loss, range(own))
+            for worker in self._workers:
+                worker.answer()
+
+    def judged(self, chosen: list[int]) -> tuple[tuple[float, float], float | None]:
+        """What more candidates give: mean and standard error of the excess, and the mean loss."""
+        with self._jobs.together():
+            for worker in self._workers:
+                worker.ask(NAME, "extend", chosen)
+            found = self._own.extend(chosen)
+            for worker in self._workers:
+                found += worker.answer()
+        return self._excess(found), self._mean_loss(found)
+
+    def _mean_loss(self, found: list[HeldOut]) -> float | None:
+        outside = self._long.weights[:, -1:] - self._long.weights[:, :-1]
+        total = float(outside.sum())
+        each = np.zeros(outside.shape)
+        for column, (places, held_out) in enumerate(zip(self._outside, found, strict=True)):
+            each[places, column] = held_out.losses
+        return float(each.sum() / total) if total else None
+
+    def _excess(self, found: list[HeldOut]) -> tuple[float, float]:
+        """The mean loss above the long model's on examples outside the bags, and its standard error."""
+        long = self._long
+        times = (long.weights[:, -1:] - long.weights[:, :-1]).sum(axis=1)
+        total = np.zeros(len(times))
+        for places, held_out in zip(self._outside, found, strict=True):
+            total[places] += held_out.excess
+        seen = times > 0
+        if not seen.any():
+            return 0.0, 0.0
+        # An example that is outside several bags counts once, with its mean.
+        each = total[seen] / times[seen]
+        number = long.weights[seen, -1]
+        size = float(number.sum())
+        mean = float((each * number).sum() / size)
+        spread = float((((each - mean) ** 2) * number).sum() / size)
+        return mean, float(np.sqrt(spread / size))
 
 
 class _Rows:
@@ -137,6 +223,7 @@ class _Order:
     def __init__(self, long: Long, rows: _Rows, targets: Floats, loss: Loss) -> None:
         self._long = long
         self._fit = _Fit(long, rows, long.scores.shape[1] - 1, targets, loss)
+        self._of_bins = bin_sums(long.bins, self._fit.size)
         self._weights = self._sums(self._fit.weights)
         self._chosen: list[int] = []
         self._more = True
@@ -152,9 +239,11 @@ class _Order:
         return len(self.first(size + 1)) <= size
 
     def _sums(self, values: Floats) -> Floats:
-        size = self._fit.size
-        sums = np.array([np.bincount(row, values, minlength=size) for row in self._long.bins])
-        return sums.reshape(len(self._long.bins), size)
+        """The sum of values over each bin of each candidate."""
+        sums = np.empty((len(self._long.bins), self._fit.size))
+        for block, each in self._of_bins.of(values[:, None]):
+            sums[block] = each[..., 0]
+        return sums
 
     def _add(self) -> bool:
         """Choose one more candidate, unless none explains anything."""

@@ -31,10 +31,18 @@ from hornbeam.logic.clauses import Atom, Clause, atoms_of, head_atom
 from hornbeam.logic.parse import parse_clause
 from hornbeam.logic.schema import Schema
 from hornbeam.logic.text import variable_name
-from hornbeam.model.clause_model import Floats, sigmoid
+from hornbeam.model.clause_model import LOGISTIC, Floats
 from hornbeam.model.explain import SHOWN, Explanation, about, explain, explanation, named_groundings
 from hornbeam.model.fields import Fields
-from hornbeam.model.files import Common, ModelKind, register_kind
+from hornbeam.model.files import (
+    Common,
+    ModelKind,
+    loss_fields,
+    loss_version,
+    probabilities_of,
+    read_loss,
+    register_kind,
+)
 
 LEARNER = "rdn-boost"
 DEEPEST = 100
@@ -43,7 +51,10 @@ DEEPEST = 100
 
 @dataclass(frozen=True)
 class TreeModel:
-    """A target's prior and regression trees: ``P = sigmoid(prior + sum of leaf values)``."""
+    """A target's prior and regression trees: ``P = sigmoid(prior + sum of leaf values)``.
+
+    For a numeric target, the sum is the prediction.
+    """
 
     target: str
     schema: Schema
@@ -51,6 +62,7 @@ class TreeModel:
     trees: tuple[Tree, ...]
     settings: Mapping[str, object] = field(default_factory=dict)
     learner: str = "rdn-boost"
+    loss: str = LOGISTIC
 
     def __str__(self) -> str:
         lines = [f"prior {self.prior:.6g}"]
@@ -106,7 +118,7 @@ class TreeModel:
 
     def probabilities(self, engine: Engine, keys: Codes) -> Floats:
         """P(y=1) of each example."""
-        return sigmoid(self.scores(engine, keys))
+        return probabilities_of(self, engine, keys)
 
     def holds(self, engine: Engine, keys: Codes) -> Holds:
         """The examples for which each body of the trees holds; counted once, in batches."""
@@ -184,7 +196,7 @@ def _read_below(
 
 def _fields(model: TreeModel) -> dict[str, object]:
     trees = [{"nodes": node_fields(tree, model.head)} for tree in model.trees]
-    return {"prior": model.prior, "trees": trees}
+    return {"prior": model.prior, "trees": trees} | loss_fields(model)
 
 
 def _read(common: Common, fields: Fields) -> TreeModel:
@@ -192,11 +204,11 @@ def _read(common: Common, fields: Fields) -> TreeModel:
     for member in fields.objects("trees", "tree"):
         trees.append(read_tree(member, common.schema, common.target))
         member.close()
-    prior = fields.number("prior")
-    return TreeModel(common.target, common.schema, prior, tuple(trees), common.settings, common.learner)
+    prior, loss = fields.number("prior"), read_loss(fields)
+    return TreeModel(common.target, common.schema, prior, tuple(trees), common.settings, common.learner, loss)
 
 
-register_kind(LEARNER, ModelKind(_fields, _read))
+register_kind(LEARNER, ModelKind(_fields, _read, loss_version))
 
 
 # --- explanations --------------------------------------------------------------------------------

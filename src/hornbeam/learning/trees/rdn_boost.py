@@ -3,6 +3,7 @@
 Functional-gradient boosting of a relational dependency network's distribution of one target, after
 Natarajan, Khot, Kersting, Gutmann and Shavlik, "Gradient-based boosting for statistical relational
 learning" (Machine Learning, 2012): in each step a tree is grown on the gradients ``y - P`` and added.
+For a numeric target, gradients are the errors of the prediction, and every step has all examples.
 The negatives of a step are a sample, which is redrawn in each step unless ``redraw`` is off. The samples
 do not depend on what is learned, so the examples of all steps are counted together, each test once.
 """
@@ -25,17 +26,19 @@ from hornbeam.learning.checkpoint import Checkpoint, fit_fingerprint
 from hornbeam.learning.history import ALL_STEPS, NO_GAIN, History
 from hornbeam.learning.loop import NO_CONTROL, Control, Pause, run
 from hornbeam.learning.losses.logistic import gradients, log_loss
-from hornbeam.learning.numbers import GRADIENT_BITS, Labels
+from hornbeam.learning.losses.loss import Unit
+from hornbeam.learning.losses.squared import Squared
+from hornbeam.learning.numbers import GRADIENT_BITS, Integers, Labels, round_weight, whole_gradients
 from hornbeam.learning.options import RDNOptions
-from hornbeam.learning.problem import Fit, check_labels, language_for, prior_of
+from hornbeam.learning.problem import Fit, check_labels, check_values, language_for, prior_of
 from hornbeam.learning.search.ridge import response
 from hornbeam.learning.trees.growth import Growth
 from hornbeam.learning.trees.model import LEARNER, TreeModel, node_fields, read_tree
 from hornbeam.learning.trees.tests import NodeTests, Rows
-from hornbeam.learning.trees.trees import Leaf, Node, Tree, body_text, leaf_values
+from hornbeam.learning.trees.trees import Leaf, Node, Tree, body_text, leaf_values, scaled
 from hornbeam.logic.clauses import Atom
 from hornbeam.logic.schema import Schema
-from hornbeam.model.clause_model import Floats
+from hornbeam.model.clause_model import LOGISTIC, Floats
 from hornbeam.model.fields import Fields
 
 
@@ -52,7 +55,7 @@ class TreeStep:
     error_after: float
     """sum of the squared residuals after the tree"""
     log_loss: float
-    """mean over the step's examples, after the step"""
+    """mean over the step's examples, after the step; for numbers, half the squared error in their unit"""
     counted: int
     """bodies that had to be counted"""
     seconds: float
@@ -92,15 +95,30 @@ class TreeProblem:
 
     tests: NodeTests
     holding: Holding
-    labels: Labels
+    labels: Labels | Floats
+    """labels, or the numbers to learn in the unit"""
     draws: Sequence[Rows]
     """the examples of each step, as positions among the examples of all draws"""
     prior: float
     options: RDNOptions
+    unit: Unit | None = None
+    """the unit of a numeric target; None for labels"""
 
     @property
     def head(self) -> Atom:
         return self.tests.grammar.language.head
+
+    def gradients(self, scores: Floats) -> Integers:
+        """Minus the derivative of the loss of each example."""
+        if self.unit is None:
+            return gradients(self.labels.astype(np.int8), scores)
+        return whole_gradients(self.labels - scores)
+
+    def loss(self, rows: Rows, scores: Floats) -> float:
+        """The mean loss of some examples."""
+        if self.unit is None:
+            return log_loss(self.labels[rows].astype(np.int8), scores[rows])
+        return float(Squared().each(self.labels[rows].astype(np.float64), scores[rows]).mean())
 
 
 def fit(
@@ -109,13 +127,16 @@ def fit(
     options: RDNOptions | None = None,
     control: Control = NO_CONTROL,
 ) -> Fit[TreeModel]:
-    """Learn trees for the target from examples with labels 0 and 1.
+    """Learn trees for the target from examples with labels 0 and 1, or with numbers.
 
     Ctrl-C and ``control.should_stop`` end the fit with the trees grown so far and mark it as cut.
     """
     options = options or RDNOptions()
     database = engine.database
-    check_labels(examples)
+    if examples.values is None:
+        check_labels(examples)
+    else:
+        check_values(examples.target, examples.values)
     saved: Checkpoint[TreeStep] | None = None
     if control.checkpoint is not None:
         settings = options.settings() | {"learner": LEARNER}
@@ -139,7 +160,12 @@ def fit(
     state, ending = run(init(problem), start, go_on, control)
     settings = options.settings() | dict(database.origin) | ending.settings()
     trees = tuple(each.tree for each in state.steps)
-    model = TreeModel(examples.target, database.schema, problem.prior, trees, settings, LEARNER)
+    prior, loss, unit = problem.prior, LOGISTIC, problem.unit
+    if unit is not None:
+        prior, loss = round_weight(unit.of_model(prior)), Squared.name
+        trees = tuple(scaled(tree, unit.scale) for tree in trees)
+        settings |= {"constant": prior}
+    model = TreeModel(examples.target, database.schema, prior, trees, settings, LEARNER, loss)
     return Fit(model, History(state.steps, ending.reason, ending.cut, state.skipped))
 
 
@@ -148,6 +174,11 @@ def _problem(engine: Engine, examples: Examples, options: RDNOptions) -> TreePro
     target, keys, labels = examples.target, examples.keys, examples.labels
     language = language_for(database, target, options.negation, options.n_thresholds, keys)
     ratio, seed = options.neg_pos_ratio, options.seed
+    if examples.values is not None:
+        targets, unit = Squared().prepared(examples.values, np.ones(len(keys)))
+        holding = Holding(engine, keys)
+        draws = [np.arange(len(keys))] * options.n_steps
+        return TreeProblem(NodeTests(language, holding), holding, targets, draws, 0.0, options, unit)
     if options.redraw:
         draws = redrawn(database, target, keys, labels, ratio, seed, options.n_steps)
     else:
@@ -178,7 +209,7 @@ def step(problem: TreeProblem, state: TreeState, pause: Pause) -> tuple[TreeStat
     holding, counted = problem.holding, problem.holding.counted
     number = len(state.steps) + 1
     rows = problem.draws[number - 1]
-    targets = gradients(problem.labels, state.scores)
+    targets = problem.gradients(state.scores)
     tree = Growth(problem.tests, problem.options, pause).tree(targets, rows)
     state = state._replace(skipped=tuple(dict.fromkeys((*state.skipped, *holding.skipped.values()))))
     if isinstance(tree, Leaf):
@@ -192,7 +223,7 @@ def step(problem: TreeProblem, state: TreeState, pause: Pause) -> tuple[TreeStat
         tree=tree,
         error_before=response(targets[rows]).error(),
         error_after=float(np.sum(residuals * residuals)),
-        log_loss=log_loss(problem.labels[rows], scores[rows]),
+        log_loss=problem.loss(rows, scores),
         counted=holding.counted - counted,
         seconds=time.perf_counter() - started,
     )

@@ -40,6 +40,13 @@ class Node(NamedTuple):
 Tree = Leaf | Node
 
 
+def scaled(tree: Tree, scale: float) -> Tree:
+    """The tree with its values in another unit."""
+    if isinstance(tree, Leaf):
+        return tree._replace(value=float(f"{tree.value * scale:.12g}"))
+    return Node(tree.test, scaled(tree.holds, scale), scaled(tree.fails, scale))
+
+
 class NodePlace(NamedTuple):
     """A leaf or node of a tree, and the literals that hold for all examples that reach it."""
 

@@ -1,4 +1,4 @@
-"""AGG-LR: logistic regression on relational aggregates.
+"""AGG-LR: logistic regression on relational aggregates; for a numeric target, linear regression.
 
 This is feature engineering as people do it by hand: count what is related to an example along paths of one
 or two relations, compute distinct values, means and extremes, and give the columns to a standard learner.
@@ -25,11 +25,13 @@ from hornbeam.engines.contract import Counts, Engine, Skipped
 from hornbeam.errors import LimitError
 from hornbeam.learning.history import History, Record
 from hornbeam.learning.loop import NO_CONTROL, Control, Pause, run
+from hornbeam.learning.losses.loss import Unit
+from hornbeam.learning.losses.squared import Squared
 from hornbeam.learning.numbers import Labels, round_weight
 from hornbeam.learning.options import BASE_RATE, AggOptions
-from hornbeam.learning.problem import Fit, check_labels, language_for, prior_of
+from hornbeam.learning.problem import Fit, check_labels, check_values, language_for, prior_of
 from hornbeam.logic.clauses import Clause
-from hornbeam.model.clause_model import Floats
+from hornbeam.model.clause_model import LOGISTIC, Floats
 from hornbeam.study.agg_lr.aggregates import Aggregate, WeightedAggregate, aggregates, paths
 from hornbeam.study.agg_lr.joiner import Joiner
 from hornbeam.study.agg_lr.model import AggregateModel, aggregate_columns, by_path, weighted_values
@@ -87,38 +89,68 @@ class AggregateState(NamedTuple):
     ended: str | None = None
 
 
+class Answers(NamedTuple):
+    """What is learned: labels, or numbers in a unit."""
+
+    values: Labels | Floats
+    unit: Unit | None = None
+
+    @property
+    def prior(self) -> float:
+        """The score without any feature."""
+        if self.unit is None:
+            return prior_of(self.values.astype(np.int8), BASE_RATE)
+        return round_weight(self.unit.centre)
+
+    def regression(self, rows: Floats, l2: float) -> tuple[float, list[float], int]:
+        """The bias, the weights and the number of iterations."""
+        if self.unit is None:
+            return _logistic_regression(rows, self.values.astype(np.int8), l2)
+        bias, weights = _linear_regression(rows, self.values.astype(np.float64), l2)
+        return self.unit.of_model(bias), [self.unit.scale * weight for weight in weights], 1
+
+
 def fit(
     engine: Engine,
     examples: Examples,
     options: AggOptions | None = None,
     control: Control = NO_CONTROL,
 ) -> Fit[AggregateModel]:
-    """Weigh aggregates of examples with labels 0 and 1.
+    """Weigh aggregates of examples with labels 0 and 1, or with numbers.
 
     There is one step: Ctrl-C and ``control.should_stop`` leave a model of its prior alone, marked as cut.
     """
     options = options or AggOptions()
     database = engine.database
     target, keys, labels = examples.target, examples.keys, examples.labels
-    check_labels(examples)
-    kept = sampled(database, target, keys, labels, options.neg_pos_ratio, options.seed)
+    if examples.values is None:
+        check_labels(examples)
+        kept = sampled(database, target, keys, labels, options.neg_pos_ratio, options.seed)
+    else:
+        check_values(target, examples.values)
+        kept = np.arange(len(keys))
     # Sorted by text, because sums of floats, and so the last digits of weights, depend on the order of rows.
     texts = atom_texts(database, target, keys[kept])
     order = kept[sorted(range(len(kept)), key=texts.__getitem__)]
-    nothing = AggregateState(prior_of(labels[kept], BASE_RATE))
+    answers = Answers(labels[order])
+    if examples.values is not None:
+        answers = Answers(*Squared().prepared(examples.values[order], np.ones(len(order))))
+    nothing = AggregateState(answers.prior)
 
     def step(state: AggregateState, pause: Pause) -> tuple[AggregateState, Sequence[Record]]:
-        state = _weighed(engine, keys[order], labels[order], target, options, pause)
+        state = _weighed(engine, keys[order], answers, target, options, pause)
         return state, state.steps
 
     state, ending = run(nothing, lambda: nothing, step, control)
     settings = options.settings() | dict(database.origin) | ending.settings()
-    model = AggregateModel(target, database.schema, state.prior, state.features, settings)
+    settings |= {} if answers.unit is None else {"constant": answers.prior}
+    loss = LOGISTIC if answers.unit is None else Squared.name
+    model = AggregateModel(target, database.schema, state.prior, state.features, settings, loss=loss)
     return Fit(model, History(state.steps, ending.reason, ending.cut, state.skipped))
 
 
 def _weighed(
-    engine: Engine, keys: Codes, labels: Labels, target: str, options: AggOptions, pause: Pause
+    engine: Engine, keys: Codes, answers: Answers, target: str, options: AggOptions, pause: Pause
 ) -> AggregateState:
     started = time.perf_counter()
     table = AggregateTable(engine, keys, options.feature)
@@ -127,7 +159,7 @@ def _weighed(
         pause()
         table.add(by_path(each for path in some for each in aggregates(path, language)))
     pause()
-    prior, weights, iterations = _logistic_regression(table.standardised(), labels, options.l2)
+    prior, weights, iterations = answers.regression(table.standardised(), options.l2)
     features = [
         (abs(weight), WeightedAggregate(each, round_weight(weight / spread), round_weight(mean)))
         for each, mean, spread, weight in zip(
@@ -217,13 +249,25 @@ def _batches(members: Sequence[Clause]) -> Iterator[Sequence[Clause]]:
         yield members[start : start + PATHS_AT_ONCE]
 
 
+def _linear_regression(rows: Floats, targets: Floats, l2: float) -> tuple[float, list[float]]:
+    """The bias and the weights with the least squared error plus l2 times the squared weights."""
+    if not rows.shape[1]:
+        return 0.0, []
+    from sklearn.linear_model import Ridge
+    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+    with threadpool_limits(1):
+        learner = Ridge(alpha=l2, solver="cholesky").fit(rows, targets)
+    return float(learner.intercept_), learner.coef_.tolist()
+
+
 def _logistic_regression(rows: Floats, labels: Labels, l2: float) -> tuple[float, list[float], int]:
-    """The bias, the weights and the number of iterations; only this function imports scikit-learn."""
+    """The bias, the weights and the number of iterations."""
     if not rows.shape[1]:
         return prior_of(labels, BASE_RATE), [], 0
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.linear_model import LogisticRegression
-    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+    from threadpoolctl import threadpool_limits
 
     learner = LogisticRegression(C=1.0 / l2, max_iter=MOST_ITERATIONS, tol=1e-6)
     # One thread, because the order of sums, and so their last digits, depends on the number of threads.

@@ -21,12 +21,20 @@ from hornbeam.logic.clauses import Clause, atoms_of, head_atom
 from hornbeam.logic.parse import parse_clause
 from hornbeam.logic.schema import Schema
 from hornbeam.logic.text import variable_name
-from hornbeam.model.clause_model import Floats, sigmoid
+from hornbeam.model.clause_model import LOGISTIC, Floats
 from hornbeam.model.explain import SHOWN, Explanation, explain, explanation
 from hornbeam.model.features import COUNT as NUMBER
 from hornbeam.model.features import LOG, feature_values
 from hornbeam.model.fields import Fields
-from hornbeam.model.files import Common, ModelKind, register_kind
+from hornbeam.model.files import (
+    Common,
+    ModelKind,
+    loss_fields,
+    loss_version,
+    probabilities_of,
+    read_loss,
+    register_kind,
+)
 from hornbeam.study.agg_lr.aggregates import (
     COUNT,
     DISTINCT,
@@ -45,7 +53,10 @@ LEARNER = "agg-lr"
 
 @dataclass(frozen=True)
 class AggregateModel:
-    """A target's prior and weighted aggregates: ``P = sigmoid(prior + sum of contributions)``."""
+    """A target's prior and weighted aggregates: ``P = sigmoid(prior + sum of contributions)``.
+
+    For a numeric target, the sum is the prediction.
+    """
 
     target: str
     schema: Schema
@@ -53,6 +64,7 @@ class AggregateModel:
     features: tuple[WeightedAggregate, ...]
     settings: Mapping[str, object] = field(default_factory=dict)
     learner: str = LEARNER
+    loss: str = LOGISTIC
 
     def __str__(self) -> str:
         how = "counts and distinct values as ln(1 + n)" if self.feature == LOG else "counts as they are"
@@ -95,7 +107,7 @@ class AggregateModel:
 
     def probabilities(self, engine: Engine, keys: Codes) -> Floats:
         """P(y=1) of each example."""
-        return sigmoid(self.scores(engine, keys))
+        return probabilities_of(self, engine, keys)
 
     def report_parts(self) -> list[ModelPart]:
         """The aggregates as a report shows them."""
@@ -163,7 +175,8 @@ def weighted_values(aggregate: Aggregate, column: Floats, feature: str) -> Float
 
 
 def _fields(model: AggregateModel) -> dict[str, object]:
-    return {"prior": model.prior, "features": [_feature_fields(each) for each in model.features]}
+    features = [_feature_fields(each) for each in model.features]
+    return {"prior": model.prior, "features": features} | loss_fields(model)
 
 
 def _feature_fields(each: WeightedAggregate) -> dict[str, object]:
@@ -175,7 +188,10 @@ def _feature_fields(each: WeightedAggregate) -> dict[str, object]:
 def _read(common: Common, fields: Fields) -> AggregateModel:
     prior = fields.number("prior")
     features = tuple(_read_feature(common, member) for member in fields.objects("features", "feature"))
-    return AggregateModel(common.target, common.schema, prior, features, common.settings, common.learner)
+    loss = read_loss(fields)
+    return AggregateModel(
+        common.target, common.schema, prior, features, common.settings, common.learner, loss
+    )
 
 
 def _read_feature(common: Common, fields: Fields) -> WeightedAggregate:
@@ -203,7 +219,7 @@ def _read_feature(common: Common, fields: Fields) -> WeightedAggregate:
     return WeightedAggregate(Aggregate(kind, path, variable), weight, mean)
 
 
-register_kind(LEARNER, ModelKind(_fields, _read))
+register_kind(LEARNER, ModelKind(_fields, _read, loss_version))
 
 
 # --- why ----------------------------------------------------------------------------------------

@@ -11,9 +11,9 @@ from hornbeam.data.sparse import Matrix
 from hornbeam.learning.numbers import Floats
 
 Places = npt.NDArray[np.int64]
-AT_ONCE = 1_000_000
+AT_ONCE = 250_000
 """About this many entries are multiplied at once..."""
-CELLS = 500_000
+CELLS = 200_000
 """... and about this many sums are made."""
 
 

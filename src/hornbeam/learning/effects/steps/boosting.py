@@ -13,8 +13,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from hornbeam.learning.effects.steps.bag_steps import ACTIVE, AT_ONCE, Addition, BagSteps, StepData, Taken
+from hornbeam.learning.effects.steps.bag_parts import BagParts, joined
+from hornbeam.learning.effects.steps.bag_steps import ACTIVE, AT_ONCE, Addition, StepData, Taken
 from hornbeam.learning.numbers import Floats
+from hornbeam.learning.workers import ALONE, Jobs
 
 RENEWALS = (0, 24, 48, 96, 192, 384, 768)
 """The steps before which the active candidates are chosen again among all."""
@@ -47,17 +49,18 @@ class Boosting:
     Column k of ``weights`` has the weight of each example in bag k.
     """
 
-    def __init__(self, data: StepData, weights: Floats) -> None:
+    def __init__(self, data: StepData, weights: Floats, jobs: Jobs = ALONE) -> None:
         self.steps, self.number = data.steps, len(data.bins)
         self.total = float((data.sizes[:, None] - weights).sum())
-        self.part = BagSteps(data, weights)
+        self.parts = BagParts(data, weights, jobs)
         self.is_active = False
-        starts, losses = self.part.start()
+        starts, losses = map(joined, zip(*self.parts.ask("start"), strict=True))
         self.bags = Bags(np.array(starts), [[] for _ in starts], [self._mean(losses)])
 
     def replay(self, chosen: Sequence[Sequence[int]]) -> None:
         """Take steps that were chosen earlier, with the candidate of each bag or -1, to the same result."""
-        self._keep(self.part.replay(chosen))
+        own = [[step[part] for step in chosen] for part in self.parts.slices]
+        self._keep(self.parts.ask_each("replay", own))
 
     def run(self) -> Iterator[bool]:
         """Take the steps that are left.
@@ -68,7 +71,7 @@ class Boosting:
             done = self.bags.done
             if done in RENEWALS or not self.is_active:
                 self._renew()
-            self._keep(self.part.go_on(min(AT_ONCE, self.steps.number - done)))
+            self._keep(self.parts.ask("go_on", min(AT_ONCE, self.steps.number - done)))
             yield self.bags.done in RENEWALS
 
     @property
@@ -78,19 +81,20 @@ class Boosting:
         late = done - int(np.argmin(means)) >= PATIENCE and bool(np.isfinite(means[-1]))
         return done >= self.steps.number or (late and not self.steps.patient)
 
-    def _keep(self, steps: list[Taken]) -> None:
-        for additions, losses in steps:
-            for own, addition in zip(self.bags.additions, additions, strict=True):
+    def _keep(self, parts: list[list[Taken]]) -> None:
+        """Keep the steps that all parts have taken."""
+        for step in zip(*parts, strict=True):
+            for own, addition in zip(self.bags.additions, joined(p.additions for p in step), strict=True):
                 own.append(addition)
-            self.bags.mean_losses.append(self._mean(losses))
+            self.bags.mean_losses.append(self._mean(joined(part.losses for part in step)))
 
     def _renew(self) -> None:
         """Choose the active candidates: for each bag, those with the largest gains."""
         active = set(range(self.number))
         if self.number > 2 * ACTIVE:
             used = (each.candidate for own in self.bags.additions for each in own[-2 * AT_ONCE :])
-            active = {*self.part.best(), *used} - {-1}
-        self.part.use(np.array(sorted(active)))
+            active = {*joined(self.parts.ask("best")), *used} - {-1}
+        self.parts.ask("use", np.array(sorted(active)))
         self.is_active = True
 
     def _mean(self, losses: list[float]) -> float:

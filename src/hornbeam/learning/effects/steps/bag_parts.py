@@ -1,0 +1,52 @@
+"""All bags in parts: one part in this process, and one in each worker."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import chain, pairwise
+from typing import Any, TypeVar
+
+from hornbeam.learning.effects.steps.bag_steps import BagSteps, StepData
+from hornbeam.learning.numbers import Floats
+from hornbeam.learning.workers import Jobs
+
+NAME = "bags"
+Each = TypeVar("Each")
+
+
+class BagParts:
+    """Neighbouring bags are a part. All parts answer a call at the same time."""
+
+    def __init__(self, data: StepData, weights: Floats, jobs: Jobs) -> None:
+        number = weights.shape[1]
+        self.jobs = jobs
+        self.workers = jobs.workers[: number - 1] if len(data.bins) else []
+        n_parts = len(self.workers) + 1
+        edges = [number * part // n_parts for part in range(n_parts + 1)]
+        self.slices = [slice(a, b) for a, b in pairwise(edges)]
+        with jobs.together():
+            for worker, part in zip(self.workers, self.slices[1:], strict=True):
+                worker.make(NAME, BagSteps, data, weights[:, part])
+            self.own = BagSteps(data, weights[:, self.slices[0]])
+            for worker in self.workers:
+                worker.answer()
+
+    def ask(self, method: str, *arguments: Any) -> list[Any]:
+        """The answers of all parts to the same call."""
+        return self._asked(method, [arguments] * len(self.slices))
+
+    def ask_each(self, method: str, arguments: Sequence[Any]) -> list[Any]:
+        """The answers of all parts, each asked with an argument of its own."""
+        return self._asked(method, [(each,) for each in arguments])
+
+    def _asked(self, method: str, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
+        with self.jobs.together():
+            for worker, own in zip(self.workers, arguments[1:], strict=True):
+                worker.ask(NAME, method, *own)
+            first = getattr(self.own, method)(*arguments[0])
+            return [first, *(worker.answer() for worker in self.workers)]
+
+
+def joined(parts: Iterable[Sequence[Each]]) -> list[Each]:
+    """The lists of all parts as one."""
+    return list(chain.from_iterable(parts))

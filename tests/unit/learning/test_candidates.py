@@ -1,0 +1,275 @@
+"""Candidates of the learner of effects: what a pool keeps, what a budget leaves out, windows, stretches."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from math import inf, nan
+
+import numpy as np
+import pytest
+
+from hornbeam.data.build import build
+from hornbeam.data.database import Database
+from hornbeam.engines import tally as tallies
+from hornbeam.engines.features.values import FeatureRequest
+from hornbeam.engines.memory.engine import MemoryEngine
+from hornbeam.engines.tally import DAY
+from hornbeam.errors import DataError
+from hornbeam.learning.effects import candidates as module
+from hornbeam.learning.effects.bagging import STRETCHES, example_hashes
+from hornbeam.learning.effects.bins import shortest_between
+from hornbeam.learning.effects.candidates import Pool, scores_of
+from hornbeam.learning.effects.learner import fit
+from hornbeam.learning.effects.links.windows import windows_of
+from hornbeam.learning.options import EffectOptions
+from hornbeam.logic.clauses import Atom
+from hornbeam.logic.effects import MEAN, Feature
+from hornbeam.logic.modes import schema_of
+from hornbeam.logic.parse import parse_mode
+from hornbeam.logic.schema import DATE, NUMBER, Schema
+
+REQUEST = FeatureRequest(Atom("bad", (0,)), (Atom("had", (0, 1)),), Feature(MEAN, 1))
+MODES = tuple(
+    map(parse_mode, ("bad(+one).", "had(+one,-event).", "kind(+event,#word).", "paid(+event,-much)."))
+)
+
+
+def pool_of(*columns: Sequence[float], most_bytes: int = 1000, min_support: int = 1) -> Pool:
+    pool = Pool(4, min_support, most_bytes)
+    for column in columns:
+        pool.add(REQUEST, np.array(column))
+    return pool
+
+
+def test_a_pool_keeps_what_varies_once() -> None:
+    rising = [1.0, 2.0, 3.0, 4.0]
+    assert len(pool_of(rising).rows) == 1
+    assert pool_of([7.0] * 4).rows == [], "a constant"
+    assert pool_of([nan] * 4).rows == [], "nothing is known"
+    assert len(pool_of(rising, [10.0, 20.0, 30.0, 40.0]).rows) == 1, "the same bins"
+    assert len(pool_of(rising, [-1.0, -2.0, -3.0, -4.0]).rows) == 1, "a mirror image"
+    assert len(pool_of([1.0, 1.0, 2.0, 2.0], [1.0, 2.0, 1.0, 2.0]).rows) == 2
+
+
+def test_a_pool_keeps_what_is_missing_for_some() -> None:
+    assert len(pool_of([7.0, 7.0, nan, nan]).rows) == 1
+    assert pool_of([7.0, 7.0, 7.0, nan], min_support=2).rows == [], "missing for too few"
+    (candidate,) = pool_of([7.0, 7.0, nan, nan]).candidates
+    assert candidate.cuts == () and set(candidate.scores) == {0.0}
+
+
+def test_a_pool_counts_what_has_no_memory() -> None:
+    columns = [[1.0, 1.0, 2.0, 2.0], [1.0, 2.0, 1.0, 2.0], [1.0, 2.0, 2.0, 1.0]]
+    pool = pool_of(*columns, most_bytes=8)
+    assert (len(pool.rows), pool.left_out) == (2, 1)
+    assert pool_of(*columns, most_bytes=12).left_out == 0
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "expected"),
+    [
+        (0.1, float(np.nextafter(0.1, 1.0)), float(np.nextafter(0.1, 1.0))),
+        (1e300, float(np.nextafter(1e300, inf)), float(np.nextafter(1e300, inf))),
+        (-5e-324, 5e-324, 0.0),
+        (0.0, 5e-324, 5e-324),
+    ],
+)
+def test_a_cut_lies_between_neighbours(low: float, high: float, expected: float) -> None:
+    assert shortest_between(low, high) == expected
+
+
+def events(n: int, words: Sequence[str], times: Sequence[float] | None = None) -> Database:
+    """Things with two events each, of some words and amounts; one word of each thing decides its label."""
+    things = [f"t{number}" for number in range(n)]
+    of_event = [thing for thing in things for _ in range(2)]
+    names = [f"e{number}" for number in range(2 * n)]
+    facts = {
+        "had": [of_event, names],
+        "kind": [names, [words[number % len(words)] for number in range(2 * n)]],
+        "paid": [names, [str(number * 7 % 11) for number in range(2 * n)]],
+    }
+    labels = [int(number % len(words) < 3) for number in range(n)]
+    schema = Schema(schema_of(MODES).predicates, {"much": NUMBER})
+    examples = {"bad": ([(thing,) for thing in things], labels)}
+    given = {} if times is None else {"had": list(times)}
+    return build(schema, MODES, facts, examples, times=given)
+
+
+def learned(database: Database, memory: int | None = None) -> object:
+    engine = MemoryEngine(database) if memory is None else MemoryEngine(database, memory)
+    return fit(engine, database.examples_of("bad"), EffectOptions(n_steps=3, n_bags=2))
+
+
+def test_what_would_take_too_long_is_left_out_and_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
+    database = events(60, ["x", "y", "z", "u", "v"])
+    usual = learned(database)
+    assert not any(each.reason == module.TOO_MUCH for each in usual.history.skipped)
+    assert any("kind" in str(each.effect) for each in usual.model.effects)
+    monkeypatch.setattr(module, "MOST_OF_PATH", 10)
+    short = learned(database)
+    assert any(each.reason == module.TOO_MUCH for each in short.history.skipped)
+    assert not any("kind" in str(each.effect) or "paid" in str(each.effect) for each in short.model.effects)
+
+
+def test_a_path_beyond_the_budget_is_left_out_and_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tallies, "LEAST_CELLS", 0)
+    fitted = learned(events(60, ["x", "y", "z", "u", "v"]), memory=1)
+    assert fitted.model.effects == ()
+    assert any("had(A," in str(each.clause) for each in fitted.history.skipped)
+
+
+def test_dates_are_offered_as_first_dates_and_as_times_since_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    offered: list[str] = []
+    add = Pool.add
+
+    def noted(self: Pool, request: FeatureRequest, *rest: object) -> None:
+        body = ", ".join(map(str, request.body))
+        if "on(" in body or "born(" in body:
+            offered.append(f"{request.feature.kind} of {request.body[-1].predicate}")
+        add(self, request, *rest)
+
+    monkeypatch.setattr(Pool, "add", noted)
+    things = [f"t{number}" for number in range(40)]
+    days = [f"2001-01-{1 + number % 28:02d}" for number in range(80)]
+    modes = tuple(
+        map(parse_mode, ("bad(+one).", "had(+one,-event).", "on(+event,-day).", "born(+one,-day)."))
+    )
+    facts = {
+        "had": [[thing for thing in things for _ in range(2)], [f"e{number}" for number in range(80)]],
+        "on": [[f"e{number}" for number in range(80)], days],
+        "born": [things, days[:40]],
+    }
+    schema = Schema(schema_of(modes).predicates, {"day": DATE})
+    labels = [number % 2 for number in range(40)]
+    times = {"had": [float(DAY * (11_323 + number % 28)) for number in range(80)]}
+    database = build(schema, modes, facts, {"bad": ([(thing,) for thing in things], labels)}, times=times)
+    learned(database)
+    assert {"value of born", "min of on"} <= set(offered)
+    assert not any(text.startswith("since") for text in offered)
+    offered.clear()
+    examples = database.examples_of("bad")
+    cutoffs = database.cutoff_codes(np.full(40, 11_400.0 * DAY))
+    dated = replace(database, origin={"times": "date"})
+    keys = np.column_stack([examples.keys, cutoffs])
+    fit(MemoryEngine(dated), replace(examples, keys=keys), EffectOptions(n_steps=3, n_bags=2))
+    assert {"since of born", "since of on"} <= set(offered)
+    assert not any(text.startswith(("value", "min")) for text in offered)
+
+
+def test_numbers_that_a_loss_cannot_learn_are_refused() -> None:
+    database = events(20, ["x", "y"])
+    examples = database.examples_of("bad")
+    numbers = replace(examples, values=np.arange(20.0) - 5.0)
+    with pytest.raises(DataError, match='"bad" holds numbers, which the loss logistic cannot learn'):
+        fit(MemoryEngine(database), numbers, EffectOptions(loss="logistic"))
+    with pytest.raises(DataError, match='"bad" cannot be learned: '):
+        fit(MemoryEngine(database), numbers, EffectOptions(loss="poisson"))
+
+
+@pytest.fixture
+def offered(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The features that are offered from now on, as text."""
+    texts: list[str] = []
+    add = Pool.add
+
+    def noted(self: Pool, request: FeatureRequest, *rest: object) -> None:
+        texts.append(f"{request.feature} : {', '.join(map(str, request.body))}")
+        add(self, request, *rest)
+
+    monkeypatch.setattr(Pool, "add", noted)
+    return texts
+
+
+@pytest.mark.parametrize(
+    ("words", "tried"),
+    [("cbacba", {"a", "b"}), ("bbbaacc", {"a", "b"}), ("cccbba", {"b", "c"})],
+    ids=["equally frequent", "some equally frequent", "not equally frequent"],
+)
+def test_only_the_most_frequent_constants_are_tried(
+    words: str, tried: set[str], offered: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of equally frequent ones, the first by name."""
+    monkeypatch.setattr(module, "MOST_CONSTANTS", 2)
+    learned(events(len(words) * 6, words))
+    start = "count : had(A,D), kind(D,E), E = "
+    assert {text[-1] for text in offered if text.startswith(start) and len(text) == len(start) + 1} == tried
+
+
+def test_what_a_link_with_times_offers(offered: list[str]) -> None:
+    database = events(60, ["x", "y", "z", "u", "v"], [float(number) for number in range(120)])
+    examples = database.examples_of("bad")
+    keys = np.column_stack([examples.keys, database.cutoff_codes(np.full(60, 200.0))])
+    fit(MemoryEngine(database), replace(examples, keys=keys), EffectOptions(n_steps=2, n_bags=2))
+    whole = {text.partition(" : ")[0] for text in offered if text.endswith(" : had(A,D)")}
+    assert whole == {"count", "distinct D", "since first", "since last"}
+    paid = {text.partition(" : ")[0] for text in offered if text.endswith(" : had(A,D), paid(D,F)")}
+    assert paid == {"mean F", "sum F", "min F", "max F", "spread F", "first F", "last F"}
+    limited = [text for text in offered if " : last 3 had(A," in text and "paid(" in text]
+    assert {text.partition(" : ")[0].split()[0] for text in limited} == {"mean", "min", "max", "share"}
+    assert len([text for text in limited if text.startswith("share")]) == 4, "few thresholds"
+    all_facts = [text for text in offered if text.startswith("share : had(A,D), paid(D,F), F >= ")]
+    assert len(all_facts) > 4
+    assert not any(text.startswith("share : had(A,D), paid(D,F), F < ") for text in offered)
+    offered.clear()
+    learned(database)
+    assert not any(text.startswith(("since", "first", "last")) or "last " in text for text in offered)
+
+
+def test_pairs_are_offered_the_share_of_what_both_have(offered: list[str]) -> None:
+    modes = tuple(map(parse_mode, ("near(+one,+one).", "had(+one,-event).")))
+    things = [f"t{number}" for number in range(8)]
+    rows = [(thing, f"e{(number + more) % 5}") for number, thing in enumerate(things) for more in range(3)]
+    pairs = [(one, other) for one in things for other in things if one != other]
+    labels = [int(number % 3 == 0) for number in range(len(pairs))]
+    facts = {"had": [list(column) for column in zip(*rows, strict=True)]}
+    database = build(schema_of(modes), modes, facts, {"near": (pairs, labels)})
+    fit(MemoryEngine(database), database.examples_of("near"), EffectOptions(n_steps=2, n_bags=2))
+    assert any(text.startswith("share : had(A,") and "had(B," in text for text in offered)
+
+
+def test_scores_of_bins_are_their_means_in_standard_deviations() -> None:
+    values = np.array([1.0, 1.0, 1.0, 4.0, nan])
+    bins = np.array([1, 1, 1, 2, 0], dtype=np.uint8)
+    deviation = np.sqrt((3 * 0.75**2 + 2.25**2) / 5)
+    expected = (0.0, -0.75 / deviation, 2.25 / deviation)
+    assert scores_of(values, bins, 1, False) == pytest.approx(expected, abs=1e-6)
+
+
+def test_windows_are_shorter_than_the_span_of_times() -> None:
+    day = 86_400_000_000.0
+
+    def windows(*times: float, dated: bool = False) -> tuple[float, ...]:
+        database = events(3, ["x"], [times[0]] * (7 - len(times)) + list(times[1:]))
+        database = replace(database, origin={"times": "date"}) if dated else database
+        return windows_of(database, database.examples_of("bad")).get("had", ())
+
+    assert windows(0.0, 100.0 * day, dated=True) == (30.0, 90.0)
+    assert windows(0.0, 90.0 * day, dated=True) == (30.0,), "not as long as the span"
+    assert windows(0.0, 90.0 * day + 10.0, dated=True) == (30.0, 90.0)
+    assert windows(0.0, 365.5 * day, dated=True) == (30.0, 90.0, 365.0)
+    assert windows(0.0, 30.0 * day, dated=True) == ()
+    # Numbers: the shortest text between half and whole of a 64th, a 16th and a quarter of the span.
+    assert windows(0.0, 64.0) == (1.0, 3.0, 10.0)
+    assert windows(0.0, 0.64) == (0.01, 0.03, 0.1)
+    assert windows(100.0, 100.992) == (0.01, 0.05, 0.2)
+    for times in ((5.0,), (-inf,), (-inf, 5.0, inf)):
+        assert windows(*times) == (), "no span"
+    untimed = events(3, ["x"])
+    assert windows_of(untimed, untimed.examples_of("bad")) == {}
+
+
+def test_examples_of_one_stretch_of_time_stay_together() -> None:
+    n = 4 * STRETCHES
+    database = events(n, ["x", "y"], [float(number) for number in range(2 * n)])
+    plain = database.examples_of("bad").keys
+    cutoffs = np.arange(n, dtype=np.float64) // 2
+    keys = np.column_stack([plain, database.cutoff_codes(cutoffs)])
+    engine = MemoryEngine(database)
+    hashes = example_hashes(engine, "bad", keys, EffectOptions())
+    assert len(np.unique(hashes)) == STRETCHES
+    in_order = np.flatnonzero(np.diff(np.unique(hashes, return_inverse=True)[1]))
+    assert (np.diff(in_order) == 4).all(), "stretches have equal numbers of cut-offs"
+    assert (hashes != example_hashes(engine, "bad", keys, EffectOptions(seed=1))).all()
+    few = np.column_stack([plain, database.cutoff_codes(np.minimum(cutoffs, 5.0))])
+    assert len(np.unique(example_hashes(engine, "bad", few, EffectOptions()))) == n, "too few cut-offs"

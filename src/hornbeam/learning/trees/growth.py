@@ -20,13 +20,12 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
+from hornbeam.engines.counting.exact_sums import EXACT_FLOAT, row_products
 from hornbeam.engines.counting.holding import Body, Truth
 from hornbeam.learning.numbers import GRADIENT_BITS, Integers, round_weight
 from hornbeam.learning.search.beam import NEAR, first_in_rank
 from hornbeam.learning.trees.tests import NodeTest, NodeTests, Rows
 from hornbeam.learning.trees.trees import Leaf, Node, Tree
-
-EXACT_FLOAT = 2**53
 
 
 class TreeOptions(Protocol):
@@ -111,7 +110,7 @@ class Growth(NamedTuple):
         level = alone = self.tests.alone(body, rows)
         for length in range(1, self.options.max_literals + 1):
             sizes = np.count_nonzero(level.table, axis=1).tolist()
-            sums = (level.table.astype(weights.dtype) @ weights).astype(np.int64).tolist()
+            sums = row_products(level.table.astype(weights.dtype), weights).astype(np.int64).tolist()
             sides = [_Side(n, s) for n, s in zip(sizes, sums, strict=True)]
             # A longer test holds for no more examples, so tests that hold for too few are dropped.
             alive = [at for at, side in enumerate(sides) if side.examples >= scale.least]

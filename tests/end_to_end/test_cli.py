@@ -73,6 +73,16 @@ def test_fit_with_the_published_algorithm_prints_the_clauses(world, run):
     assert re.match(r"\[.*\] : cancer\(A\) :- ", clause)
 
 
+def test_two_jobs_give_the_bytes_of_one(world, tmp_path, run):
+    for jobs in (1, 2):
+        ran = run("fit", world, "--model", tmp_path / f"{jobs}.json", "--steps", 20, "--jobs", jobs)
+        assert ran.status == 0
+    assert (tmp_path / "1.json").read_bytes() == (tmp_path / "2.json").read_bytes()
+    ran = run("fit", world, "--jobs", 0)
+    assert ran.status == 2
+    assert "--jobs" in ran.err
+
+
 def test_the_same_command_gives_the_same_bytes(world, tmp_path, run):
     for name in ("a.json", "b.json"):
         run("fit", world, "--model", tmp_path / name, "--steps", 3)

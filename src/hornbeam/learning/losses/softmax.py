@@ -52,8 +52,12 @@ def log_softmax(scores: Floats) -> Floats:
 
 def fit_softmax(design: LabelDesign, penalties: Floats, start: Floats | None = None) -> Floats:
     """The weights that minimise the sum of log-losses plus half the penalties times the squared weights."""
+    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]  # most fits have two classes
+
     weights = np.zeros(len(penalties)) if start is None else start
-    return minimise(_SoftmaxLoss(design, penalties), weights, STOPPING)
+    # Products of many examples by few weights: threads cost more than they do.
+    with threadpool_limits(1, user_api="blas"):
+        return minimise(_SoftmaxLoss(design, penalties), weights, STOPPING)
 
 
 class _SoftmaxLoss(NamedTuple):

@@ -140,11 +140,12 @@ def test_a_worker_answers_with_one_thread_and_what_it_prints_is_no_answer() -> N
 
 
 def test_a_worker_that_was_killed_is_an_error_that_says_what_to_do() -> None:
+    before = set(psutil.Process().children())
     with Jobs(2) as jobs:
         (worker,) = jobs.workers
         worker.make("text", str, 1)
         worker.answer()
-        (process,) = psutil.Process().children()
+        (process,) = set(psutil.Process().children()) - before
         os.kill(process.pid, signal.SIGKILL)
         process.wait()
         with pytest.raises(EngineError, match="Use fewer jobs"):

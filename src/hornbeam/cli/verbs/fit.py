@@ -247,13 +247,15 @@ def _time_for_loading(limits: Limits) -> Iterator[None]:
         # The error may have changed on its way: an import that is interrupted raises ImportError.
         if not over:
             raise
-        raise LimitError(
-            f"loading was not done after --time {limits.time}, so nothing was learned; allow more time, or "
-            "leave out tables and columns by schema.toml."
-        ) from None
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
+    # The error may also be lost on its way: Python ignores errors of callbacks that collect garbage.
+    if over:
+        raise LimitError(
+            f"loading was not done after --time {limits.time}, so nothing was learned; allow more time, or "
+            "leave out tables and columns by schema.toml."
+        )
 
 
 def _fit_joint(

@@ -184,16 +184,30 @@ def head_types(target: Target, plans: Sequence[Plan], mapping: LogicMap) -> tupl
 
 
 def key_columns(target: Target, plans: Sequence[Plan]) -> list[tuple[str, ...]]:
-    """For each argument of the head the names that its column may have in an examples file."""
+    """For each argument of the head the names that its column may have in examples, the main one first.
+
+    If several arguments are keys of one table, its key is numbered: ``id_1``, ``id_2``.
+    """
     by_name = {plan.name: plan for plan in plans}
     if target.table is None:
-        return [_aliases(by_name[table]) for table in target.arguments]
+        aliases = [_aliases(by_name[table]) for table in target.arguments]
+        if len(set(target.arguments)) == len(target.arguments):
+            return aliases
+        return [
+            (*_numbered(names[0], target.arguments, place), *names) for place, names in enumerate(aliases)
+        ]
     plan = by_name[target.table]
     if plan.form is Form.LINK:
         return [(column, *_aliases(by_name[other])) for column, other in plan.links.items()]
     if target.column is not None and target.column in plan.links and target.value is None:
         return [_aliases(plan), (target.column, *_aliases(by_name[plan.links[target.column]]))]
     return [_aliases(plan)]
+
+
+def _numbered(name: str, tables: Sequence[str], place: int) -> tuple[str, ...]:
+    """The name with the number of its table so far, if the table occurs more than once."""
+    number = tables[: place + 1].count(tables[place])
+    return (f"{name}_{number}",) if tables.count(tables[place]) > 1 else ()
 
 
 def _aliases(plan: Plan) -> tuple[str, ...]:

@@ -49,7 +49,8 @@ def key_columns(
 ) -> Columns:
     """The columns that identify examples: keys, named as in their tables, and cut-offs if they have any.
 
-    Examples that are not from tables have the columns ``arg1``, ``arg2``, ....
+    Examples that are not from tables have the columns ``arg1``, ``arg2``, .... Pairs of things of one table
+    have its key with numbers: ``id_1``, ``id_2``.
     """
     names = database.names_of(examples.target, examples.keys)
     taken = [CUTOFF, *reserved]

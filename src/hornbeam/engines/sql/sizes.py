@@ -72,6 +72,15 @@ class Sizes:
             return self._statistics.sizes(predicate, args.index(0)).distinct
         return self._statistics.rows(predicate)
 
+    def distinct(self, predicate: str, position: int) -> int:
+        """The number of distinct values of an argument."""
+        return self._statistics.sizes(predicate, position).distinct
+
+    def rows_per_key(self, shape: Shape) -> float:
+        """The average number of facts of the root for each value of the first anchor."""
+        predicate, args, _ = shape.roots[0]
+        return self._statistics.rows(predicate) / max(1, self.distinct(predicate, args.index(0)))
+
     def guard(self, guard: Guard) -> int:
         """The rows of a guard: exact for bindings of examples, estimated by average fan-out for others."""
         if isinstance(guard, HeadBindings):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import closing
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -16,8 +17,10 @@ from hornbeam.data.database import Codes, Database
 from hornbeam.engines.contract import Engine
 from hornbeam.engines.memory.engine import MemoryEngine
 from hornbeam.engines.naive import NaiveEngine
+from hornbeam.engines.sql import sizes as sql_sizes
 from hornbeam.engines.sql.counts import families as sql_families
 from hornbeam.engines.sql.counts import packed as sql_packed
+from hornbeam.engines.sql.counts import tables as sql_tables
 from hornbeam.engines.sql.counts.families import families
 from hornbeam.engines.sql.drivers.duckdb import DuckDBConnection, DuckDBEngine
 from hornbeam.engines.sql.plan import formula
@@ -58,17 +61,32 @@ PACKED = (0, 10**9)
 """Columns that may replace a row: no family is packed, or every family that can be."""
 
 
-def check(
-    engine: Engine, case: Case, keys: Codes, options: tuple[bool, int], clauses: Sequence[Clause]
-) -> None:
+FEW = (0, sql_sizes.FEW_EXAMPLES)
+"""With 0, messages are always computed for the keys of the examples only."""
+FETCHED = (0, sql_tables.MOST_FETCHED)
+"""With 0, all counts stay in tables of the database."""
+
+
+class Choices(NamedTuple):
+    """How a session counts."""
+
+    logarithm: bool = False
+    packed: int = 0
+    few: int = 0
+    fetched: int = 0
+
+
+def check(engine: Engine, case: Case, keys: Codes, choices: Choices, clauses: Sequence[Clause]) -> None:
     """Sums and columns of a session, for three rounds of gradients, are those of the definition."""
-    logarithm, packed = options
+    logarithm, packed, few, fetched = choices
     random = np.random.default_rng(len(clauses))
     session = engine.session(keys, logarithm)
     right = NaiveEngine(case.database).session(case.keys, logarithm)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sql_families, "LEAST_MEMBERS", 1)
         patch.setattr(sql_packed, "COLUMNS_PER_ROW", packed)
+        patch.setattr(sql_sizes, "FEW_EXAMPLES", few)
+        patch.setattr(sql_tables, "MOST_FETCHED", fetched)
         for some in (clauses, clauses[::2], clauses[::-1]):
             gradients = random.integers(-(2**30), 2**30, len(keys))
             session.set_gradients(gradients)
@@ -90,21 +108,26 @@ def check(
 @given(
     case=st.one_of(cases(), timed_cases()),
     memory=st.sampled_from(BUDGETS),
-    options=st.tuples(st.booleans(), st.sampled_from(PACKED)),
+    choices=st.builds(Choices, st.booleans(), *map(st.sampled_from, (PACKED, FEW, FETCHED))),
 )
 @settings(max_examples=max(CASES // 2, 1))
 def test_a_family_has_the_sums_of_its_clauses(
-    engine: type[Engine], case: Case, memory: int, options: tuple[bool, int]
+    engine: type[Engine], case: Case, memory: int, choices: Choices
 ) -> None:
     clauses = [each for clause in case.clauses for each in with_constants(case.database, clause)]
     with closing(engine(case.database, memory)) as counter:
-        check(counter, case, case.keys, options, list(dict.fromkeys(clauses)))
+        check(counter, case, case.keys, choices, list(dict.fromkeys(clauses)))
 
 
 @sql_engines
-@given(case=cases(), packed=st.sampled_from(PACKED))
+@given(
+    case=cases(),
+    choices=st.builds(Choices, st.just(False), *map(st.sampled_from, (PACKED, FEW, FETCHED))),
+)
 @settings(max_examples=max(CASES // 2, 1))
-def test_a_family_in_place_has_the_sums_of_its_clauses(engine: type[Engine], case: Case, packed: int) -> None:
+def test_a_family_in_place_has_the_sums_of_its_clauses(
+    engine: type[Engine], case: Case, choices: Choices
+) -> None:
     database = case.database
     # In place a number is its value, whatever its text.
     assume(all(len(np.unique(each)) == len(each) for each in database.numbers.values()))
@@ -119,7 +142,13 @@ def test_a_family_in_place_has_the_sums_of_its_clauses(engine: type[Engine], cas
             )
             for codes, name in zip(case.keys.T, types, strict=True)
         ]
-        check(engine(in_place), case, np.column_stack(columns), (False, packed), list(dict.fromkeys(clauses)))
+        check(
+            engine(in_place),
+            case,
+            np.column_stack(columns),
+            choices,
+            list(dict.fromkeys(clauses)),
+        )
 
 
 def test_a_clause_belongs_to_the_largest_family() -> None:

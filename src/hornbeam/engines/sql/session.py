@@ -1,4 +1,4 @@
-"""A session that counts inside the SQL system and fetches only sums, and the counts of chosen clauses.
+"""A session that counts inside the SQL system and fetches sums, the counts of chosen clauses, and few counts.
 
 Examples with equal keys at the head variables that a clause uses have equal counts, so the tables
 have counts for the distinct bindings of those variables.
@@ -165,6 +165,7 @@ class SqlSession(Session):
         plans = {}
         for clause in clauses:
             plan = self._templates.plan(clause, self._source.schema, timed)
+            plan = self._sizes.restricted(plan, len(self._keys))
             refused = self._refused(clause, plan)
             if refused is None:
                 plans[clause] = plan
@@ -223,7 +224,12 @@ class SqlSession(Session):
         vector = self._vector(head, plans)
         if not self._messages.is_empty:
             return list(self._written(head, plans, vector))
-        key = (tuple(plans), self._examples.columns, vector is None)
+        key = (
+            tuple(plans),
+            tuple(plan.guards() for plan in plans.values()),
+            self._examples.columns,
+            vector is None,
+        )
         queries = self._templates.find(key, self._table)
         if queries is None:
             heads = [guard.head for guard in self._messages.guards if isinstance(guard, HeadBindings)]
@@ -300,7 +306,7 @@ class SqlSession(Session):
         self._tables.trim()
         head = family.plan.head
         self._bindings(head)
-        for message in family.others():
+        for message in (family.plan.terms[0].factors[0].message, *family.others()):
             # This makes the tables of bindings that guard messages.
             self._sizes.widest_guard(message)
         self._messages.make_all(family.others())

@@ -22,7 +22,7 @@ from hornbeam.engines.sql.expressions import (
     own_table,
     product,
 )
-from hornbeam.engines.sql.plan import Attached, Formula, SqlMessage
+from hornbeam.engines.sql.plan import Attached, Formula, Projection, SqlMessage
 from hornbeam.engines.sql.queries import HeadBindingTable, Joins, Tables, joined_roots, row_conditions
 from hornbeam.logic.clauses import Clause
 from hornbeam.logic.schema import Schema
@@ -105,7 +105,7 @@ def _templates(plan: Formula) -> Iterator[tuple[Formula, str]]:
 
 
 def _varied(message: SqlMessage) -> Iterator[tuple[SqlMessage, str]]:
-    if message.shape.guard is not None or len(message.shape.roots) != 1:
+    if isinstance(message.shape.guard, Projection) or len(message.shape.roots) != 1:
         return
     constants = message.constants
     for place, constant in enumerate(constants):

@@ -3,7 +3,8 @@
     python benchmarks/bench_versions.py --other ENVIRONMENT/bin/hornbeam [--repeats 3] [--only NAME ...]
 
 Both run `hornbeam fit` with default options as whole processes, in turn; the least CPU time of each counts.
-No variable limits threads, as in a user's environment; "one thread" is this version with one BLAS thread.
+No variable limits threads or keeps Python from storing compiled modules, as in a user's environment; "one
+thread" is this version with one BLAS thread.
 Two jobs are compared with one: the CPU time of all processes and of the longest one, and their memory.
 Data come from HORNBEAM_DATA or ../shared/data.
 """
@@ -11,6 +12,7 @@ Data come from HORNBEAM_DATA or ../shared/data.
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import tempfile
 import time
@@ -26,6 +28,7 @@ import measure
 from measure import DATA, run_process, say, table
 
 HORNBEAM = Path(sys.executable).with_name("hornbeam")
+COMPILED = {"PYTHONDONTWRITEBYTECODE": ""}
 ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 SCHEMA = Path(__file__).with_name("movielens_100k.toml")
 
@@ -45,6 +48,7 @@ CASES: Mapping[str, Case] = {
     "MovieLens 100K": Case(
         [DATA / "movielens_100k", "--schema", SCHEMA, "--target", "users.gender=F"], (1.0, 0.7)
     ),
+    "CiteSeer": Case([DATA / "citeseer" / "fold1", "--target", "infield_ftitle"]),
     "ICML": Case([DATA / "icml", "--target", "coauthor"], (1 / 3, 1 / 3)),
     "mutagenesis": Case([DATA / "mutagenesis"]),
     "hepatitis": Case([DATA / "hepatitis"]),
@@ -64,7 +68,7 @@ def measured(case: Case, other: Path, repeats: int) -> dict[str, Any]:
         found: dict[str, Any] = {}
         for _ in range(repeats):
             for name, (command, environment) in ways.items():
-                run = run_process(command, environment=environment)
+                run = run_process(command, environment=COMPILED | dict(environment))
                 if run.status:
                     raise SystemExit(f"{command} ended with {run.status}: {run.output[-500:]}")
                 before = found.get(name, {"cpu": float("inf"), "peak": run.peak_bytes})
@@ -78,7 +82,8 @@ def measured(case: Case, other: Path, repeats: int) -> dict[str, Any]:
 
 def two_jobs(command: Sequence[str | Path]) -> dict[str, float]:
     """CPU seconds of all processes of a command and of the longest one, and the most memory that all had."""
-    started = psutil.Popen([str(word) for word in command], stdout=DEVNULL, stderr=DEVNULL)
+    words, environment = [str(word) for word in command], os.environ | COMPILED
+    started = psutil.Popen(words, stdout=DEVNULL, stderr=DEVNULL, env=environment)
     cpu: dict[int, float] = {}
     peak = 0
     while started.poll() is None:

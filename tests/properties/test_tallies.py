@@ -72,6 +72,7 @@ def test_a_body_that_is_split_is_tallied_the_same(case: TallyCase) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(memory_tally, "SPLIT_ROWS", 0)
         patch.setattr(memory_tally, "SPLIT_GROWTH", 0)
+        patch.setattr(memory_tally, "WORTHWHILE", 0)
         patch.setattr(fact_slices, "DENSE_KEYS", 0)
         engine = MemoryEngine(case.database)
         check_tallies(engine, case, expected)

@@ -48,16 +48,19 @@ def fold(columns: Sequence[Integers], sizes: Sequence[int]) -> tuple[RowNumbers,
 def probe(columns: Sequence[Integers], folds: Folds) -> RowNumbers:
     """The numbers of other rows; -1 for rows that cannot be equal to a folded row."""
     numbers = columns[0].astype(np.int64)
-    missing = np.zeros(len(numbers), dtype=bool)
+    missing = None
     for column, (size, ranked) in zip(columns[1:], folds, strict=True):
         if ranked is not None:
             if len(ranked) == 0:
                 return np.full(len(numbers), -1, dtype=np.int64)
             place = np.minimum(np.searchsorted(ranked, numbers), len(ranked) - 1)
-            missing |= ranked[place] != numbers
+            other = ranked[place] != numbers
+            missing = other if missing is None else missing | other
             numbers = place.astype(np.int64)
-        numbers = numbers * size + column
-    numbers[missing] = -1
+        numbers *= size
+        numbers += column
+    if missing is not None:
+        numbers[missing] = -1
     return numbers
 
 

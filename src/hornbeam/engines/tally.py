@@ -6,7 +6,8 @@ code (``feature_values``), so all engines give the same values.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -194,9 +195,22 @@ def head_variables(request: TallyRequest) -> tuple[int, ...]:
 
 def single_source(rest: Body, wanted: tuple[int, ...], known: set[int]) -> int | None:
     """The only known variable that the rest of a body and the wanted variables need, if there is one."""
-    needed = {variable for step in rest for variable in step_variables(step) if variable in known}
-    needed |= {variable for variable in wanted if variable in known}
-    return needed.pop() if len(needed) == 1 else None
+    needed = needed_of(rest, wanted, known)
+    return next(iter(needed)) if len(needed) == 1 else None
+
+
+def needed_of(rest: Body, wanted: tuple[int, ...], known: set[int]) -> frozenset[int]:
+    """The known variables that the rest of a body and the wanted variables need."""
+    in_rest = (variable for step in rest for variable in step_variables(step))
+    return frozenset(variable for variable in (*in_rest, *wanted) if variable in known)
+
+
+def own_steps_of(requests: Sequence[TallyRequest]) -> list[int]:
+    """For each request the number of last steps that no other one begins with; 0 for a single request."""
+    if len(requests) == 1:
+        return [0]
+    times = Counter(each.body[:end] for each in requests for end in range(1, len(each.body) + 1))
+    return [sum(times[each.body[:end]] == 1 for end in range(1, len(each.body) + 1)) for each in requests]
 
 
 def spread(tally: Tally, of_example: Integers) -> Tally:

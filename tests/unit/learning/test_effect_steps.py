@@ -1,12 +1,16 @@
-"""Steps of boosting over bins: sums in blocks of candidates against sums one by one."""
+"""Steps of boosting over bins: sums in blocks of candidates against sums one by one; what is looked at."""
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hornbeam.learning.effects.steps import bag_steps, looking
 from hornbeam.learning.effects.steps import bin_sums as module
+from hornbeam.learning.effects.steps.bag_steps import BagSteps, StepData, Steps
 from hornbeam.learning.effects.steps.bin_sums import bin_sums
+from hornbeam.learning.effects.steps.looking import looked_at
+from hornbeam.learning.losses.loss import Logistic
 
 
 def naive_sums(bins: np.ndarray, values: np.ndarray, size: int) -> np.ndarray:
@@ -43,3 +47,60 @@ def test_sums_of_bins(at_once, table, data):
     finally:
         module.AT_ONCE = before
     assert (found == naive_sums(bins[which], values, used)).all()
+
+
+def test_few_examples_are_all_looked_at():
+    weights = np.ones((2, 10))
+    assert looked_at(np.ones(10), weights, 10**9) == (None, weights)
+
+
+def test_of_many_examples_some_are_looked_at_by_their_size(monkeypatch):
+    monkeypatch.setattr(looking, "ENOUGH_EXAMPLES", 500)
+    random = np.random.default_rng(0)
+    sizes = random.choice([1.0, 2.0, 900.0], 6000, p=[0.9, 0.09, 0.01])
+    weights = np.array([sizes, random.binomial(sizes.astype(int), 0.85)], dtype=np.float64)
+    looked = looked_at(sizes, weights, 10**9)
+    assert looked.places is not None and 60 < looked.number <= 500
+    assert set(np.flatnonzero(sizes == 900.0)) <= set(looked.places.tolist())
+    assert (looked.weights == np.rint(looked.weights)).all()
+    assert looked.weights.sum(axis=1) == pytest.approx(weights.sum(axis=1), rel=0.05)
+    assert (looked.of(sizes) == sizes[looked.places]).all()
+
+
+def noisy(examples: int = 4000) -> tuple[StepData, np.ndarray]:
+    """One candidate of fifty that the targets depend on, and weights of three bags."""
+    random = np.random.default_rng(1)
+    bins = random.integers(0, 4, (50, examples)).astype(np.uint8)
+    targets = (random.random(examples) < np.where(bins[17] >= 2, 0.8, 0.3)).astype(np.float64)
+    scores = np.tile([0.0, -1.0, 0.0, 1.0], (50, 1))
+    data = StepData(bins, scores, targets, np.ones(examples), Logistic(), Steps(8, 0.1, 5.0, 5.0))
+    return data, (random.random((examples, 3)) < 0.85).astype(np.float64)
+
+
+def steps_of(data: StepData, weights: np.ndarray) -> list[tuple[list[int], list[list[float]], list[float]]]:
+    bags = BagSteps(data, weights)
+    bags.use(np.array(bags.best()))
+    return [
+        (
+            [each.candidate for each in taken.additions],
+            [each.change.tolist() for each in taken.additions],
+            taken.losses,
+        )
+        for taken in bags.go_on(4)
+    ]
+
+
+def test_steps_in_pieces_are_the_same(monkeypatch):
+    whole = steps_of(*noisy())
+    monkeypatch.setattr(bag_steps, "PIECE", 300)
+    assert steps_of(*noisy()) == whole
+
+
+def test_a_sample_is_enough_to_find_the_candidate(monkeypatch):
+    whole = steps_of(*noisy())
+    monkeypatch.setattr(looking, "ENOUGH_EXAMPLES", 800)
+    monkeypatch.setattr(looking, "ENOUGH_CELLS", 1)
+    sampled = steps_of(*noisy())
+    assert whole[0][0] == sampled[0][0] == [17, 17, 17]
+    # Levels are fitted to all examples of the bag.
+    assert sampled[0] == whole[0]

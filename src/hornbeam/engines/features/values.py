@@ -6,7 +6,7 @@ Counts and numbers of distinct values are never missing.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -83,6 +83,17 @@ def cutoffs_for(engine: Engine, target: str, keys: Codes) -> Floats:
 def counts_of(tally: Tally, size: int) -> Floats:
     """The number of groundings of each example."""
     return np.bincount(tally.row, tally.number, minlength=size).astype(np.float64)
+
+
+def counts_of_sides(tally: Tally, thresholds: Sequence[float], size: int) -> Iterator[tuple[Floats, Floats]]:
+    """For each rising threshold, the groundings of each row below it, and the others that have a value."""
+    values, width = tally.columns[0], len(thresholds) + 2
+    # A missing value, which sorts behind all others, is on neither side.
+    place = np.searchsorted(np.array([*thresholds, np.inf]), values, side="right")
+    cells = np.bincount(tally.row * width + place, tally.number, minlength=size * width)
+    upto = cells.reshape(size, width)[:, :-1].cumsum(axis=1)
+    for number in range(len(thresholds)):
+        yield upto[:, number], upto[:, -1] - upto[:, number]
 
 
 def share_of(true: Floats, guard: Floats) -> Floats:

@@ -87,16 +87,20 @@ class FactSlices:
         if self.folds is None:
             place = np.zeros(length, dtype=np.int64)
         else:
-            wild = [
-                np.where(column < 0, size, column)
-                for column, size in zip(values, self.bound_sizes, strict=True)
-            ]
-            place = probe(wild, self.folds)
+            place = probe(
+                [_known(column, size) for column, size in zip(values, self.bound_sizes, strict=True)],
+                self.folds,
+            )
             if self.keys is not None:
                 found = np.minimum(np.searchsorted(self.keys, place), max(len(self.keys) - 1, 0))
                 known = self.keys[found] == place if len(self.keys) else np.zeros(length, dtype=bool)
                 place = np.where(known, found, len(self.starts) - 2)
-        return place, self.starts[place].astype(np.int64), self.starts[place + 1].astype(np.int64)
+        return place, self.starts.take(place), self.starts[1:].take(place)
+
+
+def _known(codes: Integers, size: int) -> Integers:
+    """Codes in which an unknown constant has a code that no fact has."""
+    return np.where(codes < 0, size, codes) if codes.min(initial=0) < 0 else codes
 
 
 def slices_of(facts: FactIndexes, atom: Atom, bound: Sequence[int]) -> FactSlices:

@@ -36,7 +36,12 @@ def grouped(table: GroundingTable, wanted: tuple[int, ...], times: bool, keys: i
     """One row for each distinct key, wanted values and time; ``keys`` is the number of keys."""
     if not len(table.row):
         empty = {variable: table.columns[variable][:0] for variable in wanted}
-        return GroundingTable(table.row, empty, np.empty(0) if times else None, np.empty(0, dtype=np.int64))
+        none = np.empty(0, dtype=np.int64)
+        return GroundingTable(none, empty, np.empty(0) if times else None, none)
+    if not wanted and not times and table.number is None:
+        counts = np.bincount(table.row, minlength=keys)
+        rows = np.flatnonzero(counts)
+        return GroundingTable(rows, {}, None, counts[rows])
     matrix, (columns, moments) = as_matrix(table, wanted, times, keys)
     return from_matrix(matrix, wanted, columns, moments)
 
@@ -85,3 +90,37 @@ def from_matrix(
         None if moments is None else moments[matrix.ends],
         matrix.entries,
     )
+
+
+def ranges(first: Integers, end: Integers) -> tuple[Integers | None, Integers]:
+    """For slices from ``first`` to ``end``: the number of the slice, and each position in it.
+
+    The numbers are None if every slice has one position.
+    """
+    lengths = end - first
+    longest = int(lengths.max(initial=0))
+    if longest <= 1:
+        if lengths.all():
+            return None, first
+        rows = np.flatnonzero(lengths)
+        return rows, first[rows]
+    rows = np.repeat(np.arange(len(first)), lengths)
+    shift = first - np.cumsum(lengths)
+    shift += lengths
+    places = shift[rows]
+    places += np.arange(len(rows))
+    return rows, places
+
+
+def is_in_order(which: Integers) -> bool:
+    """Whether these are the numbers 0, 1, 2, ..."""
+    return not which[:1].any() and bool((which[1:] - which[:-1] == 1).all())
+
+
+def taken(array: npt.NDArray[Any], places: npt.NDArray[Any] | None) -> npt.NDArray[Any]:
+    """The elements at some places; all of them if there are no places."""
+    return array if places is None else array[places]
+
+
+def taken_or_none(array: npt.NDArray[Any] | None, places: npt.NDArray[Any] | None) -> npt.NDArray[Any] | None:
+    return None if array is None else taken(array, places)

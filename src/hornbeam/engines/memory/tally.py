@@ -22,7 +22,16 @@ from hornbeam.data.sparse import summed
 from hornbeam.engines.cache import Cache, CachePart
 from hornbeam.engines.contract import INT64_MAX, Skipped
 from hornbeam.engines.memory.fact_slices import FactLimits, FactSlices, slices_of
-from hornbeam.engines.memory.grounding_tables import GroundingTable, as_matrix, from_matrix, grouped
+from hornbeam.engines.memory.grounding_tables import (
+    GroundingTable,
+    as_matrix,
+    from_matrix,
+    grouped,
+    is_in_order,
+    ranges,
+    taken,
+    taken_or_none,
+)
 from hornbeam.engines.memory.indexes import FactIndexes
 from hornbeam.engines.tally import (
     DAY,
@@ -34,7 +43,8 @@ from hornbeam.engines.tally import (
     Tally,
     TallyRequest,
     TallySizes,
-    single_source,
+    needed_of,
+    own_steps_of,
 )
 from hornbeam.logic.clauses import AT_LEAST, Atom, Comparison, Not
 from hornbeam.logic.effect_types import NUMBER_OF_FACTS
@@ -49,6 +59,9 @@ from hornbeam.logic.effects import (
     predicates_in,
 )
 from hornbeam.logic.schema import number_of
+
+WORTHWHILE = 2
+"""The rest of a body is tallied for distinct values of several variables if this divides their number."""
 
 
 class TableTooLargeError(Exception):
@@ -66,6 +79,8 @@ class Asked(NamedTuple):
     times: bool
     types: Mapping[int, str]
     """the type of each variable; ``NUMBER_OF_FACTS`` for a number of facts"""
+    own_steps: int
+    """the number of last steps that no other request has; their tables are not kept"""
 
 
 @dataclass(slots=True, eq=False)
@@ -81,6 +96,19 @@ class KeySet:
     def nbytes(self) -> int:
         arrays = (*self.columns.values(), self.cutoffs)
         return sum(array.nbytes for array in arrays if array is not None)
+
+
+class DistinctValues(NamedTuple):
+    """The distinct values of some variables among groundings, and how often each key has which of them."""
+
+    keys: KeySet
+    row: Integers
+    which: Integers
+    number: Integers
+
+    @property
+    def nbytes(self) -> int:
+        return self.keys.nbytes + self.row.nbytes + self.which.nbytes + self.number.nbytes
 
 
 class _OfKeys(NamedTuple):
@@ -115,15 +143,18 @@ class Tallies:
         if len(self._recent) > MOST_KEYS:
             del self._recent[next(iter(self._recent))]
         _, self._sets, self._tables = own
-        return [self._answer(request, keys) for request in requests]
+        return [
+            self._answer(request, keys, own)
+            for request, own in zip(requests, own_steps_of(requests), strict=True)
+        ]
 
-    def _answer(self, request: TallyRequest, keys: Codes) -> Tally | Skipped:
+    def _answer(self, request: TallyRequest, keys: Codes, own_steps: int) -> Tally | Skipped:
         cells = self._sizes.cells(request, keys)
         if cells > self._sizes.most:
             return Skipped(request, TOO_LARGE, cells, self._sizes.most)
         used, types = self._sizes.variables(request)
         keyset, which = self._keyset(request, keys, used)
-        asked = Asked(request.variables, request.times, types)
+        asked = Asked(request.variables, request.times, types, own_steps)
         try:
             table = self._groups(keyset, request.body, asked)
         except TableTooLargeError as error:
@@ -139,6 +170,8 @@ class Tallies:
             columns = [keys[:, variable] for variable in used]
             ranks = [] if cutoffs is None else [np.unique(cutoffs, return_inverse=True)[1].ravel()]
             first, which = distinct_rows([*columns, *ranks], len(keys))
+            if len(first) == len(keys):
+                first = which = np.arange(len(keys))
             keyset = KeySet(
                 next(self._serials),
                 {variable: keys[first, variable] for variable in used},
@@ -152,7 +185,7 @@ class Tallies:
 
     def _groups(self, keyset: KeySet, body: Body, asked: Asked) -> GroundingTable:
         """The groundings of a body in groups of equal key, wanted values and (if asked for) time."""
-        table = GroundingTable(np.arange(keyset.size), dict(keyset.columns))
+        table = GroundingTable(np.arange(keyset.size, dtype=np.int32), dict(keyset.columns))
         known = set(keyset.columns)
         followed = 0
         for place, step in enumerate(body):
@@ -166,12 +199,15 @@ class Tallies:
                     first, end, slices = found
                     rows = int((end - first).sum())
                     if rows > SPLIT_ROWS and followed and rows > SPLIT_GROWTH * len(table.row):
-                        x = single_source(body[place:], asked.variables, known)
-                        if x is not None and (table.times is None or self._has_times(body[place:])):
-                            return self._split(keyset, (table, x), body, place, asked)
+                        part = self._part(
+                            keyset, table, body, place, needed_of(body[place:], asked.variables, known)
+                        )
+                        if part is not None:
+                            return self._joined(keyset, part, body[place:], asked)
                     self._check(rows, len(table.columns) + 3)
                     table = self._expand(table, step, known, (first, end, slices), asked.times)
-                    self._tables.put(prefix, table, table.nbytes)
+                    if len(body) - place > asked.own_steps:
+                        self._tables.put(prefix, table, table.nbytes)
                 else:
                     table = self._filter(table, step, known, (keyset.cutoffs, asked.types))
             if isinstance(step, Atom | Recent) and new_variables_of(step, known):
@@ -204,44 +240,49 @@ class Tallies:
             self._alike[type_name] = codes if len(first) < len(which) else None
         return self._alike[type_name]
 
-    def _split(
-        self, keyset: KeySet, source: tuple[GroundingTable, int], body: Body, place: int, asked: Asked
-    ) -> GroundingTable:
-        """Tally the rest of a body for the distinct things reached, and join that to the keys."""
-        table, x = source
-        key = (body[:place], x)
-        known: tuple[KeySet, GroundingTable] | None = self._tables.get(("part", keyset.serial, *key))
-        if known is None:
-            lead = grouped(
-                GroundingTable(table.row, {x: table.columns[x]}, None, table.number), (x,), False, keyset.size
-            )
-            things = lead.columns[x]
+    def _part(
+        self, keyset: KeySet, table: GroundingTable, body: Body, place: int, needed: frozenset[int]
+    ) -> DistinctValues | None:
+        """The distinct values that the rest of a body needs; None if it is followed from the table itself."""
+        if not needed or (table.times is not None and not self._has_times(body[place:])):
+            return None
+        key = ("part", keyset.serial, body[:place], needed)
+        part: DistinctValues | None = self._tables.get(key)
+        if part is None:
+            sources = tuple(sorted(needed))
+            columns = {variable: table.columns[variable] for variable in sources}
+            leads = GroundingTable(table.row, columns, None, table.number)
+            lead = grouped(leads, sources, False, keyset.size)
             cutoffs = None if keyset.cutoffs is None else keyset.cutoffs[lead.row]
             ranks = [] if cutoffs is None else [np.unique(cutoffs, return_inverse=True)[1].ravel()]
-            first, which = distinct_rows([things, *ranks], len(things))
-            part = KeySet(
+            first, which = distinct_rows([*lead.columns.values(), *ranks], len(lead.row))
+            keys = KeySet(
                 next(self._serials),
-                {x: things[first]},
+                {variable: column[first] for variable, column in lead.columns.items()},
                 None if cutoffs is None else cutoffs[first],
                 len(first),
             )
-            known = part, GroundingTable(lead.row, {x: which}, None, lead.number)
-            self._tables.put(("part", keyset.serial, *key), known, part.nbytes + known[1].nbytes)
-        part, lead = known
-        groups = self._groups(part, body[place:], asked)
-        assert lead.number is not None and groups.number is not None
-        sizes = np.bincount(groups.row, minlength=part.size)[lead.columns[x]]
-        rows = int(sizes.sum())
+            assert lead.number is not None
+            part = DistinctValues(keys, lead.row, which, lead.number)
+            self._tables.put(key, part, part.nbytes)
+        few = len(needed) == 1 or part.keys.size * WORTHWHILE <= len(table.row)
+        return part if few else None
+
+    def _joined(self, keyset: KeySet, part: DistinctValues, rest: Body, asked: Asked) -> GroundingTable:
+        """Tally the rest of a body for the distinct values that it needs, and join that to the keys."""
+        groups, size = self._groups(part.keys, rest, asked), part.keys.size
+        assert groups.number is not None
+        rows = int(np.bincount(groups.row, minlength=size)[part.which].sum())
         self._check(rows // WORK_PER_CELL, 1)
-        largest = int(lead.number.max(initial=0)) * int(groups.number.max(initial=0)) * rows
+        largest = int(part.number.max(initial=0)) * int(groups.number.max(initial=0)) * rows
         if largest > INT64_MAX:
             raise TableTooLargeError(largest)
         if not rows:
             return grouped(replace(groups, row=groups.row[:0]), asked.variables, asked.times, 0)
-        to_things = summed(lead.row, lead.columns[x], lead.number, (keyset.size, part.size))
-        to_values, (columns, moments) = as_matrix(groups, asked.variables, asked.times, part.size)
+        to_part = summed(part.row, part.which, part.number, (keyset.size, size))
+        to_values, (columns, moments) = as_matrix(groups, asked.variables, asked.times, size)
         self._check(min(rows, keyset.size * to_values.shape[1]), len(asked.variables) + 3)
-        return from_matrix(to_things.product(to_values), asked.variables, columns, moments)
+        return from_matrix(to_part.product(to_values), asked.variables, columns, moments)
 
     def _find(
         self, table: GroundingTable, step: Step, known: set[int], cutoffs: Floats | None
@@ -281,14 +322,14 @@ class Tallies:
         times: bool,
     ) -> GroundingTable:
         first, end, slices = found
-        rows, facts = _ranges(first, end)
+        rows, facts = ranges(first, end)
         new = new_variables_of(step, known)
-        columns = {variable: column[rows] for variable, column in table.columns.items()}
+        columns = {variable: taken(column, rows) for variable, column in table.columns.items()}
         columns |= {v: column[facts] for v, column in zip(new, slices.columns, strict=True)}
         kept = None
         if times:
-            kept = slices.times[facts] if slices.times is not None else _at(table.times, rows)
-        return GroundingTable(table.row[rows], columns, kept, _at(table.number, rows))
+            kept = slices.times[facts] if slices.times is not None else taken_or_none(table.times, rows)
+        return GroundingTable(taken(table.row, rows), columns, kept, taken_or_none(table.number, rows))
 
     def _filter(
         self,
@@ -318,7 +359,8 @@ class Tallies:
             assert found is not None
             keep = found[1] == found[0]
         columns = {variable: column[keep] for variable, column in table.columns.items()}
-        return GroundingTable(table.row[keep], columns, _at(table.times, keep), _at(table.number, keep))
+        times, number = taken_or_none(table.times, keep), taken_or_none(table.number, keep)
+        return GroundingTable(table.row[keep], columns, times, number)
 
     def _check(self, rows: int, columns: int) -> None:
         # Matrices of groups have fewer than 2**31 entries.
@@ -329,15 +371,19 @@ class Tallies:
 
     def _spread(self, table: GroundingTable, asked: Asked, which: Integers) -> Tally:
         """The tally of the examples, from the groups of their distinct keys."""
-        size = int(which.max(initial=-1)) + 1
-        starts = np.searchsorted(table.row, np.arange(size + 1))
-        rows, groups = _ranges(starts[which], starts[which + 1])
+        rows, groups = table.row, None
+        if not is_in_order(which):
+            size = int(which.max(initial=-1)) + 1
+            starts = np.searchsorted(table.row, np.arange(size + 1))
+            of_row, groups = ranges(starts[which], starts[which + 1])
+            rows = np.arange(len(which)) if of_row is None else of_row
         columns = [
-            self._values(asked.types[variable], table.columns[variable][groups])
+            self._values(asked.types[variable], taken(table.columns[variable], groups))
             for variable in asked.variables
         ]
         assert table.number is not None
-        return Tally(rows, tuple(columns), table.number[groups].astype(np.int64), _at(table.times, groups))
+        number = taken(table.number, groups).astype(np.int64, copy=False)
+        return Tally(rows, tuple(columns), number, taken_or_none(table.times, groups))
 
     def _values(self, type_name: str, codes: Integers) -> npt.NDArray[Any]:
         """The values of numeric constants or of numbers of facts; the codes of other constants."""
@@ -347,15 +393,3 @@ class Tallies:
             # An unknown constant has no value, so it is on neither side of a threshold.
             return np.where(codes < 0, np.nan, np.append(self.database.numbers[type_name], np.nan)[codes])
         return codes
-
-
-def _ranges(first: Integers, end: Integers) -> tuple[Integers, Integers]:
-    """For slices from ``first`` to ``end``: the number of the slice, and each position in it."""
-    lengths = end - first
-    rows = np.repeat(np.arange(len(first)), lengths)
-    before = np.cumsum(lengths) - lengths
-    return rows, np.arange(len(rows)) + np.repeat(first - before, lengths)
-
-
-def _at(array: npt.NDArray[Any] | None, places: npt.NDArray[Any]) -> npt.NDArray[Any] | None:
-    return None if array is None else array[places]

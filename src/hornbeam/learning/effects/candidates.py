@@ -18,6 +18,7 @@ from hornbeam.engines.contract import Engine, Skipped
 from hornbeam.engines.features.values import (
     FeatureRequest,
     counts_of,
+    counts_of_sides,
     cutoffs_for,
     is_dated,
     months_of,
@@ -321,10 +322,12 @@ class Offers:
         distinct, inverse = np.unique(values, return_inverse=True)
         facts = np.bincount(inverse.ravel(), self._at.weighted(tally))
         number = min(self.n_thresholds, FEW_THRESHOLDS) if few else self.n_thresholds
-        for threshold in weighted_quantiles(distinct, facts, number, "number"):
-            for operator in (AT_LEAST, BELOW):
-                keep = values >= threshold if operator == AT_LEAST else values < threshold
-                true = np.bincount(tally.row[keep], tally.number[keep], minlength=size).astype(np.float64)
+        found = weighted_quantiles(distinct, facts, number, "number")
+        thresholds = [each for each in found if isinstance(each, float) and each == each]
+        for threshold, (below, above) in zip(
+            thresholds, counts_of_sides(tally, thresholds, size), strict=True
+        ):
+            for operator, true in ((AT_LEAST, above), (BELOW, below)):
                 steps = (*body, Comparison(variable, operator, threshold))
                 if not _is_limited(body):
                     self._add(steps, Feature(COUNT), true)

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from hornbeam.learning.effects.steps.bin_sums import BinSums, Places, bin_sums
 from hornbeam.learning.effects.steps.gains import UNIT, cut_gains, line_gains
+from hornbeam.learning.effects.steps.looking import Looked, looked_at
 from hornbeam.learning.losses.loss import Loss
 from hornbeam.learning.numbers import Floats
 
@@ -19,6 +20,8 @@ AT_ONCE = 4
 """Number of steps between two rankings of the active candidates."""
 MOST_CELLS = 100_000_000
 """Sums of all candidates are prepared once if there are at most this many bins, else piece by piece."""
+PIECE = 1 << 14
+"""Gradients are computed for this many examples at once: more would not stay in the processor's cache."""
 
 
 class Steps(NamedTuple):
@@ -83,6 +86,11 @@ class BagSteps:
         before = np.zeros(len(self.targets)) if offset is None else offset
         self.score = [start + before for start in self.intercepts]
         self.tops = data.bins.max(axis=1, initial=0).astype(np.int64) + 1
+        self.pieces = [slice(a, a + PIECE) for a in range(0, len(self.targets), PIECE)]
+        self.looked = looked_at(data.sizes, self.weights, len(data.bins))
+        """the examples on which the gains of all candidates are compared..."""
+        self.looked_of_active = self.looked
+        """... and those of the active ones"""
         self.all: BinSums | None = None
         self.active: Places = np.empty(0, dtype=np.int64)
         self.sums: BinSums | None = None
@@ -96,27 +104,31 @@ class BagSteps:
 
     def best(self) -> list[int]:
         """For each bag, the candidates with the largest gains; all bags have their candidates in one list."""
-        gradients = self._gradients()
-        number = len(self.data.bins)
-        if self.all is None and self.data.bins.size <= MOST_CELLS:
-            self.all = bin_sums(self.data.bins, int(self.tops.max()))
+        looked, number = self.looked, len(self.data.bins)
+        gradients = self._gradients(looked)
+        piece = max(1, MOST_CELLS // looked.number)
+        if self.all is None and number <= piece:
+            self.all = self._sums_of(np.arange(number), looked)
         if self.all is not None:
             gains = self._gains(self.all, np.arange(number), gradients)
         else:
-            piece = max(1, MOST_CELLS // self.data.bins.shape[1])
             parts = [np.arange(a, min(a + piece, number)) for a in range(0, number, piece)]
-            gains = np.vstack([self._gains(self._sums_of(part), part, gradients) for part in parts])
+            gains = np.vstack([self._gains(self._sums_of(part, looked), part, gradients) for part in parts])
         return sorted(set(np.argpartition(-gains, ACTIVE, axis=0)[:ACTIVE].ravel().tolist()))
 
     def use(self, active: Places) -> None:
         """Take the next steps among some candidates."""
         self.active = active
         size = int(self.tops[active].max())
-        self.sums = self._sums_of(active) if self.all is None else self.all.take(active, size)
+        self.looked_of_active = looked_at(self.data.sizes, self.weights, len(active))
+        if self.all is None or self.looked.number < self.looked_of_active.number:
+            self.sums = self._sums_of(active, self.looked_of_active)
+        else:
+            self.sums = self.all.take(active, size)
 
     def go_on(self, number: int) -> list[Taken]:
         """Take a few steps with the candidates that gain most now, one after the other."""
-        choices = self._ranked(self._gradients())
+        choices = self._ranked(self._gradients(self.looked_of_active))
         chosen = ([int(each[k]) if k < len(each) else -1 for each in choices] for k in range(number))
         return [self._step_of_all(step) for step in chosen]
 
@@ -124,8 +136,10 @@ class BagSteps:
         """Take steps that were chosen earlier, with the candidate of each bag or -1, to the same result."""
         return [self._step_of_all(step) for step in chosen]
 
-    def _sums_of(self, which: Places) -> BinSums:
-        return bin_sums(self.data.bins[which], int(self.tops[which].max()))
+    def _sums_of(self, which: Places, looked: Looked) -> BinSums:
+        bins = self.data.bins[which]
+        own = bins if looked.places is None else bins[:, looked.places]
+        return bin_sums(own, int(self.tops[which].max()))
 
     def _step_of_all(self, chosen: Sequence[int]) -> Taken:
         additions = [
@@ -134,18 +148,21 @@ class BagSteps:
         ]
         return Taken(additions, self._losses())
 
-    def _whole(self, bag: int) -> tuple[Floats, Floats]:
-        """Gradients and curvatures of each example in a bag, in whole units."""
-        first, second = self.loss.gradients(self.targets, self.score[bag])
-        weights = self.weights[bag]
+    def _whole(self, bag: int, piece: slice) -> tuple[Floats, Floats]:
+        """Gradients and curvatures of some examples in a bag, in whole units."""
+        return self._in_units(self.targets[piece], self.score[bag][piece], self.weights[bag, piece])
+
+    def _in_units(self, targets: Floats, score: Floats, weights: Floats) -> tuple[Floats, Floats]:
+        first, second = self.loss.gradients(targets, score)
         return np.rint(first * UNIT) * weights, np.rint(second * UNIT) * weights
 
-    def _gradients(self) -> Floats:
+    def _gradients(self, looked: Looked) -> Floats:
         """A column of gradients for each bag, then a column of curvatures for each bag."""
         number = len(self.score)
-        columns = np.empty((len(self.targets), 2 * number))
+        columns = np.empty((looked.number, 2 * number))
         for bag in range(number):
-            columns[:, bag], columns[:, number + bag] = self._whole(bag)
+            own = looked.of(self.targets), looked.of(self.score[bag]), looked.weights[bag]
+            columns[:, bag], columns[:, number + bag] = self._in_units(*own)
         return columns
 
     def _gains(self, sums: BinSums, which: Places, gradients: Floats) -> Floats:
@@ -171,9 +188,12 @@ class BagSteps:
     def _step(self, bag: int, candidate: int) -> Addition:
         """Add to the curve of a candidate in one bag, with the gradients as they are now."""
         bins, size = self.data.bins[candidate], int(self.tops[candidate])
-        first, second = self._whole(bag)
-        g = np.bincount(bins, first, minlength=size)[None, :, None] / UNIT
-        h = np.bincount(bins, second, minlength=size)[None, :, None] / UNIT
+        g, h = np.zeros((2, 1, size, 1))
+        for piece in self.pieces:
+            first, second = self._whole(bag, piece)
+            g[0, :, 0] += np.bincount(bins[piece], first, minlength=size)
+            h[0, :, 0] += np.bincount(bins[piece], second, minlength=size)
+        g, h = g / UNIT, h / UNIT
         cuts, levels = cut_gains(g, h, self.steps.l2)
         score = self.data.scores[candidate : candidate + 1, :size]
         line, slope = line_gains(g, h, score, self.steps.line_l2)
@@ -184,14 +204,16 @@ class BagSteps:
             change = np.where(np.arange(size) <= at, levels[0][0, at, 0], levels[1][0, at, 0])
             change[0] = levels[2][0, 0, 0]
         change = self.steps.rate * change
-        self.score[bag] += change[bins]
+        for piece in self.pieces:
+            self.score[bag][piece] += change[bins[piece]]
         self._centre(bag)
         return Addition(candidate, change, self.intercepts[bag])
 
     def _centre(self, bag: int) -> None:
         """Move the intercept by one Newton step."""
         # Not a product of BLAS, whose threads cost more than they do.
-        g, h = (float(each.sum()) / UNIT for each in self._whole(bag))
+        sums = np.array([[each.sum() for each in self._whole(bag, piece)] for piece in self.pieces])
+        g, h = (float(each) / UNIT for each in sums.sum(axis=0))
         if h > 0:
             self.score[bag] += g / h
             self.intercepts[bag] += g / h

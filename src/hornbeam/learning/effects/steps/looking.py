@@ -1,0 +1,53 @@
+"""Which examples are looked at when candidates are compared: a sample, if there are very many examples.
+
+The levels of a curve are fitted to all examples of a bag, whatever is looked at.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from hornbeam.learning.effects.steps.bin_sums import Places
+from hornbeam.learning.numbers import Floats
+
+ENOUGH_CELLS = 40_000_000
+"""About this many bins are looked at: with more candidates, in fewer examples..."""
+ENOUGH_EXAMPLES = 20_000
+"""... but in at least this many."""
+
+
+class Looked(NamedTuple):
+    """The places of the examples that are looked at, and the weight of each in each bag."""
+
+    places: Places | None
+    """None for all examples"""
+    weights: Floats
+
+    @property
+    def number(self) -> int:
+        return int(self.weights.shape[1])
+
+    def of(self, values: Floats) -> Floats:
+        """The values of the examples that are looked at."""
+        return values if self.places is None else values[self.places]
+
+
+def looked_at(sizes: Floats, weights: Floats, n_candidates: int) -> Looked:
+    """The examples in which some candidates are compared.
+
+    ``sizes`` says how much each example counts, and row k of ``weights`` how much of it bag k has. Examples
+    are drawn by size, at equal distances; they are in the order of their hashes.
+    """
+    most = max(ENOUGH_EXAMPLES, ENOUGH_CELLS // max(1, n_candidates))
+    if len(sizes) <= most:
+        return Looked(None, weights)
+    upto = np.cumsum(sizes)
+    distance = upto[-1] / most
+    drawn = np.floor(upto / distance + 0.5).astype(np.int64)
+    times = np.diff(drawn, prepend=0)
+    places = np.flatnonzero(times)
+    # Whole numbers, so that sums stay exact.
+    shares = np.rint(times[places] * weights[:, places] / sizes[places])
+    return Looked(places, max(1.0, np.rint(distance)) * shares)

@@ -444,7 +444,7 @@ def test_a_model_of_a_newer_format_is_refused(world, model, tmp_path, run):
     )
     ran = run("predict", world, "--model", tmp_path / "new.json")
     assert ran.status == 2
-    assert "format version 9, but this Hornbeam reads up to 3: install a newer Hornbeam." in ran.err
+    assert "format version 9, but this Hornbeam reads up to 4: install a newer Hornbeam." in ran.err
 
 
 def test_debug_shows_the_traceback(model):

@@ -92,7 +92,7 @@ def progress(steps: int | None) -> Iterator[Callable[[Record], None] | None]:
         TextColumn("{task.fields[title]}", markup=False),
     )
     with Progress(*columns, console=console, transient=True) as bar:
-        task = bar.add_task("candidates", total=1, title="", most="")
+        task = bar.add_task("candidates", total=1, title="", most="/1")
         phase = ""
 
         def on_step(step: Record) -> None:

@@ -328,7 +328,7 @@ def test_the_demo_needs_no_data(run, tmp_path, monkeypatch):
     assert Path("report.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
     assert "advisedby(A,B) :- publication(C,A), publication(C,B)." in ran.out
     assert "auc_roc" in ran.out
-    assert "because the share of titles C" in ran.out
+    assert "because the share of titles of student" in ran.out
 
 
 def test_a_generated_world_is_learned_by_the_command_that_is_printed(run, tmp_path, monkeypatch):
@@ -518,6 +518,13 @@ def test_progress_and_notes_fit_80_columns(tmp_path, run):
     lines = [line.split("/tmp")[0] for line in re.split(r"[\r\n]+", plain)]
     assert max(map(len, lines)) <= 80
     assert 'note: keys and links were inferred (movies: "movie_id" is the key; ratings:' in lines
+
+
+def test_progress_names_no_last_step_if_held_out_examples_choose_it(tmp_path):
+    folder = as_csv(shop(), tmp_path / "shop")
+    words = ("fit", folder, "--target", "users.gender=F", "--bags", 2, "--model", tmp_path / "m.json")
+    plain = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", on_a_terminal(*words, columns=80)[1])
+    assert re.search(r"step \d+ ━+ .*held-out examples 0\.", plain)
 
 
 def test_quiet_and_verbose(tmp_path, run):

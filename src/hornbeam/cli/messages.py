@@ -85,29 +85,31 @@ def progress(steps: int | None) -> Iterator[Callable[[Record], None] | None]:
 
     console = Console(stderr=True)
     columns = (
-        TextColumn("{task.description} {task.completed:.0f}/{task.total:.0f}", markup=False),
+        TextColumn("{task.description} {task.completed:.0f}{task.fields[most]}", markup=False),
         BarColumn(bar_width=10),
         TimeRemainingColumn(compact=True),
         # A clause has square brackets, which rich would take for markup.
         TextColumn("{task.fields[title]}", markup=False),
     )
     with Progress(*columns, console=console, transient=True) as bar:
-        task = bar.add_task("candidates", total=1, title="")
+        task = bar.add_task("candidates", total=1, title="", most="/1")
         phase = ""
 
         def on_step(step: Record) -> None:
             nonlocal phase
+            total: int | None
             if isinstance(step, Collected):
                 now, done, total, title = "candidates", step.path, step.paths, ""
             else:
-                now, done, total = "step", step.number, steps or step.number
+                now, done, total = "step", step.number, steps
                 title = printable(step.title.removeprefix("log-loss on "))
             if now != phase:
-                bar.reset(task, total=total, description=now)
+                bar.reset(task, total=total or done, description=now)
                 phase = now
             room = max(console.width - _DETAIL, 10)
             shown = title if len(title) <= room else f"{title[: room - 3]}..."
-            bar.update(task, completed=done, total=total, title=shown)
+            most = "" if total is None else f"/{total}"
+            bar.update(task, completed=done, total=total or done, title=shown, most=most)
 
         yield on_step
 

@@ -30,10 +30,11 @@ class RLRClassifier(EffectsAsColumns, RelationalClassifier):
         What is learned: default or paper. An option that is not given has the value of the preset.
         The defaults shown here are those of the default preset. An option of the other preset is
         refused.
-    n_steps : int, default=600
+    n_steps : int | None, default=None
         Maximum number of boosting steps. Each step adds to a curve (preset paper: a clause,
-        mln-boost: several, rdn-boost: a tree). Must be a whole number from 1 to 1000000. Preset
-        paper: 10.
+        mln-boost: several, rdn-boost: a tree). auto for 600; if held-out examples choose the
+        number, half the number of training examples if that is more, but at most 2000. Must be a
+        whole number from 1 to 1000000 or None; None is auto. Preset paper: 10.
     learning_rate : float, default=0.1
         Share of its best size that each step has. Must be a finite number above 0 and at most 1.
     n_bags : int, default=10
@@ -134,7 +135,7 @@ class RLRClassifier(EffectsAsColumns, RelationalClassifier):
     database: Database | None
     target: str | None
     preset: str
-    n_steps: int
+    n_steps: int | None
     learning_rate: float
     n_bags: int
     l2: float
@@ -171,7 +172,7 @@ class RLRClassifier(EffectsAsColumns, RelationalClassifier):
         database: Database | None = None,
         target: str | None = None,
         preset: str = "default",
-        n_steps: int = 600,
+        n_steps: int | None = None,
         learning_rate: float = 0.1,
         n_bags: int = 10,
         l2: float = 5.0,
@@ -224,9 +225,11 @@ class RLRRegressor(EffectsAsColumns, RelationalRegressor):
     loss : str, default='squared'
         What is minimised: squared or absolute or poisson. squared predicts means; absolute predicts
         medians, and outliers count little; poisson is for counts, and effects multiply.
-    n_steps : int, default=600
+    n_steps : int | None, default=None
         Maximum number of boosting steps. Each step adds to a curve (preset paper: a clause,
-        mln-boost: several, rdn-boost: a tree). Must be a whole number from 1 to 1000000.
+        mln-boost: several, rdn-boost: a tree). auto for 600; if held-out examples choose the
+        number, half the number of training examples if that is more, but at most 2000. Must be a
+        whole number from 1 to 1000000 or None; None is auto.
     learning_rate : float, default=0.1
         Share of its best size that each step has. Must be a finite number above 0 and at most 1.
     n_bags : int, default=10
@@ -299,7 +302,7 @@ class RLRRegressor(EffectsAsColumns, RelationalRegressor):
     database: Database | None
     target: str | None
     loss: str
-    n_steps: int
+    n_steps: int | None
     learning_rate: float
     n_bags: int
     l2: float
@@ -327,7 +330,7 @@ class RLRRegressor(EffectsAsColumns, RelationalRegressor):
         database: Database | None = None,
         target: str | None = None,
         loss: str = "squared",
-        n_steps: int = 600,
+        n_steps: int | None = None,
         learning_rate: float = 0.1,
         n_bags: int = 10,
         l2: float = 5.0,
@@ -526,7 +529,9 @@ class MLNBoostClassifier(EffectsAsColumns, RelationalClassifier):
         The predicate to learn. It may be left out if the database has examples of one target only.
     n_steps : int, default=10
         Maximum number of boosting steps. Each step adds to a curve (preset paper: a clause,
-        mln-boost: several, rdn-boost: a tree). Must be a whole number from 1 to 1000000.
+        mln-boost: several, rdn-boost: a tree). auto for 600; if held-out examples choose the
+        number, half the number of training examples if that is more, but at most 2000. Must be a
+        whole number from 1 to 1000000.
     clauses_per_step : int, default=3
         Maximum number of clauses that a step adds; each is fitted to what the earlier ones leave
         unexplained. Must be a whole number from 1 to 1000.
@@ -623,7 +628,9 @@ class RDNBoostClassifier(RelationalClassifier):
         The predicate to learn. It may be left out if the database has examples of one target only.
     n_steps : int, default=10
         Maximum number of boosting steps. Each step adds to a curve (preset paper: a clause,
-        mln-boost: several, rdn-boost: a tree). Must be a whole number from 1 to 1000000.
+        mln-boost: several, rdn-boost: a tree). auto for 600; if held-out examples choose the
+        number, half the number of training examples if that is more, but at most 2000. Must be a
+        whole number from 1 to 1000000.
     max_depth : int, default=3
         Maximum number of tests from the root of a tree to a leaf. Must be a whole number from 1 to
         30.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -313,6 +314,25 @@ def test_the_loss_is_that_of_the_effects_that_are_kept() -> None:
         assert most != "all" or losses[most] <= min(loss for loss in rounds if loss is not None)
     assert losses["all"] < losses[1] < settings["base_loss"]
     assert losses[2] < losses[1]
+
+
+@pytest.mark.parametrize(
+    ("number", "options", "most"),
+    [
+        (1_600, {}, 800),
+        (1_600, {"n_steps": 20}, 20),
+        (1_600, {"validate": False}, 600),
+    ],
+)
+def test_with_more_examples_there_may_be_more_steps(number: int, options: dict[str, Any], most: int) -> None:
+    modes = tuple(map(parse_mode, ["risk(+person).", "tall(+person)."]))
+    persons = [f"p{place}" for place in range(number)]
+    labels = [place % 2 for place in range(number)]
+    database = build(
+        schema_of(modes), modes, {"tall": [persons[::7]]}, {"risk": ([(p,) for p in persons], labels)}
+    )
+    fitted = fit(MemoryEngine(database), database.examples_of("risk"), effect_options(n_bags=2, **options))
+    assert fitted.model.settings["n_steps"] == most
 
 
 def test_one_link_reaches_the_things_that_a_pair_shares() -> None:

@@ -36,6 +36,7 @@ from hornbeam.learning.effects.links.paths import MOST_ATTRIBUTES, MOST_PATHS, P
 from hornbeam.learning.effects.links.vocabulary import Vocabulary
 from hornbeam.learning.effects.links.windows import windows_of
 from hornbeam.learning.effects.long_model import LongModel, Problem
+from hornbeam.learning.effects.steps.boosting import most_steps
 from hornbeam.learning.history import ALL_STEPS, INTERRUPTED, NO_EFFECT, Collected, History, Record, Round
 from hornbeam.learning.loop import NO_CONTROL, Control, Ending, Pause, Shared, run
 from hornbeam.learning.losses.loss import Loss
@@ -114,6 +115,7 @@ def _problem(
     )
     correction = math.log(left.sum() / all_.sum())
     targets = kept.labels.astype(np.float64)
+    options = replace(options, n_steps=options.n_steps or most_steps(len(kept), options.validate))
     return Problem(engine, head, kept, options, loss, targets, correction=correction), rows
 
 
@@ -137,6 +139,7 @@ def _numeric_problem(
     assert kept.values is not None
     weights = np.ones(len(kept)) if kept.weights is None else kept.weights
     targets, unit = loss.prepared(kept.values, weights)
+    options = replace(options, n_steps=options.n_steps or most_steps(len(kept), options.validate))
     return Problem(engine, head, kept, options, loss, targets, unit), rows
 
 
@@ -374,7 +377,8 @@ def _block(problem: Problem, paths: list[Path]) -> ConstantWeights | None:
 
 def _pays(problem: Problem, pool: Pool, block: ConstantWeights, jobs: Jobs, pause: Pause) -> bool:
     """Whether weights per constant beside effects predict held-out examples better than effects alone."""
-    short = replace(problem, options=replace(problem.options, n_steps=min(problem.options.n_steps, TRIED)))
+    tried = min(problem.options.n_steps or TRIED, TRIED)
+    short = replace(problem, options=replace(problem.options, n_steps=tried))
     losses = []
     for each in (block, None):
         long = LongModel(short, pool, each, jobs)

@@ -93,6 +93,7 @@ class LongModel:
         start = None
         if options.prior != BASE_RATE:
             start = problem.unit.of_learner(float(options.prior) - problem.correction)
+        assert options.n_steps is not None
         steps = Steps(
             options.n_steps,
             options.learning_rate,

@@ -92,10 +92,12 @@ MIN_SUPPORT = Option(
 
 N_STEPS = Option(
     "Maximum number of boosting steps. Each step adds to a curve (preset paper: a clause, mln-boost: "
-    "several, rdn-boost: a tree).",
+    "several, rdn-boost: a tree). auto for 600; if held-out examples choose the number, half the number of "
+    "training examples if that is more, but at most 2000.",
     SEARCH,
     Whole(1, 1_000_000),
     flag="--steps",
+    none="auto",
 )
 CLAUSES_PER_STEP = Option(
     "Maximum number of clauses that a step adds; each is fitted to what the earlier ones leave unexplained.",
@@ -236,7 +238,7 @@ class EffectOptions(Options):
     own_constants: ClassVar[bool] = True
     """whether single things of the target's own types may have weights"""
 
-    n_steps: int = N_STEPS.default(600)
+    n_steps: int | None = N_STEPS.default(None, bound=Whole(1, 1_000_000, words=(None,)))
     learning_rate: float = LEARNING_RATE.default(0.1)
     n_bags: int = N_BAGS.default(10)
     l2: float = L2.default(5.0)

@@ -18,10 +18,21 @@ from hornbeam.learning.effects.steps.bag_steps import ACTIVE, AT_ONCE, Addition,
 from hornbeam.learning.numbers import Floats
 from hornbeam.learning.workers import ALONE, Jobs
 
-RENEWALS = (0, 24, 48, 96, 192, 384, 768)
+RENEWALS = (0, 24, 48, 96, 192, 384, 768, 1536)
 """The steps before which the active candidates are chosen again among all."""
+STEPS, MOST_STEPS = 600, 2000
+"""Maximum number of steps with few examples, and with many, which can tell more effects from noise."""
 PATIENCE = 60
 """Steps without a lower loss on held-out examples after which boosting ends."""
+
+
+def most_steps(examples: int, validate: bool) -> int:
+    """The maximum number of steps, which grows with the number of examples if some of them are held out.
+
+    >>> most_steps(300, True), most_steps(1_600, True), most_steps(1_600, False), most_steps(50_000, True)
+    (600, 800, 600, 2000)
+    """
+    return min(MOST_STEPS, max(STEPS, examples // 2)) if validate else STEPS
 
 
 @dataclass(eq=False)

@@ -1,6 +1,7 @@
 """``predict`` on tables: rows in the order that the user gave, under the user's own names and words."""
 
 import csv
+import itertools
 
 import pytest
 
@@ -147,3 +148,20 @@ def test_data_without_the_column_of_the_label_are_predicted_with_a_note(folder, 
     assert [row["probability"] for row in unlabelled.rows()] == [
         row["probability"] for row in labelled.rows()
     ]
+
+
+def test_pairs_of_one_table_have_its_key_twice_with_numbers(folder, tmp_path, run):
+    ids = column(folder / "users.csv", "user_id")
+    pairs = [(one, two, int(place % 3 == 0)) for place, (one, two) in enumerate(itertools.pairwise(ids))]
+    lines = "".join(f"{one},{two},{label}\n" for one, two, label in pairs)
+    write(tmp_path, {"e.csv": f"user_id_1,user_id_2,label\n{lines}"})
+    model, out = tmp_path / "same.json", tmp_path / "p.csv"
+    examples = ("--examples", tmp_path / "e.csv")
+    fitted = run("fit", folder, "--target", "same(users,users)", *examples, "--steps", 5, "--model", model)
+    assert fitted.status == 0, fitted.err
+    assert run("predict", folder, "--model", model, *examples, "--out", out).status == 0
+    assert out.read_text().splitlines()[0] == "user_id_1,user_id_2,label,predicted,probability"
+    assert column(out, "user_id_2") == [two for _, two, _ in pairs]
+    scores = run("evaluate", folder, "--model", model, "--examples", out)
+    assert scores == run("evaluate", folder, "--model", model, *examples)
+    assert scores.status == 0

@@ -13,7 +13,12 @@ from hornbeam.cli import main
 from hornbeam.model.files import FORMAT_VERSION, HOMES, load_model, model_text
 
 FOLDER = Path(__file__).parent / "models"
-LEARNERS = {1: {"rlr", *HOMES} - {"joint"}, 2: {"rlr", "one-vs-rest", "joint"}, 3: {"rlr"}}
+LEARNERS = {
+    1: {"rlr", *HOMES} - {"joint"},
+    2: {"rlr", "one-vs-rest", "joint"},
+    3: {"rlr"},
+    4: {"one-vs-rest"},
+}
 """The learners whose models a version of the format was made for; other models stay in their version."""
 FILES = sorted(FOLDER.glob("version*/*.json"))
 

@@ -28,7 +28,7 @@ from hornbeam.engines.sql.expressions import SqlTable
 from hornbeam.errors import DataError
 from hornbeam.in_place.facts import TableFacts
 from hornbeam.in_place.source import TableSource
-from hornbeam.loading.tables.targets import GivenExamples
+from hornbeam.loading.tables.given import GivenExamples
 from hornbeam.logic.modes import Mode
 from hornbeam.logic.schema import Schema
 

@@ -27,10 +27,11 @@ from hornbeam.loading.tables.database import (
     origin_of,
     read_relational,
 )
+from hornbeam.loading.tables.given import GivenExamples
 from hornbeam.loading.tables.guess import is_flag
 from hornbeam.loading.tables.roles import Form, Plan
 from hornbeam.loading.tables.schema_file import Role, Statement
-from hornbeam.loading.tables.targets import GivenExamples, Target
+from hornbeam.loading.tables.targets import Target
 from hornbeam.loading.tables.to_logic import FactColumns, MappedPredicate
 
 _ELSE = 'or load the tables into memory (engine "memory")'

@@ -93,8 +93,10 @@ def fit_joint(
 ) -> JointFit:
     """Learn a joint model of targets from their training examples.
 
-    Keys are codes of the database; labels are numbers of classes, or 0 and 1.
+    Keys are codes of the database; labels are numbers of classes, or 0 and 1. If a key is given with several
+    labels, the last one counts.
     """
+    tasks = [task.with_one_label_each() for task in tasks]
     if not isinstance(options, EffectOptions):
         raise OptionError("joint models need the learner rlr with its default preset.")
     replace(options, max_links=max_links)  # an error says which numbers of links are allowed

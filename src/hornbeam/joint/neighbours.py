@@ -19,7 +19,7 @@ from hornbeam.data.numbers import Floats
 from hornbeam.joint.reach import Reach, chain_of, reach_of
 from hornbeam.joint.things import JointTarget, Things
 from hornbeam.learning.losses.softmax import log_softmax
-from hornbeam.logic.clauses import Clause
+from hornbeam.logic.clauses import Clause, variables
 
 COUNT, SHARE = "count", "share"
 READINGS = (COUNT, SHARE)
@@ -39,13 +39,21 @@ class Term(NamedTuple):
 
     @property
     def near(self) -> bool:
-        """Whether it is about the thing's own things, such as the two of a pair: it follows no link."""
-        return all(len(clause.body) == 1 for clause in self.clauses)
+        """Whether it is about the thing's own things, such as the two of a pair: it reaches no other thing.
+
+        Other pairs of one of the two are neighbours: their guesses may all be wrong for the same reason.
+        """
+        return all(_is_own(clause) for clause in self.clauses)
 
     def __str__(self) -> str:
         first, *others = self.clauses
         more = "".join(f" or {', '.join(map(str, clause.body))}" for clause in others)
         return f"{self.reading} : {str(first).removesuffix('.')}{more}."
+
+
+def _is_own(clause: Clause) -> bool:
+    """Whether the body is about things of the head only."""
+    return len(clause.body) == 1 and {*variables(clause.body)} <= {*clause.head.args}
 
 
 class TermWeights(NamedTuple):

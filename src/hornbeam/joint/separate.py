@@ -130,8 +130,8 @@ def _held_out(target: JointTarget, fit: AnyFit, size: int) -> Floats:
     scores = [each for each in held if each is not None]
     if len(scores) < len(held) or not scores:
         return np.full((size, target.size), np.nan)
-    chances = np.column_stack([sigmoid(each) for each in scores])
     if len(scores) == 1:
+        chances = sigmoid(scores[0])
         return np.column_stack([1.0 - chances, chances])
-    result: Floats = chances / chances.sum(axis=1, keepdims=True)
-    return result
+    assert isinstance(fit.model, ClassModel)
+    return fit.model.weights.probabilities(np.column_stack(scores))

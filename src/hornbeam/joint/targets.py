@@ -15,7 +15,7 @@ from hornbeam.errors import DataError, SchemaError, did_you_mean
 from hornbeam.joint.things import JointTarget, JointTask, KnownKeys, NamedEvidence
 from hornbeam.loading.tables.columns.column import MISSING, Column, Table
 from hornbeam.loading.tables.examples import LABEL, given_examples, read_examples
-from hornbeam.loading.tables.targets import GivenExamples
+from hornbeam.loading.tables.given import GivenExamples
 
 MOST_CLASSES = 100
 TARGET = "target"

@@ -59,6 +59,15 @@ class JointTask(NamedTuple):
     target: JointTarget
     evidence: KnownKeys
 
+    def with_one_label_each(self) -> JointTask:
+        """The examples without those that contradict a later one: of labels of one key, the last counts."""
+        keys, labels = self.evidence
+        _, which = np.unique(keys, axis=0, return_inverse=True)
+        last = np.zeros(len(keys), dtype=np.int64)
+        last[which.ravel()] = labels
+        kept = (labels == last[which.ravel()]) | (keys == UNKNOWN).any(axis=1)
+        return self if kept.all() else self._replace(evidence=KnownKeys(keys[kept], labels[kept]))
+
 
 NamedEvidence = Mapping[str, tuple[Names, npt.NDArray[np.int64]]]
 """For some targets the keys, as rows of names, whose labels are known, and their labels."""

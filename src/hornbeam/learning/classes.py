@@ -16,10 +16,11 @@ from hornbeam.learning import loop
 from hornbeam.learning.history import INTERRUPTED, History, Record
 from hornbeam.learning.learners import learn
 from hornbeam.learning.loop import NO_CONTROL, Control, Shared, ShouldStop
+from hornbeam.learning.losses.class_weights import class_weights
 from hornbeam.learning.losses.named import NUMERIC
 from hornbeam.learning.numbers import Floats
 from hornbeam.learning.options import AUTO, Options
-from hornbeam.model.class_model import ClassModel
+from hornbeam.model.class_model import PLAIN_WEIGHTS, ClassModel
 from hornbeam.model.files import LearnedModel
 
 
@@ -109,7 +110,9 @@ def fit_classes(
     settings = dict(models[0].settings)
     if any("cut" in model.settings for model in models):
         settings["cut"] = next(model.settings["cut"] for model in models if "cut" in model.settings)
-    model = ClassModel(target, engine.database.schema, classes, tuple(models), settings)
+    judged = getattr(options, "validate", False)
+    weights = class_weights(held_out, examples) if judged else PLAIN_WEIGHTS
+    model = ClassModel(target, engine.database.schema, classes, tuple(models), settings, weights=weights)
     return ClassFit(model, ClassHistory(histories), tuple(held_out))
 
 

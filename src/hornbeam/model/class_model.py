@@ -1,6 +1,7 @@
 """Models of targets with several classes: one model for each class against all others.
 
-The probability of a class is the probability from its model, divided by the sum over all classes.
+The probabilities of all classes sum to one. That of a class is in proportion to the probability from its
+model, or to a product of powers of that probability and of its odds (``ClassWeights``).
 With two classes there is one model, for the second class.
 """
 
@@ -8,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -35,6 +36,35 @@ if TYPE_CHECKING:
     import pandas
 
 LEARNER = "one-vs-rest"
+WITH_WEIGHTS = 4
+"""The version of model files that has weights of classes."""
+
+
+class ClassWeights(NamedTuple):
+    """How the log-odds of the classes become probabilities that sum to one.
+
+    The probability of a class is in proportion to ``p**chance * (p / (1 - p))**odds``, where p is the
+    probability from its model. It rises with p.
+    """
+
+    chance: float = 1.0
+    odds: float = 0.0
+
+    @property
+    def rise(self) -> bool:
+        """Whether the probability of a class rises with that from its model."""
+        return self.odds >= 0.0 and self.chance + self.odds > 0.0
+
+    def probabilities(self, scores: Floats) -> Floats:
+        """The probability of each class, from log-odds: a row per example, a column per class."""
+        logs = self.odds * scores - self.chance * np.logaddexp(0.0, -scores)
+        chances: Floats = np.exp(logs - logs.max(axis=1, keepdims=True))
+        chances /= chances.sum(axis=1, keepdims=True)
+        return chances
+
+
+PLAIN_WEIGHTS = ClassWeights()
+"""Probabilities from the models, divided by their sum."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +77,7 @@ class ClassModel:
     models: tuple[LearnedModel, ...]
     settings: Mapping[str, object] = field(default_factory=dict)
     learner: str = LEARNER
+    weights: ClassWeights = PLAIN_WEIGHTS
 
     def __repr__(self) -> str:
         return f"ClassModel({self.target}, {self.size_text})"
@@ -91,6 +122,9 @@ class ClassModel:
         texts = [f"class {name}\n{model}" for name, model in self.members()]
         if len(self.models) < len(self.classes):
             texts.append(f"class {self.classes[0]}\nevery other example")
+        if self.weights != PLAIN_WEIGHTS:
+            chance, odds = self.weights
+            texts.append(f"probability of a class: in proportion to p^{chance:g} (p / (1 - p))^{odds:g}")
         return "\n\n".join(texts)
 
     @property
@@ -136,6 +170,8 @@ class ClassModel:
 
     def probabilities(self, engine: Engine, keys: Codes) -> Floats:
         """The probability of each class: a row per example, a column per class; rows sum to one."""
+        if self.weights != PLAIN_WEIGHTS:
+            return self.weights.probabilities(self.scores(engine, keys))
         each = [model.probabilities(engine, keys) for model in self.models]
         if len(each) == 1:
             return np.column_stack([1.0 - each[0], each[0]])
@@ -151,7 +187,8 @@ def _fields(model: ClassModel) -> dict[str, object]:
     members = [
         {"class": name, "learner": member.learner, **fields_of(member)} for name, member in model.members()
     ]
-    return {"classes": list(model.classes), "models": members}
+    weights = {} if model.weights == PLAIN_WEIGHTS else {"weights": list(model.weights)}
+    return {"classes": list(model.classes), "models": members, **weights}
 
 
 def _read(common: Common, fields: Fields) -> ClassModel:
@@ -168,11 +205,22 @@ def _read(common: Common, fields: Fields) -> ClassModel:
         raise fields.wrong("classes", "at least two different texts", list(classes))
     if tuple(names) != (classes[1:] if len(classes) == 2 else classes):
         raise ModelError(f"the models are of the classes {', '.join(names)}; the file is damaged.")
-    return ClassModel(common.target, common.schema, classes, tuple(models), common.settings)
+    weights = _read_weights(fields, len(classes)) if fields.has("weights") else PLAIN_WEIGHTS
+    return ClassModel(common.target, common.schema, classes, tuple(models), common.settings, weights=weights)
+
+
+def _read_weights(fields: Fields, n_classes: int) -> ClassWeights:
+    numbers = fields.numbers("weights")
+    weights = ClassWeights(*numbers) if len(numbers) == len(PLAIN_WEIGHTS) else PLAIN_WEIGHTS
+    if n_classes == 2 or weights == PLAIN_WEIGHTS or not weights.rise:
+        expected = "two numbers for three classes or more, with which probabilities rise"
+        raise fields.wrong("weights", expected, list(numbers))
+    return weights
 
 
 def _version(model: ClassModel) -> int:
-    return max(map(version_of, model.models), default=1)
+    of_models = max(map(version_of, model.models), default=1)
+    return of_models if model.weights == PLAIN_WEIGHTS else WITH_WEIGHTS
 
 
 register_kind(LEARNER, ModelKind(_fields, _read, _version))

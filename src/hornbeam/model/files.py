@@ -4,7 +4,8 @@ A file holds the format version, target, schema, numeric types, learner, the set
 the result, and the fields of the learner's kind of model: for ``rlr`` the prior and the weighted
 clauses with their totals on the training data. It never holds times or paths, or how the model
 was computed. Version 2 adds effects and a fingerprint of the training keys; models that have neither
-are written in version 1. Version 3 adds the loss of a numeric target.
+are written in version 1. Version 3 adds the loss of a numeric target,
+version 4 the weights by which models of several classes are put together.
 
 Each learner has a kind of model, registered by the module that defines it. ``HOMES`` names these
 modules, so that reading a file imports no more than the file needs.
@@ -33,7 +34,7 @@ from hornbeam.model.features import COUNT, FEATURES, SHARE, is_feature
 from hornbeam.model.fields import Fields
 from hornbeam.model.training import read_training, training_fields
 
-FORMAT_VERSION = 3
+FORMAT_VERSION = 4
 """The newest version of the format; each model is written in the oldest version that can hold it."""
 MOST_BYTES = 1 << 28
 """Size limit of a model file, so that reading ends even if the file is an endless device."""

@@ -16,7 +16,7 @@ from hornbeam.engines.sql.expressions import SqlTable
 from hornbeam.in_place.database import database_in_place
 from hornbeam.in_place.facts import TableFacts
 from hornbeam.in_place.source import TableSource
-from hornbeam.loading.tables.targets import GivenExamples
+from hornbeam.loading.tables.given import GivenExamples
 from hornbeam.logic.parse import parse_clause, parse_mode
 from hornbeam.logic.schema import Schema
 from hornbeam.model.explain import named_groundings

@@ -98,6 +98,14 @@ def test_the_order_and_the_repetition_of_keys_do_not_matter():
     assert np.array_equal(learned().predict_proba(X[shuffled]), learned().predict_proba(X)[shuffled])
 
 
+def test_of_two_labels_of_a_key_the_last_one_counts_everywhere():
+    X, y = keys_and_labels(frames())
+    wrong = np.array([TOPICS[(TOPICS.index(topic) + 1) % len(TOPICS)] for topic in y[:30]])
+    joint = clone(learned()).fit(np.vstack([X[:30], X[:80]]), np.concatenate([wrong, y[:80]]))
+    assert model_text(joint.model_) == model_text(learned().model_)
+    assert np.array_equal(joint.predict_proba(X), learned().predict_proba(X))
+
+
 def test_a_model_file_holds_everything(tmp_path):
     text = model_text(learned().model_)
     assert model_text(parse_model(text)) == text

@@ -46,6 +46,24 @@ def other():
     )
 
 
+@pytest.mark.parametrize(
+    ("body", "own"),
+    [
+        ("professor(B)", True),
+        ("student(A)", True),
+        ("advisedby(B,A)", True),
+        ("advisedby(A,C)", False),
+        ("advisedby(C,B)", False),
+        ("knows(A,C), professor(C)", False),
+    ],
+)
+def test_other_pairs_of_a_person_are_neighbours_and_not_the_pair_s_own_things(body, own):
+    predicates = dict.fromkeys(("advisedby", "knows"), ("person", "person"))
+    schema = Schema(predicates | dict.fromkeys(("professor", "student"), ("person",)))
+    clause = parse_clause(f"advisedby(A,B) :- {body}.", schema)
+    assert Term("professor", "share", (clause,)).near is own
+
+
 def losses(chances, labels):
     return -np.log(chances[np.arange(len(labels)), np.searchsorted(TOPICS, labels)])
 

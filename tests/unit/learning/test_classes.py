@@ -49,7 +49,10 @@ def test_probabilities_sum_to_one_and_find_the_class():
 
 
 def test_a_class_s_probability_is_its_model_s_share():
-    """Against the models fitted one by one: their probabilities, divided by their sum."""
+    """Against the models fitted one by one: their probabilities, divided by their sum.
+
+    Nothing is held out here, so there are no weights of classes.
+    """
     model, X, y = fitted()
     each = [fit_one(X, y == colour) for colour in COLOURS]
     expected = np.column_stack(each) / np.sum(each, axis=0)[:, None]

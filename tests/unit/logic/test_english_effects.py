@@ -97,7 +97,19 @@ DIPS = "[< 15: 0; < 35: -1; else: 1]"
         ),
         (
             f"count {RISES} : pair(A,B) :- ratings(A,M), ratings(B,M).",
-            "pair(A, B) is likelier the larger the number of movies C of A with ratings(B, C).",
+            "pair(A, B) is likelier the larger the number of movies of A that B has too.",
+        ),
+        (
+            "share [< 1: -0.3; else: 0.4] : pair(A,B) :- ratings(B,M), ratings(A,M).",
+            "pair(A, B) is likelier if the share of movies of B that A has too is 100 %.",
+        ),
+        (
+            f"count {RISES} : pair(A,B) :- friend(A,C), friend(C,B).",
+            "pair(A, B) is likelier the larger the number of friends C of A with friend(C, B).",
+        ),
+        (
+            f"count {RISES} : pair(A,B) :- ratings(A,M), M = m3.",
+            "pair(A, B) is likelier the larger the number of movies of A that are m3.",
         ),
         (
             "max N [< 3: 0; < 4: -1; < 5: 3; else: -2] : bad(A) :- ratings(A,M), N = number of ratings(U,M).",

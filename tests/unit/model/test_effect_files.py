@@ -118,8 +118,8 @@ def effect(**changes):
     [
         (damaged(format_version=1), '"format_version" must be 2 for what the file holds, found 1.'),
         (
-            damaged(format_version=4),
-            "m.json: the model has format version 4, but this Hornbeam reads up to 3: ",
+            damaged(format_version=5),
+            "m.json: the model has format version 5, but this Hornbeam reads up to 4: ",
         ),
         (damaged(effects=..., training=...), '"format_version" must be 1 for what the file holds, found 2.'),
         (damaged(effects={}), '"effects" must be a list, found {}.'),

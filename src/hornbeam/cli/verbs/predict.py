@@ -31,10 +31,11 @@ def predict(
     """Print the probability of every example.
 
     The result is CSV, a row for each example in the order of --examples or of the data. Its columns are the
-    keys under their names in the tables (arg1..argk for facts), label, predicted and probability. For a
-    target with classes, there is a column of probabilities for each class; for a numeric target, the column
-    prediction alone. If examples have cut-offs, there is a column for them. evaluate --examples reads this
-    file. A joint model of several targets gives rows target,arg1..argk,label,class,probability.
+    keys under their names in the tables, label, predicted and probability; from facts, they are arg1..argk,
+    label (0 or 1) and probability. For a target with classes, there is a column of probabilities for each
+    class; for a numeric target, the column prediction alone. If examples have cut-offs, there is a column for
+    them. evaluate --examples reads this file. A joint model of several targets gives rows
+    target,arg1..argk,label,class,probability.
 
     \b
     Example: hornbeam predict data/uwcse/fold1 --model m.json --out p.csv

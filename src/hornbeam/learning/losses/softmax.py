@@ -17,15 +17,17 @@ class LabelDesign(NamedTuple):
     """Fixed scores of each label, features of the free labels, and labels; one row per example.
 
     ``features`` has for each example and each free label the values that weights multiply. The free labels
-    are the last ones: all, or all but the first.
+    are the last ones: all, or all but the first. ``counts`` says how much each example counts; None for once.
     """
 
     fixed: Floats
     features: Floats
     labels: npt.NDArray[np.int64]
+    counts: Floats | None = None
 
     def at(self, rows: npt.NDArray[np.bool_]) -> LabelDesign:
-        return LabelDesign(self.fixed[rows], self.features[rows], self.labels[rows])
+        counts = None if self.counts is None else self.counts[rows]
+        return LabelDesign(self.fixed[rows], self.features[rows], self.labels[rows], counts)
 
     def scores(self, weights: Floats) -> Floats:
         scores = self.fixed.copy()
@@ -71,6 +73,8 @@ class _SoftmaxLoss(NamedTuple):
 
     def loss(self, weights: Floats, scores: Floats) -> float:
         losses = self.design.losses_at(scores)
+        if self.design.counts is not None:
+            losses = losses * self.design.counts
         return float(losses.sum() + 0.5 * (self.penalties * weights * weights).sum())
 
     def direction(self, weights: Floats, scores: Floats) -> Floats:
@@ -80,9 +84,14 @@ class _SoftmaxLoss(NamedTuple):
         wrong = -chances
         wrong[np.arange(n_examples), self.design.labels] += 1.0
         free = chances[:, -n_free:]
+        if self.design.counts is not None:
+            wrong *= self.design.counts[:, None]
         gradient = np.einsum("nkp,nk->p", features, wrong[:, -n_free:]) - self.penalties * weights
-        rooted = (features * np.sqrt(free)[:, :, None]).reshape(-1, n_weights)
         mean = np.einsum("nkp,nk->np", features, free)
+        if self.design.counts is not None:
+            mean *= np.sqrt(self.design.counts)[:, None]
+            free = free * self.design.counts[:, None]
+        rooted = (features * np.sqrt(free)[:, :, None]).reshape(-1, n_weights)
         curvature = rooted.T @ rooted - mean.T @ mean + np.diag(self.penalties)
         step: Floats = np.linalg.solve(curvature, gradient)
         return step

@@ -12,10 +12,11 @@ from hornbeam.loading.inspect.findings import ColumnReport, FactsInspection, Ins
 from hornbeam.loading.inspect.suspicions import leaks, odd_columns, unstated_links
 from hornbeam.loading.kind_of_source import Source
 from hornbeam.loading.tables.database import Relational, TableOptions, as_stated, read_relational
+from hornbeam.loading.tables.given import GivenExamples
 from hornbeam.loading.tables.roles import SHOW, Form, Plan
 from hornbeam.loading.tables.schema_file import Role, Statement, file_settings
 from hornbeam.loading.tables.sources.read import stated_schema
-from hornbeam.loading.tables.targets import NO_NEGATIVES, GivenExamples, examples_in_tables
+from hornbeam.loading.tables.targets import NO_NEGATIVES, examples_in_tables
 from hornbeam.loading.tables.to_logic import FactColumns, MappedPredicate
 from hornbeam.logic.text import format_name
 

@@ -12,11 +12,11 @@ from hornbeam.data.database import UNLABELLED, Coded
 from hornbeam.data.ranking import ranking
 from hornbeam.loading.tables.columns.column import MISSING, Column, Domain
 from hornbeam.loading.tables.database import Relational
+from hornbeam.loading.tables.given import GivenExamples
 from hornbeam.loading.tables.guess import is_constant, is_flag, is_nearly_unique, possible_links
 from hornbeam.loading.tables.link_targets import LinkTargets
 from hornbeam.loading.tables.roles import Plan
 from hornbeam.loading.tables.schema_file import Role
-from hornbeam.loading.tables.targets import GivenExamples
 from hornbeam.loading.tables.to_logic import FactColumns
 
 LEAK = 0.99

@@ -17,13 +17,13 @@ from hornbeam.loading.modes import target_mode
 from hornbeam.loading.tables.columns.column import Column, Domain, Table
 from hornbeam.loading.tables.display import display_names
 from hornbeam.loading.tables.examples import CUTOFF, given_examples, read_examples
+from hornbeam.loading.tables.given import GivenExamples
 from hornbeam.loading.tables.roles import Form, Plan, plans
 from hornbeam.loading.tables.schema_file import Role, Statement, check_statements, statements, with_files_of
 from hornbeam.loading.tables.sources.read import check_files, read_tables, stated_schema
 from hornbeam.loading.tables.target_notices import label_notices, tables_apart
 from hornbeam.loading.tables.targets import (
     NO_NEGATIVES,
-    GivenExamples,
     Target,
     examples_in_tables,
     find_target,

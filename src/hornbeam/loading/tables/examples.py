@@ -14,8 +14,8 @@ from hornbeam.data.database import UNLABELLED, Coded
 from hornbeam.errors import DataError, did_you_mean
 from hornbeam.loading.kind_of_source import SourceKind, kind_of_table_file
 from hornbeam.loading.tables.columns.column import Column, Domain, Table
+from hornbeam.loading.tables.given import GivenExamples
 from hornbeam.loading.tables.schema_file import TextForm
-from hornbeam.loading.tables.targets import GivenExamples
 from hornbeam.loading.tables.to_logic import times_of_rows
 
 LABEL, CUTOFF = "label", "cutoff"

@@ -8,8 +8,9 @@ import numpy as np
 
 from hornbeam.data.database import UNLABELLED, Notice
 from hornbeam.errors import plural
+from hornbeam.loading.tables.given import GivenExamples
 from hornbeam.loading.tables.roles import Form, Plan
-from hornbeam.loading.tables.targets import GivenExamples, Target
+from hornbeam.loading.tables.targets import Target
 
 _OPPOSITES = (("true", "false"), ("yes", "no"), ("y", "n"), ("t", "f"), ("0", "1"))
 _ODD = 0.1

@@ -17,10 +17,11 @@ import numpy as np
 import numpy.typing as npt
 
 from hornbeam.data.database import UNLABELLED, Coded
-from hornbeam.data.relations import MOST_CLASSES, Examples
+from hornbeam.data.relations import MOST_CLASSES
 from hornbeam.data.rows import fold, unfold
 from hornbeam.errors import DataError, OptionError, SchemaError, TargetError, did_you_mean, plural
 from hornbeam.loading.tables.columns.column import MISSING, Column
+from hornbeam.loading.tables.given import GivenExamples, Labels
 from hornbeam.loading.tables.roles import Form, Plan
 from hornbeam.loading.tables.schema_file import Role
 from hornbeam.loading.tables.to_logic import FactColumns, LogicMap, is_true
@@ -31,7 +32,6 @@ MOST_PAIRS = 50_000_000
 MANY_PAIRS = 1_000_000
 """Up to this many pairs, all unlinked ones are negatives by default; beyond it, the user must choose."""
 NO_NEGATIVES = "none"
-Labels = npt.NDArray[np.int8]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,48 +58,6 @@ class Target:
     def word(self) -> str:
         """The word for a positive label; that for a negative one has ``not`` before it."""
         return self.value or plain_name(self.column or self.name)
-
-
-@dataclass(frozen=True, eq=False)
-class GivenExamples:
-    """Examples by name: a column of keys per argument, labels, and the classes that the labels number."""
-
-    keys: Sequence[Coded]
-    labels: Labels
-    classes: tuple[str, ...] = ()
-    cutoffs: npt.NDArray[np.float64] | None = None
-    closed: bool = False
-    """whether every key that is not listed is known to be negative"""
-    values: npt.NDArray[np.float64] | None = None
-    """for a numeric target its numbers; labels are then 0, or ``UNLABELLED`` where the number is missing"""
-
-    @classmethod
-    def of_numbers(
-        cls,
-        keys: Sequence[Coded],
-        values: npt.NDArray[np.float64],
-        cutoffs: npt.NDArray[np.float64] | None = None,
-    ) -> GivenExamples:
-        """Examples of a numeric target; NaN is a missing number."""
-        labels = np.where(np.isnan(values), UNLABELLED, 0).astype(np.int8)
-        return cls(keys, labels, (), cutoffs, values=values)
-
-    def labelled(self, examples: Examples) -> Examples:
-        """The same examples, with keys as codes, with the classes or numbers that these have.
-
-        Merging duplicates handles only positive and negative examples, so the others are set afterwards.
-        """
-        if not self.classes and self.values is None:
-            return examples
-        if len(examples) != len(self.labels):
-            kind = "numbers" if self.values is not None else "classes"
-            raise DataError(f"an example is given twice; for a target with {kind}, list each example once.")
-        return replace(examples, labels=self.labels, classes=self.classes, values=self.values)
-
-    def to_merge(self) -> Labels:
-        """The labels by which duplicates are merged: all alike if there are classes or numbers."""
-        plain = not self.classes and self.values is None
-        return self.labels if plain else np.zeros(len(self.labels), dtype=np.int8)
 
 
 def find_target(text: str, plans: Sequence[Plan]) -> Target:
@@ -184,16 +142,30 @@ def head_types(target: Target, plans: Sequence[Plan], mapping: LogicMap) -> tupl
 
 
 def key_columns(target: Target, plans: Sequence[Plan]) -> list[tuple[str, ...]]:
-    """For each argument of the head the names that its column may have in an examples file."""
+    """For each argument of the head the names that its column may have in examples, the main one first.
+
+    If several arguments are keys of one table, its key is numbered: ``id_1``, ``id_2``.
+    """
     by_name = {plan.name: plan for plan in plans}
     if target.table is None:
-        return [_aliases(by_name[table]) for table in target.arguments]
+        aliases = [_aliases(by_name[table]) for table in target.arguments]
+        if len(set(target.arguments)) == len(target.arguments):
+            return aliases
+        return [
+            (*_numbered(names[0], target.arguments, place), *names) for place, names in enumerate(aliases)
+        ]
     plan = by_name[target.table]
     if plan.form is Form.LINK:
         return [(column, *_aliases(by_name[other])) for column, other in plan.links.items()]
     if target.column is not None and target.column in plan.links and target.value is None:
         return [_aliases(plan), (target.column, *_aliases(by_name[plan.links[target.column]]))]
     return [_aliases(plan)]
+
+
+def _numbered(name: str, tables: Sequence[str], place: int) -> tuple[str, ...]:
+    """The name with the number of its table so far, if the table occurs more than once."""
+    number = tables[: place + 1].count(tables[place])
+    return (f"{name}_{number}",) if tables.count(tables[place]) > 1 else ()
 
 
 def _aliases(plan: Plan) -> tuple[str, ...]:

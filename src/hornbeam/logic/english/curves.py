@@ -123,13 +123,17 @@ def range_of(feature: Feature, low: Value | None, high: Value | None, whole: boo
 
     >>> range_of(Feature("share"), 0.25, 0.5), range_of(Feature("mean", 1), None, 2.5)
     ('25 % to below 50 %', 'below 2.5')
+    >>> range_of(Feature("share"), 1.0, None)
+    '100 %'
     """
     if feature.kind != SHARE or isinstance(low, datetime) or isinstance(high, datetime):
         return range_text(low, high, whole)
     ends = [None if end is None else f"{_percent(end)} %" for end in (low, high)]
     if ends[0] is None:
         return "any" if ends[1] is None else f"below {ends[1]}"
-    return f"{ends[0]} or more" if ends[1] is None else f"{ends[0]} to below {ends[1]}"
+    if ends[1] is None:
+        return ends[0] if low == 1 else f"{ends[0]} or more"
+    return f"{ends[0]} to below {ends[1]}"
 
 
 def _percent(share: float) -> str:

@@ -46,6 +46,8 @@ class _Described:
     parent: int | None
     is_value: bool
     recent: Recent | None = None
+    atom: Atom | None = None
+    """the atom that leads to it"""
     conditions: list[Pieces] = field(default_factory=list)
     literals: list[Pieces] = field(default_factory=list)
     """conditions in logic notation, which name the variable by its letter"""
@@ -165,11 +167,11 @@ class _BodyWords:
             recent = step if isinstance(step, Recent) else None
             if self._is_value(variable):
                 self.described[variable] = _Described(
-                    self.wording.column(atom.predicate), parent, True, recent
+                    self.wording.column(atom.predicate), parent, True, recent, atom
                 )
             else:
                 name = self._noun(atom, variable, parent)
-                self.described[variable] = _Described(plain_name(name), parent, False, recent)
+                self.described[variable] = _Described(plain_name(name), parent, False, recent, atom)
                 # A further value of the same fact, such as a rating, belongs to the thing reached.
                 parent = variable
 
@@ -210,7 +212,7 @@ class _BodyWords:
             constant = format_constant(step.constant)
             if value is not None and value.is_value and self._is_plain(value.parent):
                 return value.parent, [f"with {value.words} {constant}"], False
-            if value is not None and not value.is_value:
+            if value is not None:
                 return step.variable, [f"that are {constant}"], False
             return step.variable, ["with ", *self._literal(step)], True
         atom = atom_in(step)
@@ -224,11 +226,25 @@ class _BodyWords:
                 return used[0], [f"that {flag_phrase(name, True, isinstance(step, Not))}"], False
             return used[0], [f"{without}{name} {format_constant(str(atom.args[1]))}"], False
         things = [variable for variable in used if variable in self.described]
+        if isinstance(step, Atom) and len(things) == 1:
+            other = self._shared_with(atom, self.described[things[0]])
+            if other is not None:
+                return things[0], ["that ", other, " has too"], False
         some = self._some(step, atom, used)
         if some:
             return used[0], [f"{without}{some}"], False
         pieces = self._literal(step)
         return things[-1] if things else None, pieces if isinstance(step, Not) else ["with ", *pieces], True
+
+    def _shared_with(self, atom: Atom, thing: _Described) -> int | None:
+        """The other variable of the head, if it has the same link to a thing as the one that leads to it."""
+        if thing.atom is None or thing.recent is not None or thing.parent not in self.head.args:
+            return None
+        others = [term for term in atom.args if term in self.head.args and isinstance(term, int)]
+        if len(others) != 1 or others[0] == thing.parent:
+            return None
+        swapped = tuple(others[0] if term == thing.parent else term for term in thing.atom.args)
+        return others[0] if Atom(thing.atom.predicate, swapped) == atom else None
 
     def _some(self, step: Step, atom: Atom, used: list[int]) -> str:
         """``a known age``, ``any orders``: what a thing has if it is linked to anything; empty if unclear."""
@@ -334,7 +350,10 @@ class _BodyWords:
         conditions = joined([[" ", *pieces] for pieces in each.conditions], "", " and")
         owner: Pieces = [] if own or each.parent is None else [" of ", *self._owner(each.parent, single)]
         literals = joined([[" ", *pieces] for pieces in each.literals], "", " and")
-        return [f"{first}{words}", *letter, *self._recent(each), *conditions, *owner, *literals]
+        # A letter is short, so that conditions after it are still about the things: "topics of A that ...".
+        is_letter = each.parent is not None and each.parent not in self.described
+        after = [*owner, *conditions] if is_letter else [*conditions, *owner]
+        return [f"{first}{words}", *letter, *self._recent(each), *after, *literals]
 
     def _recent(self, each: _Described) -> Pieces:
         if each.recent is None or each.recent.within is None:

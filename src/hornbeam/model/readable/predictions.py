@@ -49,7 +49,8 @@ def key_columns(
 ) -> Columns:
     """The columns that identify examples: keys, named as in their tables, and cut-offs if they have any.
 
-    Examples that are not from tables have the columns ``arg1``, ``arg2``, ....
+    Examples that are not from tables have the columns ``arg1``, ``arg2``, .... Pairs of things of one table
+    have its key with numbers: ``id_1``, ``id_2``.
     """
     names = database.names_of(examples.target, examples.keys)
     taken = [CUTOFF, *reserved]
@@ -72,17 +73,31 @@ def _free(name: str, taken: Sequence[str]) -> str:
 def prediction_table(
     model: ModelOfTarget, database: Database, examples: Examples, probabilities: Floats
 ) -> PredictionTable:
-    """The keys, labels and predictions of examples, in their order."""
+    """The keys, labels and predictions of examples, in their order.
+
+    From facts, labels are 0 and 1 and there is no column of the predicted class.
+    """
     if examples.values is not None:
         return _number_table(model, database, examples, probabilities)
+    settings = database.origin or model.settings
+    if "tables" not in settings and probabilities.ndim == 1:
+        return _fact_table(database, examples, probabilities)
     words = label_words(model, examples.classes)
     labels = [LABEL, PREDICTED, PROBABILITY, *(f"{PROBABILITY}_{word}" for word in words)]
-    columns = key_columns(database, examples, database.origin or model.settings, labels)
+    columns = key_columns(database, examples, settings, labels)
     columns[LABEL] = [
         "" if label == UNLABELLED else (examples.classes or words)[label]
         for label in examples.labels.tolist()
     ]
     return PredictionTable(columns | _predictions(probabilities, words))
+
+
+def _fact_table(database: Database, examples: Examples, probabilities: Floats) -> PredictionTable:
+    """The arguments, labels and probabilities of examples that are facts."""
+    columns = key_columns(database, examples, {})
+    columns[LABEL] = ["" if label == UNLABELLED else label for label in examples.labels.tolist()]
+    columns[PROBABILITY] = list(map(repr, probabilities.tolist()))
+    return PredictionTable(columns)
 
 
 def _number_table(

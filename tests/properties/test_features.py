@@ -246,6 +246,8 @@ def test_the_law_where_every_feature_would_show_a_leak(engine: type[Engine], at_
         FeatureRequest(head, (Recent(had, last=1), paid[1]), Feature(kinds.MEAN, 2)),
         FeatureRequest(head, (Recent(had, within=1.5),), Feature(kinds.COUNT)),
         FeatureRequest(head, (NumberOf(1, Atom("had", (0, 2))),), Feature(kinds.VALUE, 1)),
+        FeatureRequest(head, (Recent(Atom("had", (2, 1)), within=1.5),), Feature(kinds.COUNT)),
+        FeatureRequest(head, (Recent(Atom("had", (3, 1)), within=9.0), paid[1]), Feature(kinds.MEAN, 2)),
         FeatureRequest(head, (), Feature(kinds.MONTH)),
     ]
 
@@ -268,7 +270,7 @@ def test_the_law_where_every_feature_would_show_a_leak(engine: type[Engine], at_
     everything = np.full(len(times), True)
     if engine.name == "spark":
         # A query takes a second there: one feature of values, one of times, at one cut-off.
-        requests = [requests[2], requests[-3], requests[-1]]
+        requests = [requests[2], requests[-5], requests[-2], requests[-1]]
     found = {}
     for cutoff in (3.0,) if engine.name == "spark" else (0.5, 1.0, 2.0, 3.0, 4.0, 6.0):
         early = times <= cutoff * DAY if at_cutoff == INCLUDE else times < cutoff * DAY

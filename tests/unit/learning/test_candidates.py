@@ -9,22 +9,30 @@ from math import inf, nan
 import numpy as np
 import pytest
 
+from every_engine import every_quick_engine
 from hornbeam.data.build import build
 from hornbeam.data.database import Database
+from hornbeam.data.relations import Examples
 from hornbeam.engines import tally as tallies
-from hornbeam.engines.features.values import FeatureRequest
+from hornbeam.engines.contract import Engine
+from hornbeam.engines.features.values import FeatureRequest, feature_values
 from hornbeam.engines.memory.engine import MemoryEngine
+from hornbeam.engines.naive import NaiveEngine
 from hornbeam.engines.tally import DAY
 from hornbeam.errors import DataError
 from hornbeam.learning.effects import candidates as module
 from hornbeam.learning.effects.bagging import STRETCHES, example_hashes
-from hornbeam.learning.effects.bins import shortest_between
+from hornbeam.learning.effects.bins import bins_of, shortest_between
+from hornbeam.learning.effects.bodies import BodyLimits
 from hornbeam.learning.effects.candidates import Pool, scores_of
+from hornbeam.learning.effects.collecting import PathSettings
 from hornbeam.learning.effects.learner import fit
+from hornbeam.learning.effects.links.paths import PathFinder
+from hornbeam.learning.effects.links.vocabulary import Vocabulary
 from hornbeam.learning.effects.links.windows import windows_of
 from hornbeam.learning.options import EffectOptions
 from hornbeam.logic.clauses import Atom
-from hornbeam.logic.effects import MEAN, Feature
+from hornbeam.logic.effects import COUNT, MEAN, Feature
 from hornbeam.logic.modes import schema_of
 from hornbeam.logic.parse import parse_mode
 from hornbeam.logic.schema import DATE, NUMBER, Schema
@@ -214,6 +222,82 @@ def test_what_a_link_with_times_offers(offered: list[str]) -> None:
     offered.clear()
     learned(database)
     assert not any(text.startswith(("since", "first", "last")) or "last " in text for text in offered)
+
+
+def general(offered: list[str]) -> set[str]:
+    """The features of all things alike: the thing that had an event is not the example's."""
+    return {text for text in offered if " had(" in text and "had(A," not in text}
+
+
+def test_cut_offs_offer_what_happened_to_all_things(offered: list[str]) -> None:
+    database = events(60, ["x", "y", "z", "u", "v"], [float(number) for number in range(120)])
+    examples = database.examples_of("bad")
+    cutoffs = np.repeat(np.arange(10.0, 130.0, 20.0), 10)
+    keys = np.column_stack([examples.keys, database.cutoff_codes(cutoffs)])
+    fit(MemoryEngine(database), replace(examples, keys=keys), EffectOptions(n_steps=2, n_bags=2))
+    kinds = {text.split()[0] for text in general(offered)}
+    assert kinds == {"count", "mean", "share", "distinct"}
+    assert all(" within " in text and " last " not in text for text in general(offered))
+    assert len({text.partition(" had(")[0] for text in general(offered) if text.startswith("count")}) == 3
+    offered.clear()
+    learned(database)
+    assert not general(offered), "without cut-offs all examples would have the same value"
+
+
+@every_quick_engine
+def test_what_happened_to_all_things_is_tallied_once_for_each_cut_off(engine: type[Engine]) -> None:
+    """The values of examples are those of their cut-off, with ties in time and nothing before the first."""
+    times = [5.0, 5.0, 6.0, 30.0, 31.0, 31.0, 50.0, 70.0, 90.0, 90.0, 100.0, 110.0] * 10
+    database = events(60, ["x", "y", "z"], times)
+    different = [5.0, 6.0, 31.0, 32.0, 60.0, 95.0, 115.0, 200.0]
+    cutoffs = np.resize(different, 60)
+    examples = database.examples_of("bad")
+    keys = np.column_stack([examples.keys, database.cutoff_codes(cutoffs)])
+    made = engine(database)
+    finder = PathFinder(Vocabulary(database, "bad"), Atom("bad", (0,)), {"had": (10.0, 60.0)}, 1)
+    paths = [path for path in finder.paths() if path.general]
+    assert len(paths) == 2
+    offers = PathSettings(Atom("bad", (0,)), keys, 8, 1, 4, BodyLimits(), True).offers(made, 1 << 30)
+    for path in paths:
+        offers.of_path(path)
+    assert len(offers.pool.candidates) > 4
+    requests = [candidate.request for candidate in offers.pool.candidates]
+    values = feature_values(NaiveEngine(database), requests, keys)
+    for candidate, row, expected in zip(offers.pool.candidates, offers.pool.rows, values, strict=True):
+        assert isinstance(expected, np.ndarray)
+        assert row.tolist() == bins_of(expected, candidate.cuts).tolist(), candidate.request
+        assert len({(cutoff, value) for cutoff, value in zip(cutoffs, row, strict=True)}) == len(different)
+    first = next(place for place, each in enumerate(requests) if each.feature.kind == COUNT)
+    within = requests[first].body[0].within
+    facts = np.array(times)
+    assert values[first].tolist() == [
+        float(((facts < cutoff) & (facts >= cutoff - within)).sum()) for cutoff in cutoffs
+    ]
+
+
+def test_the_default_finds_what_happened_to_all_things() -> None:
+    """The label depends on how many events there were of late, not on the example's own."""
+    random = np.random.default_rng(0)
+    days = np.repeat(np.arange(0.0, 400.0, 2.0), random.integers(1, 12, 200))
+    size = len(days)
+    things = [f"t{number}" for number in random.integers(0, 100, size)]
+    cutoffs = random.integers(20, 400, 400).astype(np.float64)
+    recent = np.array([((days < at) & (days >= at - 6.0)).sum() for at in cutoffs])
+    labels = (random.random(400) < 1.0 / (1.0 + np.exp(-(recent - np.median(recent)) / 2.0))).astype(int)
+    names = [f"t{number}" for number in random.integers(0, 100, 400)]
+    pairs = sorted(dict(zip(zip(names, cutoffs.tolist(), strict=True), labels.tolist(), strict=True)).items())
+    facts = {"had": [things, [f"e{number}" for number in range(size)]]}
+    modes = MODES[:2]
+    ranges = {"one": [f"t{number}" for number in range(100)]}
+    database = build(schema_of(modes), modes, facts, times={"had": days.tolist()}, ranges=ranges)
+    thing = database.population("one").encode([name for (name, _), _ in pairs])
+    codes = database.cutoff_codes(np.array([at for (_, at), _ in pairs]))
+    labelled = np.array([label for _, label in pairs])
+    examples = Examples("bad", np.column_stack([thing, codes]), labelled)
+    model = fit(MemoryEngine(database), examples, EffectOptions()).model
+    assert model.effects
+    best = str(model.effects[0].effect)
+    assert best.startswith("count") and "within " in best and "(A," not in best.partition(":-")[2]
 
 
 def test_pairs_are_offered_the_share_of_what_both_have(offered: list[str]) -> None:

@@ -124,6 +124,24 @@ DIPS = "[< 15: 0; < 35: -1; else: 1]"
             "bad(A) is likelier the larger the number of its different movies with genre drama.",
         ),
         (
+            f"mean V {RISES} : bad(A) :- within 90 user_id(B,C), amount(B,V).",
+            "bad(A) is likelier the larger the mean amount of all orders in the last 90 days.",
+        ),
+        (
+            f"count {RISES} : bad(A) :- within 90 user_id(B,C).",
+            "bad(A) is likelier the larger the number of all orders in the last 90 days.",
+        ),
+        (
+            "share [< .5: 0; else: 1] : bad(A) :- within 90 user_id(B,C), status(B,D), D = open.",
+            "bad(A) is likelier if the share of all orders in the last 90 days with status open is 50 % or "
+            "more.",
+        ),
+        (
+            f"distinct C {RISES} : bad(A) :- within 90 user_id(B,C).",
+            "bad(A) is likelier the larger the number of different users in the last 90 days of all orders "
+            "in the last 90 days.",
+        ),
+        (
             "month [< 3: 1; else: 1] : bad(A) :- true.",
             "bad(A) does not depend on the month of the cut-off.",
         ),

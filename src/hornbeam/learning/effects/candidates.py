@@ -244,7 +244,7 @@ class Offers:
     def _keys_for(self, path: Path) -> KeyTallies:
         """The keys without the variables that a path does not use."""
         arity = len(self.head.args)
-        used = tuple(range(arity))
+        used = tuple(range(arity, self.keys.shape[1])) if path.general else tuple(range(arity))
         if not self.cut:
             bodies = (path.body, *(attribute.steps for attribute in path.attributes))
             found = {variable for body in bodies for step in body for variable in step_variables(step)}
@@ -268,7 +268,7 @@ class Offers:
             if isinstance(guard, Tally):
                 share = share_of(counts, counts_of(guard, len(self._at)))
                 self._add(path.body, Feature(SHARE), share)
-        if tally.times is not None:
+        if tally.times is not None and not path.general:
             cutoffs = cutoffs_for(self.engine, self.head.predicate, self.keys)
             for kind in (SINCE_FIRST, SINCE_LAST):
                 self._add(path.body, Feature(kind), since(tally, kind, cutoffs, is_dated(self.engine)))
@@ -294,7 +294,7 @@ class Offers:
     def _of_date(self, tally: Tally, kind: str) -> Floats:
         if kind != SINCE:
             return value_of_tally(tally, kind, len(self._at))
-        cutoffs = cutoffs_for(self.engine, self.head.predicate, self.keys)
+        cutoffs = cutoffs_for(self.engine, self.head.predicate, self._at.own)
         return since(tally, kind, cutoffs, is_dated(self.engine))
 
     def _of_number(self, path: Path, attribute: Attribute, tally: Tally) -> None:
@@ -305,7 +305,7 @@ class Offers:
         limited = _is_limited(path.body)
         offered: tuple[str, ...] = (MEAN, SUM, MINIMUM, MAXIMUM, SPREAD)
         if limited:
-            offered = (MEAN, MINIMUM, MAXIMUM) if path.links == 1 else (MEAN,)
+            offered = (MEAN, MINIMUM, MAXIMUM) if path.links == 1 and not path.general else (MEAN,)
         for kind in offered:
             self._add(body, Feature(kind, variable), value_of_tally(tally, kind, len(self._at)))
         if self.cut and _is_timed(self, path.body) and not limited:

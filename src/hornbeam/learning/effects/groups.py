@@ -76,23 +76,24 @@ class KeyTallies:
     def __post_init__(self) -> None:
         self.sizes: Floats | None = None if self.equal is None else self.equal.counts
         """how many examples have each key; None for one"""
-        self._own = self.keys if self.equal is None else self.keys[self.equal.first]
+        self.own = self.keys if self.equal is None else self.keys[self.equal.first]
+        """the distinct keys"""
         self._place: Integers | None = None
         if self.equal is not None:
             self._place = np.full(len(self.keys), -1)
             self._place[self.equal.first] = np.arange(len(self.equal.first))
 
     def __len__(self) -> int:
-        return len(self._own)
+        return len(self.own)
 
     def expect(self, requests: Sequence[TallyRequest]) -> None:
         """Tell the engine which tallies will probably be asked for next."""
-        self.engine.expect(requests, self._own if self.engine.keeps_keys else self.keys)
+        self.engine.expect(requests, self.own if self.engine.keeps_keys else self.keys)
 
     def tally(self, requests: Sequence[TallyRequest]) -> list[Tally | Skipped]:
         """The tally of each request, with a position for each key."""
         if self.engine.keeps_keys:
-            return self.engine.tally(requests, self._own)
+            return self.engine.tally(requests, self.own)
         return [
             each if isinstance(each, Skipped) else self._of_first(each)
             for each in self.engine.tally(requests, self.keys)
@@ -112,8 +113,8 @@ class KeyTallies:
 
 
 def key_tallies(engine: Engine, keys: Codes, used: tuple[int, ...], arity: int) -> KeyTallies:
-    """Tallies of the distinct keys, if a body uses some of the head variables."""
-    if len(used) == arity:
+    """Tallies of the distinct keys, if a body uses some of the head variables, or the cut-offs alone."""
+    if used == tuple(range(arity)):
         return KeyTallies(engine, keys)
     first, which = distinct_rows([keys[:, variable] for variable in used], len(keys))
     if WORTHWHILE * len(first) > len(keys):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
 from dataclasses import dataclass, field
 
 from hornbeam.logic import effects as kinds
@@ -65,7 +66,9 @@ def feature_pieces(effect: Effect, schema: Schema, dated: bool = False, wording:
         whether = _whether(head, body, wording)
         if whether:
             return [WHETHER, *whether]
-    words = _BodyWords(schema, head, body[:-1] if kind == kinds.SHARE else body, (dated, wording))
+    guard = body[:-1] if kind == kinds.SHARE else body
+    wanted = {variable, *(each for step in body[len(guard) :] for each in step_variables(step))}
+    words = _BodyWords(schema, head, guard, (dated, wording), wanted)
     if kind in (kinds.SHARE, kinds.COUNT) and not words.described:
         return [WHETHER, *_all_of(body)]
     if kind == kinds.SHARE:
@@ -117,11 +120,15 @@ def _whether(head: Atom, body: Body, wording: Wording) -> Pieces:
 class _BodyWords:
     """The variables of a body in words."""
 
-    def __init__(self, schema: Schema, head: Atom, body: Body, style: tuple[bool, Wording]) -> None:
+    def __init__(
+        self, schema: Schema, head: Atom, body: Body, style: tuple[bool, Wording], wanted: Set[int | None]
+    ) -> None:
         self.schema = schema
         self.head = head
         self.body = body
         self.dated, self.wording = style
+        self.wanted = wanted
+        """the variables that are used outside of the body"""
         self.types = variable_types(schema, head, body)
         self.described: dict[int, _Described] = {}
         """the variables that are not in the head, in the order of the steps that bind them"""
@@ -148,6 +155,8 @@ class _BodyWords:
         linked = [term for term in atom.args if isinstance(term, int) and term in known]
         things = [term for term in linked if not self._is_value(term)] or linked
         parent = things[-1] if things else None
+        if parent is None:
+            new = self._named(new)
         for variable in new:
             if isinstance(step, NumberOf):
                 inner = [each for each in step_variables(step) if each not in known and each != variable]
@@ -165,6 +174,13 @@ class _BodyWords:
                 self.described[variable] = _Described(plain_name(name), parent, False, recent, atom)
                 # A further value of the same fact, such as a rating, belongs to the thing reached.
                 parent = variable
+
+    def _named(self, new: tuple[int, ...]) -> tuple[int, ...]:
+        """Of the variables of a step about all things: the first thing, and all that other steps use."""
+        things = [variable for variable in new if not self._is_value(variable)]
+        uses = [variable for step in self.body for variable in step_variables(step)]
+        left_out = {each for each in things[1:] if uses.count(each) == 1 and each not in self.wanted}
+        return tuple(variable for variable in new if variable not in left_out)
 
     def _noun(self, atom: Atom, variable: int | None, parent: int | None) -> str:
         """The type of the things that an atom leads to; its predicate if the type says nothing new."""

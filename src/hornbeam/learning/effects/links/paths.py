@@ -2,7 +2,8 @@
 
 A path is a body of atoms. Functional links are free: they are followed as part of the attributes. A path has
 at most ``max_links`` links to many. If links have times and examples have cut-offs, a link is also offered in
-variants: the last k facts, and the facts within some time of the cut-off.
+variants: the last k facts, and the facts within some time of the cut-off. Then there are also general paths:
+the facts of all things within some time, which say how things were before the cut-off.
 """
 
 from __future__ import annotations
@@ -59,6 +60,8 @@ class Path:
     """whether every example has at most one grounding"""
     meets: bool = False
     """whether its last step is about a thing to which another variable of the head leads"""
+    general: bool = False
+    """whether it is about all things: no variable of the head is in it"""
     attributes: tuple[Attribute, ...] = field(default=(), compare=False)
 
 
@@ -197,13 +200,14 @@ class PathFinder:
     def paths(self) -> list[Path]:
         """All paths with their attributes, those with fewer links first."""
         levels = [[self._start()]]
+        general = self._general(levels[0][0]) if self.max_links else []
         for _ in range(self.max_links):
             reached = [path for each in levels[-1] for path in self._followed(each)]
-            levels.append(self._shared_out(levels, list(dict.fromkeys(reached))))
+            levels.append(self._shared_out([*levels, general], list(dict.fromkeys(reached))))
         found = [path for level in levels for path in level]
         if len(self.head.args) > 1:
-            found += self._shared_out([found], self._meetings(found))
-        return found
+            found += self._shared_out([found, general], self._meetings(found))
+        return found + general
 
     def _shared_out(self, done: Sequence[Sequence[Path]], paths: list[Path]) -> list[Path]:
         """The first paths with their attributes, among which the attributes still allowed are shared out."""
@@ -276,6 +280,32 @@ class PathFinder:
             return
         yield from (Recent(atom, last=number) for number in (LAST if not path.links else LAST_OF_SECOND))
         yield from (Recent(atom, within=length) for length in (windows if not path.links else windows[-1:]))
+
+    def _general(self, start: Path) -> list[Path]:
+        """The first links, not of the example's things but of all: their facts within some time.
+
+        Their features depend on the cut-off alone, so only what the facts themselves say is offered.
+        """
+        found = []
+        for node in start.nodes:
+            for place in self.links.entries(node.type):
+                windows = self.windows.get(place.predicate, ())
+                if self.links.is_functional(place.predicate, (place.position,)):
+                    continue
+                types = self.links.types_of(place.predicate)
+                new = {position: start.next_variable + position for position in range(len(types))}
+                atom = Atom(place.predicate, tuple(new.values()))
+                nodes = tuple(
+                    Thing(new[p], types[p], Position(place.predicate, p)) for p in new if p != place.position
+                )
+                free = start.next_variable + len(types)
+                steps = [Recent(atom, within=length) for length in windows]
+                found += [Path((step,), nodes, 1, free, general=True) for step in steps]
+        closed = [self.closed(path, path.nodes) for path in dict.fromkeys(found)]
+        return [
+            replace(path, attributes=tuple(each for each in path.attributes if len(each.steps) <= 1))
+            for path in closed
+        ]
 
     # --- pairs -----------------------------------------------------------------------------------
 

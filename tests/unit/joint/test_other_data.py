@@ -66,7 +66,7 @@ def test_other_pairs_of_a_person_are_neighbours_and_not_the_pair_s_own_things(bo
 
 
 def test_few_labels_are_heard_by_weights_learned_without_labels_if_these_predict_better():
-    """On the facts of training, weights for fewer known labels may be better; those for more are not taken."""
+    """On the facts of training weights for fewer known labels may be better, not those for more."""
     member = learned().model_.members[0]
     term = next(each for each in member.neighbours if each.terms)
 

@@ -32,6 +32,7 @@ def main() -> None:
     column = "before" if parser.parse_args().before else "commands"
     path = measure.RESULTS / "shapes.json"
     results: dict[str, Any] = measure.load("shapes") if path.exists() else {"before": {}, "commands": {}}
+    results[column] = {}  # in the order of the commands: the file has them sorted by name
     results["machine"] = measure.machine(["hornbeam", "numpy", "duckdb"])
     with tempfile.TemporaryDirectory() as folder:
         for name, words in _commands(Path(folder)).items():

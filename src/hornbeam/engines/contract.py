@@ -2,7 +2,8 @@
 
 An engine belongs to one database. ``count`` returns the true counts of clauses for rows of keys.
 ``session`` fixes the examples and computes what a learner needs: sums of counts, and sums of counts
-times gradients. The default session caches counts in memory; SQL sessions leave them in the database.
+times gradients. The default session caches counts in memory; SQL sessions leave them in the database,
+unless they are few.
 """
 
 from __future__ import annotations

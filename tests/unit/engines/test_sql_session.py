@@ -26,6 +26,7 @@ from hornbeam.engines.counting.exact_sums import whole_logarithms
 from hornbeam.engines.memory.engine import MemoryEngine
 from hornbeam.engines.naive import NaiveEngine
 from hornbeam.engines.sql.connection import Connection
+from hornbeam.engines.sql.counts import tables as count_tables
 from hornbeam.engines.sql.drivers.duckdb import DuckDBConnection, DuckDBEngine
 from hornbeam.engines.sql.engine import SqlEngine
 from hornbeam.engines.sql.expressions import SqlTable
@@ -304,10 +305,12 @@ def own_server() -> Iterator[tuple[str, Path]]:
 
 @with_postgres
 def test_a_fit_goes_on_from_its_last_step_after_the_server_was_lost(
-    world: Database, own_server: tuple[str, Path], tmp_path: Path
+    world: Database, own_server: tuple[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from hornbeam.engines.sql.drivers.postgres import PostgresEngine
 
+    # Counts that were fetched would be enough for all steps.
+    monkeypatch.setattr(count_tables, "MOST_FETCHED", 0)
     server, folder = own_server
     examples = world.examples_of("cancer")
     steps = []
@@ -404,10 +407,11 @@ def test_a_fact_table_dropped_in_a_server_is_one_sentence(world: Database) -> No
 
 @pytest.mark.skipif("spark" not in ENGINES, reason=f"no Spark: it needs {MISSING.get('spark')}")
 def test_a_stopped_spark_is_one_sentence_and_a_fit_goes_on_in_another(
-    world: Database, tmp_path: Path
+    world: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from hornbeam.engines.sql.drivers.spark import SparkConnection, SparkEngine
 
+    monkeypatch.setattr(count_tables, "MOST_FETCHED", 0)
     examples = world.examples_of("cancer")
     engine = SparkEngine(world)
     given = (examples, replace(OPTIONS, max_literals=1))

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 
 from hornbeam.data.build import build
@@ -14,6 +15,7 @@ from hornbeam.datasets.worlds import shoppers, smokers, university
 from hornbeam.engines.memory.engine import MemoryEngine
 from hornbeam.engines.naive import NaiveEngine
 from hornbeam.errors import DataError, ModelError
+from hornbeam.in_place.load import load_quietly
 from hornbeam.learning.effects.learner import fit
 from hornbeam.learning.effects.links.paths import PathFinder
 from hornbeam.learning.effects.links.vocabulary import Vocabulary
@@ -322,6 +324,42 @@ def test_one_link_reaches_the_things_that_a_pair_shares() -> None:
         shared[most] = {path.body for path in paths if path.meets and path.links}
     assert shared[0] < shared[1] <= shared[2]
     assert any({0, 1} <= {term for step in body for term in step.args} for body in shared[1])
+
+
+def records(n_persons: int, seed: int) -> Database:
+    """Pairs of records, which are often of one person if they have the same name and year of birth."""
+    draw = np.random.default_rng(seed)
+    names, years = draw.integers(0, 40, n_persons), draw.integers(1950, 1990, n_persons)
+    frame = {
+        "person": [f"p{number}" for number in range(2 * n_persons)],
+        "name": [f"n{name}" for name in np.repeat(names, 2)],
+        "born": np.where(draw.random(2 * n_persons) < 0.9, np.repeat(years, 2), 1949).tolist(),
+    }
+    pairs = [(f"p{2 * number}", f"p{2 * number + 1}") for number in range(n_persons)]
+    pairs += [(f"p{2 * number}", f"p{(2 * number + 5) % (2 * n_persons)}") for number in range(n_persons)]
+    examples = {"arg1": [a for a, _ in pairs], "arg2": [b for _, b in pairs]}
+    examples["label"] = ["1"] * n_persons + ["0"] * n_persons
+    tables = {"persons": pl.DataFrame(frame)}
+    return load_quietly(tables, target="same(persons,persons)", examples=pl.DataFrame(examples))
+
+
+def test_a_pair_may_have_the_same_number_as_it_may_have_the_same_name() -> None:
+    database = records(60, seed=0)
+    paths = PathFinder(Vocabulary(database, "same"), Atom("same", (0, 1)), {}).paths()
+    equal = {step.predicate for path in paths if path.meets for step in path.body}
+    assert equal == {"name", "born"}
+
+
+def test_two_things_that_have_one_value_each_share_at_most_one() -> None:
+    """So no share among the shared values is offered: it would say no more than their number."""
+    database = records(60, seed=0)
+    examples = database.examples_of("same")
+    model, naive = (fit(engine(database), examples, few()).model for engine in (MemoryEngine, NaiveEngine))
+    assert model_text(model) == model_text(naive)
+    assert model.effects
+    assert "share" not in {each.effect.feature.kind for each in model.effects}
+    paths = PathFinder(Vocabulary(database, "same"), Atom("same", (0, 1)), {}).paths()
+    assert all(path.single for path in paths if path.meets)
 
 
 def test_links_of_some_things_to_themselves_tell_these_things_from_others() -> None:

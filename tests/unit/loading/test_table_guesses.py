@@ -47,6 +47,17 @@ def test_the_first_column_of_a_link_table_is_no_key_even_where_it_is_unique():
     assert found["ratings"].form is Form.LINK
 
 
+@pytest.mark.parametrize("columns", [("team_1", "team_2"), ("teamA", "teamB"), ("home_team", "away_team")])
+def test_two_columns_named_after_one_table_make_a_link_table_even_where_the_first_is_unique(columns):
+    names = [f"t{n}" for n in IDS]
+    one, other = columns
+    few = {one: names[:4], other: names[4:8]}
+    many = {one: names[10:20] * 2, other: names[5:25]}
+    found = planned({"teams": {"team": names}, "cup": few, "league": many})
+    assert found["cup"].key is None
+    assert all(found[name].links == {one: "teams", other: "teams"} for name in ("cup", "league"))
+
+
 def test_a_table_that_tells_more_of_things_has_their_keys():
     found = planned({"users": USERS, "profiles": {"user_id": IDS[:9], "wealth": IDS[:9]}})
     assert (found["profiles"].key, dict(found["profiles"].links)) == ("user_id", {"user_id": "users"})

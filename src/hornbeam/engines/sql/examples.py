@@ -101,14 +101,20 @@ class SqlExamples:
         """The distinct bindings of these head variables, with the current gradients in their table."""
         known = self.bindings(head)
         if known.round != self.round:
-            sums = np.zeros(len(known), dtype=np.int64)
-            np.add.at(sums, known.of_example, self._gradients)
+            sums = self.gradient_sums(head)
             self._connection.drop(known.gradient_table)
             numbers = np.arange(len(sums), dtype=np.int64)
             self._connection.load(known.gradient_table, {"example": numbers, "gradient": sums})
             known.largest_gradient = int(np.abs(sums).max(initial=0))
             known.round = self.round
         return known
+
+    def gradient_sums(self, head: Head) -> Integers:
+        """The sum of the gradients of the examples with each binding of these head variables."""
+        known = self.bindings(head)
+        sums = np.zeros(len(known), dtype=np.int64)
+        np.add.at(sums, known.of_example, self._gradients)
+        return sums
 
     def close(self) -> None:
         for known in self._known.values():

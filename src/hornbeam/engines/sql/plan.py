@@ -141,6 +141,10 @@ class Formula(NamedTuple):
     terms: tuple[SqlTerm, ...]
     head: tuple[int, ...]
 
+    def guards(self) -> tuple[Guard | None, ...]:
+        """The guards of all factors."""
+        return tuple(factor.message.shape.guard for term in self.terms for factor in term.factors)
+
     def only_message(self) -> SqlMessage | None:
         """The message whose number is the count; None if the count is not a single message."""
         if len(self.terms) != 1:

@@ -1,4 +1,4 @@
-"""A session that counts inside the SQL system and fetches only sums, and the counts of chosen clauses.
+"""A session that counts inside the SQL system and fetches sums, the counts of chosen clauses, and few counts.
 
 Examples with equal keys at the head variables that a clause uses have equal counts, so the tables
 have counts for the distinct bindings of those variables.
@@ -18,6 +18,7 @@ from hornbeam.engines.contract import BYTES_PER_ANSWER, INT64_MAX, Column, Count
 from hornbeam.engines.estimate import Estimates, Statistics
 from hornbeam.engines.sql.connection import Connection, Values
 from hornbeam.engines.sql.counts.families import ClauseFamily, FamilyQuery, families
+from hornbeam.engines.sql.counts.packed import Lanes, PackedQuery, lanes_of
 from hornbeam.engines.sql.counts.tables import CountedClause, CountTables, largest_counts
 from hornbeam.engines.sql.examples import Head, SqlExamples
 from hornbeam.engines.sql.expressions import CUTOFF
@@ -137,10 +138,14 @@ class SqlSession(Session):
         """Count clauses, new or dropped, into tables; a later batch may drop the tables of an earlier one."""
         plans = self._plans(clauses)
         for family in families(plans):
-            if all(self._sizes.formula(plans[clause]) <= INT64_MAX for clause in family.constants):
-                members = self._count_family(family, plans)
+            if any(self._sizes.formula(plans[clause]) > INT64_MAX for clause in family.constants):
+                continue
+            lanes = lanes_of(family, self._sizes)
+            cells = self._memory // 4 // (CELL * max(1, self._bindings(family.plan.head)))
+            for part in family.parts(len(family.constants) if lanes is None else min(cells, MOST_COLUMNS)):
+                members = self._count_family(part, lanes, plans)
                 if members:
-                    for clause in family.constants:
+                    for clause in part.constants:
                         del plans[clause]
                     yield members
         yield from map(self._count_batch, self._batches(plans))
@@ -160,6 +165,7 @@ class SqlSession(Session):
         plans = {}
         for clause in clauses:
             plan = self._templates.plan(clause, self._source.schema, timed)
+            plan = self._sizes.restricted(plan, len(self._keys))
             refused = self._refused(clause, plan)
             if refused is None:
                 plans[clause] = plan
@@ -218,7 +224,12 @@ class SqlSession(Session):
         vector = self._vector(head, plans)
         if not self._messages.is_empty:
             return list(self._written(head, plans, vector))
-        key = (tuple(plans), self._examples.columns, vector is None)
+        key = (
+            tuple(plans),
+            tuple(plan.guards() for plan in plans.values()),
+            self._examples.columns,
+            vector is None,
+        )
         queries = self._templates.find(key, self._table)
         if queries is None:
             heads = [guard.head for guard in self._messages.guards if isinstance(guard, HeadBindings)]
@@ -283,7 +294,9 @@ class SqlSession(Session):
                 counted += self._add_table(head, {clause: plans[clause] for clause in chunk})
         return counted
 
-    def _count_family(self, family: ClauseFamily, plans: Mapping[Clause, Formula]) -> list[CountedClause]:
+    def _count_family(
+        self, family: ClauseFamily, lanes: Lanes | None, plans: Mapping[Clause, Formula]
+    ) -> list[CountedClause]:
         """Count a family into one table; returns its members, none if its constants cannot be in a table."""
         constants = list(dict.fromkeys(family.constants.values()))
         values = self._source.constant_values(family.varied_type(self._source.schema), constants)
@@ -293,28 +306,44 @@ class SqlSession(Session):
         self._tables.trim()
         head = family.plan.head
         self._bindings(head)
-        for message in family.others():
+        for message in (family.plan.terms[0].factors[0].message, *family.others()):
             # This makes the tables of bindings that guard messages.
             self._sizes.widest_guard(message)
         self._messages.make_all(family.others())
         new = {clause: plans[clause] for clause in family.constants if clause not in self._answers}
         self._admit(head, new)
-        dialect, given = self._connection.dialect, self._connection.new_name()
-        self._connection.load(given, {"member": np.arange(len(constants), dtype=np.int32), "value": values})
-        writer = FamilyQuery(self._source, dialect, self._messages.tables, given)
-        bindings = HeadBindingTable(self._messages.guards[HeadBindings(head)], head, ("example", "weight"))
-        query = writer.write(family.plan, bindings)
-        if self._logarithm:
-            query = logarithms_query(dialect, query, 1, ("example", "weight", "member"))
         number = {constant: place for place, constant in enumerate(constants)}
         numbers = {
             each: number[constant]
             for clause, constant in family.constants.items()
             if isinstance(each := self._answers[clause], CountedClause)
         }
-        self._tables.add_rows(head, numbers, query)
+        given = self._connection.new_name()
+        units = (
+            lanes.units(len(constants)) if lanes else {"member": np.arange(len(constants), dtype=np.int32)}
+        )
+        self._connection.load(given, {"value": values, **units})
+        self._add_family(family, lanes, given, numbers)
         self._connection.drop(given)
         return list(numbers)
+
+    def _add_family(
+        self, family: ClauseFamily, lanes: Lanes | None, given: str, numbers: dict[CountedClause, int]
+    ) -> None:
+        """Make the table of a family's counts: a row for each of them, or packed a column for each clause."""
+        dialect, head = self._connection.dialect, family.plan.head
+        parts = (self._source, dialect, self._messages.tables, given)
+        bindings = HeadBindingTable(self._messages.guards[HeadBindings(head)], head, ("example", "weight"))
+        if lanes is None:
+            query = FamilyQuery(*parts).write(family.plan, bindings)
+            if self._logarithm:
+                query = logarithms_query(dialect, query, 1, ("example", "weight", "member"))
+            self._tables.add_rows(head, numbers, query)
+        elif numbers:
+            query = PackedQuery(*parts).write_columns(family, bindings, lanes, list(numbers.values()))
+            if self._logarithm:
+                query = logarithms_query(dialect, query, len(numbers))
+            self._tables.add(head, list(numbers), query)
 
     def _add_table(self, head: Head, plans: dict[Clause, Formula]) -> list[CountedClause]:
         """Make a table of counts, or of their logarithms; returns its members, without skipped clauses."""

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from hornbeam.engines.estimate import Statistics
 from hornbeam.engines.sql.plan import (
+    Attached,
     ComparisonRange,
     Formula,
     Guard,
@@ -21,6 +22,9 @@ WIDE_MAX = 10**37
 
 MOST_MESSAGES = 10_000
 """A store of bounds with this many entries is emptied before the next one is added."""
+
+FEW_EXAMPLES = 4
+"""If the rows of a message are this many times the examples, only rows of their keys are computed."""
 
 
 class Sizes:
@@ -71,6 +75,32 @@ class Sizes:
         if shape.anchors == 1:
             return self._statistics.sizes(predicate, args.index(0)).distinct
         return self._statistics.rows(predicate)
+
+    def restricted(self, formula: Formula, examples: int) -> Formula:
+        """The formula with messages for the keys of the examples only, where those are few."""
+        terms = tuple(
+            term._replace(factors=tuple(self._restricted(factor, examples) for factor in term.factors))
+            for term in formula.terms
+        )
+        return formula._replace(terms=terms)
+
+    def _restricted(self, factor: Attached, examples: int) -> Attached:
+        message, at = factor
+        if not at or message.is_relation or message.shape.guard is not None:
+            return factor
+        if examples * FEW_EXAMPLES > self.rows(message.shape):
+            return factor
+        shape = message.shape._replace(guard=HeadBindings(at))
+        return factor._replace(message=message._replace(shape=shape))
+
+    def distinct(self, predicate: str, position: int) -> int:
+        """The number of distinct values of an argument."""
+        return self._statistics.sizes(predicate, position).distinct
+
+    def rows_per_key(self, shape: Shape) -> float:
+        """The average number of facts of the root for each value of the first anchor."""
+        predicate, args, _ = shape.roots[0]
+        return self._statistics.rows(predicate) / max(1, self.distinct(predicate, args.index(0)))
 
     def guard(self, guard: Guard) -> int:
         """The rows of a guard: exact for bindings of examples, estimated by average fan-out for others."""

@@ -38,14 +38,10 @@ _FEW = 20
 def guess_key(table: Table, tables: TableNames) -> str | None:
     """The key of a table: unique, never missing, and either named like a key or the first column.
 
-    A table with columns named after several other tables is a link table: its first column is not its
+    A table with several columns named after other tables is a link table: its first column is not its
     key, even where it happens to be unique.
     """
-    links = [
-        name
-        for name in table.columns
-        if any(fit == 3 and other != table.name for other, fit in tables.fits(name).items())
-    ]
+    links = [name for name in table.columns if _is_named_after_another(name, table.name, tables)]
     named, first = [], None
     for position, column in enumerate(table.columns.values()):
         if not _may_be_key(column) or column.n_missing or not column.is_unique or not table.size:
@@ -56,6 +52,13 @@ def guess_key(table: Table, tables: TableNames) -> str | None:
             is_like_one = column.domain is Domain.TEXT or _last_word(column.name) in KEY_ENDINGS
             first = column.name if is_like_one else None
     return named[0] if named else first
+
+
+def _is_named_after_another(column: str, table: str, tables: TableNames) -> bool:
+    """Whether the name of a column is that of another table: alone, with a number, or after other words."""
+    if any(other != table for other in tables.fits(column)):
+        return True
+    return any(other != table and _is_numbered_name(column, other) for other in tables.sharing(column))
 
 
 def guess_broken_key(table: Table) -> str | None:

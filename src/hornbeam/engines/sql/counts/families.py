@@ -22,7 +22,7 @@ from hornbeam.engines.sql.expressions import (
     own_table,
     product,
 )
-from hornbeam.engines.sql.plan import Attached, Formula, SqlMessage
+from hornbeam.engines.sql.plan import Attached, Formula, Projection, SqlMessage
 from hornbeam.engines.sql.queries import HeadBindingTable, Joins, Tables, joined_roots, row_conditions
 from hornbeam.logic.clauses import Clause
 from hornbeam.logic.schema import Schema
@@ -42,14 +42,31 @@ class ClauseFamily(NamedTuple):
     """the plan that they share; the factor with the varied constant comes first, as do such children"""
     constants: Mapping[Clause, str]
 
+    def parts(self, most: int) -> Iterator[ClauseFamily]:
+        """The family in parts of at most this many clauses."""
+        clauses, size = list(self.constants), max(1, most)
+        for start in range(0, len(clauses), size):
+            part = clauses[start : start + size]
+            yield ClauseFamily(self.plan, {clause: self.constants[clause] for clause in part})
+
     def varied_type(self, schema: Schema) -> str:
         """The type of the varied constant."""
+        predicate, place = self.varied_argument()
+        return schema.types_of(predicate)[place]
+
+    def varied_argument(self) -> tuple[str, int]:
+        """The predicate that has the varied constant, and its place among the arguments."""
+        message = self.varied_message()
+        ((predicate, args, _),) = message.shape.roots
+        places = [place for place, arg in enumerate(args) if arg is None]
+        return predicate, places[message.constants.index(_VARIED)]
+
+    def varied_message(self) -> SqlMessage:
+        """The message whose root has the varied constant."""
         message = self.plan.terms[0].factors[0].message
         while _VARIED not in message.constants:
             message = message.children[0].message
-        ((predicate, args, _),) = message.shape.roots
-        places = [place for place, arg in enumerate(args) if arg is None]
-        return schema.types_of(predicate)[places[message.constants.index(_VARIED)]]
+        return message
 
     def others(self) -> Iterator[SqlMessage]:
         """The messages without the varied constant that the query reads."""
@@ -73,9 +90,9 @@ def families(plans: Mapping[Clause, Formula]) -> Iterator[ClauseFamily]:
         free = [clause for clause in members if clause not in taken]
         if len(free) >= LEAST_MEMBERS:
             taken.update(free)
-            for start in range(0, len(free), MOST_MEMBERS):
-                part = free[start : start + MOST_MEMBERS]
-                yield ClauseFamily(template, {clause: members[clause] for clause in part})
+            yield from ClauseFamily(template, {clause: members[clause] for clause in free}).parts(
+                MOST_MEMBERS
+            )
 
 
 def _templates(plan: Formula) -> Iterator[tuple[Formula, str]]:
@@ -88,7 +105,7 @@ def _templates(plan: Formula) -> Iterator[tuple[Formula, str]]:
 
 
 def _varied(message: SqlMessage) -> Iterator[tuple[SqlMessage, str]]:
-    if message.shape.guard is not None or len(message.shape.roots) != 1:
+    if isinstance(message.shape.guard, Projection) or len(message.shape.roots) != 1:
         return
     constants = message.constants
     for place, constant in enumerate(constants):
@@ -106,7 +123,10 @@ def _varied_first(attached: Sequence[Attached]) -> Iterator[tuple[tuple[Attached
 
 
 class FamilyQuery:
-    """Writes the query of the counts of a family; ``constants`` is the table of its constants."""
+    """Writes the query of the counts of a family.
+
+    ``constants`` is the table of its constants: the ``value`` of each, and its number ``member``.
+    """
 
     def __init__(self, source: SqlSource, dialect: Dialect, tables: Tables, constants: str) -> None:
         self._source = source
@@ -116,6 +136,15 @@ class FamilyQuery:
 
     def write(self, plan: Formula, bindings: HeadBindingTable) -> exp.Select:
         """The counts ``t0`` that are not 0, by binding and by number ``member`` of the constant."""
+        select, numbers = self._joined(plan, bindings)
+        numbers = self._number_of(plan.terms[0].factors[0].message) + numbers
+        # A small literal would be a 32-bit integer.
+        count = own_alias(self._dialect.cast(product(numbers)), "t0")
+        others = [own_column(name, "b") for name in bindings.others]
+        return select.select(*others, own_column("member", "v"), count, copy=False)
+
+    def _joined(self, plan: Formula, bindings: HeadBindingTable) -> tuple[exp.Select, list[exp.Expr]]:
+        """The bindings joined with all messages of the plan, and the factors without the varied constant."""
         (term,) = plan.terms
         first, *factors = term.factors
         values: dict[int, exp.Expr] = {
@@ -131,15 +160,11 @@ class FamilyQuery:
             size = self._tables.population(range_)
             assert isinstance(size, int)
             coefficient *= size
-        numbers = self._number_of(first.message)
-        numbers += [joins.condition(condition) for condition in term.conditions]
+        numbers = [joins.condition(condition) for condition in term.conditions]
         numbers += [number for factor in factors if (number := joins.number(factor)) is not None]
         if coefficient != 1:
             numbers.append(self._dialect.cast(integer(coefficient)))
-        # A small literal would be a 32-bit integer.
-        count = own_alias(self._dialect.cast(product(numbers)), "t0")
-        others = [own_column(name, "b") for name in bindings.others]
-        return select.select(*others, own_column("member", "v"), count, copy=False)
+        return select, numbers
 
     def _join(self, select: exp.Select, attached: Attached, values: Mapping[int, exp.Expr]) -> None:
         """Join a message with the varied constant, under the alias ``v``."""
@@ -150,7 +175,7 @@ class FamilyQuery:
         join_to(select, self._message(attached.message).subquery("v", copy=False), "INNER", on)
 
     def _message(self, message: SqlMessage) -> exp.Select:
-        """The numbers ``n`` of a message, by its keys ``k0 k1 ...`` and by ``member``."""
+        """The numbers of a message with the varied constant, by its keys ``k0 k1 ...``."""
         shape, given_message = message.shape, message
         root = joined_roots(self._source, shape, self._tables.guards)
         here = _VARIED in message.constants
@@ -172,13 +197,20 @@ class FamilyQuery:
             select = select.where(condition, copy=False)
         joins.add_to(select)
         keys = [root.values[number].copy() for number in range(shape.anchors)]
-        keys.append(own_column("member", "v"))
-        factors = [] if here else self._number_of(message.children[0].message)
-        factors += [number for child in children if (number := joins.number(child)) is not None]
-        names = [*(f"k{number}" for number in range(shape.anchors)), "member"]
+        factors = [number for child in children if (number := joins.number(child)) is not None]
+        return self._summed(select, keys, factors, given_message)
+
+    def _summed(
+        self, select: exp.Select, keys: list[exp.Expr], factors: list[exp.Expr], message: SqlMessage
+    ) -> exp.Select:
+        """The number ``n`` by key and ``member``: the sum of the factors' products with the varied child."""
+        names = [*(f"k{number}" for number in range(len(keys))), "member"]
+        keys = [*keys, own_column("member", "v")]
         select = select.select(*map(own_alias, keys, names), copy=False)
-        if not self._number_of(given_message):
+        if not self._number_of(message):
             return select
+        if _VARIED not in message.constants:
+            factors = self._number_of(message.children[0].message) + factors
         # Counting rows is faster than a sum.
         number = exp.Sum(this=product(factors)) if factors else exp.Count(this=exp.Star())
         select = select.select(own_alias(self._dialect.cast(number), "n"), copy=False)

@@ -1,4 +1,8 @@
-"""Counts stay in tables of the SQL system, which sums them and multiplies them with gradients."""
+"""Counts stay in tables of the SQL system, which sums them and multiplies them with gradients.
+
+Small tables of counts are fetched instead and summed here: to plan a query of hundreds of sums takes a
+database longer than to compute them.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +14,21 @@ from sqlglot import exp
 
 from hornbeam.engines.contract import INT64_MAX, Counts
 from hornbeam.engines.sql.connection import Connection
+from hornbeam.engines.sql.counts.fetched import (
+    Integers,
+    exact_products,
+    exact_squares,
+    fetched_columns,
+    fetched_rows,
+)
 from hornbeam.engines.sql.examples import Head, SqlExamples
 from hornbeam.engines.sql.expressions import own_column, own_table, product
 from hornbeam.engines.sql.messages import CELL
 from hornbeam.engines.sql.sizes import WIDE_MAX
 from hornbeam.logic.clauses import Clause
 
+MOST_FETCHED = 2**25
+"""Bytes of the counts that a session keeps in this process, at most; an eighth of it from one query."""
 LEAST_GRADIENT = 2**30
 """Queries allow for gradients up to at least this size, so that their text can be used again."""
 
@@ -37,6 +50,8 @@ class _CountTable:
     """the query of the sums of products with the gradients; empty before it is first written"""
     gradient_limit: int = 0
     """the largest gradient that the query's integer types hold"""
+    counts: Integers | None = None
+    """the counts if they were fetched, a row for each column or number of a member; then no table exists"""
 
 
 @dataclass(slots=True, eq=False)
@@ -68,24 +83,48 @@ class CountTables:
         self._memory = memory
         self._tables: OrderedDict[str, _CountTable] = OrderedDict()
         self._bytes = 0
+        self._fetched_bytes = 0
 
     def add(self, head: Head, members: Sequence[CountedClause], query: exp.Select) -> None:
         """Make a table of a query whose columns ``t0 t1 ...`` are the counts of the members."""
-        name = self._connection.new_name()
-        self._connection.create(name, query)
-        size = CELL * len(self._examples.bindings(head)) * (2 + len(members))
-        table = self._tables[name] = _CountTable(name, head, size, list(members))
-        self._bytes += size
-        for number, counted in enumerate(members):
-            counted.table, counted.column = table, number
+        numbers = {counted: number for number, counted in enumerate(members)}
+        bindings = len(self._examples.bindings(head))
+        if self._is_small(bindings * len(members)):
+            rows = fetched_columns(self._connection, query, bindings)
+            self._keep(_CountTable(self._connection.new_name(), head, rows.nbytes, [*members], counts=rows))
+        else:
+            name = self._connection.new_name()
+            self._connection.create(name, query)
+            self._keep(_CountTable(name, head, CELL * bindings * (2 + len(members)), [*members]))
+        self._place(numbers)
 
     def add_rows(self, head: Head, numbers: Mapping[CountedClause, int], query: exp.Select) -> None:
         """Make a table of a query whose rows are counts ``t0`` of the members with the number ``member``."""
         name = self._connection.new_name()
-        self._connection.create(name, query)
-        ((rows,),) = self._connection.rows(f"SELECT COUNT(*) FROM {name}")
-        table = self._tables[name] = _CountTable(name, head, CELL * 4 * int(rows), [*numbers], by_row=True)
+        size = (max(numbers.values(), default=-1) + 1, len(self._examples.bindings(head)))
+        if self._is_small(size[0] * size[1]):
+            counts = fetched_rows(self._connection, query, size)
+            self._keep(_CountTable(name, head, counts.nbytes, [*numbers], counts=counts))
+        else:
+            self._connection.create(name, query)
+            ((rows,),) = self._connection.rows(f"SELECT COUNT(*) FROM {name}")
+            self._keep(_CountTable(name, head, CELL * 4 * int(rows), [*numbers], by_row=True))
+        self._place(numbers)
+
+    def _is_small(self, cells: int) -> bool:
+        """Whether this many counts are fetched; the database does not know of the memory that they take."""
+        room = min(self._memory // 4, MOST_FETCHED) - self._fetched_bytes
+        return CELL * cells <= min(room, MOST_FETCHED // 8)
+
+    def _keep(self, table: _CountTable) -> None:
+        self._tables[table.name] = table
         self._bytes += table.size
+        if table.counts is not None:
+            self._fetched_bytes += table.size
+
+    def _place(self, numbers: Mapping[CountedClause, int]) -> None:
+        """Record where the counts of members are: in the newest table."""
+        table = next(reversed(self._tables.values()))
         for counted, number in numbers.items():
             counted.table, counted.column = table, number
 
@@ -93,8 +132,11 @@ class CountTables:
         """Drop tables beyond the budget; their members are counted again when they are needed."""
         while self._bytes > self._memory and self._tables:
             name, table = self._tables.popitem(last=False)
-            self._connection.drop(name)
             self._bytes -= table.size
+            if table.counts is None:
+                self._connection.drop(name)
+            else:
+                self._fetched_bytes -= table.size
             for counted in table.members:
                 if counted.table is table:
                     counted.table = None
@@ -107,6 +149,12 @@ class CountTables:
                 by_table.setdefault(counted.table.name, []).append(counted)
         fetched: dict[Clause, Counts] = {}
         for name, in_table in by_table.items():
+            rows = self._tables[name].counts
+            if rows is not None:
+                of_example = self._examples.bindings(self._tables[name].head).of_example
+                for counted in in_table:
+                    fetched[counted.clause] = Counts(rows[counted.column][of_example], counted.total)
+                continue
             if self._tables[name].by_row:
                 fetched |= self._fetch_rows(self._tables[name], in_table)
                 continue
@@ -141,9 +189,9 @@ class CountTables:
         return fetched
 
     def close(self) -> None:
-        self._connection.drop_all(self._tables)
+        self._connection.drop_all([name for name, table in self._tables.items() if table.counts is None])
         self._tables.clear()
-        self._bytes = 0
+        self._bytes = self._fetched_bytes = 0
 
     # --- sums ------------------------------------------------------------------------------------
 
@@ -155,10 +203,23 @@ class CountTables:
                 continue
             self._tables.move_to_end(table.name)
             new = [member for member in table.members if member.true is None]
-            if new:
+            if table.counts is not None:
+                self._sum_fetched(table, table.counts, new)
+            elif new:
                 self._sum(table, new)
             else:
                 self._set_products(table, self._results(table, self._gradient_query(table), 1))
+
+    def _sum_fetched(self, table: _CountTable, counts: Integers, new: list[CountedClause]) -> None:
+        """The sums of fetched counts; those of new members do not depend on the gradients."""
+        keys = self._examples.bindings(table.head)
+        products = exact_products(counts, self._examples.gradient_sums(table.head))
+        self._set_products(table, [products[counted.column] for counted in table.members])
+        if new:
+            rows = counts[[counted.column for counted in new]]
+            sums, squares = exact_products(rows, keys.weights), exact_squares(rows, keys.weights)
+            for counted, true, squared in zip(new, sums, squares, strict=True):
+                counted.true, counted.true_squared = true, squared
 
     def _results(self, table: _CountTable, query: str, number: int) -> list[int]:
         """The results of a query of sums: ``number`` for each member."""

@@ -297,7 +297,7 @@ class PathFinder:
 
     def _equalities(self, start: Path) -> Iterator[Path]:
         """Bodies in which the same attribute of two variables of the head has the same value."""
-        reached = [a for a in start.attributes if a.kind in (THING, CATEGORY) and a.steps]
+        reached = [a for a in start.attributes if a.kind in (THING, CATEGORY, NUMBER, DATE) and a.steps]
         for place, one in enumerate(reached):
             for other in reached[:place]:
                 free = set(self._other_heads(one.steps)) != set(self._other_heads(other.steps))
@@ -325,7 +325,8 @@ class PathFinder:
                         if atom in body:
                             continue
                         free = max([path.next_variable, *(t + 1 for t in args if isinstance(t, int))])
-                        yield Path((*body, atom), (node,), path.links + 1, free, meets=True)
+                        single = path.single and free == path.next_variable
+                        yield Path((*body, atom), (node,), path.links + 1, free, single, meets=True)
 
     def _filled(
         self, path: Path, types: Sequence[str], fixed: dict[int, int], body: Body

@@ -160,7 +160,7 @@ def _folds(case: Case, scratch: Path) -> Iterator[Fold]:
             yield Fold(name, root / name, background)
 
 
-def write_world(database: Database, folder: Path) -> None:
+def write_world(database: Database, folder: Path, target: str = "cancer") -> None:
     """A generated world as text files in BoostSRL layout."""
     train = folder / "train"
     train.mkdir(parents=True)
@@ -173,10 +173,10 @@ def write_world(database: Database, folder: Path) -> None:
             ]
             for row in zip(*columns, strict=True):
                 file.write(f"{predicate}({','.join(row)}).\n")
-    keys, labels = database.examples("cancer")
+    keys, labels = database.examples(target)
     for kind, label in (("pos", 1), ("neg", 0)):
         rows = keys[labels == label]
-        (train / f"train_{kind}.txt").write_text("".join(f"cancer({','.join(row)}).\n" for row in rows))
+        (train / f"train_{kind}.txt").write_text("".join(f"{target}({','.join(row)}).\n" for row in rows))
     (train / "train_bk.txt").write_text("".join(f"mode: {mode}\n" for mode in database.modes))
 
 

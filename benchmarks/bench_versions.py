@@ -5,6 +5,8 @@
 Both run `hornbeam fit` with default options as whole processes, in turn; the least CPU time of each counts.
 No variable limits threads or keeps Python from storing compiled modules, as in a user's environment; "one
 thread" is this version with one BLAS thread.
+The preset `paper` is run on a generated world of pairs with 500 constants per literal: one step, which counts
+nearly all its candidates, and ten; both versions also with one BLAS thread.
 Two jobs are compared with one: the CPU time of all processes and of the longest one, and their memory.
 Data come from HORNBEAM_DATA or ../shared/data.
 """
@@ -12,6 +14,7 @@ Data come from HORNBEAM_DATA or ../shared/data.
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import sys
 import tempfile
@@ -25,7 +28,9 @@ from typing import Any, NamedTuple
 import psutil
 
 import measure
+from bench_learning import write_world
 from measure import DATA, run_process, say, table
+from worlds import pairs_with_constants
 
 HORNBEAM = Path(sys.executable).with_name("hornbeam")
 COMPILED = {"PYTHONDONTWRITEBYTECODE": ""}
@@ -54,6 +59,23 @@ CASES: Mapping[str, Case] = {
     "hepatitis": Case([DATA / "hepatitis"]),
 }
 
+PAIRS = "pairs"
+SEARCH = (
+    "--split",
+    "train",
+    "--target",
+    "match",
+    "--preset",
+    "paper",
+    "--stop",
+    "best",
+    "--beam-width",
+    "10",
+)
+STEPS = {"one step": "1", "ten steps": "10"}
+AS_MUCH_LESS = 6
+"""how many times less CPU than the other version the preset `paper` is to take on pairs"""
+
 
 def measured(case: Case, other: Path, repeats: int) -> dict[str, Any]:
     """The least CPU seconds and the peak memory of each way to learn."""
@@ -78,6 +100,54 @@ def measured(case: Case, other: Path, repeats: int) -> dict[str, Any]:
                 }
         found["two jobs"] = two_jobs([HORNBEAM, *fit, "--jobs", "2"])
     return found
+
+
+def measured_pairs(other: Path, repeats: int) -> dict[str, Any]:
+    """The least CPU seconds of the preset `paper` on pairs, and whether both versions learn the same."""
+    found: dict[str, Any] = {name: {} for name in STEPS}
+    with tempfile.TemporaryDirectory() as folder:
+        write_world(pairs_with_constants(), Path(folder) / "pairs", "match")
+        for name, steps in STEPS.items():
+            clauses = {}
+            for _ in range(repeats):
+                for way, program, environment in (
+                    ("default", HORNBEAM, {}),
+                    ("one thread", HORNBEAM, ONE_THREAD),
+                    ("other", other, {"PYTHONPATH": ""}),
+                    ("other, one thread", other, {"PYTHONPATH": ""} | ONE_THREAD),
+                ):
+                    model = Path(folder) / f"{way}.json"
+                    command = [
+                        program,
+                        "fit",
+                        Path(folder) / "pairs",
+                        *SEARCH,
+                        "--steps",
+                        steps,
+                        "--model",
+                        model,
+                    ]
+                    run = run_process(command, environment=COMPILED | environment)
+                    if run.status:
+                        raise SystemExit(f"{command} ended with {run.status}: {run.output[-500:]}")
+                    clauses[way] = json.loads(model.read_text())["clauses"]
+                    found[name][way] = min(found[name].get(way, float("inf")), run.cpu)
+            found[name]["same"] = all(each == clauses["default"] for each in clauses.values())
+    return found
+
+
+def pairs_table(results: Mapping[str, Any]) -> str:
+    """The preset `paper` on pairs."""
+    rows = []
+    for name, found in results.get(PAIRS, {}).items():
+        ours, one = found["default"], found["one thread"]
+        shares = found["other"] / ours, found["other, one thread"] / one
+        cpu = (f"{found[way]:.1f}" for way in ("default", "other", "one thread", "other, one thread"))
+        met = " / ".join("met" if share >= AS_MUCH_LESS else "**missed**" for share in shares)
+        same = "yes" if found["same"] else "no"
+        rows.append([name, *cpu, *(f"{share:.1f}x" for share in shares), f">= {AS_MUCH_LESS}x, {met}", same])
+    header = ["`paper` on pairs", "CPU", "0.1", "one thread", "0.1, one thread"]
+    return table([*header, "0.1 / CPU", "0.1 / CPU, one thread", "wanted", "same clauses"], rows)
 
 
 def two_jobs(command: Sequence[str | Path]) -> dict[str, float]:
@@ -138,8 +208,8 @@ def report(results: Mapping[str, Any]) -> str:
         "MB",
         "0.1 MB",
     ]
-    both = f"{table(header, rows)}\n\n{jobs_table(results)}"
-    return f"{measure.machine_line(results['machine'])}\n\n{both}"
+    tables = (table(header, rows), jobs_table(results), pairs_table(results))
+    return "\n\n".join((measure.machine_line(results["machine"]), *tables))
 
 
 def main() -> None:
@@ -147,7 +217,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--other", type=Path, help="the command of the other version")
-    parser.add_argument("--only", nargs="+", choices=CASES, default=list(CASES))
+    parser.add_argument("--only", nargs="+", choices=[*CASES, PAIRS], default=[*CASES, PAIRS])
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--report", action="store_true", help="only write the table")
     arguments = parser.parse_args()
@@ -155,8 +225,12 @@ def main() -> None:
     results["machine"] = measure.machine(["hornbeam", "numpy", "scipy"])
     cases = results.setdefault("cases", {})
     for name in () if arguments.report else arguments.only:
-        cases[name] = measured(CASES[name], arguments.other, arguments.repeats)
-        say(f"{name}: {cases[name]}")
+        if name == PAIRS:
+            results[PAIRS] = measured_pairs(arguments.other, arguments.repeats)
+            say(f"{name}: {results[PAIRS]}")
+        else:
+            cases[name] = measured(CASES[name], arguments.other, arguments.repeats)
+            say(f"{name}: {cases[name]}")
         measure.save("versions", results)
     measure.write_section("versions", report(results))
 

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from hornbeam.data.database import Codes, Database, Population, Relation
 from hornbeam.data.relations import Numbered
+from hornbeam.datasets.worlds.building import database_of, labelled, modes_of, with_examples
 from hornbeam.logic.modes import schema_of
 from hornbeam.logic.parse import parse_mode
 
@@ -81,6 +82,31 @@ def publications(rows: int = 1_000_000, persons: int = 100_000, pairs: int = 200
     populations = {"person": persons, "title": titles}
     name = f"{_short(rows)} publications, {_short(pairs)} pairs"
     return World(name, database({"publication": written}, populations), keys)
+
+
+def pairs_with_constants(
+    persons: int = 1000, pairs: int = 5000, constants: int = 500, each: int = 5, seed: int = 0
+) -> Database:
+    """Pairs of persons who match or not; each person has some topics and some skills of very many.
+
+    A match is likelier, the more of the first tenth of all topics one has, and of all skills the other.
+    """
+    rng = np.random.default_rng(seed)
+    person = np.repeat(np.arange(persons, dtype=np.int32), each)
+    had = {
+        name: np.argsort(rng.random((persons, constants)), axis=1)[:, :each].astype(np.int32)
+        for name in ("topic", "skill")
+    }
+    chosen = rng.choice(persons * persons, pairs, replace=False)
+    keys = np.stack(np.divmod(chosen, persons), axis=1).astype(np.int32)
+    liked = sum((had[name][keys[:, side]] < constants // 10).sum(axis=1) for side, name in enumerate(had))
+    database = database_of(
+        modes_of(["match +person +person", "topic +person #topic", "skill +person #skill"]),
+        {"person": Population(Numbered("p", persons))}
+        | {name: Population(Numbered(name[0], constants)) for name in had},
+        {name: (person, which.ravel()) for name, which in had.items()},
+    )
+    return with_examples(database, labelled(rng, "match", keys, 1 / (1 + np.exp(2.5 - 0.8 * liked))))
 
 
 def _distinct_pairs(rng: np.random.Generator, count: int, sizes: tuple[int, int]) -> Relation:

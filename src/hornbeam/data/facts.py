@@ -137,7 +137,8 @@ class FactsInMemory:
         return len(self.relation(predicate))
 
     def constants_at(self, predicate: str, position: int) -> tuple[str, ...]:
-        codes = np.unique(self.relation(predicate).columns[position])
+        facts = np.bincount(self.relation(predicate).columns[position])
+        codes = np.flatnonzero(facts).astype(np.int32)
         return tuple(sorted(self._population(predicate, position).decode(codes)))
 
     def frequent_at(

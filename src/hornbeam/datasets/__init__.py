@@ -1,11 +1,16 @@
 """Public data sets by name. They are looked up on this machine, else downloaded, and loaded fold by fold."""
 
-from hornbeam.datasets.archive import get as _get
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from hornbeam.datasets.catalogue import DataSet, data_set, data_sets
-from hornbeam.datasets.download import OnProgress as _OnProgress
 from hornbeam.datasets.folds import Fold
 from hornbeam.datasets.folds import fold_of as _fold_of
 from hornbeam.datasets.places import find as _find
+
+if TYPE_CHECKING:
+    from hornbeam.datasets.download import OnProgress as _OnProgress
 
 __all__ = ["DataSet", "Fold", "data_set", "data_sets", "load"]
 
@@ -23,5 +28,10 @@ def load(name: str, fold: int = 1, on_progress: _OnProgress | None = None) -> Fo
     Database(59,583 facts, 2 predicates, 1 type, examples: cancer (1001))
     """
     data = data_set(name)
-    folder = (_find(data) or _get(data, on_progress)) if data.folder else None
+    folder = _find(data) if data.folder else None
+    if data.folder and folder is None:
+        # Imported late: most commands download nothing, and the modules for it take long to import.
+        from hornbeam.datasets.archive import get
+
+        folder = get(data, on_progress)
     return _fold_of(data, fold, folder)

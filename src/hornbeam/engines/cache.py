@@ -88,6 +88,9 @@ class CachePart:
     def __len__(self) -> int:
         return len(self._entries)
 
+    def __contains__(self, key: object) -> bool:
+        return key in self._entries
+
     def get(self, key: object) -> Any:
         """The value of a key, or None if there is none."""
         entry = self._entries.get(key)

@@ -31,6 +31,8 @@ from hornbeam.logic.clauses import Atom, Clause, Not, Value, literal_variables
 
 BYTES_PER_BINDING = 16
 """Bytes of the memory budget that one partial binding uses."""
+MOST_FACTORS = 65_536
+"""With more factors than this, their estimates are forgotten and made again when they are needed."""
 
 
 class ColumnSizes(NamedTuple):
@@ -97,6 +99,8 @@ class Estimates:
         self._timed = frozenset(timed if keys.shape[1] > arity else ())
         self._memory = memory
         self._bindings: dict[tuple[int, ...], int] = {}
+        # By the factor's id, with the factor: while the entry exists, no other factor can get the same id.
+        self._visited: dict[int, tuple[Factor, int]] = {}
 
     def refused(self, clause: Clause, terms: Iterable[CountTerm]) -> Skipped | None:
         """A record of the clause, if its plan costs more than the budget."""
@@ -112,6 +116,14 @@ class Estimates:
 
     def visited(self, factor: Factor) -> int:
         """An estimate of the partial bindings that a factor visits."""
+        known = self._visited.get(id(factor))
+        if known is None:
+            if len(self._visited) >= MOST_FACTORS:
+                self._visited.clear()
+            known = self._visited[id(factor)] = factor, self._new_visited(factor)
+        return known[1]
+
+    def _new_visited(self, factor: Factor) -> int:
         if isinstance(factor, MessageFactor):
             if not any(map(self._is_timed, factor.messages)):
                 return max(self._message(message, 0) for message in factor.messages)

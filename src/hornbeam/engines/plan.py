@@ -132,6 +132,9 @@ class Planner:
         t(body, not l) = N_new * t(body) - t(body, l). A negated literal with one variable needs no
         expansion: its message is 1 where the atom is not a fact.
         """
+        composed: tuple[CanonicalComponent, ...] | None = vars(clause).get("components")
+        if composed is not None and all(part.plain for part in composed):
+            return (CountTerm(1, (), tuple([self._component_factor(part) for part in composed])),)
         types: Types = {}
         if any(isinstance(literal, Comparison) for literal in clause.body):
             types = self.schema.variable_types(clause)

@@ -121,6 +121,9 @@ class Bodies:
     ) -> Clause:
         """The canonical clause with one more literal, whose new variables are numbered from ``first_new``."""
         arity = self.arity
+        alone = self._extended.get(literal)
+        if alone is not None:
+            return self._with_alone(clause, alone)
         atom = atom_of(literal)
         linked: list[int] = []
         for term in atom.args:
@@ -151,9 +154,32 @@ class Bodies:
             literals = self._side_by_side([components[position] for position in linked])
             literals.append(added if literal is atom else Not(added))
             joined = self._extended[key] = self._interned(_canonical_component(literals, arity))
+        if not joined.free:
+            self._extended[literal] = joined
         if linked:
             components = tuple([each for place, each in enumerate(components) if place not in linked])
         return self._clause((*components, joined))
+
+    def _with_alone(self, clause: Clause, added: CanonicalComponent) -> Clause:
+        """The canonical clause with a component more, a literal without free variables that it does not have.
+
+        Such a literal changes no name and no order of the others: it comes before the first larger text.
+        """
+        components: tuple[CanonicalComponent, ...] = (*vars(clause)["components"], added)
+        key = tuple(sorted([component.number for component in components]))
+        longer = self._clauses.get(key)
+        if longer is None:
+            text, literal, _, _ = self._next(added, 0, (), self.arity)
+            texts: list[str] | None = vars(clause).get("texts")
+            if texts is None:
+                texts = vars(clause)["texts"] = list(map(str, clause.body))
+            place = 0
+            while place < len(texts) and texts[place] <= text:
+                place += 1
+            longer = Clause(self.head, (*clause.body[:place], literal, *clause.body[place:]))
+            vars(longer)["components"] = components
+            self._clauses[key] = longer
+        return longer
 
     def _side_by_side(self, components: Iterable[CanonicalComponent]) -> list[Literal]:
         """The literals of some components, the free variables of each numbered after those before it."""

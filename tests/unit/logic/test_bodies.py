@@ -48,13 +48,15 @@ def test_stored_components_are_not_part_of_the_value_of_a_clause() -> None:
         "p(A,B), p(A,C), a(C), r(B)",
         "a(B), a(C), p(B,C), a(D), q(D,A)",  # a component that begins with two new variables apart
         "p(B,C), q(A,C), a(D)",
+        "c(A,d), p(A,B), p(A,C), r(C)",  # literals without free variables before, between and behind others
     ],
 )
 def test_an_extended_body_is_canonical(body: str) -> None:
     clause = canonical(parse_clause(f"t(A) :- {body}."))
-    texts = ("t(+x)", "p(+x,-x)", "p(-x,+x)", "q(-x,-x)", "a(+x)", "a(-x)", "r(+x)")
+    texts = ("t(+x)", "p(+x,-x)", "p(-x,+x)", "q(-x,-x)", "a(+x)", "a(-x)", "r(+x)", "c(+x,#k)", "z(+x,#k)")
     modes = tuple(map(parse_mode, texts))
-    language = Language(clause.head, schema_of(modes), modes, negation=True)
+    constants = {("c", 1): ("b", "d", "f"), ("z", 1): ("b",)}
+    language = Language(clause.head, schema_of(modes), modes, constants, negation=True)
     refine = memoised(language)
     assert refine(clause) == refinements(clause, language)
     for longer in refine(clause)[::7]:

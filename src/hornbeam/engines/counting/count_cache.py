@@ -17,10 +17,10 @@ import numpy as np
 
 from hornbeam.data.database import Codes
 from hornbeam.engines.contract import BYTES_PER_ANSWER, Column, Counts, Engine, Session, Skipped, Sums
+from hornbeam.engines.counting.count_rows import CountRows, count_rows
 from hornbeam.engines.counting.exact_sums import (
     Integers,
     RowSum,
-    exact_row_sums,
     plain_sum,
     square_sum,
     weighted_sum,
@@ -36,7 +36,7 @@ _CAPACITIES = (2**8, 2**16, 2**32)
 class _Block:
     """Counts of several clauses, one row each, none above ``largest``."""
 
-    counts: Column
+    counts: CountRows
     columns: list[_CountColumn]
     largest: int
 
@@ -170,7 +170,7 @@ class CountCache(Session):
         block: _Block = self._blocks.get(block_id)
         columns.sort(key=lambda column: column.row)
         rows = np.array([column.row for column in columns])
-        (products,) = exact_row_sums(block.counts, rows, (self._gradient_sum(block.largest),))
+        (products,) = block.counts.sums(rows, (self._gradient_sum(block.largest),))
         for column, product in zip(columns, products, strict=True):
             column.true_gradient = product
 
@@ -236,7 +236,7 @@ class CountCache(Session):
             rows = np.empty((len(counted), len(self.keys)), dtype=_TYPES[width])
             for row, (_, counts) in enumerate(counted):
                 rows[row] = counts.true
-            self._add(_Block(rows, [], largest[width]), counted, clauses)
+            self._add(_Block(count_rows(rows), [], largest[width]), counted, clauses)
 
     def _features(self, clauses: Sequence[Clause]) -> list[Counts | Skipped]:
         """The values to sum for each clause: its counts, or their logarithms as integers."""
@@ -259,13 +259,13 @@ class CountCache(Session):
             weighted_sum(largest, self._weights, self._weights_mass),
             self._gradient_sum(largest),
         )
-        sums = exact_row_sums(block.counts, np.arange(len(counted)), kinds)
+        sums = block.counts.sums(np.arange(len(counted)), kinds)
         for row, (clause, counts) in enumerate(counted):
             true, squared, weighted, product = (values[row] for values in sums)
             same_sums = self._by_sums.setdefault((true, squared, weighted), [])
             signature = signatures[clause]
             # A signature keeps its column: clauses may still refer to it after its counts were dropped.
-            column = self._by_signature.get(signature) or self._equal(same_sums, clause, block.counts[row])
+            column = self._by_signature.get(signature) or self._equal(same_sums, clause, block.counts, row)
             if column is None:
                 column = _CountColumn(clause, true, squared, product, self._round, block, row)
                 same_sums.append(column)
@@ -280,19 +280,21 @@ class CountCache(Session):
         if block.columns:
             self._store(block)
 
-    def _equal(self, same_sums: list[_CountColumn], clause: Clause, values: Column) -> _CountColumn | None:
-        """The column, among those with the same sums, that has these values."""
+    def _equal(
+        self, same_sums: list[_CountColumn], clause: Clause, rows: CountRows, row: int
+    ) -> _CountColumn | None:
+        """The column, among those with the same sums, that equals a row."""
         equal = None
         for column in same_sums:
             if column.clause == clause:
                 return column
-            if column.block is not None and _values(column).tobytes() == values.tobytes():
+            if column.block is not None and _same(column.block.counts, column.row, rows, row):
                 equal = column
         return equal
 
     def _store(self, block: _Block) -> None:
         if len(block.columns) < len(block.counts):
-            block.counts = block.counts[[column.row for column in block.columns]]
+            block.counts = block.counts.taken([column.row for column in block.columns])
             for row, column in enumerate(block.columns):
                 column.row = row
         self._blocks.put(id(block), block, block.counts.nbytes)
@@ -306,5 +308,11 @@ def _forget(block: _Block) -> None:
 
 def _values(column: _CountColumn) -> Column:
     assert column.block is not None
-    values: Column = column.block.counts[column.row]
-    return values
+    return column.block.counts.row(column.row)
+
+
+def _same(rows: CountRows, row: int, others: CountRows, other: int) -> bool:
+    """Whether two rows with the same sums are equal."""
+    if isinstance(rows, type(others)):
+        return rows.value(row) == others.value(other)
+    return rows.row(row).tobytes() == others.row(other).tobytes()

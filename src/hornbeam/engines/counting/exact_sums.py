@@ -35,24 +35,36 @@ class RowSum(NamedTuple):
     """computes the sums of several rows of floats at once"""
     of_row: Callable[[Any], Any]
     """computes the sum of one row of int64 or Python integers"""
+    of_entries: Callable[[Integers, Integers], Integers]
+    """computes the terms of the sum from counts and their positions"""
 
 
 def plain_sum(largest: int, size: int) -> RowSum:
     """The sum of t, for ``size`` counts up to ``largest``."""
-    return RowSum(largest * size, lambda rows: rows.sum(axis=1), lambda row: row.sum())
+    return RowSum(
+        largest * size, lambda rows: rows.sum(axis=1), lambda row: row.sum(), lambda values, _: values
+    )
 
 
 def square_sum(largest: int, size: int) -> RowSum:
     """The sum of t*t."""
     return RowSum(
-        largest * largest * size, lambda rows: row_products(rows, rows), lambda row: np.dot(row, row)
+        largest * largest * size,
+        lambda rows: row_products(rows, rows),
+        lambda row: np.dot(row, row),
+        lambda values, _: values * values,
     )
 
 
 def weighted_sum(largest: int, weights: Integers, mass: int) -> RowSum:
     """The sum of t*w; ``mass`` is the sum of the absolute weights."""
     floats = weights.astype(np.float64)
-    return RowSum(largest * mass, lambda rows: row_products(rows, floats), lambda row: np.dot(row, weights))
+    return RowSum(
+        largest * mass,
+        lambda rows: row_products(rows, floats),
+        lambda row: np.dot(row, weights),
+        lambda values, positions: values * weights[positions],
+    )
 
 
 def row_products(rows: Numbers, others: Numbers) -> Numbers:

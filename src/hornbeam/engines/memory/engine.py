@@ -172,7 +172,7 @@ class MemoryEngine(Engine):
             for terms in plans
             for term in terms
             for factor in term.factors
-            if examples.signatures.get(id(factor)) is None
+            if id(factor) not in examples.signatures
         }
         messages = messages_of(fresh.values())
         self._messages.prepare(messages if examples.cutoffs is None else examples.cutoffs.timeless(messages))

@@ -52,8 +52,10 @@ class FittedTerms(NamedTuple):
     by_fold: tuple[WeightSet, ...]
     """the weights that were fitted without the examples of each fold"""
     pairs: float | None
+    separate: Floats
+    """of the separate model"""
     without: tuple[Floats, ...]
-    """of the separate model, of the model beside the neighbours, and of that with own weight and bias"""
+    """of the model that gives the score beside the neighbours, as it is and with own weight and bias"""
     joint: Floats
     counts: Floats
 
@@ -64,7 +66,7 @@ class FittedTerms(NamedTuple):
     @property
     def alone(self) -> float:
         """The loss of the separate model."""
-        return self._mean(self.without[0])
+        return self._mean(self.separate)
 
     @property
     def gains(self) -> bool:
@@ -106,7 +108,8 @@ def fit_terms(
         shape.unpacked(fitted.weights, scales),
         tuple(shape.unpacked(of_fold, scales) for of_fold in fitted.by_fold),
         pairs,
-        (trained.alone, beside, calibrated.losses),
+        trained.alone,
+        (beside, calibrated.losses),
         fitted.losses,
         trained.counts,
     )

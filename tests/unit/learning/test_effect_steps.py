@@ -79,7 +79,7 @@ def noisy(examples: int = 4000) -> tuple[StepData, np.ndarray]:
 
 def steps_of(data: StepData, weights: np.ndarray) -> list[tuple[list[int], list[list[float]], list[float]]]:
     bags = BagSteps(data, weights)
-    bags.use(np.array(bags.best()))
+    bags.renew()
     return [
         (
             [each.candidate for each in taken.additions],
@@ -104,3 +104,26 @@ def test_a_sample_is_enough_to_find_the_candidate(monkeypatch):
     assert whole[0][0] == sampled[0][0] == [17, 17, 17]
     # Levels are fitted to all examples of the bag.
     assert sampled[0] == whole[0]
+
+
+def test_a_bag_takes_the_same_steps_whatever_the_other_bags_are(monkeypatch):
+    """Choices of other bags would tell a bag about the examples outside it, which judge its steps."""
+    monkeypatch.setattr(bag_steps, "ACTIVE", 3)
+    random = np.random.default_rng(2)
+    bins = random.integers(0, 4, (60, 300)).astype(np.uint8)
+    scores = np.tile([0.0, -1.0, 0.0, 1.0], (60, 1))
+    targets = random.integers(0, 2, 300).astype(np.float64)
+    data = StepData(bins, scores, targets, np.ones(300), Logistic(), Steps(40, 0.3, 1.0, 1.0))
+    weights = (random.random((300, 6)) < 0.5).astype(np.float64)
+
+    def chosen(columns: np.ndarray) -> list[list[int]]:
+        bags = BagSteps(data, columns)
+        steps = []
+        for _ in range(4):
+            bags.renew()
+            steps += [*bags.go_on(4), *bags.go_on(4)]
+        return [[taken.additions[bag].candidate for taken in steps] for bag in range(columns.shape[1])]
+
+    together = chosen(weights)
+    assert together == [chosen(weights[:, [bag]])[0] for bag in range(6)]
+    assert len(set(map(tuple, together))) == 6

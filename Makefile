@@ -106,7 +106,7 @@ coverage: $(DEV)
 	$(BIN)/python reliability/coverage_of_tests.py --record
 
 mutants: $(DEV)
-	@for part in ridge refine plan link_targets linked_groups windows types; do $(BIN)/python reliability/mutants.py $$part --record || exit 1; done
+	@for part in ridge refine plan link_targets linked_groups windows types bag_steps fetched_counts; do $(BIN)/python reliability/mutants.py $$part --record || exit 1; done
 
 reliability: $(RUNTIME)
 	$(BIN)/python reliability/document.py

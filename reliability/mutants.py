@@ -62,6 +62,14 @@ TESTS: dict[str, tuple[str, list[str]]] = {
         "hornbeam.engines.sql.tallies.queries",
         ["tests/unit/engines/test_tallies.py", "tests/properties/test_features.py", "-k", "duckdb"],
     ),
+    "bag_steps": (
+        "hornbeam.learning.effects.steps.bag_steps",
+        ["tests/unit/learning/test_effect_steps.py"],
+    ),
+    "fetched_counts": (
+        "hornbeam.engines.sql.counts.fetched",
+        ["tests/unit/engines/test_fetched_counts.py"],
+    ),
     "types": ("hornbeam.loading.tables.columns.types", ["tests/unit/loading/test_types.py"]),
 }
 """A module, and the fast tests that must notice its mutants."""

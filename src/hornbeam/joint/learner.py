@@ -133,8 +133,9 @@ def _entries(
         trainings.append(_training(engine.database, parts, max_links, inner))
     with_inner, ordinary = trainings
     by_shown = [with_inner.neighbours(shown) for shown in (MOST, FEW, NONE)]
-    # In other data, guesses that confirm each other may all be wrong.
-    on_own_things = with_inner.near().neighbours(NONE)
+    # In other data, guesses that confirm each other may all be wrong. Terms that follow no link leave what
+    # lies behind links to the ordinary models.
+    on_own_things = ordinary.near().neighbours(NONE)
     from_known = [with_inner.neighbours(shown, only_known=True) for shown in (MOST, FEW, FEWER)]
     others = ordinary.neighbours(MOST) if any(ordinary.offers.values()) else {}
     entries = {}
@@ -263,7 +264,7 @@ class _Training:
         if chosen is None:
             return Neighbours(share, inner=self.inner)
         fitted = chosen.fitted
-        losses = (round(float(fitted.separate.mean()), 6), round(fitted.loss, 6))
+        losses = (round(fitted.alone, 6), round(fitted.loss, 6))
         if not fitted.gains:
             return Neighbours(share, losses=losses, inner=self.inner)
         own, bias, weights = fitted.weights
@@ -345,5 +346,6 @@ class _Training:
             return None
         labels = part.things.labels[rows]
         alone = -np.log(np.maximum(part.own.chances[rows, labels], LEAST_CHANCE))
-        trained = Trained(part.things.target, part.own.fixed[rows], labels, part.folds[rows], alone)
+        counts = part.counts[labels]
+        trained = Trained(part.things.target, part.own.fixed[rows], labels, part.folds[rows], alone, counts)
         return _Chosen(terms, fit_terms(trained, terms, [values[term].values[rows] for term in terms], pairs))

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from hornbeam.data.database import Examples
 from hornbeam.data.numbers import Floats
+from hornbeam.data.sampling import sampled
 from hornbeam.engines.contract import Engine
 from hornbeam.joint.model import label_chances
 from hornbeam.joint.neighbours import OwnScores, own_scores
@@ -60,6 +61,8 @@ class Part:
     """the fold of each training example that has held-out scores, else -1"""
     draws: Floats
     """a number from 0 to 1 for each training example, by its hash"""
+    counts: Floats
+    """for each label, for how many training examples one stands that the models were learned from"""
 
 
 def separate(engine: Engine, task: JointTask, options: Options, control: Control) -> AnyFit:
@@ -121,7 +124,21 @@ def part_of(engine: Engine, task: JointTask, fits: Sequence[AnyFit], options: Ef
     folds[places[known]] = fold_numbers(hashes)[known]
     draws = np.ones(len(things))
     draws[places[known]] = shares(hashes, -2)[known]
-    return Part(things, own_scores(target, chances[0][0], chances[-1][0]), folds, draws)
+    own = own_scores(target, chances[0][0], chances[-1][0])
+    return Part(things, own, folds, draws, _counts(engine, task, options))
+
+
+def _counts(engine: Engine, task: JointTask, options: EffectOptions) -> Floats:
+    """For each label, how many training examples there are for one that is in the samples of all models."""
+    target, (keys, labels) = task
+    in_all = np.ones(len(labels), dtype=np.bool_)
+    for label in range(target.size) if target.size > 2 else (1,):
+        true = (labels == label).astype(np.int8)
+        rows = sampled(engine.database, target.name, keys, true, options.neg_pos_ratio, options.seed)
+        in_all &= np.isin(np.arange(len(labels)), rows)
+    every, kept = (np.bincount(each, minlength=target.size) for each in (labels, labels[in_all]))
+    counts: Floats = every / np.maximum(kept, 1)
+    return np.maximum(counts, 1.0)
 
 
 def _held_out(target: JointTarget, fit: AnyFit, size: int) -> Floats:

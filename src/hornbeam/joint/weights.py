@@ -33,6 +33,8 @@ class Trained(NamedTuple):
     folds: npt.NDArray[np.int64]
     alone: Floats
     """held-out log-losses of the separate model"""
+    counts: Floats
+    """for how many examples each stands: models may be learned from a sample of the false ones"""
 
 
 class WeightSet(NamedTuple):
@@ -52,19 +54,34 @@ class FittedTerms(NamedTuple):
     pairs: float | None
     separate: Floats
     """of the separate model"""
-    alone: Floats
-    """of the model that gives the score beside the neighbours"""
+    without: tuple[Floats, ...]
+    """of the model that gives the score beside the neighbours, as it is and with own weight and bias"""
     joint: Floats
+    counts: Floats
 
     @property
     def loss(self) -> float:
-        return float(self.joint.mean())
+        return self._mean(self.joint)
+
+    @property
+    def alone(self) -> float:
+        """The loss of the separate model."""
+        return self._mean(self.separate)
 
     @property
     def gains(self) -> bool:
-        """Whether the held-out loss is lower with neighbours than without them, by a standard error."""
-        gained = self.alone - self.joint
-        return bool(gained.mean() > gained.std() / np.sqrt(max(len(gained), 1)))
+        """Whether the held-out loss is lower with neighbours than without them, by a standard error.
+
+        Without neighbours, the score beside them may have a weight and a bias too: what these alone gain is
+        no reason to hear neighbours.
+        """
+        gained = min(self.without, key=self._mean) - self.joint
+        mean = self._mean(gained)
+        error = np.sqrt(((self.counts * (gained - mean)) ** 2).sum()) / self.counts.sum()
+        return bool(mean > error)
+
+    def _mean(self, losses: Floats) -> float:
+        return float(np.average(losses, weights=self.counts))
 
 
 def penalties_of_pairs(target: JointTarget) -> tuple[float | None, ...]:
@@ -79,21 +96,45 @@ def fit_terms(
     scales = [float(np.sqrt(np.mean(each**2))) or 1.0 for each in values]
     shape = _Shape(trained.target, terms, [each.shape[1] for each in values], pairs)
     scaled = [each / scale for each, scale in zip(values, scales, strict=True)]
-    design = LabelDesign(trained.fixed, shape.features(trained.fixed, scaled), trained.labels)
-    penalties = shape.penalties()
+    features = shape.features(trained.fixed, scaled)
+    design = LabelDesign(trained.fixed, features, trained.labels, trained.counts)
+    fitted = _fitted(design, shape.penalties(), trained.folds)
+    own = 1 + shape.free
+    calibrated = _fitted(
+        design._replace(features=features[:, :, :own]), shape.penalties()[:own], trained.folds
+    )
+    beside = design.losses(np.zeros(features.shape[2]))
+    return FittedTerms(
+        shape.unpacked(fitted.weights, scales),
+        tuple(shape.unpacked(of_fold, scales) for of_fold in fitted.by_fold),
+        pairs,
+        trained.alone,
+        (beside, calibrated.losses),
+        fitted.losses,
+        trained.counts,
+    )
+
+
+class _Fitted(NamedTuple):
+    """Weights fitted to all examples and without each fold, and the held-out losses."""
+
+    weights: Floats
+    by_fold: list[Floats]
+    losses: Floats
+
+
+def _fitted(design: LabelDesign, penalties: Floats, folds: npt.NDArray[np.int64]) -> _Fitted:
     few = max(1, MOST_CELLS // max(1, design.features[0].size)) if len(design.features) else 1
-    used = np.arange(len(trained.labels)) % (len(trained.labels) // few + 1) == 0
+    used = np.arange(len(folds)) % (len(folds) // few + 1) == 0
     weights = fit_softmax(design.at(used), penalties)
-    joint = np.zeros(len(trained.labels))
+    losses = np.zeros(len(folds))
     by_fold = []
     for fold in range(FOLDS):
-        inside, outside = (trained.folds != fold) & used, trained.folds == fold
-        of_fold = fit_softmax(design.at(inside), penalties, weights)
-        by_fold.append(shape.unpacked(of_fold, scales))
+        inside, outside = (folds != fold) & used, folds == fold
+        by_fold.append(fit_softmax(design.at(inside), penalties, weights))
         if outside.any():
-            joint[outside] = design.at(outside).losses(of_fold)
-    alone = design.losses(np.zeros(len(penalties)))
-    return FittedTerms(shape.unpacked(weights, scales), tuple(by_fold), pairs, trained.alone, alone, joint)
+            losses[outside] = design.at(outside).losses(by_fold[-1])
+    return _Fitted(weights, by_fold, losses)
 
 
 class _Shape:

@@ -79,7 +79,7 @@ def noisy(examples: int = 4000) -> tuple[StepData, np.ndarray]:
 
 def steps_of(data: StepData, weights: np.ndarray) -> list[tuple[list[int], list[list[float]], list[float]]]:
     bags = BagSteps(data, weights)
-    bags.use(np.array(bags.best()))
+    bags.renew()
     return [
         (
             [each.candidate for each in taken.additions],
@@ -104,3 +104,87 @@ def test_a_sample_is_enough_to_find_the_candidate(monkeypatch):
     assert whole[0][0] == sampled[0][0] == [17, 17, 17]
     # Levels are fitted to all examples of the bag.
     assert sampled[0] == whole[0]
+
+
+def test_a_bag_takes_the_same_steps_whatever_the_other_bags_are(monkeypatch):
+    """Choices of other bags would tell a bag about the examples outside it, which judge its steps."""
+    monkeypatch.setattr(bag_steps, "ACTIVE", 3)
+    random = np.random.default_rng(2)
+    bins = random.integers(0, 4, (60, 300)).astype(np.uint8)
+    scores = np.tile([0.0, -1.0, 0.0, 1.0], (60, 1))
+    targets = random.integers(0, 2, 300).astype(np.float64)
+    data = StepData(bins, scores, targets, np.ones(300), Logistic(), Steps(40, 0.3, 1.0, 1.0))
+    weights = (random.random((300, 6)) < 0.5).astype(np.float64)
+
+    def chosen(columns: np.ndarray) -> list[list[int]]:
+        bags = BagSteps(data, columns)
+        steps = []
+        for _ in range(4):
+            bags.renew()
+            steps += [*bags.go_on(4), *bags.go_on(4)]
+        return [[taken.additions[bag].candidate for taken in steps] for bag in range(columns.shape[1])]
+
+    together = chosen(weights)
+    assert together == [chosen(weights[:, [bag]])[0] for bag in range(6)]
+    assert len(set(map(tuple, together))) == 6
+
+
+def test_a_bag_has_the_candidates_that_gain_most_and_those_of_its_last_steps(monkeypatch):
+    monkeypatch.setattr(bag_steps, "ACTIVE", 3)
+    data, weights = noisy(500)
+    bags = BagSteps(data, weights)
+    bags.renew()
+    assert bags.own.sum(axis=0).tolist() == [3, 3, 3]
+    assert bags.own[bags.active.tolist().index(17)].all()
+    bags.recent[1].extend([40, 41])
+    bags.renew()
+    assert {40, 41} <= set(bags.active[bags.own[:, 1]].tolist())
+    assert bags.own.sum(axis=0).tolist()[1] >= 3
+    few = BagSteps(data._replace(bins=data.bins[:6], scores=data.scores[:6]), weights)
+    few.renew()
+    assert few.own.all() and few.active.tolist() == [0, 1, 2, 3, 4, 5]
+
+
+def test_losses_are_those_of_the_examples_outside_each_bag():
+    data, weights = noisy(300)
+    bags = BagSteps(data, weights)
+    bags.renew()
+    taken = bags.go_on(4)
+    scores = np.array(bags.score)
+    each = np.logaddexp(0.0, np.where(data.targets == 1, -scores, scores))
+    expected = (each * (weights.T == 0)).sum(axis=1)
+    assert taken[-1].losses == pytest.approx(expected.tolist())
+    assert bags.start()[1] == pytest.approx(expected.tolist())
+
+
+def test_a_step_adds_a_part_of_what_lowers_the_loss_most():
+    """The candidate that targets depend on has two levels; a line over its bins explains less."""
+    random = np.random.default_rng(3)
+    bins = random.integers(1, 4, (1, 2000)).astype(np.uint8)
+    targets = (random.random(2000) < np.where(bins[0] >= 3, 0.9, 0.2)).astype(np.float64)
+    scores = np.array([[0.0, -1.0, 0.0, 1.0]])
+    data = StepData(bins, scores, targets, np.ones(2000), Logistic(), Steps(8, 0.1, 5.0, 5.0))
+    bags = BagSteps(data, np.ones((2000, 1)))
+    bags.renew()
+    start = bags.intercepts[0]
+    change = bags.go_on(1)[0].additions[0].change
+    chance = 1 / (1 + np.exp(-start))
+    gradients, curvature = targets - chance, chance * (1 - chance)
+    for level, inside in ((1, bins[0] <= 2), (2, bins[0] <= 2), (3, bins[0] == 3)):
+        newton = gradients[inside].sum() / (inside.sum() * curvature + 5.0)
+        assert change[level] == pytest.approx(0.1 * newton, abs=1e-6)
+
+
+def test_a_step_is_a_line_if_that_lowers_the_loss_more():
+    random = np.random.default_rng(4)
+    bins = random.integers(1, 10, (1, 3000)).astype(np.uint8)
+    scores = np.array([[0.0, *np.linspace(-2.0, 2.0, 9)]])
+    targets = (random.random(3000) < 1 / (1 + np.exp(-scores[0][bins[0]]))).astype(np.float64)
+    data = StepData(bins, scores, targets, np.ones(3000), Logistic(), Steps(8, 0.1, 5.0, 5.0))
+    bags = BagSteps(data, np.ones((3000, 1)))
+    bags.renew()
+    chance = 1 / (1 + np.exp(-bags.intercepts[0]))
+    change = bags.go_on(1)[0].additions[0].change
+    x = scores[0][bins[0]]
+    slope = (x * (targets - chance)).sum() / ((x * x).sum() * chance * (1 - chance) + 5.0)
+    assert change == pytest.approx(0.1 * slope * scores[0], abs=1e-6)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -89,10 +90,14 @@ class BagSteps:
         self.pieces = [slice(a, a + PIECE) for a in range(0, len(self.targets), PIECE)]
         self.looked = looked_at(data.sizes, self.weights, len(data.bins))
         """the examples on which the gains of all candidates are compared..."""
-        self.looked_of_active = self.looked
-        """... and those of the active ones"""
+        self.looked_of_active = looked_at(data.sizes, self.weights, min(len(data.bins), 4 * ACTIVE))
+        """... and those of the active ones, whose number must not depend on how many bags are here"""
         self.all: BinSums | None = None
         self.active: Places = np.empty(0, dtype=np.int64)
+        self.own: npt.NDArray[np.bool_] = np.empty((0, len(self.score)), dtype=bool)
+        """whether an active candidate is one of each bag"""
+        self.recent: list[deque[int]] = [deque(maxlen=2 * AT_ONCE) for _ in self.score]
+        """the candidates of the last steps of each bag"""
         self.sums: BinSums | None = None
         if given is None:
             for bag in range(len(self.score)):
@@ -102,29 +107,37 @@ class BagSteps:
         """The intercept of each bag and the loss of its held-out examples."""
         return list(self.intercepts), self._losses()
 
-    def best(self) -> list[int]:
-        """For each bag, the candidates with the largest gains; all bags have their candidates in one list."""
+    def renew(self) -> None:
+        """Choose the active candidates of each bag: those that gain most, and those of its last steps.
+
+        A bag never sees the choice of another one, which the examples outside the bag had a part in.
+        """
+        number = len(self.data.bins)
+        own = np.ones((number, len(self.score)), dtype=bool)
+        if number > 2 * ACTIVE:
+            own[:] = False
+            best = np.argpartition(-self._gains_of_all(), ACTIVE, axis=0)[:ACTIVE]
+            for bag, recent in enumerate(self.recent):
+                own[best[:, bag], bag] = True
+                own[list(recent), bag] = True
+        self.active = np.flatnonzero(own.any(axis=1))
+        self.own = own[self.active]
+        if self.all is None or self.looked.number < self.looked_of_active.number:
+            self.sums = self._sums_of(self.active, self.looked_of_active)
+        else:
+            self.sums = self.all.take(self.active, int(self.tops[self.active].max()))
+
+    def _gains_of_all(self) -> Floats:
+        """The largest gain of every candidate in each bag."""
         looked, number = self.looked, len(self.data.bins)
         gradients = self._gradients(looked)
         piece = max(1, MOST_CELLS // looked.number)
         if self.all is None and number <= piece:
             self.all = self._sums_of(np.arange(number), looked)
         if self.all is not None:
-            gains = self._gains(self.all, np.arange(number), gradients)
-        else:
-            parts = [np.arange(a, min(a + piece, number)) for a in range(0, number, piece)]
-            gains = np.vstack([self._gains(self._sums_of(part, looked), part, gradients) for part in parts])
-        return sorted(set(np.argpartition(-gains, ACTIVE, axis=0)[:ACTIVE].ravel().tolist()))
-
-    def use(self, active: Places) -> None:
-        """Take the next steps among some candidates."""
-        self.active = active
-        size = int(self.tops[active].max())
-        self.looked_of_active = looked_at(self.data.sizes, self.weights, len(active))
-        if self.all is None or self.looked.number < self.looked_of_active.number:
-            self.sums = self._sums_of(active, self.looked_of_active)
-        else:
-            self.sums = self.all.take(active, size)
+            return self._gains(self.all, np.arange(number), gradients)
+        parts = [np.arange(a, min(a + piece, number)) for a in range(0, number, piece)]
+        return np.vstack([self._gains(self._sums_of(part, looked), part, gradients) for part in parts])
 
     def go_on(self, number: int) -> list[Taken]:
         """Take a few steps with the candidates that gain most now, one after the other."""
@@ -179,14 +192,15 @@ class BagSteps:
         return best if self.steps.worth is None else best * self.steps.worth[which][:, None]
 
     def _ranked(self, gradients: Floats) -> list[Places]:
-        """For each bag, the active candidates with the largest gains, best first."""
+        """For each bag, its active candidates with the largest gains, best first."""
         assert self.sums is not None
-        gains = self._gains(self.sums, self.active, gradients)
+        gains = np.where(self.own, self._gains(self.sums, self.active, gradients), -1.0)
         order = np.argsort(-gains, axis=0, kind="stable")[:AT_ONCE]
         return [self.active[order[gains[order[:, bag], bag] > 0, bag]] for bag in range(gains.shape[1])]
 
     def _step(self, bag: int, candidate: int) -> Addition:
         """Add to the curve of a candidate in one bag, with the gradients as they are now."""
+        self.recent[bag].append(candidate)
         bins, size = self.data.bins[candidate], int(self.tops[candidate])
         g, h = np.zeros((2, 1, size, 1))
         for piece in self.pieces:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from hornbeam.learning.effects.steps.bag_parts import BagParts, joined
-from hornbeam.learning.effects.steps.bag_steps import ACTIVE, AT_ONCE, Addition, StepData, Taken
+from hornbeam.learning.effects.steps.bag_steps import AT_ONCE, Addition, StepData, Taken
 from hornbeam.learning.numbers import Floats
 from hornbeam.learning.workers import ALONE, Jobs
 
@@ -81,7 +81,8 @@ class Boosting:
         while self.number and not self.is_done:
             done = self.bags.done
             if done in RENEWALS or not self.is_active:
-                self._renew()
+                self.parts.ask("renew")
+                self.is_active = True
             self._keep(self.parts.ask("go_on", min(AT_ONCE, self.steps.number - done)))
             yield self.bags.done in RENEWALS
 
@@ -98,15 +99,6 @@ class Boosting:
             for own, addition in zip(self.bags.additions, joined(p.additions for p in step), strict=True):
                 own.append(addition)
             self.bags.mean_losses.append(self._mean(joined(part.losses for part in step)))
-
-    def _renew(self) -> None:
-        """Choose the active candidates: for each bag, those with the largest gains."""
-        active = set(range(self.number))
-        if self.number > 2 * ACTIVE:
-            used = (each.candidate for own in self.bags.additions for each in own[-2 * AT_ONCE :])
-            active = {*joined(self.parts.ask("best")), *used} - {-1}
-        self.parts.ask("use", np.array(sorted(active)))
-        self.is_active = True
 
     def _mean(self, losses: list[float]) -> float:
         return sum(losses) / self.total if self.total else float("nan")

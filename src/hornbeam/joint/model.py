@@ -66,19 +66,16 @@ class JointMember:
     def neighbours_for(self, known_share: float, same_facts: bool) -> Neighbours:
         """The terms and weights that were learned with the nearest share of known labels.
 
-        On the facts of training, those learned with fewer known labels are taken if they predict held-out
-        examples better: few labels are not enough to learn how guesses confirm each other. There are none if
-        the separate model is better there alone.
+        On the facts of training, if neighbours did not help there, those learned with fewer known labels are
+        taken: few labels are not enough to learn how guesses confirm each other.
         """
         fitting = [e for e in self.neighbours if (same_facts or e.anywhere) and not e.only_known]
         nearest = min(fitting, key=lambda each: abs(each.known_share - known_share))
-        if not same_facts:
+        if not same_facts or nearest.helps:
             return nearest
-        fewer = [e for e in fitting if e.terms and e.known_share <= nearest.known_share]
-        best = min(fewer, key=lambda each: each.losses[1] if each.losses else np.inf, default=nearest)
-        if best.losses is not None and best.losses[0] <= best.losses[1]:
-            return Neighbours(nearest.known_share)
-        return best
+        fewer = [e for e in fitting if e.helps and e.known_share < nearest.known_share]
+        alone = Neighbours(nearest.known_share)
+        return min(fewer, key=lambda each: each.losses[1] if each.losses else np.inf, default=alone)
 
     def from_known(self, known_share: float) -> Neighbours | None:
         """The terms and weights for known labels only; None in models of files that have none."""

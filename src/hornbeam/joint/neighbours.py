@@ -90,6 +90,11 @@ class Neighbours:
     """whether only known labels of things behind links are heard; of the thing's own things guesses too"""
 
     @property
+    def helps(self) -> bool:
+        """Whether there are terms, and they predicted held-out examples better than the separate model."""
+        return bool(self.terms) and (self.losses is None or self.losses[1] < self.losses[0])
+
+    @property
     def once(self) -> bool:
         """Whether neighbours are heard once, with what their separate models say.
 

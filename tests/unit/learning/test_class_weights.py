@@ -129,3 +129,19 @@ def test_weights_that_make_no_sense_are_refused(wrong):
     assert damaged != text
     with pytest.raises(ModelError, match="weights"):
         parse_model(damaged)
+
+
+def test_a_rare_class_is_as_rare_as_in_all_examples():
+    """Samples of negatives have all examples of a rare class, and few of the others."""
+    rng = np.random.default_rng(5)
+    size = 60_000
+    scores = rng.normal([0.3, -0.3, -8.0, -8.0], [1.0, 1.0, 0.5, 0.5], size=(size, N_CLASSES))
+    labels = np.minimum(
+        (rng.random(size)[:, None] > np.cumsum(PLAIN_WEIGHTS.probabilities(scores), axis=1)).sum(axis=1), 3
+    )
+    left_out = (labels < 2) & (rng.random(size) < 0.95)
+    sampled = scores.copy()
+    sampled[left_out, 2] = np.nan
+    found = fitted(sampled, labels)
+    rare = found.probabilities(scores)[:, 2:].sum(axis=1).mean()
+    assert rare == pytest.approx((labels >= 2).mean(), rel=0.3)

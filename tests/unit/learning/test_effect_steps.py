@@ -64,6 +64,9 @@ def test_of_many_examples_some_are_looked_at_by_their_size(monkeypatch):
     assert set(np.flatnonzero(sizes == 900.0)) <= set(looked.places.tolist())
     assert (looked.weights == np.rint(looked.weights)).all()
     assert looked.weights.sum(axis=1) == pytest.approx(weights.sum(axis=1), rel=0.05)
+    scaled = looked_at(0.01 * sizes, 0.01 * weights, 10**9)
+    assert scaled.is_same(looked) and not scaled.is_same(looked_at(sizes[::-1], weights[:, ::-1], 10**9))
+    assert scaled.weights.sum(axis=1) == pytest.approx(0.01 * weights.sum(axis=1), rel=0.05)
     assert (looked.of(sizes) == sizes[looked.places]).all()
 
 

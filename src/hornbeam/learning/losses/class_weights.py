@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+import numpy.typing as npt
 
 from hornbeam.data.relations import Examples
 from hornbeam.learning.losses.softmax import LabelDesign, fit_softmax
@@ -31,21 +32,29 @@ def class_weights(held_out: Sequence[Floats | None], examples: Examples) -> Clas
     if len(given) < len(held_out) or len(given) < 3:
         return PLAIN_WEIGHTS
     scores = np.column_stack(given)
-    known = np.isfinite(scores).all(axis=1)
-    counts = None if examples.weights is None else examples.weights[known]
+    known = np.logical_and.reduce(np.isfinite(scores), axis=1)
+    counts = _counts(examples, known)
     scores, labels = scores[known], examples.labels[known].astype(np.int64)
     # The order in which examples are given must not matter.
-    columns = [] if counts is None else [counts]
-    order = np.lexsort([*columns, labels, *scores.T])
+    order = np.lexsort([counts, labels, *scores.T])
     scores, labels = scores[order], labels[order]
     logs = -np.logaddexp(0.0, -scores)
-    design = LabelDesign(
-        logs, np.stack([logs, scores], axis=2), labels, None if counts is None else counts[order]
-    )
+    design = LabelDesign(logs, np.stack([logs, scores], axis=2), labels, counts[order])
     weights = _fitted(design)
     if weights.odds < 0.0:
         weights = _fitted(design._replace(features=design.features[:, :, :1]))
     return weights if weights.rise else PLAIN_WEIGHTS
+
+
+def _counts(examples: Examples, known: npt.NDArray[np.bool_]) -> Floats:
+    """How much each known example counts: also for those of its class that sampling left out."""
+    weights = np.ones(len(known)) if examples.weights is None else examples.weights
+    size = len(examples.classes)
+    in_all = np.bincount(examples.labels, weights, minlength=size)
+    here = np.bincount(examples.labels[known], weights[known], minlength=size)
+    stands_for = in_all / np.where(here > 0, here, 1.0)
+    result: Floats = weights[known] * stands_for[examples.labels[known]]
+    return result
 
 
 def _fitted(design: LabelDesign) -> ClassWeights:

@@ -38,10 +38,10 @@ _FEW = 20
 def guess_key(table: Table, tables: TableNames) -> str | None:
     """The key of a table: unique, never missing, and either named like a key or the first column.
 
-    A table with several columns named after other tables is a link table: its first column is not its
-    key, even where it happens to be unique.
+    A table with columns named after several other tables, or twice after one, is a link table: its first
+    column is not its key, even where it happens to be unique.
     """
-    links = [name for name in table.columns if _is_named_after_another(name, table.name, tables)]
+    links = _links_by_name(table, tables)
     named, first = [], None
     for position, column in enumerate(table.columns.values()):
         if not _may_be_key(column) or column.n_missing or not column.is_unique or not table.size:
@@ -54,11 +54,23 @@ def guess_key(table: Table, tables: TableNames) -> str | None:
     return named[0] if named else first
 
 
-def _is_named_after_another(column: str, table: str, tables: TableNames) -> bool:
-    """Whether the name of a column is that of another table: alone, with a number, or after other words."""
-    if any(other != table for other in tables.fits(column)):
-        return True
-    return any(other != table and _is_numbered_name(column, other) for other in tables.sharing(column))
+def _links_by_name(table: Table, tables: TableNames) -> list[str]:
+    """The columns that are named exactly after other tables; or those that are named after the same one."""
+    exact = [
+        name
+        for name in table.columns
+        if any(fit == 3 and other != table.name for other, fit in tables.fits(name).items())
+    ]
+    first, *others = table.columns
+    after_first = _named_after(first, table.name, tables)
+    alike = [name for name in others if after_first & _named_after(name, table.name, tables)]
+    return exact if len(exact) > 1 or not alike else [first, *alike]
+
+
+def _named_after(column: str, table: str, tables: TableNames) -> set[str]:
+    """The other tables that a column is named after: alone, with a number, or after other words."""
+    numbered = (other for other in tables.sharing(column) if _is_numbered_name(column, other))
+    return {*tables.fits(column), *numbered} - {table}
 
 
 def guess_broken_key(table: Table) -> str | None:

@@ -17,6 +17,7 @@ from hornbeam.engines.sql.expressions import (
     SqlSource,
     integer,
     join_to,
+    or_zero,
     own_alias,
     own_column,
     own_table,
@@ -139,7 +140,7 @@ class FamilyQuery:
         select, numbers = self._joined(plan, bindings)
         numbers = self._number_of(plan.terms[0].factors[0].message) + numbers
         # A small literal would be a 32-bit integer.
-        count = own_alias(self._dialect.cast(product(numbers)), "t0")
+        count = own_alias(self._dialect.cast(or_zero(product(numbers))), "t0")
         others = [own_column(name, "b") for name in bindings.others]
         return select.select(*others, own_column("member", "v"), count, copy=False)
 

@@ -26,9 +26,8 @@ def fetched_columns(connection: Connection, query: exp.Select, bindings: int) ->
 
 def fetched_rows(connection: Connection, query: exp.Select, size: tuple[int, int]) -> Integers:
     """The counts of a query with the columns ``example weight member t0``: a row for each member."""
-    example, member, count = (own_column(name, "t") for name in ("example", "member", "t0"))
+    columns = (own_column(name, "t") for name in ("example", "member", "t0"))
     query = exp.Select().from_(query.subquery("t", copy=False), copy=False)
-    columns = (example, member, _known(count))
     query = query.select(*map(connection.dialect.cast, columns), copy=False)
     rows, members, values = connection.integers(connection.dialect.text(query), 3)
     counts = np.zeros(size, dtype=np.int64)
@@ -36,15 +35,11 @@ def fetched_rows(connection: Connection, query: exp.Select, size: tuple[int, int
     return counts
 
 
-def _known(count: exp.Expr) -> exp.Expr:
-    """A count, or 0: a message has NULL where no fact meets its condition, which sums pass over."""
-    return exp.func("COALESCE", count, exp.Literal.number(0))
-
-
 def _as_bigint(select: exp.Expr, dialect: Dialect) -> exp.Expr:
     """A selected value as BIGINT; counts whose bound was too high are wide integers."""
-    if isinstance(select, exp.Alias):
-        select.set("this", dialect.cast(_known(select.this)))
+    value = select.this
+    if isinstance(select, exp.Alias) and value.args["to"].this != exp.DataType.Type.BIGINT:
+        select.set("this", dialect.cast(value))
     return select
 
 

@@ -15,7 +15,7 @@ from sqlglot import exp
 
 from hornbeam.engines.sql.connection import Values
 from hornbeam.engines.sql.counts.families import ClauseFamily, FamilyQuery
-from hornbeam.engines.sql.expressions import integer, own_alias, own_column, product
+from hornbeam.engines.sql.expressions import integer, or_zero, own_alias, own_column, product
 from hornbeam.engines.sql.plan import SqlMessage
 from hornbeam.engines.sql.queries import HeadBindingTable
 from hornbeam.engines.sql.sizes import Sizes
@@ -83,7 +83,9 @@ class PackedQuery(FamilyQuery):
         self._packed = [f"p{column}" for column in range(lanes.columns(max(members) + 1))]
         select, numbers = self._joined(family.plan, bindings)
         counts = [
-            self._dialect.cast(product([lanes.count_of(member), *(number.copy() for number in numbers)]))
+            self._dialect.cast(
+                or_zero(product([lanes.count_of(member), *(number.copy() for number in numbers)]))
+            )
             for member in members
         ]
         named = [own_alias(count, f"t{column}") for column, count in enumerate(counts)]

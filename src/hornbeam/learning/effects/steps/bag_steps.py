@@ -122,7 +122,7 @@ class BagSteps:
                 own[list(recent), bag] = True
         self.active = np.flatnonzero(own.any(axis=1))
         self.own = own[self.active]
-        if self.all is None or self.looked.number < self.looked_of_active.number:
+        if self.all is None or not self.looked.is_same(self.looked_of_active):
             self.sums = self._sums_of(self.active, self.looked_of_active)
         else:
             self.sums = self.all.take(self.active, int(self.tops[self.active].max()))

@@ -29,6 +29,12 @@ class Looked(NamedTuple):
     def number(self) -> int:
         return int(self.weights.shape[1])
 
+    def is_same(self, other: Looked) -> bool:
+        """Whether the same examples are looked at."""
+        if self.places is None or other.places is None:
+            return self.places is other.places
+        return np.array_equal(self.places, other.places)
+
     def of(self, values: Floats) -> Floats:
         """The values of the examples that are looked at."""
         return values if self.places is None else values[self.places]
@@ -48,6 +54,7 @@ def looked_at(sizes: Floats, weights: Floats, n_candidates: int) -> Looked:
     drawn = np.floor(upto / distance + 0.5).astype(np.int64)
     times = np.diff(drawn, prepend=0)
     places = np.flatnonzero(times)
-    # Whole numbers, so that sums stay exact.
-    shares = np.rint(times[places] * weights[:, places] / sizes[places])
-    return Looked(places, max(1.0, np.rint(distance)) * shares)
+    drawn_weights = distance * times[places] * weights[:, places] / sizes[places]
+    # Whole numbers, so that sums of whole weights stay exact.
+    is_whole = bool((sizes == np.rint(sizes)).all())
+    return Looked(places, np.rint(drawn_weights) if is_whole else drawn_weights)

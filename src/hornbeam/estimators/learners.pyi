@@ -32,9 +32,10 @@ class RLRClassifier(EffectsAsColumns, RelationalClassifier):
         refused.
     n_steps : int | None, default=None
         Maximum number of boosting steps. Each step adds to a curve (preset paper: a clause,
-        mln-boost: several, rdn-boost: a tree). auto for 600; if held-out examples choose the
-        number, half the number of training examples if that is more, but at most 2000. Must be a
-        whole number from 1 to 1000000 or None; None is auto. Preset paper: 10.
+        mln-boost: several, rdn-boost: a tree). In the default preset, auto is 600; if held-out
+        examples choose the number, it is half the number of examples that are learned from if that
+        is more, but at most 2000. Must be a whole number from 1 to 1000000 or None; None is auto.
+        Preset paper: 10.
     learning_rate : float, default=0.1
         Share of its best size that each step has. Must be a finite number above 0 and at most 1.
     n_bags : int, default=10
@@ -227,9 +228,9 @@ class RLRRegressor(EffectsAsColumns, RelationalRegressor):
         medians, and outliers count little; poisson is for counts, and effects multiply.
     n_steps : int | None, default=None
         Maximum number of boosting steps. Each step adds to a curve (preset paper: a clause,
-        mln-boost: several, rdn-boost: a tree). auto for 600; if held-out examples choose the
-        number, half the number of training examples if that is more, but at most 2000. Must be a
-        whole number from 1 to 1000000 or None; None is auto.
+        mln-boost: several, rdn-boost: a tree). In the default preset, auto is 600; if held-out
+        examples choose the number, it is half the number of examples that are learned from if that
+        is more, but at most 2000. Must be a whole number from 1 to 1000000 or None; None is auto.
     learning_rate : float, default=0.1
         Share of its best size that each step has. Must be a finite number above 0 and at most 1.
     n_bags : int, default=10
@@ -529,9 +530,9 @@ class MLNBoostClassifier(EffectsAsColumns, RelationalClassifier):
         The predicate to learn. It may be left out if the database has examples of one target only.
     n_steps : int, default=10
         Maximum number of boosting steps. Each step adds to a curve (preset paper: a clause,
-        mln-boost: several, rdn-boost: a tree). auto for 600; if held-out examples choose the
-        number, half the number of training examples if that is more, but at most 2000. Must be a
-        whole number from 1 to 1000000.
+        mln-boost: several, rdn-boost: a tree). In the default preset, auto is 600; if held-out
+        examples choose the number, it is half the number of examples that are learned from if that
+        is more, but at most 2000. Must be a whole number from 1 to 1000000.
     clauses_per_step : int, default=3
         Maximum number of clauses that a step adds; each is fitted to what the earlier ones leave
         unexplained. Must be a whole number from 1 to 1000.
@@ -628,9 +629,9 @@ class RDNBoostClassifier(RelationalClassifier):
         The predicate to learn. It may be left out if the database has examples of one target only.
     n_steps : int, default=10
         Maximum number of boosting steps. Each step adds to a curve (preset paper: a clause,
-        mln-boost: several, rdn-boost: a tree). auto for 600; if held-out examples choose the
-        number, half the number of training examples if that is more, but at most 2000. Must be a
-        whole number from 1 to 1000000.
+        mln-boost: several, rdn-boost: a tree). In the default preset, auto is 600; if held-out
+        examples choose the number, it is half the number of examples that are learned from if that
+        is more, but at most 2000. Must be a whole number from 1 to 1000000.
     max_depth : int, default=3
         Maximum number of tests from the root of a tree to a leaf. Must be a whole number from 1 to
         30.

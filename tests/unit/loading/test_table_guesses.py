@@ -63,6 +63,14 @@ def test_a_table_that_tells_more_of_things_has_their_keys():
     assert (found["profiles"].key, dict(found["profiles"].links)) == ("user_id", {"user_id": "users"})
 
 
+def test_a_table_that_tells_more_of_things_may_link_to_others_too():
+    films = {"movie_id": IDS, "romance": [n % 2 == 0 for n in IDS]}
+    profiles = {"user_id": IDS[:9], "favourite_movie": IDS[9:18]}
+    found = planned({"users": USERS, "movies": films, "profiles": profiles})
+    assert found["profiles"].key == "user_id"
+    assert found["profiles"].links == {"user_id": "users", "favourite_movie": "movies"}
+
+
 @pytest.mark.parametrize(
     ("columns", "links"),
     [

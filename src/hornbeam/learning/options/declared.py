@@ -92,8 +92,8 @@ MIN_SUPPORT = Option(
 
 N_STEPS = Option(
     "Maximum number of boosting steps. Each step adds to a curve (preset paper: a clause, mln-boost: "
-    "several, rdn-boost: a tree). auto for 600; if held-out examples choose the number, half the number of "
-    "training examples if that is more, but at most 2000.",
+    "several, rdn-boost: a tree). In the default preset, auto is 600; if held-out examples choose the number,"
+    " it is half the number of examples that are learned from if that is more, but at most 2000.",
     SEARCH,
     Whole(1, 1_000_000),
     flag="--steps",

@@ -44,7 +44,7 @@ def class_view(model: ClassModel, engine: Engine, examples: Examples, name: str 
     notes = [
         f"The target has {len(model.classes)} classes. This page shows the model of class {name} alone: "
         f"positives are the examples of class {name}, negatives all others. Probabilities come from this "
-        "model, before they are scaled to sum to one over the classes."
+        "model, before the models of all classes are put together."
     ]
     if others:
         notes.append(f"To see another class ({others}), run hornbeam report with --class NAME.")

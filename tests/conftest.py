@@ -1,6 +1,7 @@
 """How random tests run, and where shared test code is found."""
 
 import os
+import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -25,6 +26,11 @@ settings.register_profile(
     print_blob=True,
 )
 settings.load_profile("hornbeam")
+
+
+# A shell that starts tests in the background makes them, and so their children, deaf to Ctrl-C.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

@@ -1,5 +1,6 @@
 """Every engine tallies the groundings of a body as the definition does (``docs/effects.md``)."""
 
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import replace
 
@@ -11,15 +12,17 @@ from hypothesis import strategies as st
 from effect_bodies import TallyCase, check_tallies, groups, tally_cases
 from every_engine import BUDGETS, ENGINES, every_other_engine
 from hornbeam.data.database import UNKNOWN, Codes, Database
+from hornbeam.engines import fact_slices
 from hornbeam.engines import tally as tallies
 from hornbeam.engines.contract import Engine, Skipped
-from hornbeam.engines.memory import fact_slices
 from hornbeam.engines.memory import tally as memory_tally
 from hornbeam.engines.memory.engine import MemoryEngine
 from hornbeam.engines.naive import NaiveEngine
+from hornbeam.engines.sql.tallies import fetched_facts
 from hornbeam.engines.tally import Tally, TallyRequest
 from hornbeam.logic.effect_types import NUMBER_OF_FACTS, variable_types
 from hornbeam.logic.effects import new_variables_of
+from path_worlds import path_cases
 from strategies import CASES, STRANGER, TARGET, with_cutoffs
 from tables_of_worlds import connected, facts_in_place, with_dates_for_times
 
@@ -113,11 +116,59 @@ def test_facts_in_place_are_tallied_as_if_they_were_loaded(engine: type[Engine],
         for predicate in case.database.times:
             assert database.facts.span_of(predicate) == case.database.facts.span_of(predicate)
         answers = engine(database).tally(case.requests, keys)
-        for request, right, tally in zip(case.requests, expected, answers, strict=True):
-            types = variable_types(database.schema, request.head, request.body)
-            names = [types[variable] for variable in request.variables]
-            assert isinstance(tally, Tally) and isinstance(right, Tally)
-            assert named(tally, names, database) == named(right, names, case.database), request
+        _check_in_place(database, case, answers, expected)
+
+
+def _check_in_place(
+    database: Database,
+    case: TallyCase,
+    answers: Sequence[Tally | Skipped],
+    expected: Sequence[Tally | Skipped],
+) -> None:
+    """Answers from facts in place have the groups that are expected, by name."""
+    for request, right, tally in zip(case.requests, expected, answers, strict=True):
+        types = variable_types(database.schema, request.head, request.body)
+        names = [types[variable] for variable in request.variables]
+        assert isinstance(tally, Tally) and isinstance(right, Tally)
+        assert named(tally, names, database) == named(right, names, case.database), request
+
+
+@pytest.mark.parametrize("engine", IN_PLACE, ids=[engine.name for engine in IN_PLACE])
+@given(case=tally_cases(), data=st.data())
+@settings(max_examples=max(CASES // 2, 1))
+def test_the_requests_of_a_path_in_place_are_tallied_together(
+    engine: type[Engine], case: TallyCase, data: st.DataObject
+) -> None:
+    assume(_has_one_name_for_each_value(case.database))
+    case = _as_dated(replace(case, requests=_beginnings(case)))
+    expected = NaiveEngine(case.database).tally(case.requests, case.keys)
+    with closing(connected(engine)) as connection:
+        database = facts_in_place(case.database, connection)
+        keys, asked = _keys_in_place(case, database), engine(database)
+        start = data.draw(st.sampled_from(case.requests)).body
+        alike = [each for each in case.requests if each.body[: len(start)] == start]
+        asked.expect(data.draw(st.lists(st.sampled_from(alike), min_size=2, max_size=6)), keys)
+        answers = [asked.tally([request], keys)[0] for request in case.requests]
+        _check_in_place(database, case, answers, expected)
+
+
+@pytest.mark.parametrize("engine", IN_PLACE, ids=[engine.name for engine in IN_PLACE])
+@given(case=path_cases(), few=st.sampled_from((0, fetched_facts.FEW)))
+@settings(max_examples=max(CASES // 2, 1))
+def test_what_a_path_asks_about_its_things_is_tallied_together(
+    engine: type[Engine], case: TallyCase, few: int
+) -> None:
+    expected = NaiveEngine(case.database).tally(case.requests, case.keys)
+    with pytest.MonkeyPatch.context() as patch, closing(connected(engine)) as connection:
+        # Large relations are left to the system, in the same answers.
+        patch.setattr(fetched_facts, "FEW", few)
+        loaded = engine(case.database)
+        loaded.expect(case.requests, case.keys)
+        check_tallies(loaded, case, expected)
+        database = facts_in_place(case.database, connection)
+        keys, asked = _keys_in_place(case, database), engine(database)
+        asked.expect(case.requests, keys)
+        _check_in_place(database, case, asked.tally(case.requests, keys), expected)
 
 
 def _has_one_name_for_each_value(database: Database) -> bool:

@@ -164,6 +164,8 @@ class Examples:
     label 0"""
     weights: Floats | None = None
     """how much each example counts in a fit; None if all count the same"""
+    label_texts: tuple[str, str] = ("0", "1")
+    """what the data have for the labels 0 and 1 of a target without classes"""
 
     def __len__(self) -> int:
         return len(self.labels)

@@ -17,9 +17,10 @@ import numpy as np
 import numpy.typing as npt
 
 from hornbeam.data.database import Codes, Database
+from hornbeam.data.sparse import Matrix
 from hornbeam.engines.cache import Cache
 from hornbeam.engines.tally import Tally, TallyRequest
-from hornbeam.logic.clauses import Clause, atoms_of
+from hornbeam.logic.clauses import Atom, Clause, atoms_of
 
 DEFAULT_MEMORY = 2_000_000_000
 """Bytes that an engine may keep, and that the partial results of a clause may take, by default."""
@@ -82,18 +83,22 @@ class Skipped:
         return f"{self.clause} skipped: {self.reason} (estimate {self.estimate:,}, limit {self.budget:,})"
 
 
+SumsOfClauses = list[int] | npt.NDArray[Any]
+"""One exact number for each clause: Python integers, or an array of 64-bit integers or Python integers."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Sums:
     """Exact sums over the examples, with one entry per counted clause: all that a ridge fit needs."""
 
     clauses: Sequence[Clause]
     """the requested clauses in their order, without skipped ones"""
-    total: list[int]
-    true: list[int]
+    total: SumsOfClauses
+    true: SumsOfClauses
     """sum of t"""
-    true_squared: list[int]
+    true_squared: SumsOfClauses
     """sum of t*t"""
-    true_gradient: list[int]
+    true_gradient: SumsOfClauses
     """sum of t*d, with the gradients d as integers"""
     skipped: tuple[Skipped, ...] = ()
     counted: int = 0
@@ -106,6 +111,10 @@ class Engine(ABC):
     name: str
     keeps_keys = False
     """whether tallies for other keys, asked for in turn, cost nothing more"""
+    counts_components = False
+    """whether counts of components are cached, so that it is best to count a clause by its components"""
+    has_copies = False
+    """whether other processes may have copies of the engine; the others have threads of their own"""
 
     def __init__(self, database: Database, memory: int = DEFAULT_MEMORY) -> None:
         self.database = database
@@ -156,6 +165,13 @@ class Engine(ABC):
         ``None`` stands for a clause whose signature is unknown.
         """
         return [None] * len(clauses)
+
+    def incidence(self, head: Atom, atoms: Sequence[Atom], keys: Codes) -> Matrix | None:
+        """The counts of atoms that differ in one constant: a row for each key, a column for each atom.
+
+        None if the engine has no quicker way to count them than one by one.
+        """
+        return None
 
     @abstractmethod
     def session(self, keys: Codes, logarithm: bool = False) -> Session:

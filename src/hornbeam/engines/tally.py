@@ -214,25 +214,27 @@ def own_steps_of(requests: Sequence[TallyRequest]) -> list[int]:
 
 
 def spread(tally: Tally, of_example: Integers) -> Tally:
-    """The tally of examples from a tally of their distinct keys, of which each example has one.
-
-    The rows of the given tally may be in any order and repeat groups.
-    """
+    """``to_examples`` for a tally whose rows are in any order and may repeat groups."""
     ranked = [np.unique(values, return_inverse=True)[1].ravel() for values in _values_of(tally)]
     order, starts = grouped(row_numbers([tally.row, *ranked], len(tally.row)))
     first = order[starts]
     number = np.add.reduceat(tally.number[order], starts) if len(starts) else tally.number[:0]
-    row = tally.row[first]
-    edges = np.searchsorted(row, np.arange(int(of_example.max(initial=-1)) + 2))
+    times = None if tally.times is None else tally.times[first]
+    columns = tuple(column[first] for column in tally.columns)
+    return to_examples(Tally(tally.row[first], columns, number, times), of_example)
+
+
+def to_examples(tally: Tally, of_example: Integers) -> Tally:
+    """The tally of examples from a tally of their distinct keys, of which each example has one."""
+    edges = np.searchsorted(tally.row, np.arange(int(of_example.max(initial=-1)) + 2))
     begin, lengths = edges[of_example], edges[of_example + 1] - edges[of_example]
     examples = np.repeat(np.arange(len(of_example)), lengths)
     places = np.arange(len(examples)) + np.repeat(begin - (np.cumsum(lengths) - lengths), lengths)
-    taken = first[places]
     return Tally(
         examples,
-        tuple(column[taken] for column in tally.columns),
-        number[places],
-        None if tally.times is None else tally.times[taken],
+        tuple(column[places] for column in tally.columns),
+        tally.number[places],
+        None if tally.times is None else tally.times[places],
     )
 
 

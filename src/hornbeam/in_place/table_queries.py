@@ -10,6 +10,7 @@ from sqlglot import exp
 
 from hornbeam.engines.sql.connection import Connection
 from hornbeam.engines.sql.expressions import SqlTable, column, integer, own_column
+from hornbeam.loading.tables.columns.column import LARGEST_WHOLE
 
 WHOLE, REAL, TEXT, WORD, BOOLEAN, DAY, MOMENT = "whole", "real", "text", "word", "boolean", "day", "moment"
 """Kinds of values of a column; a word is text that is never empty, such as a UUID."""
@@ -78,7 +79,11 @@ class TableQueries:
             counts += [exp.Min(this=value.copy()), exp.Max(this=value.copy())]
         if self.kinds[name] == REAL:
             differs = exp.NEQ(this=value.copy(), expression=exp.Floor(this=value.copy()))
-            fraction = exp.Case(ifs=[exp.If(this=differs, true=integer(1))])
+            # Larger numbers count as whole: on Spark, their floor does not fit into a 64-bit integer.
+            size = exp.Abs(this=value.copy())
+            is_large = exp.GTE(this=size, expression=integer(int(LARGEST_WHOLE)))
+            whole = exp.If(this=is_large, true=exp.null())
+            fraction = exp.Case(ifs=[whole, exp.If(this=differs, true=integer(1))])
             counts.append(exp.Count(this=fraction))
         ((n_values, n_missing, most_rows, *extremes),) = self._run(
             exp.select(*counts).from_(self._grouped(name, "c"))

@@ -90,11 +90,12 @@ def run(
     start: Callable[[], State],
     step: Callable[[State, Pause], tuple[State, Sequence[Record]]],
     control: Control,
+    save: Callable[[State], None] = lambda state: None,
 ) -> tuple[State, Ending]:
     """Take steps until the state has ended or the caller stops it. Returns the last state and its ending.
 
     After Ctrl-C or ``should_stop``, the state is the one after the last complete step, or ``nothing`` if
-    ``start`` was not complete.
+    ``start`` was not complete. A step is complete before it is saved: what is on disk is never ahead.
     """
 
     def pause() -> None:
@@ -106,6 +107,7 @@ def run(
         state = start()
         while state.ended is None:
             state, done = step(state, pause)
+            save(state)
             if control.on_step is not None:
                 for record in done:
                     control.on_step(record)

@@ -120,10 +120,19 @@ class Bodies:
         self, clause: Clause, owners: dict[int, tuple[int, int]], literal: Atom | Not, first_new: int
     ) -> Clause:
         """The canonical clause with one more literal, whose new variables are numbered from ``first_new``."""
-        arity = self.arity
         alone = self._extended.get(literal)
         if alone is not None:
             return self._with_alone(clause, alone)
+        stay, joined = self.joined(clause, owners, literal, first_new)
+        if not joined.free:
+            self._extended[literal] = joined
+        return self.clause((*stay, joined))
+
+    def joined(
+        self, clause: Clause, owners: dict[int, tuple[int, int]], literal: Atom | Not, first_new: int
+    ) -> tuple[tuple[CanonicalComponent, ...], CanonicalComponent]:
+        """The components that one more literal leaves as they are, and the one that it is in."""
+        arity = self.arity
         atom = atom_of(literal)
         linked: list[int] = []
         for term in atom.args:
@@ -154,11 +163,9 @@ class Bodies:
             literals = self._side_by_side([components[position] for position in linked])
             literals.append(added if literal is atom else Not(added))
             joined = self._extended[key] = self._interned(_canonical_component(literals, arity))
-        if not joined.free:
-            self._extended[literal] = joined
         if linked:
             components = tuple([each for place, each in enumerate(components) if place not in linked])
-        return self._clause((*components, joined))
+        return components, joined
 
     def _with_alone(self, clause: Clause, added: CanonicalComponent) -> Clause:
         """The canonical clause with a component more, a literal without free variables that it does not have.
@@ -194,7 +201,8 @@ class Bodies:
     def _interned(self, component: CanonicalComponent) -> CanonicalComponent:
         return self._components.setdefault(component.literals, component)
 
-    def _clause(self, components: tuple[CanonicalComponent, ...]) -> Clause:
+    def clause(self, components: tuple[CanonicalComponent, ...]) -> Clause:
+        """The canonical clause with these components, which this object has made."""
         key = tuple(sorted([component.number for component in components]))
         clause = self._clauses.get(key)
         if clause is None:

@@ -7,12 +7,12 @@ comparison, which makes an interval, is another addition.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from math import inf
 
-from hornbeam.logic.bodies import Bodies
+from hornbeam.logic.bodies import Bodies, CanonicalComponent
 from hornbeam.logic.canonical import canonical_body
 from hornbeam.logic.clauses import AT_LEAST, BELOW, Atom, Clause, Comparison, Literal, Not, Value, atoms_of
 from hornbeam.logic.modes import Kind, Mode
@@ -128,6 +128,24 @@ def _atoms(mode: Mode, by_type: dict[str, list[int]], first_new: int, constants:
         yield Atom(mode.predicate, _consecutive(args, first_new))
 
 
+def _linked_atoms(clause: Clause, language: Language) -> Iterator[Atom]:
+    """The atoms that may be added to a clause and have a free variable of its body."""
+    free = set(clause.free_variables())
+    if not free:
+        return
+    types = language.schema.variable_types(clause)
+    by_type: dict[str, list[int]] = {}
+    for variable, type_name in types.items():
+        by_type.setdefault(type_name, []).append(variable)
+    linking = {types[variable] for variable in free}
+    for mode in language.modes:
+        uses = any(kind in (Kind.BOUND, Kind.OPEN) and name in linking for kind, name in mode.args)
+        if uses and mode.predicate != language.head.predicate:
+            for atom in _atoms(mode, by_type, max(types) + 1, language.constants):
+                if not free.isdisjoint(atom.args):
+                    yield atom
+
+
 def _consecutive(args: tuple[int | str, ...], first_new: int) -> tuple[int | str, ...]:
     """New variables renumbered without gaps, so that two modes give equal literals for the same meaning."""
     names: dict[int, int] = {}
@@ -139,21 +157,71 @@ def _consecutive(args: tuple[int | str, ...], first_new: int) -> tuple[int | str
     )
 
 
-def memoised(language: Language) -> Callable[[Clause], tuple[Clause, ...]]:
+@dataclass(frozen=True, slots=True, eq=False)
+class Extensions:
+    """Canonical clauses with one literal more than a clause, as components: those that stay and a new one."""
+
+    components: tuple[CanonicalComponent, ...]
+    """the components of the clause"""
+    beside: tuple[CanonicalComponent, ...]
+    """new components that leave all others as they are; for all clauses of a language the same tuple"""
+    linked: tuple[tuple[tuple[CanonicalComponent, ...], CanonicalComponent], ...]
+    """new components that take the place of others, each after the components that stay"""
+
+
+class Refiner:
     """``refinements`` for one language, with cached results: a search refines the same clauses in each step.
 
     Bodies are composed from components, which takes less time and gives the same result.
     """
-    known: dict[Clause, tuple[Clause, ...]] = {}
-    bodies = Bodies(language.head)
 
-    def refine(clause: Clause) -> tuple[Clause, ...]:
-        finer = known.get(clause)
+    def __init__(self, language: Language) -> None:
+        self.language = language
+        self.bodies = Bodies(language.head)
+        self._finer: dict[Clause, tuple[Clause, ...]] = {}
+        self._extensions: dict[Clause, Extensions | None] = {}
+        self._beside: tuple[CanonicalComponent, ...] | None = None
+
+    def __call__(self, clause: Clause) -> tuple[Clause, ...]:
+        """``refinements`` of a clause."""
+        finer = self._finer.get(clause)
         if finer is None:
-            finer = known[clause] = _composed(clause, language, bodies)
+            finer = self._finer[clause] = _composed(clause, self.language, self.bodies)
         return finer
 
-    return refine
+    def extensions(self, clause: Clause) -> Extensions | None:
+        """The same clauses as components; None if they cannot be composed, or if some are not plain."""
+        if self.language.thresholds or self.language.negation:
+            return None
+        if clause not in self._extensions:
+            self._extensions[clause] = self._new_extensions(clause)
+        return self._extensions[clause]
+
+    def _new_extensions(self, clause: Clause) -> Extensions | None:
+        owners = self.bodies.owners(clause)
+        if owners is None:
+            return None
+        if self._beside is None:
+            empty = self.language.empty()
+            found = self._components(empty, (atom for (atom,) in additions(empty, self.language)))
+            self._beside = tuple(dict.fromkeys(component for _, component in found))
+        present = set(clause.body)
+        atoms = (atom for atom in _linked_atoms(clause, self.language) if atom not in present)
+        return Extensions(vars(clause)["components"], self._beside, tuple(self._components(clause, atoms)))
+
+    def _components(
+        self, clause: Clause, new: Iterable[Literal]
+    ) -> list[tuple[tuple[CanonicalComponent, ...], CanonicalComponent]]:
+        """For each new atom the components that stay, and the one that it is in."""
+        owners = self.bodies.owners(clause)
+        assert owners is not None
+        first_new = len(clause.head.args) + len(owners)
+        return [self.bodies.joined(clause, owners, atom, first_new) for atom in new if isinstance(atom, Atom)]
+
+
+def memoised(language: Language) -> Refiner:
+    """``refinements`` for one language, with cached results."""
+    return Refiner(language)
 
 
 def _composed(clause: Clause, language: Language, bodies: Bodies) -> tuple[Clause, ...]:

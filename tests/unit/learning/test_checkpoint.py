@@ -13,7 +13,7 @@ from hornbeam.data.database import Database, Examples
 from hornbeam.engines.naive import NaiveEngine
 from hornbeam.errors import DataError
 from hornbeam.learning.boosting.boost import fit
-from hornbeam.learning.checkpoint import fit_fingerprint
+from hornbeam.learning.checkpoint import Checkpoint, fit_fingerprint
 from hornbeam.learning.history import Step
 from hornbeam.learning.loop import Control
 from hornbeam.learning.options import PaperOptions
@@ -54,6 +54,14 @@ def stop_after(number: int):  # type: ignore[no-untyped-def]
             raise KeyboardInterrupt
 
     return interrupt
+
+
+def test_an_interruption_amid_saving_keeps_the_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*arguments: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Checkpoint, "save", interrupt)
+    assert len(learn(tmp_path).model.clauses) == 1
 
 
 @pytest.mark.parametrize("number", [1, 2, 4])

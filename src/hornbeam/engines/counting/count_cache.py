@@ -17,6 +17,7 @@ import numpy as np
 
 from hornbeam.data.database import Codes
 from hornbeam.engines.contract import BYTES_PER_ANSWER, Column, Counts, Engine, Session, Skipped, Sums
+from hornbeam.engines.counting.candidates import Candidates
 from hornbeam.engines.counting.count_rows import CountRows, count_rows
 from hornbeam.engines.counting.exact_sums import (
     Integers,
@@ -26,6 +27,7 @@ from hornbeam.engines.counting.exact_sums import (
     weighted_sum,
     whole_logarithms,
 )
+from hornbeam.engines.counting.product_sums import ProductSums
 from hornbeam.logic.clauses import Clause
 
 _TYPES = (np.uint8, np.uint16, np.uint32, np.int64)
@@ -95,6 +97,7 @@ class CountCache(Session):
         mixed = np.arange(1, len(keys) + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
         self._weights = (mixed >> np.uint64(44)).astype(np.int64)
         self._weights_mass = int(self._weights.sum())
+        self._products = ProductSums(engine, keys) if engine.counts_components and not logarithm else None
 
     def set_gradients(self, gradients: Integers) -> None:
         self._gradients = gradients
@@ -102,6 +105,12 @@ class CountCache(Session):
         self._round += 1
 
     def sums(self, clauses: Sequence[Clause]) -> Sums:
+        if isinstance(clauses, Candidates):
+            if self._products is not None:
+                sums = self._products.sums(clauses, self._gradients)
+                if sums is not None:
+                    return sums
+            clauses = list(clauses)
         self._tidy(len(clauses))
         known = self._answers
         new: list[Clause] = []
@@ -156,6 +165,8 @@ class CountCache(Session):
         self._by_signature.clear()
         self._blocks.clear()
         self._answers_kept.clear()
+        if self._products is not None:
+            self._products.clear()
 
     def _tidy(self, new: int) -> None:
         """Forget all answers if they, with those of new clauses, exceed a quarter of the engine's budget."""

@@ -17,6 +17,7 @@ import numpy as np
 
 from hornbeam.data.database import Codes, Database
 from hornbeam.data.rows import Integers, distinct_rows
+from hornbeam.data.sparse import Matrix
 from hornbeam.engines.cache import CachePart
 from hornbeam.engines.contract import (
     DEFAULT_MEMORY,
@@ -31,6 +32,7 @@ from hornbeam.engines.contract import (
 from hornbeam.engines.counting.count_cache import CountCache
 from hornbeam.engines.estimate import BYTES_PER_BINDING, ArgumentSizes, Estimates
 from hornbeam.engines.memory.cutoffs import CutoffFactors
+from hornbeam.engines.memory.incidence import incidence
 from hornbeam.engines.memory.indexes import FactIndexes
 from hornbeam.engines.memory.join import BindingTable, Join, row_sums
 from hornbeam.engines.memory.messages import Messages
@@ -47,7 +49,7 @@ from hornbeam.engines.plan import (
 )
 from hornbeam.engines.tally import Tally, TallyRequest
 from hornbeam.logic.bodies import CanonicalComponent, components_of
-from hornbeam.logic.clauses import Clause, Comparison
+from hornbeam.logic.clauses import Atom, Clause, Comparison
 
 TABLE_ROWS = 1 << 18
 """A joined core is cached, to be used again with other weights, if it has at most this many rows."""
@@ -104,6 +106,8 @@ class MemoryEngine(Engine):
 
     name = "memory"
     keeps_keys = True
+    counts_components = True
+    has_copies = True
 
     def __init__(self, database: Database, memory: int = DEFAULT_MEMORY) -> None:
         super().__init__(database, memory)
@@ -132,6 +136,12 @@ class MemoryEngine(Engine):
 
     def tally(self, requests: Sequence[TallyRequest], keys: Codes) -> list[Tally | Skipped]:
         return self._tallies.tally(requests, keys)
+
+    def incidence(self, head: Atom, atoms: Sequence[Atom], keys: Codes) -> Matrix | None:
+        examples = self._example_rows(keys, head.predicate)
+        if examples.cutoffs is not None:
+            return None
+        return incidence(self.database, atoms, examples.columns, self.memory)
 
     def signatures(self, clauses: Sequence[Clause], keys: Codes) -> Sequence[Hashable]:
         if not clauses:

@@ -21,10 +21,10 @@ import numpy as np
 import numpy.typing as npt
 
 from hornbeam.data.database import UNKNOWN, Codes, Database
-from hornbeam.data.numbers import Floats
 from hornbeam.data.rows import Folds, Integers, count_rows, fold, probe, run_starts, unfold
 from hornbeam.data.sparse import Matrix, by_row
 from hornbeam.engines.cache import CachePart
+from hornbeam.engines.fact_slices import AtomFacts
 from hornbeam.logic.clauses import Atom, literal_variables
 
 DENSE_KEYS = 1 << 22
@@ -32,23 +32,6 @@ DENSE_KEYS = 1 << 22
 
 ORDER_BYTES, ORDER_SHARE = 8, 8
 """The order of a column takes 8 bytes per fact. It is made if it takes at most this share of the budget."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class AtomFacts:
-    """Facts that match an atom's constants and repeated variables; rows distinct and sorted."""
-
-    columns: tuple[Codes, ...]
-    sizes: tuple[int, ...]
-    rows: int
-    times: Integers | None = None
-    """how often each row counts (None: once); only a product of links has it"""
-    since: Floats | None = None
-    """the time from which each row is a fact; None: always"""
-
-    @property
-    def nbytes(self) -> int:
-        return _nbytes(*self.columns, self.times, self.since)
 
 
 class Ones:

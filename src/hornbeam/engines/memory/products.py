@@ -14,7 +14,8 @@ from dataclasses import replace
 import numpy as np
 
 from hornbeam.engines.contract import INT64_MAX
-from hornbeam.engines.memory.indexes import AtomFacts, FactIndexes, Links
+from hornbeam.engines.fact_slices import AtomFacts
+from hornbeam.engines.memory.indexes import FactIndexes, Links
 from hornbeam.engines.memory.vectors import Weight
 from hornbeam.engines.plan import Core
 from hornbeam.logic.clauses import Atom, literal_variables

@@ -21,7 +21,7 @@ from hornbeam.data.rows import Integers, distinct_rows
 from hornbeam.data.sparse import summed
 from hornbeam.engines.cache import Cache, CachePart
 from hornbeam.engines.contract import INT64_MAX, Skipped
-from hornbeam.engines.memory.fact_slices import FactLimits, FactSlices, slices_of
+from hornbeam.engines.fact_slices import FactLimits, FactSlices, slices_of
 from hornbeam.engines.memory.grounding_tables import (
     GroundingTable,
     as_matrix,
@@ -311,7 +311,9 @@ class Tallies:
             tuple(names[t] if isinstance(t, int) else t for t in atom.args),
             tuple(names[v] for v in bound),
         )
-        return self._slices.made(key, lambda: slices_of(self.facts, atom, bound), lambda made: made.nbytes)
+        return self._slices.made(
+            key, lambda: slices_of(*self.facts.of_atom(atom), bound), lambda made: made.nbytes
+        )
 
     def _expand(
         self,

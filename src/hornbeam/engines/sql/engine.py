@@ -14,10 +14,14 @@ from hornbeam.engines.sql.expressions import Dialect
 from hornbeam.engines.sql.loaded import LoadedSource
 from hornbeam.engines.sql.query_templates import QueryTemplates
 from hornbeam.engines.sql.session import MeasuredSource, SqlSession
-from hornbeam.engines.sql.tallies.answers import SqlTallies
+from hornbeam.engines.sql.tallies.answers import KeptTallies, SqlTallies
+from hornbeam.engines.sql.tallies.fetched_facts import FetchedFacts
 from hornbeam.engines.tally import Tally, TallyRequest, TallySizes
 from hornbeam.errors import OptionError
 from hornbeam.logic.clauses import Clause
+
+FETCHED_SHARE = 4
+"""Facts that are fetched for tallies have this part of the memory."""
 
 
 class SourceInPlace(MeasuredSource, Protocol):
@@ -31,6 +35,7 @@ class SqlEngine(Engine):
     """Counts with SQL; a subclass connects to a SQL system."""
 
     _dialect: Dialect
+    keeps_keys = True
 
     def __init__(self, database: Database, memory: int = DEFAULT_MEMORY) -> None:
         super().__init__(database, memory)
@@ -63,14 +68,14 @@ class SqlEngine(Engine):
         self._tallies_of(connection, source, keys).expect(requests)
 
     def _tallies_of(self, connection: Connection, source: MeasuredSource, keys: Codes) -> SqlTallies:
-        """The tallies of some examples. The tables of their keys are kept until others are asked for."""
+        """The tallies of some examples. Their tables are kept until another engine asks."""
         kept = connection.kept
-        if isinstance(kept, SqlTallies) and kept.is_for(self.database, self._tally_sizes, keys):
-            return kept
-        if kept is not None:
-            kept.close()
-        connection.kept = SqlTallies(self.database, connection, source, keys, self._tally_sizes)
-        return connection.kept
+        if not isinstance(kept, KeptTallies) or not kept.is_for(self.database, self._tally_sizes):
+            if kept is not None:
+                kept.close()
+            facts = FetchedFacts(self.database, connection, source, self.memory // FETCHED_SHARE)
+            connection.kept = kept = KeptTallies(facts, self._tally_sizes)
+        return kept.of(keys)
 
     def close(self) -> None:
         """Close the connection and drop the tables made through it; a later call opens a new one."""

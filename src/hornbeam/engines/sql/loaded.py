@@ -87,6 +87,9 @@ class LoadedSource:
     def decoded_times(self, values: Values) -> Floats:
         return self._database.moments[values]
 
+    def constants(self, type_name: str) -> str:
+        raise NotImplementedError("values are coded")
+
     def equals(self, value: exp.Expr, type_name: str, name: str) -> exp.Expr:
         code = self._database.population(type_name).code(name)
         if code == UNKNOWN:

@@ -18,6 +18,7 @@ from hornbeam.data.database import Database
 from hornbeam.data.relations import Examples
 from hornbeam.data.sampling import in_order, sampled
 from hornbeam.engines.contract import LOG_UNIT, Engine
+from hornbeam.engines.counting.candidates import Candidates, ComponentNumbers, candidates
 from hornbeam.engines.counting.guarded import new_total
 from hornbeam.learning.boosting.columns import Columns
 from hornbeam.learning.boosting.steps import (
@@ -38,8 +39,9 @@ from hornbeam.learning.options import BASE_RATE, PaperOptions
 from hornbeam.learning.problem import Fit, check_labels, language_for, prior_of
 from hornbeam.learning.search.beam import SearchLimits, SearchSpace
 from hornbeam.learning.search.ridge import LineFit, Ridge
+from hornbeam.logic.clauses import Clause
 from hornbeam.logic.guards import GUARDED
-from hornbeam.logic.refine import memoised
+from hornbeam.logic.refine import Language, memoised
 from hornbeam.model.clause_model import Model, WeightedClause
 from hornbeam.model.features import COUNT, LOG
 
@@ -102,12 +104,10 @@ def boosted(
             saved.save(state.steps, state.skipped, state.ended)
 
     def go_on(state: BoostState, pause: Pause) -> tuple[BoostState, Sequence[Step]]:
-        state, done = step(problem, state, pause)
-        save(state)
-        return state, done
+        return step(problem, state, pause)
 
     try:
-        state, ending = run(init(problem), start, go_on, control)
+        state, ending = run(init(problem), start, go_on, control, save)
     finally:
         problem.session.close()
     return _result(problem, state, examples.target, database, options, ending)
@@ -156,7 +156,7 @@ def _problem(engine: Engine, examples: Examples, options: BoostOptions, strategy
     columns = Columns(session.columns, engine.cache, guards)
     return BoostProblem(
         session=session,
-        space=SearchSpace(language.empty(), memoised(language)),
+        space=_space(language, options.max_literals, strategy.look_ahead),
         labels=labels,
         prior=prior,
         limits=SearchLimits(options.max_literals, options.beam_width, options.stop, strategy.length_penalty),
@@ -165,6 +165,20 @@ def _problem(engine: Engine, examples: Examples, options: BoostOptions, strategy
         columns=columns,
         total=total,
     )
+
+
+def _space(language: Language, max_literals: int, look_ahead: bool) -> SearchSpace:
+    refine = memoised(language)
+    if look_ahead:  # it looks at every clause
+        return SearchSpace(language.empty(), refine)
+    numbers = ComponentNumbers(language.head, refine.bodies.clause, max_literals)
+
+    def extend(clauses: Sequence[Clause]) -> Candidates | None:
+        extensions = [refine.extensions(clause) for clause in clauses]
+        known = [each for each in extensions if each is not None]
+        return candidates(numbers, known) if len(known) == len(extensions) else None
+
+    return SearchSpace(language.empty(), refine, extend)
 
 
 def _result(

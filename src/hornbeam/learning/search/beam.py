@@ -33,6 +33,17 @@ class SearchSpace(NamedTuple):
 
     empty: Clause
     refine: Refine
+    extend: Callable[[Sequence[Clause]], Sequence[Clause] | None] | None = None
+    """the distinct refinements of several clauses, if they can be had at less cost"""
+
+    def candidates(self, clauses: Sequence[Clause]) -> Sequence[Clause]:
+        """The distinct refinements of several clauses."""
+        extended = None if self.extend is None else self.extend(clauses)
+        return (
+            list(dict.fromkeys(chain.from_iterable(map(self.refine, clauses))))
+            if extended is None
+            else extended
+        )
 
 
 class SearchLimits(NamedTuple):
@@ -104,12 +115,13 @@ def search(
     above = {} if links_from is None else {space.empty: links_from}
     for length in range(1, limits.max_literals + 1):
         pause()
-        candidates = list(dict.fromkeys(chain.from_iterable(map(space.refine, beam))))
-        if early:
-            candidates = [clause for clause in candidates if clause not in early]
-        # An atom together with a comparison is one addition. The same body appears again when the
-        # comparison is added to the atom, and would then be in the beam twice.
-        early.update(clause for clause in candidates if len(clause.body) > length)
+        candidates = space.candidates(beam)
+        if isinstance(candidates, list):
+            if early:
+                candidates = [clause for clause in candidates if clause not in early]
+            # An atom together with a comparison is one addition. The same body appears again when the
+            # comparison is added to the atom, and would then be in the beam twice.
+            early.update(clause for clause in candidates if len(clause.body) > length)
         sums = session.sums(candidates)
         result.counted += sums.counted
         result.reused += len(candidates) - sums.counted
@@ -218,7 +230,8 @@ Key = tuple[int, int, int]
 
 def _keys(sums: Sums) -> Iterable[Key]:
     """Sums of the counts, alone and with the gradients; equal keys almost always mean equal counts."""
-    return zip(sums.true, sums.true_squared, sums.true_gradient, strict=True)
+    columns = (np.asarray(each, dtype=object) for each in (sums.true, sums.true_squared, sums.true_gradient))
+    return zip(*columns, strict=True)
 
 
 @lru_cache(maxsize=65536)

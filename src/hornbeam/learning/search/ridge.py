@@ -85,28 +85,16 @@ def response(gradients: Integers) -> Response:
 
 def clause_sums(sums: Sums, position: int) -> ClauseSums:
     """The sums of one of the clauses."""
-    return ClauseSums(
-        sums.total[position], sums.true[position], sums.true_squared[position], sums.true_gradient[position]
-    )
+    columns = sums.total, sums.true, sums.true_squared, sums.true_gradient
+    return ClauseSums(*(int(column[position]) for column in columns))
 
 
 def gains(sums: Sums, response: Response, l2: float) -> Floats:
     """The decrease of the squared error by each clause's fit, to a relative accuracy of about 1e-14."""
     n, sum_d = response.examples, response.gradient
-    N, St, Stt, Std = (
-        np.array(column, dtype=object)
-        for column in (sums.total, sums.true, sums.true_squared, sums.true_gradient)
-    )
-    if not len(N):
+    if not len(sums.total):
         return np.empty(0, dtype=np.float64)
-    # Python's integers are exact and their quotients correctly rounded, whatever their size.
-    false = n * N - St
-    D = N * N + 2
-    q11 = _floats(2 / D)
-    q12 = _floats((false - St) / (n * D))
-    q22 = _floats((n * n + false * false + St * St) / (n * n * D))
-    spread = _floats((n * Stt - St * St) / n)
-    covariance = _floats((n * Std - St * sum_d) / n)
+    q11, q12, q22, spread, covariance = _parts(sums, n, sum_d)
 
     first = n + l2 * q11
     second = spread + l2 * q22
@@ -121,6 +109,36 @@ def gains(sums: Sums, response: Response, l2: float) -> Floats:
         l2 * q11 / first * gamma * gamma + 2.0 * correlation * gamma * beta + l2 * q22 / second * beta * beta
     )
     return fitted + penalty
+
+
+def _parts(sums: Sums, n: int, sum_d: int) -> tuple[Floats, Floats, Floats, Floats, Floats]:
+    """q11, q12, q22, Sxx and Sxd of each clause."""
+    columns = sums.total, sums.true, sums.true_squared, sums.true_gradient
+    if all(isinstance(each, np.ndarray) and each.dtype == np.int64 for each in columns):
+        N, St, Stt, Std = map(np.asarray, columns)
+        largest = [int(np.abs(each).max()) for each in (N, St, Stt, Std)]
+        bounds = n * largest[0], largest[1] ** 2, n * largest[2], n * largest[3], largest[1] * abs(sum_d)
+        if max(bounds) < 2**62:
+            # Differences are exact. Numbers below are rounded once or twice more than those of Python.
+            false, D = n * N - St, N.astype(np.float64) ** 2 + 2.0
+            return (
+                2.0 / D,
+                (false - St) / (n * D),
+                (float(n) * n + false.astype(np.float64) ** 2 + St.astype(np.float64) ** 2)
+                / (float(n) * n * D),
+                (n * Stt - St * St) / n,
+                (n * Std - St * sum_d) / n,
+            )
+    N, St, Stt, Std = (np.array(column, dtype=object) for column in columns)
+    # Python's integers are exact and their quotients correctly rounded, whatever their size.
+    false, D = n * N - St, N * N + 2
+    return (
+        _floats(2 / D),
+        _floats((false - St) / (n * D)),
+        _floats((n * n + false * false + St * St) / (n * n * D)),
+        _floats((n * Stt - St * St) / n),
+        _floats((n * Std - St * sum_d) / n),
+    )
 
 
 def _floats(numbers: npt.NDArray[np.object_]) -> Floats:

@@ -152,12 +152,13 @@ def fit(
         return init(problem) if saved is None else _resumed(problem, saved, database.schema)
 
     def go_on(state: TreeState, pause: Pause) -> tuple[TreeState, Sequence[TreeStep]]:
-        state, done = step(problem, state, pause)
+        return step(problem, state, pause)
+
+    def save(state: TreeState) -> None:
         if saved is not None:
             saved.save(state.steps, state.skipped, state.ended)
-        return state, done
 
-    state, ending = run(init(problem), start, go_on, control)
+    state, ending = run(init(problem), start, go_on, control, save)
     settings = options.settings() | dict(database.origin) | ending.settings()
     trees = tuple(each.tree for each in state.steps)
     prior, loss, unit = problem.prior, LOGISTIC, problem.unit

@@ -43,6 +43,8 @@ LEAST_BITS, MOST_BITS = 12, 20
 """Bits of integer keys up to which DuckDB groups in an array, not a hash table: its default, our limit."""
 CELL = 32
 """An upper bound of the bytes of one number in such an array."""
+TURN = 0.2
+"""Seconds after which Python looks for Ctrl-C while a query runs."""
 
 
 class DuckDBConnection(Connection):
@@ -168,6 +170,9 @@ class DuckDBConnection(Connection):
         # so that Python can handle Ctrl-C at once.
         running = self._worker.submit(self._duckdb.execute, query)
         try:
+            while not running.done():
+                # The handler of Ctrl-C that polars sets does not end a wait: look for it in turns.
+                wait([running], TURN)
             return running.result()
         except duckdb.InterruptException:
             raise KeyboardInterrupt from None

@@ -42,17 +42,24 @@ class GroundingTables:
         self._expected = {
             bindings: common
             for bindings, each in requests.items()
-            if len(each) > 1 and (common := _common(each)) is not None
+            if len(each) > 1 and _has_link(common := common_to(each))
         }
 
     def start(self, request: TallyRequest, bindings: Bindings, keys: Codes) -> Groundings | None:
         """The table from which the query of a request starts; None if it starts from the keys."""
         expected = self._expected.get(bindings)
         if expected is not None and request.body[: len(expected.body)] == expected.body:
-            needed = _needed(request, len(expected.body)) & _bound(expected.body)
+            needed = needed_after(request, len(expected.body)) & bound_in(expected.body)
             if needed.issubset(expected.variables) and expected.times >= request.times:
                 self._make(expected, bindings, keys)
         return self._longest(request, bindings)
+
+    def start_of_path(self, path: TallyRequest, bindings: Bindings, keys: Codes) -> Groundings | None:
+        """The same for a path; a table of what comes before its last link serves other paths too."""
+        before = _before_last_link(path)
+        if before is not None:
+            self._make(before, bindings, keys)
+        return self._longest(path, bindings)
 
     def close(self) -> None:
         self._connection.drop_all([kept.groundings.table for kept in self._tables.values()])
@@ -96,7 +103,7 @@ class GroundingTables:
         done = len(groundings.body)
         if request.body[:done] != groundings.body:
             return False
-        if (_needed(request, done) & _bound(groundings.body)) - set(groundings.variables):
+        if (needed_after(request, done) & bound_in(groundings.body)) - set(groundings.variables):
             return False
         return groundings.has_moment or not request.times or not self._is_timed(groundings.body)
 
@@ -105,12 +112,10 @@ class GroundingTables:
         return any(atom and self._source.relation(atom.predicate).time is not None for atom in atoms)
 
 
-def _common(requests: Sequence[TallyRequest]) -> TallyRequest | None:
-    """The first steps that all requests have, with the variables that they need; None without a link."""
+def common_to(requests: Sequence[TallyRequest]) -> TallyRequest:
+    """The first steps that all requests have, with the variables that they need."""
     body = _common_steps([request.body for request in requests])
     known = set(range(len(requests[0].head.args)))
-    if not any(isinstance(step, Atom | Recent) and new_variables_of(step, known) for step in body):
-        return None
     needed: set[int] = set()
     for request in requests:
         needed.update(request.variables, *map(step_variables, request.body[len(body) :]))
@@ -120,13 +125,39 @@ def _common(requests: Sequence[TallyRequest]) -> TallyRequest | None:
     return TallyRequest(requests[0].head, body, tuple(sorted(needed & known)), times)
 
 
-def _needed(request: TallyRequest, done: int) -> set[int]:
+def _has_link(request: TallyRequest) -> bool:
+    return bool(_links(request))
+
+
+def _links(request: TallyRequest) -> list[int]:
+    """The places of the steps that bind variables to facts."""
+    known, places = set(range(len(request.head.args))), []
+    for place, step in enumerate(request.body):
+        if isinstance(step, Atom | Recent) and new_variables_of(step, known):
+            places.append(place)
+        known.update(new_variables_of(step, known))
+    return places
+
+
+def _before_last_link(path: TallyRequest) -> TallyRequest | None:
+    """The steps before the last link of a path, with the variables that are needed after them."""
+    places = _links(path)
+    if len(places) < 2:
+        return None
+    body = path.body[: places[-1]]
+    known = bound_in(body) | set(range(len(path.head.args)))
+    needed = needed_after(path, len(body)) & known
+    return TallyRequest(path.head, body, tuple(sorted(needed)), path.times)
+
+
+def needed_after(request: TallyRequest, done: int) -> set[int]:
     """The variables that a request needs after its first steps."""
     in_steps = {variable for step in request.body[done:] for variable in step_variables(step)}
     return in_steps | set(request.variables)
 
 
-def _bound(body: Body) -> set[int]:
+def bound_in(body: Body) -> set[int]:
+    """The variables of a body."""
     return {variable for step in body for variable in step_variables(step)}
 
 

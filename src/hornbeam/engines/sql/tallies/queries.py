@@ -76,6 +76,9 @@ class TallySource(StepSource, SqlSource, Protocol):
     def decoded_times(self, values: npt.NDArray[Any]) -> Floats:
         """Fetched times of facts."""
 
+    def constants(self, type_name: str) -> str:
+        """The table of a type's constants and their text, ``constant name``, if values are not coded."""
+
 
 class Bindings(NamedTuple):
     """The table of the distinct keys of examples: ``example``, ``k0 k1 ...``."""

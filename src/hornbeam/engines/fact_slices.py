@@ -15,11 +15,27 @@ import numpy as np
 from hornbeam.data.database import Codes
 from hornbeam.data.numbers import Floats
 from hornbeam.data.rows import Folds, Integers, RowNumbers, fold, probe
-from hornbeam.engines.memory.indexes import FactIndexes
-from hornbeam.logic.clauses import Atom
 
 DENSE_KEYS = 1 << 22
 """A slice is found through an array over all possible values if there are at most this many."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AtomFacts:
+    """Facts that match an atom's constants and repeated variables; rows distinct and sorted."""
+
+    columns: tuple[Codes, ...]
+    sizes: tuple[int, ...]
+    rows: int
+    times: Integers | None = None
+    """how often each row counts (None: once); only a product of links has it"""
+    since: Floats | None = None
+    """the time from which each row is a fact; None: always"""
+
+    @property
+    def nbytes(self) -> int:
+        arrays = (*self.columns, self.times, self.since)
+        return sum(array.nbytes for array in arrays if array is not None)
 
 
 class FactLimits(NamedTuple):
@@ -103,9 +119,8 @@ def _known(codes: Integers, size: int) -> Integers:
     return np.where(codes < 0, size, codes) if codes.min(initial=0) < 0 else codes
 
 
-def slices_of(facts: FactIndexes, atom: Atom, bound: Sequence[int]) -> FactSlices:
-    """The slices of an atom's facts by the values of some of its variables."""
-    matching, order = facts.of_atom(atom)
+def slices_of(matching: AtomFacts, order: Sequence[int], bound: Sequence[int]) -> FactSlices:
+    """The slices of an atom's facts, whose columns have the variables of ``order``, by some variables."""
     others = [place for place, variable in enumerate(order) if variable not in bound]
     by = [order.index(variable) for variable in bound]
     times = matching.since

@@ -30,15 +30,14 @@ def column(path, name):
         return [row[name] for row in csv.DictReader(file)]
 
 
-def test_rows_are_in_the_order_of_the_table_with_its_key_and_its_words(folder, learned, run):
+def test_rows_are_in_the_order_of_the_table_with_its_key_and_its_values(folder, learned, run):
     rows = run("predict", folder, "--model", learned("users.gender=F")).rows()
     assert list(rows[0]) == ["user_id", "label", "predicted", "probability"]
     users = folder / "users.csv"
     assert [row["user_id"] for row in rows] == column(users, "user_id")
-    words = {"F": "F", "M": "not F", "": ""}
-    assert [row["label"] for row in rows] == [words[gender] for gender in column(users, "gender")]
+    assert [row["label"] for row in rows] == column(users, "gender")
     assert all((float(row["probability"]) > 0.5) == (row["predicted"] == "F") for row in rows)
-    assert {row["predicted"] for row in rows} == {"F", "not F"}
+    assert {row["predicted"] for row in rows} == {"F", "M"}
 
 
 def test_rows_are_in_the_order_of_the_examples(folder, learned, tmp_path, run):
@@ -49,12 +48,58 @@ def test_rows_are_in_the_order_of_the_examples(folder, learned, tmp_path, run):
     )
     assert ran.err == f"wrote 4 predictions to {tmp_path / 'p.csv'}\n"
     assert column(tmp_path / "p.csv", "user_id") == ["501", "11", "201", "31"]
-    assert column(tmp_path / "p.csv", "label") == ["not premium", "premium", "not premium", "premium"]
+    assert column(tmp_path / "p.csv", "label") == ["false", "true", "false", "true"]
     scores = [
         run("evaluate", folder, "--model", model, "--examples", tmp_path / f"{name}.csv") for name in "ep"
     ]
     assert scores[0] == scores[1]
     assert scores[0].status == 0
+
+
+@pytest.mark.parametrize("engine", ["memory", "duckdb"])
+@pytest.mark.parametrize(
+    ("target", "texts"),
+    [
+        ("users.gender=F", {"F", "M"}),
+        ("users.job=nurse", {"nurse", "not nurse"}),
+        ("users.premium", {"true", "false"}),
+        ("ratings", {"0", "1"}),
+    ],
+)
+def test_labels_are_the_values_of_the_table_and_read_back(
+    engine, target, texts, folder, learned, tmp_path, run
+):
+    model = learned(target, *(["--negatives", 1] if target == "ratings" else []))
+    file = tmp_path / "p.csv"
+    assert run("predict", folder, "--model", model, "--engine", engine, "--out", file).status == 0
+    assert {*column(file, "label")} - {""} == texts
+    assert {*column(file, "predicted")} <= texts
+    of_file = run("evaluate", folder, "--model", model, "--examples", file, "--engine", engine)
+    assert of_file.status == 0, of_file.err
+    assert of_file.out == run("evaluate", folder, "--model", model, "--engine", engine).out
+
+
+def test_a_column_of_zeros_and_ones_keeps_them(tmp_path, run):
+    people = "".join(f"p{n},{n % 50},{int(n % 50 > 30)}\n" for n in range(60))
+    write(tmp_path, {"town/people.csv": f"id,age,sick\n{people}", "new.csv": "id\np3\np45\n"})
+    fitted = run("fit", tmp_path / "town", "--target", "people.sick", "--model", tmp_path / "m.json")
+    assert fitted.status == 0, fitted.err
+    rows = run(
+        "predict", tmp_path / "town", "--model", tmp_path / "m.json", "--examples", tmp_path / "new.csv"
+    )
+    assert [(row["label"], row["predicted"]) for row in rows.rows()] == [("0", "0"), ("1", "1")]
+
+
+def test_labels_that_differ_in_capitals_alone_read_back(tmp_path, run):
+    people = "".join(f"p{n},{n % 50},{'x' if n % 50 > 30 else 'X'}\n" for n in range(60))
+    write(tmp_path, {"town/people.csv": f"id,age,kind\n{people}"})
+    town, model, file = tmp_path / "town", tmp_path / "m.json", tmp_path / "p.csv"
+    assert run("fit", town, "--target", "people.kind=x", "--model", model).status == 0
+    assert run("predict", town, "--model", model, "--out", file).status == 0
+    assert {*column(file, "label")} == {"x", "X"}
+    of_file = run("evaluate", town, "--model", model, "--examples", file)
+    assert of_file.status == 0, of_file.err
+    assert of_file.out == run("evaluate", town, "--model", model).out
 
 
 def test_classes_and_pairs_have_their_own_names(folder, learned, tmp_path, run):

@@ -21,7 +21,7 @@ from hornbeam.engines.naive import NaiveEngine
 from hornbeam.engines.tally import DAY
 from hornbeam.errors import DataError
 from hornbeam.learning.effects import candidates as module
-from hornbeam.learning.effects.bagging import STRETCHES, example_hashes
+from hornbeam.learning.effects.bagging import LEAST_STRETCHES, STRETCHES, example_hashes
 from hornbeam.learning.effects.bins import bins_of, shortest_between
 from hornbeam.learning.effects.bodies import BodyLimits
 from hornbeam.learning.effects.candidates import Pool, scores_of
@@ -240,6 +240,11 @@ def test_cut_offs_offer_what_happened_to_all_things(offered: list[str]) -> None:
     assert all(" within " in text and " last " not in text for text in general(offered))
     assert len({text.partition(" had(")[0] for text in general(offered) if text.startswith("count")}) == 3
     offered.clear()
+    with pytest.MonkeyPatch.context() as changed:
+        changed.setattr(module, "MOST_OF_GENERAL", 10)
+        fit(MemoryEngine(database), replace(examples, keys=keys), EffectOptions(n_steps=2, n_bags=2))
+    assert {text.split()[0] for text in general(offered)} == {"count"}, "too many for their attributes"
+    offered.clear()
     learned(database)
     assert not general(offered), "without cut-offs all examples would have the same value"
 
@@ -337,10 +342,37 @@ def test_windows_are_shorter_than_the_span_of_times() -> None:
     assert windows(0.0, 64.0) == (1.0, 3.0, 10.0)
     assert windows(0.0, 0.64) == (0.01, 0.03, 0.1)
     assert windows(100.0, 100.992) == (0.01, 0.05, 0.2)
+    short = events(3, ["x"], [0.0] * 5 + [day])
+    short = replace(short, origin={"times": "date"})
+    assert windows_of(short, short.examples_of("bad")) == {"had": ()}, "the last facts are offered"
     for times in ((5.0,), (-inf,), (-inf, 5.0, inf)):
         assert windows(*times) == (), "no span"
     untimed = events(3, ["x"])
     assert windows_of(untimed, untimed.examples_of("bad")) == {}
+
+
+@every_quick_engine
+def test_the_last_facts_are_offered_however_short_the_span_of_times_is(engine: type[Engine]) -> None:
+    """All facts lie within three days, so there are no windows; the last three amounts decide."""
+    random = np.random.default_rng(0)
+    n, hour = 120, 3_600_000_000.0
+    things = [f"t{number}" for number in range(n)]
+    of_event = [thing for thing in things for _ in range(6)]
+    names = [f"e{number}" for number in range(6 * n)]
+    amounts = random.integers(0, 50, 6 * n)
+    facts = {"had": [of_event, names], "paid": [names, [str(each) for each in amounts]]}
+    modes = (MODES[0], MODES[1], MODES[3])
+    schema = Schema(schema_of(modes).predicates, {"much": NUMBER})
+    turns = random.permuted(np.tile(np.arange(6.0), (n, 1)), axis=1)
+    last_mean = (amounts.reshape(n, 6) * (turns >= 3)).sum(axis=1) / 3
+    examples = {"bad": ([(thing,) for thing in things], (last_mean >= 25).astype(int).tolist())}
+    times = {"had": (turns.ravel() * 12.0 * hour).tolist()}
+    database = build(schema, modes, facts, examples, times=times)
+    database = replace(database, origin={"times": "date"})
+    given = database.examples_of("bad")
+    keys = np.column_stack([given.keys, database.cutoff_codes(np.full(n, 100.0 * hour))])
+    model = fit(engine(database), replace(given, keys=keys), EffectOptions(n_bags=3, n_steps=40)).model
+    assert str(model.effects[0].effect).startswith("mean") and "last 3 had(" in str(model.effects[0].effect)
 
 
 def test_examples_of_one_stretch_of_time_stay_together() -> None:
@@ -355,5 +387,12 @@ def test_examples_of_one_stretch_of_time_stay_together() -> None:
     in_order = np.flatnonzero(np.diff(np.unique(hashes, return_inverse=True)[1]))
     assert (np.diff(in_order) == 4).all(), "stretches have equal numbers of cut-offs"
     assert (hashes != example_hashes(engine, "bad", keys, EffectOptions(seed=1))).all()
-    few = np.column_stack([plain, database.cutoff_codes(np.minimum(cutoffs, 5.0))])
-    assert len(np.unique(example_hashes(engine, "bad", few, EffectOptions()))) == n, "too few cut-offs"
+
+    def n_parts(n_cutoffs: int) -> int:
+        """The number of parts of the same examples with so many different cut-offs."""
+        fewer = np.column_stack([plain, database.cutoff_codes(cutoffs % n_cutoffs)])
+        return len(np.unique(example_hashes(engine, "bad", fewer, EffectOptions())))
+
+    assert n_parts(2 * STRETCHES - 1) == STRETCHES - 1, "a stretch has at least two cut-offs"
+    assert n_parts(2 * LEAST_STRETCHES) == LEAST_STRETCHES
+    assert n_parts(2 * LEAST_STRETCHES - 1) == n, "too few cut-offs"

@@ -14,19 +14,30 @@ import pytest
 from hornbeam.datasets.worlds import shoppers, university
 from hornbeam.engines.memory.engine import MemoryEngine
 from hornbeam.errors import EngineError, OptionError
-from hornbeam.learning.effects import candidates, collecting
+from hornbeam.learning import workers
+from hornbeam.learning.effects import candidates, collecting, constants
+from hornbeam.learning.effects.bodies import BodyLimits
 from hornbeam.learning.effects.learner import fit
+from hornbeam.learning.effects.links.paths import PathFinder
+from hornbeam.learning.effects.links.vocabulary import Vocabulary
 from hornbeam.learning.history import INTERRUPTED, Collected, Record
 from hornbeam.learning.loop import Control
 from hornbeam.learning.options import EffectOptions, effect_options
 from hornbeam.learning.problem import Fit
 from hornbeam.learning.workers import Jobs, n_processors, number_of_jobs
+from hornbeam.logic.clauses import head_atom
 from hornbeam.model.clause_model import Model
 from hornbeam.model.files import model_text
 
 PEOPLE = university(2, seed=3)
 SHOPPERS = shoppers(300, seed=4)
 OPTIONS = effect_options(n_bags=3, n_steps=40)
+
+
+@pytest.fixture(autouse=True)
+def workers_for_small_fits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(collecting, "ENOUGH_VALUES", 0)
+    monkeypatch.setattr(constants, "MANY_ENTRIES", 0)
 
 
 @pytest.fixture(autouse=True)
@@ -160,3 +171,28 @@ def test_numbers_of_jobs() -> None:
     for wrong in (0, True, "two"):
         with pytest.raises(OptionError, match="whole number other than 0"):
             number_of_jobs(wrong)  # type: ignore[arg-type]
+
+
+def test_a_small_fit_starts_no_worker(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(collecting, "ENOUGH_VALUES", 10**9)
+    monkeypatch.setattr(workers, "Worker", None)
+    assert same(learned(2), learned(1))
+
+
+def test_processes_take_neighbouring_shares_and_then_help_each_other() -> None:
+    shares = collecting._Shares([[]] * 7, 2, 0)
+    assert [shares.take(0) for _ in range(4)] == [0, 1, 2, 6]
+    assert [shares.take(1) for _ in range(4)] == [3, 4, 5, None]
+
+
+def test_earlier_paths_that_are_followed_later_have_all_their_candidates() -> None:
+    keys = PEOPLE.examples_of("advisedby").keys
+    head = head_atom("advisedby", 2)
+    settings = collecting.PathSettings(head, keys, 8, 3, 4, BodyLimits(), False)
+    paths = PathFinder(Vocabulary(PEOPLE, "advisedby"), head, {}, 2, 100, 40).paths()
+    in_order, backwards = (collecting.PathFollower(MemoryEngine(PEOPLE), settings) for _ in range(2))
+    first = in_order.of_paths(0, paths[:20])
+    backwards.of_paths(1, paths[20:])
+    again = backwards.of_paths(0, paths[:20])
+    assert [each.candidates for each in again] == [each.candidates for each in first]
+    assert sum(len(each.candidates) for each in first) > 20

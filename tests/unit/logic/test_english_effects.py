@@ -51,7 +51,7 @@ DIPS = "[< 15: 0; < 35: -1; else: 1]"
         (
             f"count {RISES} : bad(A) :- vip(A), friend(A,B), user_id(C,B), not paid(C).",
             "bad(A) is likelier the larger the number of orders that are not paid of its friends "
-            "(for examples that are vip).",
+            "(for examples that are vip; others have 0).",
         ),
         (
             "share [< .5: 0; < .7: -1; else: -1] : bad(A) :- user_id(B,A), not status(B,open).",
@@ -120,6 +120,11 @@ DIPS = "[< 15: 0; < 35: -1; else: 1]"
             "bad(A) is least likely if its smallest birthday (for examples that are vip) is 15 to below 35.",
         ),
         (
+            "mean V [missing: 0.3; < 3: -1; < 4: 0; else: 1] : bad(A) :- vip(A), user_id(B,A), amount(B,V).",
+            "bad(A) is likelier the larger the mean amount of its orders (for examples that are vip); other "
+            "examples and missing values raise the log-odds by 0.3.",
+        ),
+        (
             f"distinct M {RISES} : bad(A) :- ratings(A,M), genre(M,drama).",
             "bad(A) is likelier the larger the number of its different movies with genre drama.",
         ),
@@ -176,6 +181,18 @@ def test_a_curve_is_a_table() -> None:
         ("count [< 1: 0; else: 1] : bad(A) :- smokes(A).", "whether the person smokes"),
         ("count [< 1: 0; else: 1] : bad(A) :- not smokes(A).", "whether the person does not smoke"),
         ("count [< 1: 0; else: 1] : bad(A) :- vip(A).", "whether the person is vip"),
+        (
+            "count [< 1: 0; else: 1] : bad(A) :- age(A,B), B < 30, vip(A).",
+            "whether the person's age is below 30 and the person is vip",
+        ),
+        (
+            "count [< 2: 0; else: 1] : bad(A) :- age(A,B), B >= 30, friends(A,C), smokes(C).",
+            "the number of the person's friends that smoke (for persons with age at least 30; others have 0)",
+        ),
+        (
+            "value B [< 30: 0; else: 1] : bad(A) :- vip(A), age(A,B).",
+            "the person's age (for persons that are vip)",
+        ),
         ("count [< 2: 0; else: 1] : bad(A) :- friends(A,B), smokes(B).", "the person's friends that smoke"),
         (
             "count [< 2: 0; else: 1] : bad(A) :- friends(A,B), has_car(B).",

@@ -57,6 +57,7 @@ def reason_of(effect, **options):
     ("feature", "value", "number", "rows"),
     [
         ("mean C", 12.5 / 3, 3, (("o1", "4"), ("o2", "8"), ("o3", "0.5"))),
+        ("spread C", 3.0641293851417059, 3, (("o1", "4"), ("o2", "8"), ("o3", "0.5"))),
         ("sum C", 12.5, 3, (("o1", "4"), ("o2", "8"), ("o3", "0.5"))),
         ("count", 3.0, 3, (("o1", "4"), ("o2", "8"), ("o3", "0.5"))),
         ("distinct B", 3.0, 3, (("o1", "4"), ("o2", "8"), ("o3", "0.5"))),
@@ -77,6 +78,14 @@ def test_missing_values_have_no_rows():
     reason = reason_of(f"mean C [missing: 9; else: 0] : {ORDERS}", name=("cat",))
     assert (reason.value, reason.contribution, reason.n_groundings, reason.groundings) == (None, 9.0, 0, ())
     assert reason.because(("cat",)) == "the mean amount of the user's orders is missing"
+
+
+def test_an_example_to_which_a_condition_does_not_apply_is_not_said_to_lack_a_value():
+    body = "birthday(A,B), B < '2000-01-01', user(C,A), amount(C,D)"
+    said = reason_of(f"mean D [missing: 9; else: 1] : bad(A) :- {body}.", name=("bob",)).because(("bob",))
+    assert said.endswith(" (for users with birthday below 2000-01-01) is missing or does not apply")
+    of_ann = reason_of("value B [else: 1] : bad(A) :- vip(A), birthday(A,B).").because(("ann",))
+    assert of_ann.endswith(" is 1990-05-01")
 
 
 def test_the_text_says_it_in_words():

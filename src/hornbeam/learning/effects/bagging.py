@@ -2,7 +2,8 @@
 
 An example's part depends on the seed, the number of the bag and the names in its key. If examples have
 cut-offs, it depends on the stretch of time of the cut-off instead: what was true of all things at one time
-must not be learned from some of them and judged on others. With the option ``group``, it depends on the
+must not be learned from some of them and judged on others. A stretch has at least two cut-offs, because
+neighbouring ones see nearly the same facts. With the option ``group``, it depends on the
 things of a table that the example is linked to.
 """
 
@@ -26,7 +27,9 @@ Hashes = npt.NDArray[np.uint64]
 SHARE = 0.85
 """Share of the examples in each bag."""
 STRETCHES = 40
-"""Number of stretches of time into which cut-offs are divided."""
+"""Maximum number of stretches of time into which cut-offs are divided."""
+LEAST_STRETCHES = 10
+"""With fewer stretches, many bags would leave out none, so that examples are held out by their keys."""
 FOLDS = 5
 """Number of folds that choose the number of steps if there is one bag."""
 
@@ -59,11 +62,13 @@ def _name_hash(name: str, seed: int) -> int:
 
 def _own_hashes(database: Database, target: str, keys: Codes, seed: int) -> Hashes:
     cutoffs = database.real_cutoffs_of(target, keys)
-    if cutoffs is None or len(np.unique(cutoffs)) < STRETCHES:
-        return key_hashes(database, target, keys[:, : database.schema.arity(target)], seed)
-    _, ranks = np.unique(cutoffs, return_inverse=True)
-    stretches = ranks.ravel() * STRETCHES // (int(ranks.max()) + 1)
-    return mixed(mixed(stretches.astype(np.uint64) + np.uint64(1)) + np.uint64(seed))
+    if cutoffs is not None:
+        distinct, ranks = np.unique(cutoffs, return_inverse=True)
+        n_stretches = min(STRETCHES, len(distinct) // 2)
+        if n_stretches >= LEAST_STRETCHES:
+            stretches = ranks.ravel() * n_stretches // len(distinct)
+            return mixed(mixed(stretches.astype(np.uint64) + np.uint64(1)) + np.uint64(seed))
+    return key_hashes(database, target, keys[:, : database.schema.arity(target)], seed)
 
 
 def design(hashes: Hashes, n_bags: int) -> Design:

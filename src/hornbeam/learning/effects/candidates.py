@@ -60,12 +60,11 @@ FEW_THRESHOLDS = 4
 """Maximum number of thresholds for numbers of facts, and on links limited in time."""
 MOST_CONSTANTS = 60
 """Maximum number of constants of a category that are tried, the most frequent first."""
-
-
-MOST_WORK = 2_000_000_000
-"""The most groundings, each times the number of attributes, that all paths may have together..."""
-MOST_OF_PATH = 200_000_000
-"""... and one path; beyond, the attributes of a path are left out. The same number on every engine."""
+MOST_WORK, MOST_OF_PATH = 2_000_000_000, 200_000_000
+"""The most groundings, each times the number of attributes, that all paths may have together, and one path;
+beyond, the attributes of a path are left out. The same number on every engine."""
+MOST_OF_GENERAL = 10_000_000
+"""The same for a path of all things before a cut-off, whose groundings grow with the square of the data."""
 TOO_MUCH = "what its groundings lead to would take too long"
 
 
@@ -217,7 +216,8 @@ class Offers:
     def of_path(self, path: Path) -> None:
         """Add the candidates of a path and of its attributes."""
         self._at = self._keys_for(path)
-        request = TallyRequest(self.head, path.body, (), self.cut and _is_timed(self, path.body))
+        timed = self.cut and not path.general and _is_timed(self, path.body)
+        request = TallyRequest(self.head, path.body, (), timed)
         requests = [TallyRequest(self.head, (*path.body, *a.steps), _wanted(a)) for a in path.attributes]
         self._at.expect([request, *requests])
         whole = self._at.tally([request])[0]
@@ -230,8 +230,9 @@ class Offers:
             self._of_groundings(path, whole, counts)
         work = int((counts if self._at.sizes is None else counts * self._at.sizes).sum())
         work *= len(path.attributes)
-        if work > min(MOST_OF_PATH, MOST_WORK - self.work):
-            self.skipped.append(Skipped(request, TOO_MUCH, work, MOST_WORK))
+        most = min(MOST_OF_GENERAL if path.general else MOST_OF_PATH, MOST_WORK - self.work)
+        if work > most:
+            self.skipped.append(Skipped(request, TOO_MUCH, work, most))
             self.left_out.add(path.body)
             return
         self.work += work
@@ -268,7 +269,7 @@ class Offers:
             if isinstance(guard, Tally):
                 share = share_of(counts, counts_of(guard, len(self._at)))
                 self._add(path.body, Feature(SHARE), share)
-        if tally.times is not None and not path.general:
+        if tally.times is not None:
             cutoffs = cutoffs_for(self.engine, self.head.predicate, self.keys)
             for kind in (SINCE_FIRST, SINCE_LAST):
                 self._add(path.body, Feature(kind), since(tally, kind, cutoffs, is_dated(self.engine)))
@@ -313,8 +314,7 @@ class Offers:
             if isinstance(timed, Tally):
                 for kind in (FIRST, LAST):
                     self._add(body, Feature(kind, variable), value_of_tally(timed, kind, len(self._at)))
-        few = limited or attribute.kind == kinds.FACTS
-        self._of_thresholds(body, variable, tally, few)
+        self._of_thresholds(body, variable, tally, few=limited or attribute.kind == kinds.FACTS)
 
     def _of_thresholds(self, body: Body, variable: int, tally: Tally, few: bool) -> None:
         """Counts and shares of the groundings on one side of a threshold."""

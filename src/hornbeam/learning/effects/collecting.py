@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from threading import Condition, Thread
 from typing import NamedTuple
 
@@ -26,6 +27,15 @@ NAME = "paths"
 SHARES = 8
 """Paths are handed out in this many shares for each process, or one by one."""
 MOST_BYTES = 1 << 62
+ENOUGH_FACTS, ENOUGH_VALUES = 200_000, 50_000
+"""Workers are started for at least this many facts, or values of attributes: less takes about a second."""
+
+
+def is_worth_workers(database: Database, paths: Sequence[Path], n_examples: int) -> bool:
+    """Whether a fit is long enough that workers gain more than it costs to start them."""
+    if database.is_in_place or sum(map(len, database.relations.values())) >= ENOUGH_FACTS:
+        return True
+    return n_examples * sum(1 + len(path.attributes) for path in paths) >= ENOUGH_VALUES
 
 
 class PathSettings(NamedTuple):
@@ -58,13 +68,18 @@ class PathOffers(NamedTuple):
 
 
 class PathFollower:
-    """Follows paths in one process; candidates that it had before are left out."""
+    """Follows paths in one process; candidates that an earlier path had are left out."""
 
     def __init__(self, engine: Engine, settings: PathSettings) -> None:
         self._offers = settings.offers(engine, MOST_BYTES)
+        self._number = 0
 
-    def of_paths(self, paths: Sequence[Path]) -> list[PathOffers]:
-        """The candidates of each path."""
+    def of_paths(self, number: int, paths: Sequence[Path]) -> list[PathOffers]:
+        """The candidates of each path of the share with this number."""
+        if number < self._number:
+            # Paths that come later were followed before: what they had must not be left out here.
+            self._offers.pool.seen.clear()
+        self._number = number
         return [self._of_path(path) for path in paths]
 
     def _of_path(self, path: Path) -> PathOffers:
@@ -81,21 +96,39 @@ def follower(engine: type[Engine], database: Database, memory: int, settings: Pa
 
 @dataclass(eq=False)
 class _Shares:
-    """Shares of paths, of which each process takes the next one, and the candidates found so far."""
+    """Shares of paths that several processes take, and the candidates found so far.
+
+    Neighbouring paths begin alike, and a process computes their beginning once. So each process has a range
+    of shares; one that is done with its own takes the last share of the range with most left.
+    """
 
     shares: Sequence[Sequence[Path]]
+    n_processes: int
+    first: int
+    """the number of shares before these"""
     found: dict[int, list[PathOffers]] = field(default_factory=dict)
     error: BaseException | None = None
     changed: Condition = field(default_factory=Condition)
-    taken: int = 0
+    left: list[range] = field(init=False)
+    """the shares of each process that nobody has taken"""
 
-    def take(self) -> int | None:
-        """The number of the next share; None if no share is left."""
+    def __post_init__(self) -> None:
+        edges = [len(self.shares) * part // self.n_processes for part in range(self.n_processes + 1)]
+        self.left = [range(start, end) for start, end in pairwise(edges)]
+
+    def take(self, process: int) -> int | None:
+        """The number of the next share of a process; None if no share is left."""
         with self.changed:
-            if self.taken == len(self.shares):
+            own = self.left[process]
+            if own:
+                self.left[process] = own[1:]
+                return own[0]
+            most = max(range(self.n_processes), key=lambda each: len(self.left[each]))
+            if not self.left[most]:
                 return None
-            self.taken += 1
-            return self.taken - 1
+            last = self.left[most][-1]
+            self.left[most] = self.left[most][:-1]
+            return last
 
     def put(self, number: int, found: list[PathOffers]) -> None:
         with self.changed:
@@ -105,14 +138,14 @@ class _Shares:
     def stop(self, error: BaseException | None = None) -> None:
         """Hand out no more shares."""
         with self.changed:
-            self.taken, self.error = len(self.shares), error or self.error
+            self.left, self.error = [range(0)] * self.n_processes, error or self.error
             self.changed.notify()
 
-    def by(self, worker: Worker) -> None:
+    def by(self, worker: Worker, process: int) -> None:
         """Have a worker follow paths until no share is left."""
         try:
-            while (number := self.take()) is not None:
-                worker.ask(NAME, "of_paths", self.shares[number])
+            while (number := self.take(process)) is not None:
+                worker.ask(NAME, "of_paths", self.first + number, self.shares[number])
                 self.put(number, worker.answer())
         except BaseException as error:
             self.stop(error)
@@ -124,9 +157,9 @@ class Collecting:
     def __init__(self, offers: Offers, settings: PathSettings, jobs: Jobs) -> None:
         self.offers, self.jobs = offers, jobs
         engine = offers.engine
-        # Other engines count with threads of their own.
-        self.workers = jobs.workers if engine.keeps_keys else []
+        self.workers = jobs.workers if engine.has_copies else []
         self.own = PathFollower(engine, settings)
+        self._n_shares = 0
         with jobs.together():
             for worker in self.workers:
                 worker.make(NAME, follower, type(engine), engine.database, engine.memory, settings)
@@ -148,8 +181,14 @@ class Collecting:
     def _together(self, paths: Sequence[Path]) -> Iterator[int]:
         """The same by all processes, until a limit on all paths is reached."""
         size = max(1, len(paths) // (SHARES * (len(self.workers) + 1)))
-        shares = _Shares([paths[start : start + size] for start in range(0, len(paths), size)])
-        threads = [Thread(target=shares.by, args=(worker,), daemon=True) for worker in self.workers]
+        n_processes = len(self.workers) + 1
+        parts = [paths[start : start + size] for start in range(0, len(paths), size)]
+        shares = _Shares(parts, n_processes, self._n_shares)
+        self._n_shares += len(parts)
+        threads = [
+            Thread(target=shares.by, args=(worker, process), daemon=True)
+            for process, worker in enumerate(self.workers, start=1)
+        ]
         with self.jobs.together():
             for thread in threads:
                 thread.start()
@@ -168,9 +207,9 @@ class Collecting:
     def _found(self, shares: _Shares, number: int) -> list[PathOffers]:
         """The candidates of a share; while others find them, other shares are done here."""
         while number not in shares.found:
-            own = shares.take()
+            own = shares.take(0)
             if own is not None:
-                shares.put(own, self.own.of_paths(shares.shares[own]))
+                shares.put(own, self.own.of_paths(shares.first + own, shares.shares[own]))
                 continue
             with shares.changed:
                 if shares.error is not None:

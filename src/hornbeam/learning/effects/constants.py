@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -23,6 +24,7 @@ from hornbeam.learning.effects.links.paths import CATEGORY, THING, Path
 from hornbeam.learning.losses.loss import Loss
 from hornbeam.learning.losses.sparse import fit_sparse_weights, rows_of
 from hornbeam.learning.numbers import Floats, round_weight
+from hornbeam.learning.workers import ALONE, Jobs
 from hornbeam.logic.clauses import Atom
 from hornbeam.logic.effects import (
     DISTINCT,
@@ -48,6 +50,9 @@ MOST_ENTRIES = 5_000_000
 MANY = 50
 """Weights per constant need a variable with at least this many constants; fewer are candidates one by one."""
 FOLDS = 5
+MANY_ENTRIES = 50_000
+"""With at least this many pairs of an example and a constant, workers fit some of the folds."""
+NAME = "folds"
 STRENGTH = 0.6
 """Share of the fitted weights that a model has: effects beside them predict better, and explain the rest."""
 
@@ -90,6 +95,58 @@ class Weighted(NamedTuple):
         return fit_sparse_weights(matrix.take(rows), of_rows, l2, start)
 
 
+class FoldFits:
+    """Weights fitted without each of some folds, from strong to weak penalties."""
+
+    def __init__(
+        self, matrix: Matrix, data: Weighted, folds: npt.NDArray[np.int64], own: Sequence[int]
+    ) -> None:
+        self._matrix, self._data = matrix, data
+        self._inside = [np.flatnonzero(folds != fold) for fold in own]
+        self._outside = [np.flatnonzero(folds == fold) for fold in own]
+        self._weights: list[Floats | None] = [None] * len(own)
+
+    def scores(self, penalty: float) -> list[Floats]:
+        """For each fold the scores of its examples, by weights that were fitted to the others."""
+        found = []
+        for place, (inside, outside) in enumerate(zip(self._inside, self._outside, strict=True)):
+            weights = self._data.fitted(self._matrix, inside, penalty, self._weights[place])
+            self._weights[place] = weights
+            found.append(self._matrix.take(outside) @ weights[:-1] + weights[-1])
+        return found
+
+
+class _Folds:
+    """The fits of all folds: some in this process, the others in workers."""
+
+    def __init__(self, matrix: Matrix, data: Weighted, folds: npt.NDArray[np.int64], jobs: Jobs) -> None:
+        self._jobs = jobs
+        self._workers = jobs.workers[: FOLDS - 1] if len(matrix.ends) >= MANY_ENTRIES else []
+        n_parts = len(self._workers) + 1
+        # The first part is the smallest one: this process has other things to do.
+        edges = [FOLDS * part // n_parts for part in range(n_parts + 1)]
+        self._outside = [np.flatnonzero(folds == fold) for fold in range(FOLDS)]
+        with jobs.together():
+            for worker, (start, end) in zip(self._workers, pairwise(edges[1:]), strict=True):
+                worker.make(NAME, FoldFits, matrix, data, folds, range(start, end))
+            self._own = FoldFits(matrix, data, folds, range(edges[1]))
+            for worker in self._workers:
+                worker.answer()
+
+    def scores(self, penalty: float) -> Floats:
+        """The score of each example, by weights that were fitted without its fold."""
+        with self._jobs.together():
+            for worker in self._workers:
+                worker.ask(NAME, "scores", penalty)
+            found = self._own.scores(penalty)
+            for worker in self._workers:
+                found += worker.answer()
+        crossed = np.zeros(sum(map(len, self._outside)))
+        for outside, scores in zip(self._outside, found, strict=True):
+            crossed[outside] = scores
+        return crossed
+
+
 def constant_weights(
     engine: Engine,
     head: Atom,
@@ -97,6 +154,7 @@ def constant_weights(
     data: Weighted,
     folds: npt.NDArray[np.int64],
     scale: float = 1.0,
+    jobs: Jobs = ALONE,
 ) -> ConstantWeights | None:
     """The weights, or None if they predict no better than a constant; ``scale`` is that of the model."""
     families, matrix = _matrix(engine, head, paths, data.keys)
@@ -105,16 +163,10 @@ def constant_weights(
     targets, loss = data.targets, data.loss
     best: tuple[float, Floats, float] | None = None
     base = _base(data, folds)
-    starts: dict[int, Floats | None] = {}
+    fits = _Folds(matrix, data, folds, jobs)
     total = data.weights.sum()
     for penalty in PENALTIES:
-        crossed = np.zeros(len(targets))
-        for fold in range(FOLDS):
-            starts[fold] = weights = data.fitted(
-                matrix, np.flatnonzero(folds != fold), penalty, starts.get(fold)
-            )
-            outside = np.flatnonzero(folds == fold)
-            crossed[outside] = matrix.take(outside) @ weights[:-1] + weights[-1]
+        crossed = fits.scores(penalty)
         mean = float((data.weights * loss.each(targets, crossed)).sum() / total)
         if best is None or mean < best[0]:
             best = mean, crossed, penalty

@@ -28,14 +28,15 @@ from hornbeam.errors import DataError
 from hornbeam.learning.checkpoint import Checkpoint, Replay, Saved, fit_fingerprint, read_round
 from hornbeam.learning.effects.bagging import example_hashes, fold_numbers
 from hornbeam.learning.effects.bodies import BodyLimits
-from hornbeam.learning.effects.candidates import Offers, Pool
-from hornbeam.learning.effects.collecting import Collecting, KeptCandidates, PathSettings
-from hornbeam.learning.effects.conditions import narrowed_paths
+from hornbeam.learning.effects.candidates import Offers
+from hornbeam.learning.effects.collecting import Collecting, KeptCandidates, PathSettings, is_worth_workers
+from hornbeam.learning.effects.conditions.narrowed_paths import narrowed_paths
+from hornbeam.learning.effects.conditions.pairs import rules_of
 from hornbeam.learning.effects.constants import ConstantWeights, Weighted, constant_weights
 from hornbeam.learning.effects.links.paths import MOST_ATTRIBUTES, MOST_PATHS, Path, PathFinder
 from hornbeam.learning.effects.links.vocabulary import Vocabulary
 from hornbeam.learning.effects.links.windows import windows_of
-from hornbeam.learning.effects.long_model import LongModel, Problem
+from hornbeam.learning.effects.long_model import LongModel, Problem, Search, bag_weights, pays
 from hornbeam.learning.effects.steps.boosting import most_steps
 from hornbeam.learning.history import ALL_STEPS, INTERRUPTED, NO_EFFECT, Collected, History, Record, Round
 from hornbeam.learning.loop import NO_CONTROL, Control, Ending, Pause, Shared, run
@@ -56,8 +57,6 @@ CUTS, CUTS_OF_NUMBERS = 8, 32
 LEAST_ATTRIBUTES = 300
 MOST_VALUES = 10_000_000
 """About this many values of attributes are looked at: with more examples, fewer attributes."""
-TRIED = 200
-"""Number of steps after which models with and without weights per constant are compared."""
 LEAST_PATHS = 60
 MOST_TALLIES = 2_000_000
 """About this many examples are followed along paths: with more examples, fewer paths."""
@@ -186,13 +185,13 @@ class _Learner:
         return state, (last,)
 
     def _collected(self, pause: Pause) -> EffectState:
-        paths, offers = _candidates(self.problem, pause, self.control, self.jobs)
+        paths, offers, search = _candidates(self.problem, pause, self.control, self.jobs)
         pause()
-        block = _block(self.problem, paths)
-        if block is not None and not _pays(self.problem, offers.pool, block, self.jobs, pause):
+        block = _block(self.problem, paths, self.jobs)
+        if block is not None and not pays(self.problem, offers.pool, block, self.jobs, search, pause):
             block = None
         pause()
-        long = LongModel(self.problem, offers.pool, block, self.jobs)
+        long = LongModel(self.problem, offers.pool, block, self.jobs, search)
         offers.pool.rows.clear()
         if self.checkpoint is not None:
             self.checkpoint.check_candidates(self.saved.replay, long.fingerprint())
@@ -278,8 +277,8 @@ def _prior_alone(problem: Problem) -> float:
 
 def _candidates(
     problem: Problem, pause: Pause, control: Control, jobs: Jobs = ALONE
-) -> tuple[list[Path], Offers]:
-    """The candidates for the target, and the paths whose attributes are among them."""
+) -> tuple[list[Path], Offers, Search]:
+    """The paths whose attributes are among the candidates, the candidates, and what may be made of them."""
     engine, options, examples = problem.engine, problem.options, problem.examples
     cut = engine.database.cutoffs_of(examples.target, examples.keys) is not None
     windows = windows_of(engine.database, examples) if cut else {}
@@ -299,17 +298,23 @@ def _candidates(
         cut,
     )
     offers = settings.offers(engine, engine.memory // 4)
+    if not is_worth_workers(engine.database, paths, len(examples.labels)):
+        jobs.close()
     collecting = Collecting(offers, settings, jobs)
     path_of = _first_candidates(problem, collecting, paths, pause, control)
     # With cut-offs, every example sees other facts: there a second condition costs more than it gains.
+    search = Search()
     if options.max_conditions > 1 and not cut:
-        narrowed = narrowed_paths(problem, offers.pool, path_of)
-        _followed(collecting, narrowed, len(paths), pause, control)
+        first, weights = len(offers.pool.candidates), bag_weights(problem)
+        narrowed = dict(narrowed_paths(_weighted(problem), weights, options.l2, offers.pool, path_of))
+        followed = _followed(collecting, list(narrowed), len(paths), pause, control)
+        of_bags = {first + place: narrowed[path] for place, path in enumerate(followed)}
+        search = Search(rules_of(offers.pool.candidates, path_of, limits), of_bags)
     offers.of_cutoffs()
     if not offers.pool.candidates:
         # An error says if there is nothing that a body could be made of.
         language_for(engine.database, examples.target, False, 0, examples.keys)
-    return [path for path in paths if path.body not in offers.left_out], offers
+    return [path for path in paths if path.body not in offers.left_out], offers, search
 
 
 def _first_candidates(
@@ -360,7 +365,7 @@ def _support(problem: Problem) -> int:
     return problem.options.min_support or max(3, len(problem.examples.labels) // 500)
 
 
-def _block(problem: Problem, paths: list[Path]) -> ConstantWeights | None:
+def _block(problem: Problem, paths: list[Path], jobs: Jobs) -> ConstantWeights | None:
     examples, options = problem.examples, problem.options
     database = problem.engine.database
     # What a thing does at one time says too much about it at another, and about the time.
@@ -371,21 +376,12 @@ def _block(problem: Problem, paths: list[Path]) -> ConstantWeights | None:
         own = database.schema.types_of(examples.target)
         paths = [_without_types(path, own) for path in paths]
     folds = fold_numbers(example_hashes(problem.engine, examples.target, examples.keys, options))
-    data = Weighted(examples.keys, problem.targets, problem.weights, problem.loss)
-    return constant_weights(problem.engine, problem.head, paths, data, folds, problem.unit.scale)
+    scale = problem.unit.scale
+    return constant_weights(problem.engine, problem.head, paths, _weighted(problem), folds, scale, jobs)
 
 
-def _pays(problem: Problem, pool: Pool, block: ConstantWeights, jobs: Jobs, pause: Pause) -> bool:
-    """Whether weights per constant beside effects predict held-out examples better than effects alone."""
-    tried = min(problem.options.n_steps or TRIED, TRIED)
-    short = replace(problem, options=replace(problem.options, n_steps=tried))
-    losses = []
-    for each in (block, None):
-        long = LongModel(short, pool, each, jobs)
-        for _ in long.boosting.run():
-            pause()
-        losses.append(min(long.bags.mean_losses))
-    return not problem.options.validate or not losses[0] >= losses[1]
+def _weighted(problem: Problem) -> Weighted:
+    return Weighted(problem.examples.keys, problem.targets, problem.weights, problem.loss)
 
 
 def _without_types(path: Path, types: Sequence[str]) -> Path:

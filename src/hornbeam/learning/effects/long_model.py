@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from hashlib import blake2b
+from typing import NamedTuple
 
 import numpy as np
 
@@ -13,12 +15,16 @@ from hornbeam.engines.contract import Engine
 from hornbeam.learning.effects.bagging import SHARE, design, example_hashes
 from hornbeam.learning.effects.bodies import n_conditions
 from hornbeam.learning.effects.candidates import FeatureCandidate, Pool
+from hornbeam.learning.effects.conditions.pairs import candidate_of
 from hornbeam.learning.effects.constants import ConstantWeights
 from hornbeam.learning.effects.groups import groups_of
 from hornbeam.learning.effects.shortening import Long, shortened
 from hornbeam.learning.effects.steps.bag_steps import StepData, Steps
 from hornbeam.learning.effects.steps.boosting import Boosting
+from hornbeam.learning.effects.steps.gains import score_table
+from hornbeam.learning.effects.steps.pairs import Bins, Pair, PairRules, row_of
 from hornbeam.learning.history import Round, loss_text
+from hornbeam.learning.loop import Pause
 from hornbeam.learning.losses.loss import PLAIN_UNIT, Loss, Unit
 from hornbeam.learning.numbers import Floats, round_weight
 from hornbeam.learning.options import ALL, BASE_RATE, EffectOptions
@@ -42,6 +48,8 @@ from hornbeam.model.effects import FittedEffect
 
 WORTH_OF_SECOND = 0.7
 """The share of its gain that counts if a candidate has a second condition."""
+TRIED = 200
+"""Number of steps after which models with and without weights per constant are compared."""
 DATED = (VALUE, MINIMUM, MAXIMUM, FIRST, LAST)
 """Features of a date that are dates themselves."""
 
@@ -68,13 +76,38 @@ class Problem:
         return np.ones(len(self.targets)) if given is None else given
 
 
+def bag_weights(problem: Problem) -> Floats:
+    """The weight of each example in each bag."""
+    examples, options = problem.examples, problem.options
+    hashes = example_hashes(problem.engine, examples.target, examples.keys, options)
+    return design(hashes, options.n_bags).weights * problem.weights[:, None]
+
+
+class Search(NamedTuple):
+    """What steps may take besides the candidates, and which of these are not for all bags."""
+
+    pairs: PairRules | None = None
+    """the pairs of candidates that are allowed; None for none"""
+    bags: Mapping[int, frozenset[int]] = {}
+    """the bags that may use a candidate; all bags may use the candidates that are not named"""
+
+
+NO_SEARCH = Search()
+
+
 class LongModel:
     """Boosted models of a fit, step by step, and the effects made of their average."""
 
     def __init__(
-        self, problem: Problem, pool: Pool, block: ConstantWeights | None, jobs: Jobs = ALONE
+        self,
+        problem: Problem,
+        pool: Pool,
+        block: ConstantWeights | None,
+        jobs: Jobs = ALONE,
+        search: Search = NO_SEARCH,
     ) -> None:
         self.problem, self.options, self.pool, self.jobs = problem, problem.options, pool, jobs
+        self.search = search
         examples, options = problem.examples, problem.options
         self.block = block
         offset = np.zeros(len(examples.labels)) if block is None else block.crossed - block.crossed.mean()
@@ -101,10 +134,19 @@ class LongModel:
             options.l2,
             start,
             not options.validate,
-            self._worth(),
         )
-        scores = _score_table(pool.candidates, self.levels)
-        data = StepData(self.bins, scores, self.targets, self.sizes, problem.loss, steps, self.offset)
+        scores = score_table([each.scores for each in pool.candidates], self.levels)
+        data = StepData(
+            self.bins,
+            scores,
+            self.targets,
+            self.sizes,
+            problem.loss,
+            steps,
+            self.offset,
+            self._worth(),
+            search.pairs,
+        )
         self.boosting = Boosting(data, self.weights, jobs)
         self.bags = self.boosting.bags
         self.base_loss = self._base_loss()
@@ -112,9 +154,25 @@ class LongModel:
         """the loss of the short model on held-out examples, if it is kept"""
 
     def _worth(self) -> Floats:
-        """Candidates with a second condition are the best of many, so their gains count less."""
-        conditions = [n_conditions(each.request.body) for each in self.pool.candidates]
-        return np.where(np.array(conditions) > 1, WORTH_OF_SECOND, 1.0)
+        """For each candidate and bag, the share of the gain that counts.
+
+        Candidates with a second condition are the best of many, so their gains count less.
+        """
+        conditions = np.array([n_conditions(each.request.body) for each in self.pool.candidates])
+        worth = np.where(conditions > 1, WORTH_OF_SECOND, 1.0)[:, None]
+        worth = np.repeat(worth, self.weights.shape[1], axis=1)
+        for candidate, bags in self.search.bags.items():
+            worth[candidate, [bag for bag in range(worth.shape[1]) if bag not in bags]] = 0.0
+        return worth
+
+    def _row(self, candidate: int) -> Bins:
+        """The bins of a candidate or of a pair."""
+        return row_of(candidate, self.bins, self.search.pairs)
+
+    def _candidate(self, number: int) -> FeatureCandidate:
+        """A candidate, or a pair as one."""
+        own = self.pool.candidates
+        return own[number] if number < len(own) else candidate_of(Pair.of(number, len(own)), own)
 
     @property
     def steps(self) -> int:
@@ -183,7 +241,7 @@ class LongModel:
             if self.block is None and self.boosting.steps.start is None:
                 start = self.problem.loss.start(self.targets, self.sizes)
             return self._based(start), ()
-        bins = self.bins[used]
+        bins = np.array([self._row(each) for each in used])
         models = self._scores(curves, intercepts)
         averaged = models[:, list(self.design.averaged)].mean(axis=1)
         long = Long(
@@ -192,7 +250,7 @@ class LongModel:
             np.column_stack([self.weights, self.sizes]),
             [table[:, : int(bins.max()) + 1] for table in self._tables(used, curves)],
             self.offset,
-            np.array([n_conditions(self.pool.candidates[place].request.body) for place in used]),
+            np.array([n_conditions(self._candidate(each).request.body) for each in used]),
         )
         most = self.options.max_effects
         if short and most != ALL:
@@ -238,7 +296,7 @@ class LongModel:
         scores += self.offset[:, None]
         for column, own in enumerate(curves):
             for candidate, levels in own.items():
-                scores[:, column] += levels[self.bins[candidate]]
+                scores[:, column] += levels[self._row(candidate)]
         return scores
 
     def held_out_scores(self) -> Floats:
@@ -264,8 +322,8 @@ class LongModel:
 
     def _effect(self, candidate: int, levels: Floats, curves: list[dict[int, Floats]]) -> FittedEffect:
         """The effect of a candidate; neighbouring bins with equal levels become one."""
-        (head, body, feature), cuts, _ = self.pool.candidates[candidate]
-        bins = self.bins[candidate]
+        (head, body, feature), cuts, _ = self._candidate(candidate)
+        bins = self._row(candidate)
         counts = np.bincount(bins, self.numbers, minlength=len(cuts) + 2)
         added = levels[bins]
         mean = float((added * self.sizes).sum() / self.sizes.sum())
@@ -318,12 +376,22 @@ class LongModel:
         return intercept + self.block.intercept - float(self.block.crossed.mean())
 
 
-def _score_table(candidates: list[FeatureCandidate], size: int) -> Floats:
-    """The score of each bin of each candidate."""
-    table = np.zeros((len(candidates), size))
-    for row, candidate in zip(table, candidates, strict=True):
-        row[: len(candidate.scores)] = candidate.scores[:size]
-    return table
+def pays(
+    problem: Problem, pool: Pool, block: ConstantWeights, jobs: Jobs, search: Search, pause: Pause
+) -> bool:
+    """Whether weights per constant beside effects predict held-out examples better than effects alone.
+
+    Pairs are left out. Each bag has its own candidates, as in the fit: held-out examples judge here too.
+    """
+    tried = min(problem.options.n_steps or TRIED, TRIED)
+    short = replace(problem, options=replace(problem.options, n_steps=tried))
+    losses = []
+    for each in (block, None):
+        long = LongModel(short, pool, each, jobs, search._replace(pairs=None))
+        for _ in long.boosting.run():
+            pause()
+        losses.append(min(long.bags.mean_losses))
+    return not problem.options.validate or not losses[0] >= losses[1]
 
 
 def scaled(value: float, scale: float) -> float:

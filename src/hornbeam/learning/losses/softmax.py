@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from functools import cache
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -54,12 +55,18 @@ def log_softmax(scores: Floats) -> Floats:
 
 def fit_softmax(design: LabelDesign, penalties: Floats, start: Floats | None = None) -> Floats:
     """The weights that minimise the sum of log-losses plus half the penalties times the squared weights."""
-    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]  # most fits have two classes
-
     weights = np.zeros(len(penalties)) if start is None else start
     # Products of many examples by few weights: threads cost more than they do.
-    with threadpool_limits(1, user_api="blas"):
+    with _threads().limit(limits=1, user_api="blas"):
         return minimise(_SoftmaxLoss(design, penalties), weights, STOPPING)
+
+
+@cache
+def _threads() -> Any:
+    """What limits threads; found once, because it looks at all loaded libraries."""
+    from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]  # most fits have two classes
+
+    return ThreadpoolController()
 
 
 class _SoftmaxLoss(NamedTuple):

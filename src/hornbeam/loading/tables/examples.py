@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -45,20 +45,24 @@ def given_examples(
 
     ``arguments`` lists for each argument of the head the names that its column may have, besides
     ``arg1``, ``arg2``, ...; where no name fits, the order of the columns decides.
-    Labels are 0 and 1, false and true, classes, or one of the ``words``, with ``not`` before it for 0.
+    Labels are 0 and 1, false and true, classes, what the known examples have for these, or one of the
+    ``words``, with ``not`` before it for 0.
     """
     keys = [_key(column) for column in _key_columns(table, arguments)]
     labels = np.full(table.size, UNLABELLED, dtype=np.int8)
     names: tuple[str, ...] = ()
+    texts = ("0", "1") if known is None else known.label_texts
     cutoffs = _cutoffs(table.columns[CUTOFF]) if CUTOFF in table.columns else None
     values = _values(table, keys, known)
     if values is not None:
         return GivenExamples.of_numbers(keys, values, cutoffs)
     if LABEL in table.columns:
-        labels, names = _labels(table.columns[LABEL], known.classes if known else (), words)
+        binary = {f"not {word}": 0 for word in words} | dict.fromkeys(words, 1)
+        binary |= {texts[0]: 0, texts[1]: 1}
+        labels, names = _labels(table.columns[LABEL], known.classes if known else (), binary)
     elif known is not None:
         labels, names = _known_labels(keys, known), known.classes
-    return GivenExamples(keys, labels, names, cutoffs)
+    return GivenExamples(keys, labels, names, cutoffs, label_texts=texts)
 
 
 def _values(
@@ -116,7 +120,7 @@ def _key(column: Column) -> Coded:
 
 
 def _labels(
-    column: Column, classes: Sequence[str], words: Sequence[str]
+    column: Column, classes: Sequence[str], words: Mapping[str, int]
 ) -> tuple[npt.NDArray[np.int8], tuple[str, ...]]:
     if classes:
         codes = []
@@ -126,9 +130,12 @@ def _labels(
             codes.append(classes.index(text))
         return _by_code(column, codes), tuple(classes)
     binary = {"0": 0, "1": 1, "false": 0, "true": 1}
-    binary |= {word.lower(): 1 for word in words} | {f"not {word.lower()}": 0 for word in words}
-    if all(text.lower() in binary for text in column.texts):
-        return _by_code(column, [binary[text.lower()] for text in column.texts]), ()
+    # A word is first looked for as it is: the data may have "x" for true and "X" for false.
+    binary |= {word.lower(): label for word, label in words.items()} | dict(words)
+    found = [binary.get(text, binary.get(text.lower())) for text in column.texts]
+    known = [label for label in found if label is not None]
+    if len(known) == len(found):
+        return _by_code(column, known), ()
     return _by_code(column, range(column.n_values)), tuple(column.texts)
 
 

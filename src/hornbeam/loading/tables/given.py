@@ -27,6 +27,8 @@ class GivenExamples:
     """whether every key that is not listed is known to be negative"""
     values: npt.NDArray[np.float64] | None = None
     """for a numeric target its numbers; labels are then 0, or ``UNLABELLED`` where the number is missing"""
+    label_texts: tuple[str, str] = ("0", "1")
+    """what the data have for the labels 0 and 1 of a target without classes"""
 
     @classmethod
     def of_numbers(
@@ -45,7 +47,7 @@ class GivenExamples:
         Merging duplicates handles only positive and negative examples, so the others are set afterwards.
         """
         if not self.classes and self.values is None:
-            return examples
+            return replace(examples, label_texts=self.label_texts)
         if len(examples) != len(self.labels):
             kind = "numbers" if self.values is not None else "classes"
             raise DataError(f"an example is given twice; for a target with {kind}, list each example once.")

@@ -136,8 +136,10 @@ def _retyped(table: Table, statement: Statement) -> Table:
     for name, role in statement.roles.items():
         if name in table.columns and not table.columns[name].stays:
             domain = table.columns[name].domain
-            if role is Role.NUMBER or role is Role.FLAG:
-                wanted[name] = Domain.NUMBER if role is Role.NUMBER else Domain.BOOLEAN
+            if role is Role.NUMBER:
+                wanted[name] = Domain.NUMBER
+            elif role is Role.FLAG and not table.columns[name].is_zero_one:
+                wanted[name] = Domain.BOOLEAN
             elif role is Role.DATE:
                 wanted[name] = Domain.MOMENT
             elif role is Role.CATEGORY and domain is not Domain.TEXT:

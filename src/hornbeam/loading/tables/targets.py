@@ -221,7 +221,9 @@ def examples_in_tables(
     if target.value is None and role is Role.NUMBER:
         return GivenExamples.of_numbers([things], column.numbers())
     labels, classes = _labels(target, column, role, lenient)
-    return GivenExamples([things], labels, classes)
+    if classes:
+        return GivenExamples([things], labels, classes)
+    return GivenExamples([things], labels, label_texts=_label_texts(target, column))
 
 
 def _no_link(plan: Plan) -> str:
@@ -260,6 +262,16 @@ def _labels(target: Target, column: Column, role: Role, lenient: bool) -> tuple[
     if column.n_values < 2 and not lenient:
         raise DataError(f"{where}; learning needs rows of at least two classes.")
     return np.where(missing, UNLABELLED, column.codes).astype(np.int8), tuple(column.texts)
+
+
+def _label_texts(target: Target, column: Column) -> tuple[str, str]:
+    """What a column has for false and true; ``not F`` for false if it has several values other than F."""
+    if target.value is not None:
+        others = [text for text in column.texts if text != target.value]
+        return (others[0] if len(others) == 1 else f"not {target.value}"), target.value
+    own = dict(zip(column.values.astype(bool).tolist(), column.texts, strict=True))
+    usual = ("0", "1") if column.is_whole else ("false", "true")
+    return own.get(False, usual[0]), own.get(True, usual[1])
 
 
 # --- links as targets ------------------------------------------------------------------------

@@ -16,7 +16,8 @@ from hornbeam.logic.english.curves import (
     range_of,
     shape_of,
 )
-from hornbeam.logic.english.phrases import WHETHER, feature_pieces
+from hornbeam.logic.english.nouns import plural_of
+from hornbeam.logic.english.phrases import WHETHER, feature_pieces, some_examples
 from hornbeam.logic.english.wording import PLAIN, Wording
 from hornbeam.logic.schema import Schema
 
@@ -63,8 +64,11 @@ def effect_sentence(effect: Effect, schema: Schema, dated: bool = False, wording
     else:
         text = [*head, " depends on ", *phrase]
     if curve.missing:
-        change = "raises" if curve.missing > 0 else "lowers"
-        text.append(f"; a missing value {change} {unit} by {abs(curve.missing):.3g}")
+        what, ending = "a missing value", "s"
+        if some_examples(effect, schema, wording):
+            what, ending = f"other {plural_of(wording.example or 'example')} and missing values", ""
+        change = "raise" if curve.missing > 0 else "lower"
+        text.append(f"; {what} {change}{ending} {unit} by {abs(curve.missing):.3g}")
     return _without_seams([*text, "."])
 
 

@@ -21,6 +21,7 @@ from hornbeam.logic.effects import (
 )
 from hornbeam.logic.english.clauses import Pieces, joined, literal_pieces
 from hornbeam.logic.english.nouns import flag_phrase, plain_name, plural_of, singular_of
+from hornbeam.logic.english.whether import whether_pieces
 from hornbeam.logic.english.wording import PLAIN, Wording
 from hornbeam.logic.schema import Schema
 from hornbeam.logic.text import format_constant, format_value
@@ -63,7 +64,7 @@ def feature_pieces(effect: Effect, schema: Schema, dated: bool = False, wording:
     if kind == kinds.MONTH:
         return ["the month of the cut-off"]
     if kind == kinds.COUNT and curve.cuts in ((), (1.0,)):
-        whether = _whether(head, body, wording)
+        whether = whether_pieces(head, body, wording)
         if whether:
             return [WHETHER, *whether]
     guard = body[:-1] if kind == kinds.SHARE else body
@@ -77,6 +78,7 @@ def feature_pieces(effect: Effect, schema: Schema, dated: bool = False, wording:
         if words.is_simple():
             return ["the share of ", *words.groundings(), " ", *condition]
         return ["the share ", *condition, " among ", *words.groundings()]
+    words.counts = kind in (kinds.COUNT, kinds.DISTINCT)
     if kind == kinds.COUNT:
         return ["the number of ", *words.groundings()]
     if kind in kinds.OF_TIMES:
@@ -94,27 +96,10 @@ def feature_pieces(effect: Effect, schema: Schema, dated: bool = False, wording:
     return ["the ", _OF_VALUES[kind], *words.values(variable)]
 
 
-def _whether(head: Atom, body: Body, wording: Wording) -> Pieces:
-    """A condition on a column of the example itself; empty for any other body.
-
-    ``its occupation is engineer`` is true if the example has a fact ``occupation(A,engineer)``.
-    """
-    if len(head.args) > 1 or not body:
-        return []
-    negated = "not " if isinstance(body[0], Not) else ""
-    atom = body[0].atom if isinstance(body[0], Not) else body[0]
-    if not isinstance(atom, Atom) or not atom.args or atom.args[0] != 0:
-        return []
-    words = wording.column(atom.predicate)
-    if len(body) == 1 and len(atom.args) == 1 and wording.example:
-        return [f"the {wording.example} {flag_phrase(words, negated=bool(negated))}"]
-    if len(body) == 1 and len(atom.args) == 2 and isinstance(atom.args[1], str) and wording.example:
-        return [f"{wording.owner} {words} is {negated}{format_constant(atom.args[1])}"]
-    last = body[-1]
-    one_value = len(body) == 2 and len(atom.args) == 2 and not negated
-    if one_value and isinstance(last, Equals) and last.variable == atom.args[1]:
-        return [f"{wording.owner} {words} is {format_constant(last.constant)}"]
-    return []
+def some_examples(effect: Effect, schema: Schema, wording: Wording = PLAIN) -> bool:
+    """Whether the body has conditions on the example itself: other examples have no groundings."""
+    words = _BodyWords(schema, effect.head, effect.body, (False, wording), set())
+    return bool(words.of_head) and len(words.described) > 0
 
 
 class _BodyWords:
@@ -134,6 +119,8 @@ class _BodyWords:
         """the variables that are not in the head, in the order of the steps that bind them"""
         self.of_head: list[Pieces] = []
         """conditions on the example itself"""
+        self.counts = False
+        """whether the phrase is about a number that is 0 for examples without groundings"""
         self.lettered: set[int] = set()
         """variables that are named by their letters"""
         for step in body:
@@ -366,7 +353,9 @@ class _BodyWords:
     def _of_example(self) -> Pieces:
         if not self.of_head:
             return []
-        return [" (for examples ", *joined(self.of_head, ", ", " and "), ")"]
+        counted = "; others have 0" if self.counts else ""
+        examples = plural_of(self.wording.example or "example")
+        return [f" (for {examples} ", *joined(self.of_head, ", ", " and "), f"{counted})"]
 
 
 def _all_of(body: Body) -> Pieces:

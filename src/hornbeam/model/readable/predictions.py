@@ -1,4 +1,4 @@
-"""Predictions as a table for people: keys under their names, labels and classes in words."""
+"""Predictions as a table for people: keys under their names, labels as the data have them."""
 
 from __future__ import annotations
 
@@ -7,11 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from hornbeam.data.database import UNLABELLED, Database, Examples
 from hornbeam.loading.tables.learned import key_names
-from hornbeam.logic.english import wording_of
 
 if TYPE_CHECKING:
     from hornbeam.data.numbers import Floats
-    from hornbeam.logic.schema import Schema
 
 LABEL, PREDICTED, PROBABILITY, CUTOFF = "label", "predicted", "probability", "cutoff"
 PREDICTION = "prediction"
@@ -19,13 +17,9 @@ PREDICTION = "prediction"
 Columns = dict[str, list[object]]
 
 
-class ModelOfTarget(Protocol):
-    """A model, as far as words for its labels need it."""
+class ModelWithSettings(Protocol):
+    """A model, as far as the names of its columns need it."""
 
-    @property
-    def target(self) -> str: ...
-    @property
-    def schema(self) -> Schema: ...
     @property
     def settings(self) -> Mapping[str, object]: ...
 
@@ -71,7 +65,7 @@ def _free(name: str, taken: Sequence[str]) -> str:
 
 
 def prediction_table(
-    model: ModelOfTarget, database: Database, examples: Examples, probabilities: Floats
+    model: ModelWithSettings, database: Database, examples: Examples, probabilities: Floats
 ) -> PredictionTable:
     """The keys, labels and predictions of examples, in their order.
 
@@ -82,26 +76,29 @@ def prediction_table(
     settings = database.origin or model.settings
     if "tables" not in settings and probabilities.ndim == 1:
         return _fact_table(database, examples, probabilities)
-    words = label_words(model, examples.classes)
-    labels = [LABEL, PREDICTED, PROBABILITY, *(f"{PROBABILITY}_{word}" for word in words)]
-    columns = key_columns(database, examples, settings, labels)
-    columns[LABEL] = [
-        "" if label == UNLABELLED else (examples.classes or words)[label]
-        for label in examples.labels.tolist()
-    ]
-    return PredictionTable(columns | _predictions(probabilities, words))
+    texts = getattr(model, "classes", ()) or examples.classes or examples.label_texts
+    reserved = [LABEL, PREDICTED, PROBABILITY, *(f"{PROBABILITY}_{text}" for text in texts)]
+    columns = key_columns(database, examples, settings, reserved)
+    columns[LABEL] = _labels(examples)
+    return PredictionTable(columns | _predictions(probabilities, texts))
+
+
+def _labels(examples: Examples) -> list[object]:
+    """The labels as the data have them; empty where they are not known."""
+    texts = examples.classes or examples.label_texts
+    return ["" if label == UNLABELLED else texts[label] for label in examples.labels.tolist()]
 
 
 def _fact_table(database: Database, examples: Examples, probabilities: Floats) -> PredictionTable:
     """The arguments, labels and probabilities of examples that are facts."""
     columns = key_columns(database, examples, {})
-    columns[LABEL] = ["" if label == UNLABELLED else label for label in examples.labels.tolist()]
+    columns[LABEL] = _labels(examples)
     columns[PROBABILITY] = list(map(repr, probabilities.tolist()))
     return PredictionTable(columns)
 
 
 def _number_table(
-    model: ModelOfTarget, database: Database, examples: Examples, predictions: Floats
+    model: ModelWithSettings, database: Database, examples: Examples, predictions: Floats
 ) -> PredictionTable:
     """The keys, numbers and predictions of examples of a numeric target."""
     assert examples.values is not None
@@ -112,21 +109,15 @@ def _number_table(
     return PredictionTable(columns)
 
 
-def label_words(model: ModelOfTarget, classes: Sequence[str] = ()) -> Sequence[str]:
-    """The words for the labels of a target: its classes, or what stands for false and true."""
-    own: Sequence[str] = getattr(model, "classes", ()) or classes
-    return own or wording_of(model.target, model.schema, model.settings).labels
-
-
-def _predictions(probabilities: Floats, words: Sequence[str]) -> Columns:
+def _predictions(probabilities: Floats, texts: Sequence[str]) -> Columns:
     """What a model says about each example; probabilities are written so that they read back exactly."""
     if probabilities.ndim == 1:
         return {
-            PREDICTED: [words[int(each > 0.5)] for each in probabilities.tolist()],
+            PREDICTED: [texts[int(each > 0.5)] for each in probabilities.tolist()],
             PROBABILITY: list(map(repr, probabilities.tolist())),
         }
     best = probabilities.argmax(axis=1).tolist()
-    columns: Columns = {PREDICTED: [words[place] for place in best]}
-    for word, column in zip(words, probabilities.T.tolist(), strict=True):
-        columns[f"{PROBABILITY}_{word}"] = list(map(repr, column))
+    columns: Columns = {PREDICTED: [texts[place] for place in best]}
+    for text, column in zip(texts, probabilities.T.tolist(), strict=True):
+        columns[f"{PROBABILITY}_{text}"] = list(map(repr, column))
     return columns

@@ -16,7 +16,14 @@ from hornbeam.engines.tally import Tally, TallyRequest
 from hornbeam.logic import effects as kinds
 from hornbeam.logic.effect_types import has_dates, kind_of_type, variable_types
 from hornbeam.logic.effects import Effect, new_variables_of
-from hornbeam.logic.english import Wording, effect_sentence, feature_pieces, plural_of, text_of
+from hornbeam.logic.english import (
+    Wording,
+    effect_sentence,
+    feature_pieces,
+    plural_of,
+    some_examples,
+    text_of,
+)
 from hornbeam.logic.schema import DATE, Schema, value_of
 from hornbeam.logic.text import format_constant, format_value, variable_name
 from hornbeam.model.effects import levels_of, values_of
@@ -83,14 +90,12 @@ class EffectReason:
         if phrase.startswith("whether "):
             return f"{phrase.removeprefix('whether ')}: {'yes' if self.value else 'no'}"
         text = f"{phrase} is {self.value_text}"
-        own_value = self.effect.feature.kind == kinds.VALUE and len(self.variables) == 1
-        if not self.n_groundings or not self.variables or own_value:
-            return text
         nouns = self.nouns or ("value",) * len(self.variables)
         free = [place for place, noun in enumerate(nouns) if noun]
-        if not free:
-            return text
         single = len(free) == 1
+        own_value = single and self.effect.feature.kind == kinds.VALUE
+        if not self.n_groundings or not free or own_value:
+            return text
         noun = nouns[free[0]] if single else "row"
         text += f", from {self.n_groundings:,} {noun if self.n_groundings == 1 else plural_of(noun)}"
         if not self.groundings:
@@ -149,7 +154,7 @@ def _nouns(effect: Effect, schema: Schema, variables: Sequence[str], wording: Wo
 def value_text(effect: Effect, schema: Schema, value: float) -> str:
     """The value of an effect's feature, for readers."""
     if np.isnan(value):
-        return "missing"
+        return "missing or does not apply" if some_examples(effect, schema) else "missing"
     head, body, feature, _ = effect
     if has_dates(schema, head, body, feature):
         return format_value(value_of(value, DATE))

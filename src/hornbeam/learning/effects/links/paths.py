@@ -187,7 +187,8 @@ class _Closing:
 class PathFinder:
     """Finds the paths for a target.
 
-    ``windows`` are the lengths of time offered for links with times, and empty without cut-offs.
+    ``windows`` has the lengths of time offered for each link with times, which may be none; it is empty
+    without cut-offs.
     """
 
     links: Vocabulary
@@ -275,8 +276,8 @@ class PathFinder:
     def _variants(self, atom: Atom, path: Path) -> Iterator[Step]:
         """The link itself, and with limits in time where that is of use."""
         yield atom
-        windows = self.windows.get(atom.predicate, ())
-        if not windows or (path.links and not _is_last_one(path.body)):
+        windows = self.windows.get(atom.predicate)
+        if windows is None or (path.links and not _is_last_one(path.body)):
             return
         yield from (Recent(atom, last=number) for number in (LAST if not path.links else LAST_OF_SECOND))
         yield from (Recent(atom, within=length) for length in (windows if not path.links else windows[-1:]))

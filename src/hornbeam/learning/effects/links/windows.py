@@ -16,7 +16,10 @@ DAY = 86_400_000_000.0
 
 
 def windows_of(database: Database, examples: Examples) -> dict[str, tuple[float, ...]]:
-    """For each predicate with times, the windows that are shorter than the span of its times."""
+    """For each predicate with times, the windows that are shorter than the span of its times.
+
+    They may be none. A predicate whose facts all have the same time is not among them.
+    """
     windows: dict[str, tuple[float, ...]] = {}
     dated = database.origin.get("times") == "date"
     for predicate in database.facts.timed():
@@ -28,4 +31,4 @@ def windows_of(database: Database, examples: Examples) -> dict[str, tuple[float,
             windows[predicate] = tuple(days for days in DAYS if days * DAY < span)
         else:
             windows[predicate] = tuple(shortest_between(span / part / 2, span / part) for part in PARTS)
-    return {predicate: lengths for predicate, lengths in windows.items() if lengths}
+    return windows

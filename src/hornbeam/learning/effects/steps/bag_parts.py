@@ -6,7 +6,9 @@ from collections.abc import Iterable, Sequence
 from itertools import chain, pairwise
 from typing import Any, TypeVar
 
-from hornbeam.learning.effects.steps.bag_steps import BagSteps, StepData
+import numpy as np
+
+from hornbeam.learning.effects.steps.bag_steps import ACTIVE, BagSteps, StepData
 from hornbeam.learning.numbers import Floats
 from hornbeam.learning.workers import Jobs
 
@@ -26,8 +28,8 @@ class BagParts:
         self.slices = [slice(a, b) for a, b in pairwise(edges)]
         with jobs.together():
             for worker, part in zip(self.workers, self.slices[1:], strict=True):
-                worker.make(NAME, BagSteps, data, weights[:, part])
-            self.own = BagSteps(data, weights[:, self.slices[0]])
+                worker.make(NAME, BagSteps, data.of_bags(part), weights[:, part])
+            self.own = BagSteps(data.of_bags(self.slices[0]), weights[:, self.slices[0]])
             for worker in self.workers:
                 worker.answer()
 
@@ -38,6 +40,21 @@ class BagParts:
     def ask_each(self, method: str, arguments: Sequence[Any]) -> list[Any]:
         """The answers of all parts, each asked with an argument of its own."""
         return self._asked(method, [(each,) for each in arguments])
+
+    def renew(self, number: int) -> None:
+        """Choose the active candidates of all bags again, among this many.
+
+        Each part compares a range of the candidates for all bags, so that no process prepares the sums of
+        all candidates.
+        """
+        if number <= 2 * ACTIVE or len(self.slices) == 1:
+            self.ask("renew")
+            return
+        both = [np.split(each, 2, axis=1) for each in self.ask("gradients")]
+        gradients = np.hstack([*(first for first, _ in both), *(second for _, second in both)])
+        edges = [number * part // len(self.slices) for part in range(len(self.slices) + 1)]
+        gains = np.vstack(self._asked("gains", [(gradients, a, b) for a, b in pairwise(edges)]))
+        self.ask_each("renew", [gains[:, part] for part in self.slices])
 
     def _asked(self, method: str, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
         with self.jobs.together():

@@ -12,6 +12,15 @@ import numpy.typing as npt
 from hornbeam.learning.effects.steps.bin_sums import BinSums, Places, bin_sums
 from hornbeam.learning.effects.steps.gains import UNIT, cut_gains, line_gains
 from hornbeam.learning.effects.steps.looking import Looked, looked_at
+from hornbeam.learning.effects.steps.pairs import (
+    Bins,
+    PairRules,
+    best_pairs,
+    bin_totals,
+    noise_of,
+    row_of,
+    useful,
+)
 from hornbeam.learning.losses.loss import Loss
 from hornbeam.learning.numbers import Floats
 
@@ -19,6 +28,10 @@ ACTIVE = 40
 """Number of candidates that are active for each bag."""
 AT_ONCE = 4
 """Number of steps between two rankings of the active candidates."""
+PAIR_STEPS = (48, 192, 768)
+"""The steps before which pairs are chosen, of candidates that were chosen before the first step."""
+WORTH_OF_PAIR = 0.7
+"""The share of its gain that counts for a pair."""
 MOST_CELLS = 100_000_000
 """Sums of all candidates are prepared once if there are at most this many bins, else piece by piece."""
 PIECE = 1 << 14
@@ -36,8 +49,6 @@ class Steps(NamedTuple):
     """the score before the first step; None for the constant with the least loss"""
     patient: bool = False
     """whether all steps are taken, even if they do not lower the loss on held-out examples"""
-    worth: Floats | None = None
-    """what the gain of each candidate is multiplied by before gains are compared; None for 1"""
 
 
 class Addition(NamedTuple):
@@ -69,6 +80,14 @@ class StepData(NamedTuple):
     steps: Steps
     offset: Floats | None = None
     """what is added to the score of each example"""
+    worth: Floats | None = None
+    """what the gain of each candidate in each bag is multiplied by before gains are compared; None for 1"""
+    pairs: PairRules | None = None
+    """which pairs of candidates may be candidates themselves; None for none"""
+
+    def of_bags(self, bags: slice) -> StepData:
+        """What some of the bags share."""
+        return self if self.worth is None else self._replace(worth=self.worth[:, bags])
 
 
 class BagSteps:
@@ -87,6 +106,8 @@ class BagSteps:
         before = np.zeros(len(self.targets)) if offset is None else offset
         self.score = [start + before for start in self.intercepts]
         self.tops = data.bins.max(axis=1, initial=0).astype(np.int64) + 1
+        self.size = int(self.tops.max(initial=1))
+        """number of bins of the candidate with most; the same for every part, as sums of floats need it"""
         self.pieces = [slice(a, a + PIECE) for a in range(0, len(self.targets), PIECE)]
         self.looked = looked_at(data.sizes, self.weights, len(data.bins))
         """the examples on which the gains of all candidates are compared..."""
@@ -99,6 +120,14 @@ class BagSteps:
         self.recent: list[deque[int]] = [deque(maxlen=2 * AT_ONCE) for _ in self.score]
         """the candidates of the last steps of each bag"""
         self.sums: BinSums | None = None
+        self.taken = 0
+        """number of steps"""
+        self.useful: list[tuple[Places, Places]] = []
+        """the candidates of each bag that may be in pairs"""
+        self.pairs: list[list[int]] = [[] for _ in self.score]
+        """the active pairs of each bag"""
+        self.pair_rows: dict[int, Bins] = {}
+        """the bins of these pairs in the examples on which active candidates are compared"""
         if given is None:
             for bag in range(len(self.score)):
                 self._centre(bag)
@@ -107,54 +136,100 @@ class BagSteps:
         """The intercept of each bag and the loss of its held-out examples."""
         return list(self.intercepts), self._losses()
 
-    def renew(self) -> None:
+    def gradients(self) -> Floats:
+        """Gradients and curvatures of the examples on which all candidates are compared, for ``gains``."""
+        return self._gradients(self.looked)
+
+    def gains(self, gradients: Floats, first: int, end: int) -> Floats:
+        """The largest gain of some candidates in each of the bags that have these gradients.
+
+        The range of candidates must always be the same: their sums are prepared once, if there are few.
+        """
+        which = np.arange(first, end)
+        piece = max(1, MOST_CELLS // self.looked.number)
+        if self.all is None and end - first <= piece:
+            self.all = self._sums_of(which, self.looked, self.size)
+        if self.all is not None:
+            return self._gains(self.all, which, gradients)
+        parts = [which[a : a + piece] for a in range(0, len(which), piece)]
+        sums = (self._sums_of(part, self.looked, self.size) for part in parts)
+        return np.vstack([self._gains(own, part, gradients) for own, part in zip(sums, parts, strict=True)])
+
+    def renew(self, gains: Floats | None = None) -> None:
         """Choose the active candidates of each bag: those that gain most, and those of its last steps.
 
-        A bag never sees the choice of another one, which the examples outside the bag had a part in.
+        A bag never sees the choice of another one, which the examples outside the bag had a part in. Gains
+        may be given if they are known. Before the first step, the candidates for pairs are chosen too.
         """
-        number = len(self.data.bins)
+        number, rules = len(self.data.bins), self.data.pairs
         own = np.ones((number, len(self.score)), dtype=bool)
-        if number > 2 * ACTIVE:
-            own[:] = False
-            best = np.argpartition(-self._gains_of_all(), ACTIVE, axis=0)[:ACTIVE]
-            for bag, recent in enumerate(self.recent):
-                own[best[:, bag], bag] = True
-                own[list(recent), bag] = True
+        if number > 2 * ACTIVE or (rules is not None and self.taken == 0):
+            counted = self.gains_of_all() if gains is None else self._counted(gains)
+            if rules is not None and self.taken == 0:
+                self.useful = [useful(of_bag, rules) for of_bag in counted.T]
+            if number > 2 * ACTIVE:
+                own = self._most_gaining(counted)
         self.active = np.flatnonzero(own.any(axis=1))
         self.own = own[self.active]
-        if self.all is None or not self.looked.is_same(self.looked_of_active):
-            self.sums = self._sums_of(self.active, self.looked_of_active)
+        size = int(self.tops[self.active].max())
+        if self.all is None or len(self.all) < number or not self.looked.is_same(self.looked_of_active):
+            self.sums = self._sums_of(self.active, self.looked_of_active, size)
         else:
-            self.sums = self.all.take(self.active, int(self.tops[self.active].max()))
+            self.sums = self.all.take(self.active, size)
 
-    def _gains_of_all(self) -> Floats:
-        """The largest gain of every candidate in each bag."""
-        looked, number = self.looked, len(self.data.bins)
-        gradients = self._gradients(looked)
-        piece = max(1, MOST_CELLS // looked.number)
-        if self.all is None and number <= piece:
-            self.all = self._sums_of(np.arange(number), looked)
-        if self.all is not None:
-            return self._gains(self.all, np.arange(number), gradients)
-        parts = [np.arange(a, min(a + piece, number)) for a in range(0, number, piece)]
-        return np.vstack([self._gains(self._sums_of(part, looked), part, gradients) for part in parts])
+    def _most_gaining(self, gains: Floats) -> npt.NDArray[np.bool_]:
+        """Whether each candidate is one of those that gain most in each bag, or of its last steps."""
+        own = np.zeros(gains.shape, dtype=bool)
+        best = np.argpartition(-gains, ACTIVE, axis=0)[:ACTIVE]
+        for bag, recent in enumerate(self.recent):
+            own[best[:, bag], bag] = True
+            own[[each for each in recent if each < len(gains)], bag] = True
+        return own
+
+    def gains_of_all(self) -> Floats:
+        """The largest gain of every candidate in each bag, as far as it counts."""
+        return self._counted(self.gains(self.gradients(), 0, len(self.data.bins)))
+
+    def _counted(self, gains: Floats) -> Floats:
+        """Gains of all candidates, as far as they count."""
+        return gains if self.data.worth is None else gains * self.data.worth
+
+    def _choose_pairs(self) -> None:
+        """Before some steps, choose the active pairs of each bag by what its effects leave unexplained."""
+        rules, number = self.data.pairs, len(self.data.bins)
+        if rules is None or self.taken not in PAIR_STEPS:
+            return
+        looked = self.looked_of_active
+        bins, gradients = looked.of_bins(self.data.bins), self._gradients(looked) / UNIT
+        for bag, candidates in enumerate(self.useful):
+            own = gradients[:, [bag, len(self.score) + bag]]
+            noise = noise_of(own, looked.weights[bag])
+            found = best_pairs(bins, candidates, own, rules, self.steps.l2, noise)
+            recent = [each for each in self.recent[bag] if each >= number]
+            self.pairs[bag] = sorted({*recent, *(pair.number(number) for pair in found)})
+        active = {pair for own in self.pairs for pair in own}
+        self.pair_rows = {pair: row_of(pair, bins, rules) for pair in active}
 
     def go_on(self, number: int) -> list[Taken]:
         """Take a few steps with the candidates that gain most now, one after the other."""
+        self._choose_pairs()
         choices = self._ranked(self._gradients(self.looked_of_active))
         chosen = ([int(each[k]) if k < len(each) else -1 for each in choices] for k in range(number))
         return [self._step_of_all(step) for step in chosen]
 
     def replay(self, chosen: Sequence[Sequence[int]]) -> list[Taken]:
         """Take steps that were chosen earlier, with the candidate of each bag or -1, to the same result."""
-        return [self._step_of_all(step) for step in chosen]
+        taken = []
+        for step in chosen:
+            self._choose_pairs()
+            taken.append(self._step_of_all(step))
+        return taken
 
-    def _sums_of(self, which: Places, looked: Looked) -> BinSums:
-        bins = self.data.bins[which]
-        own = bins if looked.places is None else bins[:, looked.places]
-        return bin_sums(own, int(self.tops[which].max()))
+    def _sums_of(self, which: Places, looked: Looked, size: int) -> BinSums:
+        return bin_sums(looked.of_bins(self.data.bins[which]), size)
 
     def _step_of_all(self, chosen: Sequence[int]) -> Taken:
+        self.taken += 1
         additions = [
             self._step(bag, candidate) if candidate >= 0 else Addition(-1, np.zeros(1), self.intercepts[bag])
             for bag, candidate in enumerate(chosen)
@@ -180,7 +255,7 @@ class BagSteps:
 
     def _gains(self, sums: BinSums, which: Places, gradients: Floats) -> Floats:
         """The largest gain of each candidate in each bag."""
-        number = len(self.score)
+        number = gradients.shape[1] // 2
         best = np.empty((len(which), number))
         for block, both in sums.of(gradients):
             both /= UNIT
@@ -189,19 +264,42 @@ class BagSteps:
             scores = self.data.scores[which[block]][:, : sums.size]
             lines, _ = line_gains(first, second, scores, self.steps.line_l2)
             best[block] = np.maximum(cuts.max(axis=1), lines)
-        return best if self.steps.worth is None else best * self.steps.worth[which][:, None]
+        return best
 
     def _ranked(self, gradients: Floats) -> list[Places]:
         """For each bag, its active candidates with the largest gains, best first."""
         assert self.sums is not None
-        gains = np.where(self.own, self._gains(self.sums, self.active, gradients), -1.0)
-        order = np.argsort(-gains, axis=0, kind="stable")[:AT_ONCE]
-        return [self.active[order[gains[order[:, bag], bag] > 0, bag]] for bag in range(gains.shape[1])]
+        gains = self._gains(self.sums, self.active, gradients)
+        if self.data.worth is not None:
+            gains = gains * self.data.worth[self.active]
+        gains = np.where(self.own, gains, -1.0)
+        ranked = []
+        for bag in range(gains.shape[1]):
+            which, own = self.active, gains[:, bag]
+            if self.pairs[bag]:
+                which = np.append(which, self.pairs[bag])
+                own = np.append(own, self._pair_gains(bag, gradients))
+            order = np.argsort(-own, kind="stable")[:AT_ONCE]
+            ranked.append(which[order[own[order] > 0]])
+        return ranked
+
+    def _pair_gains(self, bag: int, gradients: Floats) -> Floats:
+        """The largest gain of each active pair of a bag, as far as it counts."""
+        number = len(self.data.bins)
+        rows = np.array([self.pair_rows[pair] for pair in self.pairs[bag]])
+        first, second = bin_totals(rows, gradients[:, [bag, len(self.score) + bag]] / UNIT)[..., None]
+        scores = self.data.scores[[each % number for each in self.pairs[bag]]][:, : first.shape[1]]
+        lines, _ = line_gains(first, second, scores, self.steps.line_l2)
+        cuts, _ = cut_gains(first, second, self.steps.l2)
+        best: Floats = np.maximum(cuts.max(axis=(1, 2)), lines[:, 0])
+        return WORTH_OF_PAIR * best
 
     def _step(self, bag: int, candidate: int) -> Addition:
         """Add to the curve of a candidate in one bag, with the gradients as they are now."""
         self.recent[bag].append(candidate)
-        bins, size = self.data.bins[candidate], int(self.tops[candidate])
+        bins = row_of(candidate, self.data.bins, self.data.pairs)
+        narrowed = candidate % len(self.data.bins)
+        size = int(self.tops[narrowed])
         g, h = np.zeros((2, 1, size, 1))
         for piece in self.pieces:
             first, second = self._whole(bag, piece)
@@ -209,7 +307,7 @@ class BagSteps:
             h[0, :, 0] += np.bincount(bins[piece], second, minlength=size)
         g, h = g / UNIT, h / UNIT
         cuts, levels = cut_gains(g, h, self.steps.l2)
-        score = self.data.scores[candidate : candidate + 1, :size]
+        score = self.data.scores[narrowed : narrowed + 1, :size]
         line, slope = line_gains(g, h, score, self.steps.line_l2)
         if line[0, 0] >= cuts.max():
             change = slope[0, 0] * score[0]

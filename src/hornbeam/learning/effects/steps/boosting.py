@@ -70,6 +70,8 @@ class Boosting:
 
     def replay(self, chosen: Sequence[Sequence[int]]) -> None:
         """Take steps that were chosen earlier, with the candidate of each bag or -1, to the same result."""
+        if self.number and len(chosen):
+            self.parts.renew(self.number)
         own = [[step[part] for step in chosen] for part in self.parts.slices]
         self._keep(self.parts.ask_each("replay", own))
 
@@ -81,7 +83,7 @@ class Boosting:
         while self.number and not self.is_done:
             done = self.bags.done
             if done in RENEWALS or not self.is_active:
-                self.parts.ask("renew")
+                self.parts.renew(self.number)
                 self.is_active = True
             self._keep(self.parts.ask("go_on", min(AT_ONCE, self.steps.number - done)))
             yield self.bags.done in RENEWALS

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from hornbeam.learning.numbers import GRADIENT_BITS, Floats
@@ -28,3 +30,11 @@ def line_gains(first: Floats, second: Floats, scores: Floats, l2: float) -> tupl
     g = np.einsum("clb,cl->cb", first, scores)
     h = np.einsum("clb,cl->cb", second, scores * scores)
     return g * g / (h + l2), g / (h + l2)
+
+
+def score_table(scores: Sequence[tuple[float, ...]], size: int) -> Floats:
+    """The scores of the bins of each candidate, of which there are ``size`` at most."""
+    table = np.zeros((len(scores), size))
+    for row, own in zip(table, scores, strict=True):
+        row[: len(own)] = own[:size]
+    return table

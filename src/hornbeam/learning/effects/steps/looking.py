@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from hornbeam.learning.effects.steps.bin_sums import Places
 from hornbeam.learning.numbers import Floats
@@ -38,6 +39,10 @@ class Looked(NamedTuple):
     def of(self, values: Floats) -> Floats:
         """The values of the examples that are looked at."""
         return values if self.places is None else values[self.places]
+
+    def of_bins(self, bins: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
+        """The bins of the examples that are looked at; examples are the last axis."""
+        return bins if self.places is None else bins[..., self.places]
 
 
 def looked_at(sizes: Floats, weights: Floats, n_candidates: int) -> Looked:

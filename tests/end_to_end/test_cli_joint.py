@@ -161,6 +161,29 @@ def test_several_targets_in_one_folder_of_facts(run, facts, tmp_path):
     assert scores["sporty"]["auc_roc"] > 0.7
 
 
+def test_labels_of_several_targets_come_from_the_file_alone(run, tmp_path):
+    found = tables()
+    every = found["papers"].assign(good=np.where(found["papers"]["topic"] == "ai", "yes", "no"))
+    train = every[:80]
+    rows = [f"topic,{row.paper_id},{row.topic}\ngood,{row.paper_id},{row.good}" for row in train.itertuples()]
+    (tmp_path / "train.csv").write_text("\n".join(["target,paper_id,label", *rows]) + "\n")
+    texts = []
+    for name, papers in (("all", every), ("some", every.assign(good=every["good"].where(every.index < 80)))):
+        (tmp_path / name).mkdir()
+        for table, frame in (found | {"papers": papers}).items():
+            frame.to_csv(tmp_path / name / f"{table}.csv", index=False)
+        words = ["fit", tmp_path / name, "--joint", "--target", "papers.topic", "--target", "papers.good"]
+        words += ["--examples", tmp_path / "train.csv", "--model", tmp_path / f"{name}.json", *FAST]
+        assert run(*words).status == 0
+        texts.append((tmp_path / f"{name}.json").read_text())
+    assert texts[0] == texts[1]
+    known = json.loads(texts[0])["known"]
+    assert sum(len(each["keys"]) for each in known if each["target"] == "good") == 80
+    (tmp_path / "train.csv").write_text("paper_id,label\np0,ai\n")
+    refused = run(*words)
+    assert (refused.status, 'need a column "target"' in refused.err) == (2, True)
+
+
 def test_a_table_without_links_is_learned_alone_and_says_so(run, tmp_path):
     rows = [f"c{n},{n % 50},{'yes' if n % 50 > 25 else 'no'}" for n in range(100)]
     (tmp_path / "data").mkdir()

@@ -17,8 +17,8 @@ from hornbeam.estimators.base import checked_database, warn
 from hornbeam.estimators.classifier import labels_of
 from hornbeam.estimators.keys import with_keys_only
 from hornbeam.joint.explain import NeighbourExplanation, explain_together
+from hornbeam.joint.fitting.learner import fit_joint
 from hornbeam.joint.guessing.gibbs import Gibbs
-from hornbeam.joint.learner import fit_joint
 from hornbeam.joint.predict import Together, predict_together, world_of
 from hornbeam.joint.targets import predicate_of
 from hornbeam.joint.things import JointTarget, JointTask, KnownKeys, NamedEvidence, codes_of, hidden

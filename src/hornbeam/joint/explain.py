@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -62,6 +62,8 @@ class NeighbourExplanation:
     reasons: tuple[TermReason, ...]
     own: Explanation | None = None
     """what its own facts say, by the model that gives the score beside the neighbours"""
+    around: tuple[tuple[str, float], ...] = ()
+    """constants of the thing and of those around it, and what they add, by the surroundings model"""
 
     def __str__(self) -> str:
         name = f"{self.target}({','.join(self.key)})"
@@ -77,7 +79,10 @@ class NeighbourExplanation:
             hidden = reason.reached - len(reason.neighbours)
             if hidden > 0:
                 lines.append(f"          and {hidden} more")
-        if not self.reasons:
+        if self.around:
+            lines.append("Constants of it and of the things around it:")
+            lines += [f"  {added:+.3f}  {constant}" for constant, added in self.around]
+        elif not self.reasons:
             lines.append("  It reaches no other thing, so that its separate model alone decides.")
         if self.own is not None:
             lines += ["Its own facts:", *(f"  {line}" for line in str(self.own).splitlines())]
@@ -97,7 +102,8 @@ class NeighbourExplanation:
         ]
         own = {name: getattr(self, name) for name in ("target", "label", "probability", "alone", "known")}
         facts = None if self.own is None else self.own.as_dict()
-        return own | {"key": list(self.key), "reasons": reasons, "own": facts}
+        around = [{"constant": constant, "added": added} for constant, added in self.around]
+        return own | {"key": list(self.key), "reasons": reasons, "own": facts, "around": around}
 
 
 def _neighbour_fields(each: Neighbour) -> dict[str, object]:
@@ -120,10 +126,25 @@ def explain_together(together: Together, name: str, names: Sequence[str]) -> Nei
     if place >= 0 and not known and linked.values and linked.linked[place]:
         reasons = tuple(_reasons(together, linked, place, label))
     key = tuple(map(str, names))
-    own = None if known else _own_facts(together, name, key, label, inner=bool(reasons))
+    around: tuple[tuple[str, float], ...] = ()
+    if place >= 0 and not known and linked.neighbours.around and linked.linked[place]:
+        around = tuple(_around(together, name, place, label))
+    own = None
+    if not known and not around:
+        own = _own_facts(together, name, key, label, inner=bool(reasons))
+    of_label = float(chances[label])
     return NeighbourExplanation(
-        name, key, member.target.label_text(label), float(chances[label]), alone, known, reasons, own
+        name, key, member.target.label_text(label), of_label, alone, known, reasons, own, around
     )
+
+
+def _around(together: Together, name: str, place: int, label: int) -> Iterator[tuple[str, float]]:
+    """The constants that add most to the score of a label, by the surroundings model."""
+    linked, model = together.world.linked[name], together.world.model.member(name).surroundings
+    assert model is not None
+    weight = 1.0 + linked.neighbours.own
+    for constant, added in model.reasons(together.world.database, linked.things, place, label)[:SHOWN]:
+        yield constant, round(weight * added, 6)
 
 
 def _own_facts(
@@ -137,7 +158,8 @@ def _own_facts(
     row[0] = key
     codes = engine.database.encode_keys(name, row)[0]
     if isinstance(model, ClassModel):
-        of_class = member.target.classes[label]
+        # Of two classes, the second has a model; its reasons, turned round, are those of the first.
+        of_class = member.target.classes[max(label, member.target.size - len(model.models))]
         return explain(model.member(of_class), engine, codes, key).of_class(of_class)
     return explain(model, engine, codes, key)
 

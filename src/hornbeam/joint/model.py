@@ -15,7 +15,8 @@ from hornbeam.engines.contract import Engine
 from hornbeam.errors import InputError, plural
 from hornbeam.joint.neighbours import READINGS, Neighbours, OwnScores, Term, TermWeights, own_scores
 from hornbeam.joint.reach import chain_of
-from hornbeam.joint.things import JointTarget
+from hornbeam.joint.surroundings import Surroundings, read_surroundings, surroundings_fields
+from hornbeam.joint.things import JointTarget, Things
 from hornbeam.joint.words import neighbours_text
 from hornbeam.logic.clauses import Clause, atoms_of
 from hornbeam.logic.english import PLAIN, Wording
@@ -62,6 +63,8 @@ class JointMember:
     neighbours: tuple[Neighbours, ...]
     inner: LearnedModel | None = None
     """the model that gives the score beside the neighbours, if it is not the separate one"""
+    surroundings: Surroundings | None = None
+    """another such model, for the facts of training"""
 
     def neighbours_for(self, known_share: float, same_facts: bool) -> Neighbours:
         """The terms and weights that were learned with the nearest share of known labels.
@@ -96,10 +99,15 @@ class JointMember:
         """The probability of each label from the separate model."""
         return label_chances(self.target, self.model, engine, keys)
 
-    def own_scores(self, engine: Engine, keys: Codes, inner: bool) -> OwnScores:
-        """What the separate model says of each key, and the scores of it or of the inner model."""
-        inside = label_chances(self.target, self.inner, engine, keys) if inner and self.inner else None
-        return own_scores(self.target, self.chances(engine, keys), inside)
+    def own_scores(self, engine: Engine, things: Things, entry: Neighbours) -> OwnScores:
+        """What the separate model says of each thing, and the scores of the model beside the neighbours."""
+        chances = self.chances(engine, things.keys)
+        if entry.around and self.surroundings is not None:
+            return own_scores(self.target, chances, *self.surroundings.around(engine.database, things))
+        inside = None
+        if entry.inner and self.inner is not None:
+            inside = label_chances(self.target, self.inner, engine, things.keys)
+        return own_scores(self.target, chances, inside)
 
     @property
     def wording(self) -> Wording:
@@ -124,6 +132,8 @@ class JointMember:
             share = f"about {100 * each.known_share:.3g} % of the labels"
             lines.append(f"neighbours{where}, if {share} are known{losses}")
             lines += [f"  {line}" for line in self._terms(each)] or ["  none: each thing is predicted alone"]
+        if self.surroundings is not None:
+            lines.append(f"surroundings model: {self.surroundings.size_text}")
         return "\n".join(lines)
 
     def _terms(self, neighbours: Neighbours) -> list[str]:
@@ -135,8 +145,9 @@ class JointMember:
             elif weights.pairs:
                 texts.append(f"{len(weights.pairs)} x {len(weights.pairs[0])} pairs of labels")
             lines.append(f"[{', '.join(texts)}] {term}")
-        if lines:
+        if neighbours.used:
             of = "inner model, which follows one link at most" if neighbours.inner else "separate model"
+            of = "surroundings model" if neighbours.around else of
             lines.append(f"[{1.0 + neighbours.own:.3g}] score of the {of}")
         return lines
 
@@ -187,7 +198,8 @@ class JointModel:
         """The predicates whose facts the models read, sorted; targets are not facts."""
         named: set[str] = set()
         for member in self.members:
-            named.update(member.model.predicates(), () if member.inner is None else member.inner.predicates())
+            for model in (member.model, member.inner, member.surroundings):
+                named.update(() if model is None else model.predicates())
         for member in self.members:
             for each in member.neighbours:
                 named |= {a.predicate for term in each.terms for c in term.clauses for a in atoms_of(c.body)}
@@ -203,6 +215,9 @@ class JointModel:
 
 
 # --- files -----------------------------------------------------------------------------------
+
+_FLAGS = ("only_known", "around", "heard_once")
+"""Fields of neighbours that a file has only if they are true."""
 
 
 def _fields(model: JointModel) -> dict[str, object]:
@@ -223,6 +238,7 @@ def _member_fields(member: JointMember) -> dict[str, object]:
         "learner": member.model.learner,
         "model": fields_of(member.model),
         **({} if member.inner is None else {"inner": fields_of(member.inner)}),
+        **({} if member.surroundings is None else {"surroundings": surroundings_fields(member.surroundings)}),
         "neighbours": [_neighbour_fields(each) for each in member.neighbours],
     }
 
@@ -239,7 +255,7 @@ def _neighbour_fields(each: Neighbours) -> dict[str, object]:
         for term, weights in zip(each.terms, each.weights, strict=True)
     ]
     more: dict[str, object] = {} if each.losses is None else {"losses": list(each.losses)}
-    more |= {"only_known": 1} if each.only_known else {}
+    more |= {name: 1 for name in _FLAGS if getattr(each, name)}
     return {
         "inner": int(each.inner),
         "anywhere": int(each.anywhere),
@@ -307,15 +323,23 @@ def _read_member(common: Common, fields: Fields) -> JointMember:
             nested = fields.nested(name)
             models.append(read_fields(common._replace(target=target.name, learner=learner), nested))
             nested.close()
+    surroundings = None
+    if fields.has("surroundings"):
+        nested = fields.nested("surroundings")
+        surroundings = read_surroundings(common.schema, target, nested)
+        nested.close()
     neighbours = tuple(
         _read_neighbours(common, target, each) for each in fields.objects("neighbours", "entry")
     )
     if not any(each.anywhere and not each.only_known for each in neighbours):
         raise fields.wrong("neighbours", "at least one entry for any data", [])
-    if len(models) == 1 and any(each.inner and each.terms for each in neighbours):
+    if len(models) == 1 and any(each.inner and each.terms and not each.around for each in neighbours):
         raise fields.wrong("inner", "the inner model, which the neighbours need", None)
+    if surroundings is None and any(each.around for each in neighbours):
+        raise fields.wrong("surroundings", "the surroundings model, which the neighbours need", None)
     fields.close()
-    return JointMember(target, models[0], neighbours, models[1] if len(models) > 1 else None)
+    inner = models[1] if len(models) > 1 else None
+    return JointMember(target, models[0], neighbours, inner, surroundings)
 
 
 def _read_neighbours(common: Common, target: JointTarget, fields: Fields) -> Neighbours:
@@ -345,9 +369,11 @@ def _read_neighbours(common: Common, target: JointTarget, fields: Fields) -> Nei
     pair = None if losses is None or len(losses) != 2 else (losses[0], losses[1])
     share, own = fields.number("known_share"), fields.number("own")
     inner, anywhere = bool(fields.whole("inner")), bool(fields.whole("anywhere"))
-    only_known = fields.has("only_known") and bool(fields.whole("only_known"))
+    flags = [fields.has(name) and bool(fields.whole(name)) for name in _FLAGS]
+    if len(bias) != target.columns and flags[1]:
+        raise fields.wrong("bias", f"{target.columns} numbers", list(bias))
     fields.close()
-    return Neighbours(share, tuple(terms), own, bias, tuple(weights), pair, inner, anywhere, only_known)
+    return Neighbours(share, tuple(terms), own, bias, tuple(weights), pair, inner, anywhere, *flags)
 
 
 def _read_chain(common: Common, target: JointTarget, of: str, text: str, fields: Fields) -> Clause:

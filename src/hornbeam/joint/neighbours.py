@@ -88,19 +88,28 @@ class Neighbours:
     """whether it is for any data; else for the facts of training only"""
     only_known: bool = False
     """whether only known labels of things behind links are heard; of the thing's own things guesses too"""
+    around: bool = False
+    """whether the score beside the neighbours is that of the surroundings model"""
+    heard_once: bool = False
+    """whether guesses of neighbours are those of their own scores, which predicted better than sweeps"""
+
+    @property
+    def used(self) -> bool:
+        """Whether things that are linked to others are not left to their separate model."""
+        return bool(self.terms) or self.around
 
     @property
     def helps(self) -> bool:
-        """Whether there are terms, and they predicted held-out examples better than the separate model."""
-        return bool(self.terms) and (self.losses is None or self.losses[1] < self.losses[0])
+        """Whether they predicted held-out examples better than the separate model."""
+        return self.used and (self.losses is None or self.losses[1] < self.losses[0])
 
     @property
     def once(self) -> bool:
-        """Whether neighbours are heard once, with what their separate models say.
+        """Whether neighbours are heard once, with what models say of them alone.
 
         Without any known label, guesses that confirm each other could settle on the wrong labels.
         """
-        return self.only_known or self.known_share == 0.0
+        return self.only_known or self.heard_once or self.known_share == 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,23 +186,30 @@ class OwnScores(NamedTuple):
     """What models say of each thing without its neighbours.
 
     ``chances`` are the probabilities from the separate model. ``fixed`` are the scores beside the neighbours,
-    from the separate or the inner model, and ``first`` the probabilities with these scores.
+    from the separate, the inner or the surroundings model, and ``first`` the probabilities with these scores.
+    ``around`` says which things are linked to others, if the scores are of the surroundings model.
     """
 
     chances: Floats
     fixed: Floats
     first: Floats
+    around: npt.NDArray[np.bool_] | None = None
 
 
-def own_scores(target: JointTarget, chances: Floats, inner: Floats | None = None) -> OwnScores:
+def own_scores(
+    target: JointTarget,
+    chances: Floats,
+    inner: Floats | None = None,
+    around: npt.NDArray[np.bool_] | None = None,
+) -> OwnScores:
     """The scores of labels from probabilities: logarithms, or log-odds if the target is true or false.
 
-    Probabilities are those of the separate model; scores are of the inner model if there is one.
+    Probabilities are those of the separate model; scores are of the other model if there is one.
     """
     first = chances if inner is None else inner
     logs = np.log(np.maximum(first, LEAST_CHANCE))
     fixed = logs if target.classes else np.column_stack([np.zeros(len(logs)), logs[:, 1] - logs[:, 0]])
-    return OwnScores(chances, fixed, first)
+    return OwnScores(chances, fixed, first, around)
 
 
 @dataclass(frozen=True, eq=False)
@@ -208,7 +224,8 @@ class LinkedThings:
     @property
     def linked(self) -> npt.NDArray[np.bool_]:
         """Which things reach others."""
-        return linked([each.totals for each in self.values], len(self.things))
+        reached = linked([each.totals for each in self.values], len(self.things))
+        return reached if self.own.around is None else reached | self.own.around
 
     def conditional(self, beliefs: Beliefs) -> Floats:
         """The probability of each label of each thing, given the labels of the others."""
@@ -216,7 +233,7 @@ class LinkedThings:
 
     def given(self, values: Sequence[Floats]) -> Floats:
         """The probability of each label of each thing, given the values of the terms."""
-        if not values:
+        if not self.neighbours.used:
             return self.own.chances
         added = self.added(values)
         scores = self.own.fixed.copy()

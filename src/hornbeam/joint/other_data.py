@@ -47,14 +47,14 @@ class Linking:
     engine: Engine
     things: Mapping[str, Things]
     reaches: Reaches
-    scores: dict[tuple[str, bool], OwnScores] = field(default_factory=dict, init=False)
+    scores: dict[tuple[str, bool, bool], OwnScores] = field(default_factory=dict, init=False)
 
-    def own(self, member: JointMember, inner: bool) -> OwnScores:
+    def own(self, member: JointMember, entry: Neighbours) -> OwnScores:
         """What the models of a target say of each thing alone; computed once."""
-        at = (member.target.name, inner)
+        at = (member.target.name, entry.inner, entry.around)
         if at not in self.scores:
-            keys = self.things[member.target.name].keys
-            self.scores[at] = member.own_scores(self.engine, keys, inner)
+            things = self.things[member.target.name]
+            self.scores[at] = member.own_scores(self.engine, things, entry)
         return self.scores[at]
 
     def linked(self, entries: Entries, things: Mapping[str, Things]) -> dict[str, LinkedThings]:
@@ -66,7 +66,7 @@ class Linking:
             values = [term_values(self.reaches, term) for term in entry.terms]
             if entry.only_known:
                 values = [each.hearing(things[each.term.target].known) for each in values]
-            own = self.own(member, entry.inner)
+            own = self.own(member, entry)
             found[name] = LinkedThings(things[name], own, entry, tuple(values))
         return found
 

@@ -94,6 +94,17 @@ class Reach:
             result = result - self.own[:, None] * values
         return np.asarray(result, dtype=np.float64)
 
+    def matrix(self) -> Sparse:
+        """How often each thing reaches each other one, multiplied out."""
+        matrix = self.factors[0][self.start]
+        for factor in self.factors[1:]:
+            matrix = matrix @ factor
+        if self.own is not None:
+            matrix = matrix - sparse.diags(self.own)
+        matrix = matrix.tocsr()
+        matrix.eliminate_zeros()
+        return matrix
+
     def row(self, place: int) -> Floats:
         """How often one thing reaches each thing of the target."""
         row = self.factors[0][int(self.start[place])]
@@ -107,7 +118,7 @@ class Reach:
 
 def reach_of(database: Database, chain: Chain, things: Things, others: Things) -> Reach:
     """The reach of a chain from things of one target to things of another, or of the same."""
-    factors = [_matrix(database, link) for link in chain.links]
+    factors = [link_matrix(database, link) for link in chain.links]
     start = things.keys[:, chain.start].astype(np.int64)
     end = others.keys[:, chain.place]
     size = len(database.population(database.schema.types_of(chain.target)[chain.place]))
@@ -119,7 +130,7 @@ def reach_of(database: Database, chain: Chain, things: Things, others: Things) -
     return Reach(start, tuple(_merged([*factors, ends])), own)
 
 
-def _matrix(database: Database, link: Link) -> Sparse:
+def link_matrix(database: Database, link: Link) -> Sparse:
     """The number of facts that lead from each constant to each other one."""
     columns = database.relation(link.predicate).columns
     types = database.schema.types_of(link.predicate)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +12,7 @@ import numpy.typing as npt
 from hornbeam.data.database import UNLABELLED, Database, Examples
 from hornbeam.data.keys import Names
 from hornbeam.errors import DataError, SchemaError, did_you_mean
-from hornbeam.joint.things import JointTarget, JointTask, KnownKeys, NamedEvidence
+from hornbeam.joint.things import JointTarget, JointTask, KnownKeys, NamedEvidence, codes_of, hidden
 from hornbeam.loading.tables.columns.column import MISSING, Column, Table
 from hornbeam.loading.tables.examples import LABEL, given_examples, read_examples
 from hornbeam.loading.tables.given import GivenExamples
@@ -93,7 +93,25 @@ def examples_in(database: Database, predicate: str) -> Examples:
     return Examples(predicate, columns[0].reshape(-1, 1), rank[classes.ravel()], tuple(sorted(names)))
 
 
-# --- files of evidence -----------------------------------------------------------------------
+# --- files of known labels -------------------------------------------------------------------
+
+
+def tasks_in(path: Path, database: Database, names: Sequence[str]) -> list[JointTask]:
+    """The training examples of several targets, from a file; labels that the data have are not looked at."""
+    columns = {(task := task_of(database, name)).target: task.evidence.keys.shape[1] for name in names}
+    given = read_evidence(path, columns)
+    tasks = []
+    for target, number in columns.items():
+        if target.name not in given:
+            raise DataError(f'{path}: no row has the target "{target.name}"; give labels of each target.')
+        keys, labels = given[target.name]
+        codes = codes_of(hidden(database, {target.name: number}), target.name, keys)
+        used, numbers = np.unique(labels, return_inverse=True)
+        if target.classes:
+            target = JointTarget(target.name, tuple(target.classes[label] for label in used.tolist()))
+            labels = numbers.ravel().astype(np.int64)
+        tasks.append(JointTask(target, KnownKeys(codes, labels)))
+    return tasks
 
 
 def read_evidence(path: Path, targets: Mapping[JointTarget, int]) -> NamedEvidence:
@@ -103,11 +121,11 @@ def read_evidence(path: Path, targets: Mapping[JointTarget, int]) -> NamedEviden
     """
     table = read_examples(path)
     if LABEL not in table.columns:
-        raise DataError(f'{path}: evidence needs a column "{LABEL}" with the known labels.')
+        raise DataError(f'{path}: the file needs a column "{LABEL}" with the known labels.')
     if TARGET not in table.columns:
         if len(targets) > 1:
             names = ", ".join(target.name for target in targets)
-            raise DataError(f'{path}: evidence for several targets ({names}) needs a column "{TARGET}".')
+            raise DataError(f'{path}: labels of several targets ({names}) need a column "{TARGET}".')
         (target, arity), *_ = targets.items()
         return {target.name: _labels(table, target, arity)}
     column = table.columns[TARGET]
@@ -149,7 +167,7 @@ def _labels(
     classes = GivenExamples((), np.zeros(0, dtype=np.int8), target.classes)
     given = given_examples(table, [()] * arity, classes)
     if given.classes != target.classes or given.values is not None:
-        raise DataError(f'evidence: labels of "{target.name}" must be 0 and 1, or true and false.')
+        raise DataError(f'labels of "{target.name}" must be 0 and 1, or true and false.')
     known = given.labels != UNLABELLED
     names = np.empty((int(known.sum()), arity), dtype=object)
     for place, column in enumerate(given.keys):

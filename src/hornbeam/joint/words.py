@@ -56,7 +56,7 @@ def neighbours_text(
     words: SchemaWords,
 ) -> str:
     """What neighbours do to a target: the terms of the first entry that has some; a line for each other."""
-    main = next((each for each in entries if each.terms), None)
+    main = next((each for each in entries if each.used), None)
     if main is None:
         return f"Neighbours of {of.name} are not used: each {_thing(of, words)} is predicted alone."
     lines = [f"What neighbours do to {of.name} {_situation(main)}:"]
@@ -64,11 +64,26 @@ def neighbours_text(
         lines += [f"{number}. {term_sentence(term, weights, of, words)}"]
         lines += [f"     {line}" for line in _pairs(term, weights, targets[term.target], of)]
         lines.append(f"     {term}")
-    of_model = "a model that follows one link at most" if main.inner else "its separate model"
-    lines.append(f"Its own facts count {number_text(1.0 + main.own, 3)} times, by the score of {of_model}.")
+    if not main.terms:
+        lines.append("Labels of neighbours are not used, because they do not help.")
+    lines.append(
+        f"{facts_of(main)} count {number_text(1.0 + main.own, 3)} times, by the score of {beside(main)}."
+    )
     others = [each for each in entries if each is not main and each.losses is not None]
     lines += [f"{capital(_situation(each))}: {_use(each)}." for each in others]
     return "\n".join(lines)
+
+
+def facts_of(entry: Neighbours) -> str:
+    """Whose facts the score beside the neighbours is made of."""
+    return "Its own facts and those of things around it" if entry.around else "Its own facts"
+
+
+def beside(entry: Neighbours) -> str:
+    """The model that gives the score beside the neighbours."""
+    if entry.around:
+        return "its surroundings model"
+    return "a model that follows one link at most" if entry.inner else "its separate model"
 
 
 def _situation(entry: Neighbours) -> str:
@@ -81,8 +96,10 @@ def _situation(entry: Neighbours) -> str:
 def _use(entry: Neighbours) -> str:
     assert entry.losses is not None
     alone, together = (f"{loss:.3f}" for loss in entry.losses)
-    if not entry.terms:
+    if not entry.used:
         return "neighbours are not used, because they do not help"
+    if not entry.terms:
+        return f"{beside(entry)} without labels of neighbours, log-loss {together} and {alone} alone"
     heard = " by known labels only" if entry.only_known else ""
     return f"{plural(len(entry.terms), 'term')}{heard}, log-loss {alone} alone and {together} with neighbours"
 

@@ -126,6 +126,20 @@ def test_an_explanation_names_known_and_guessed_neighbours():
     assert other.probability == learned().predict_proba(X[120:121]).max()
 
 
+def test_links_alone_are_enough_and_both_of_two_classes_are_explained():
+    found = {name: frame for name, frame in frames().items() if name != "words"}
+    found["papers"] = found["papers"].assign(topic=np.where(found["papers"]["topic"] == "ai", "ai", "none"))
+    X, y = keys_and_labels(found)
+    database = hb.load(found, target="papers.topic")
+    joint = clone(learned()).set_params(database=database).fit(X[:80], y[:80])
+    chances = joint.predict_proba(X[80:])
+    assert (joint.classes_[chances.argmax(axis=1)] == y[80:]).mean() > 0.8
+    explained = joint.explain(X[80:])
+    assert {each.label for each in explained} == {"ai", "none"}
+    assert all("Its own facts:\n  Paper " in str(each) for each in explained)
+    assert [each.probability for each in explained] == chances.max(axis=1).tolist()
+
+
 def test_gibbs_sampling_is_repeatable_and_agrees_with_mean_field():
     X, _ = keys_and_labels(frames())
     sampling = hb.Gibbs(chains=2, burn_in=20, samples=120, seed=3)

@@ -3,7 +3,7 @@
 import pytest
 
 from hornbeam.datasets.worlds import smokers
-from hornbeam.joint.learner import fit_joint
+from hornbeam.joint.fitting.learner import fit_joint
 from hornbeam.joint.targets import task_of
 from hornbeam.learning.history import TIME_LIMIT
 from hornbeam.learning.loop import Control, time_limit

@@ -5,9 +5,9 @@ import pandas as pd
 import pytest
 
 import hornbeam as hb
+from hornbeam.joint.fitting.weights import Trained, fit_plain, fit_terms
 from hornbeam.joint.neighbours import Term
 from hornbeam.joint.things import JointTarget
-from hornbeam.joint.weights import Trained, fit_terms
 from hornbeam.logic.parse import parse_clause
 from hornbeam.logic.schema import Schema
 
@@ -44,7 +44,8 @@ def test_what_a_weight_and_a_bias_of_the_own_score_gain_is_no_gain_of_neighbours
         score, share, odds, rng = drawn(600, seed)
         odds = odds + 4.0 * (share - 0.5) * matters
         labels = (rng.random(600) < 1.0 / (1.0 + np.exp(-odds))).astype(np.int64)
-        fitted = fit_terms(trained(score, labels), [TERM], [share[:, None]], 1.0)
+        examples = trained(score, labels)
+        fitted = fit_terms(examples, fit_plain(examples), [TERM], [share[:, None]], 1.0)
         # The score is half of the true one and has another mean: a weight and a bias always help.
         assert fitted.loss < 0.95 * fitted.alone
         gains.append(fitted.gains)
@@ -59,8 +60,8 @@ def test_an_example_counts_like_the_examples_for_which_it_stands():
     once = trained(score, labels, counts)
     rows = np.repeat(np.arange(200), counts.astype(int))
     often = trained(score[rows], labels[rows])._replace(folds=once.folds[rows])
-    one = fit_terms(once, [TERM], [share[:, None]], 1.0)
-    other = fit_terms(often, [TERM], [share[rows][:, None]], 1.0)
+    one = fit_terms(once, fit_plain(once), [TERM], [share[:, None]], 1.0)
+    other = fit_terms(often, fit_plain(often), [TERM], [share[rows][:, None]], 1.0)
     # The scale of a term is that of its values, which repetition changes a little.
     assert one.weights.own == pytest.approx(other.weights.own, rel=1e-2)
     assert one.weights.bias[0] == pytest.approx(other.weights.bias[0], rel=1e-2)

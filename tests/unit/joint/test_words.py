@@ -73,9 +73,14 @@ def test_an_explanation_is_in_words_and_has_the_facts_of_the_thing_itself():
     text = str(explained)
     assert "of the paper's links are" in text
     assert "On p" in text  # neighbours have their display names
-    assert "Its own facts:" in text
-    assert explained.own is not None
-    assert f"topic {explained.label}" in str(explained.own)
+    # Its own words and those around it, by the surroundings model, which gives the score here.
+    assert "Constants of it and of the things around it:" in text
+    assert explained.around and explained.as_dict()["around"][0]["constant"] in text
+    # A paper that the data do not link has its separate model's reasons.
+    with pytest.warns(hb.HornbeamWarning):
+        alone = joint.explain([["nobody"]])[0]
+    assert "Its own facts:" in str(alone) and alone.own is not None and not alone.around
+    assert f"topic {alone.label}" in str(alone.own)
     assert len({reason.words for reason in explained.reasons}) == len(explained.reasons)
     assert explained.as_dict()["reasons"][0]["words"] in text
     assert "What neighbours do to topic" in joint.model_.words()

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from inspect import cleandoc
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -27,8 +28,9 @@ if TYPE_CHECKING:
     from hornbeam.cli.page import Clock
     from hornbeam.data.database import Database, Examples
     from hornbeam.engines.contract import Engine
-    from hornbeam.joint.learner import JointFit
+    from hornbeam.joint.fitting.learner import JointFit
     from hornbeam.learning.classes import ClassFit
+    from hornbeam.learning.loop import Control
     from hornbeam.learning.options import Options
     from hornbeam.learning.problem import Fit
     from hornbeam.model.files import LearnedModel
@@ -196,14 +198,18 @@ def fit(
     output.check(source.data, source.examples)
     first = target[0] if target else None
     check_joint(joint, target or [], options, {"--report": output.report, "--checkpoint": limits.checkpoint})
+    # A file with labels of several targets is no list of examples of the first.
+    labels = source.examples if target and len(target) > 1 else None
+    loaded = replace(source, examples=None) if labels else source
     clock = Clock()
     with _time_for_loading(limits):
-        database = load_data(source, counting, target=first, seed=flags.seed or 0)
+        database = load_data(loaded, counting, target=first, seed=flags.seed or 0)
     context.call_on_close(database.close)
     say(database.notices)
     clock.lap("load")
     if joint:
-        _fit_joint(database, target or [], options, limits, output, clock)
+        learn = partial(learn_joint, database, target or [], labels, options)
+        _fit_joint(learn, options, limits, output, clock)
         return
     examples = _labelled(database, first, options)
     engine = open_engine(counting.engine, database, counting.budget, **counting.place())
@@ -259,7 +265,7 @@ def _time_for_loading(limits: Limits) -> Iterator[None]:
 
 
 def _fit_joint(
-    database: Database, targets: list[str], options: Options, limits: Limits, output: Output, clock: Clock
+    learn: Callable[[Control], JointFit], options: Options, limits: Limits, output: Output, clock: Clock
 ) -> None:
     """Learn a joint model, say how good it is, and write it."""
     from hornbeam.learning.loop import Control, time_limit
@@ -267,7 +273,7 @@ def _fit_joint(
     seconds = _time_left(limits, clock)
     stop = None if seconds is None else time_limit(seconds)
     with progress(getattr(options, "n_steps", None)) as on_step:
-        fitted = learn_joint(database, targets, options, Control(on_step, None, stop))
+        fitted = learn(Control(on_step, None, stop))
     say(fitted.history.notices())
     for line in fitted.history.scores():
         print_message(line)

@@ -16,7 +16,7 @@ from hornbeam.errors import DataError, OptionError, plural
 if TYPE_CHECKING:
     from hornbeam.data.database import Database, Examples
     from hornbeam.data.keys import Names
-    from hornbeam.joint.learner import JointFit
+    from hornbeam.joint.fitting.learner import JointFit
     from hornbeam.joint.model import JointMember, JointModel
     from hornbeam.joint.predict import Together
     from hornbeam.joint.things import NamedEvidence
@@ -48,14 +48,17 @@ def check_joint(joint: bool, targets: list[str], options: Options, others: Mappi
         raise OptionError("--joint is refused: it needs the learner rlr with its default preset.")
 
 
-def learn_joint(database: Database, targets: list[str], options: Options, control: Control) -> JointFit:
-    """Learn a joint model from the labels that the data have; without targets, of all with examples."""
-    from hornbeam.joint.learner import fit_joint
-    from hornbeam.joint.targets import task_of
+def learn_joint(
+    database: Database, targets: list[str], labels: Path | None, options: Options, control: Control
+) -> JointFit:
+    """Learn a joint model from labels in a file or in the data; without targets, of all with examples."""
+    from hornbeam.joint.fitting.learner import fit_joint
+    from hornbeam.joint.targets import task_of, tasks_in
 
     every = sorted(database.example_sets) if len(database.example_sets) > 1 else []
     names = targets or every or [database.target_named(None)]
-    return fit_joint(database, [task_of(database, name) for name in names], options, control=control)
+    found = tasks_in(labels, database, names) if labels else [task_of(database, name) for name in names]
+    return fit_joint(database, found, options, control=control)
 
 
 def joint_model(model: Path, evidence: Path | None) -> JointModel | None:

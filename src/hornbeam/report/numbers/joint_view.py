@@ -14,7 +14,7 @@ from hornbeam.errors import plural
 from hornbeam.joint.model import JointMember
 from hornbeam.joint.neighbours import LEAST_CHANCE, LinkedThings, Term, TermWeights, term_added
 from hornbeam.joint.predict import Together
-from hornbeam.joint.words import term_sentence, value_text
+from hornbeam.joint.words import beside, term_sentence, value_text
 from hornbeam.logic.clauses import atoms_of
 from hornbeam.logic.schema import Schema
 from hornbeam.model.clause_model import sigmoid
@@ -131,8 +131,9 @@ class JointView:
     def report_parts(self) -> list[ModelPart]:
         """The parts in the order of ``contributions``."""
         name, neighbours = self.target, self._linked.neighbours
-        of = "a model that follows one link at most" if neighbours.inner else "its separate model"
-        parts = [_part("own facts", f"What the facts of each thing itself say about {name}, by {of}.", ())]
+        whose = "each thing itself and of things around it" if neighbours.around else "each thing itself"
+        text = f"What the facts of {whose} say about {name}, by {beside(neighbours)}."
+        parts = [_part("own facts", text, ())]
         for number, (term, weights) in enumerate(
             zip(neighbours.terms, neighbours.weights, strict=True), start=1
         ):

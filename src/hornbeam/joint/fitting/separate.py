@@ -7,7 +7,7 @@ types, which would be labels of neighbours in disguise, and unknown in other dat
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar, NamedTuple
 
@@ -63,6 +63,8 @@ class Part:
     """a number from 0 to 1 for each training example, by its hash"""
     counts: Floats
     """for each label, for how many training examples one stands that the models were learned from"""
+    by_fold: tuple[OwnScores, ...] = ()
+    """for each fold what models say that were learned without it; empty if ``own`` is for all folds"""
 
 
 def separate(engine: Engine, task: JointTask, options: Options, control: Control) -> AnyFit:
@@ -106,26 +108,47 @@ def with_settings(model: LearnedModel, settings: Mapping[str, object]) -> Learne
     return replace(model, settings=settings) if isinstance(model, Model) else model
 
 
-def part_of(engine: Engine, task: JointTask, fits: Sequence[AnyFit], options: EffectOptions) -> Part:
-    """What the ordinary and the last model say of all things, and the folds of the training examples."""
+class Parts(NamedTuple):
+    """A target in training: with the scores of its inner model, and with those of the ordinary one."""
+
+    with_inner: Part
+    ordinary: Part
+
+
+def parts_of(engine: Engine, task: JointTask, fits: Separate, options: EffectOptions) -> Parts:
+    """What the models of a target say of all things, and the folds of the training examples."""
     target, evidence = task
     things = things_of(engine.database, target, evidence)
     places = things.places_of(evidence.keys)
-    known = places >= 0
-    chances = []
-    for fit in fits:
-        held = _held_out(target, fit, len(places))
-        known &= ~np.isnan(held).any(axis=1)
-        chances.append((label_chances(target, fit.model, engine, things.keys), held))
-    for of_all, held in chances:
-        of_all[places[known]] = held[known]
-    folds = np.full(len(things), -1, dtype=np.int64)
     hashes = example_hashes(engine, target.name, evidence.keys, options)
-    folds[places[known]] = fold_numbers(hashes)[known]
-    draws = np.ones(len(things))
-    draws[places[known]] = shares(hashes, -2)[known]
-    own = own_scores(target, chances[0][0], chances[-1][0])
-    return Part(things, own, folds, draws, _counts(engine, task, options))
+    counts = _counts(engine, task, options)
+
+    def said(fit: AnyFit) -> _Said:
+        of_all = label_chances(target, fit.model, engine, things.keys)
+        return _Said(of_all, _held_out(target, fit, len(places)))
+
+    def part(*by_models: _Said) -> Part:
+        held = [each.held for each in by_models]
+        known = (places >= 0) & ~np.isnan(np.column_stack(held)).any(axis=1)
+        chances = [each.of_all.copy() for each in by_models]
+        for of_all, of_examples in zip(chances, held, strict=True):
+            of_all[places[known]] = of_examples[known]
+        folds = np.full(len(things), -1, dtype=np.int64)
+        folds[places[known]] = fold_numbers(hashes)[known]
+        draws = np.ones(len(things))
+        draws[places[known]] = shares(hashes, -2)[known]
+        return Part(things, own_scores(target, chances[0], chances[-1]), folds, draws, counts)
+
+    ordinary = said(fits.ordinary)
+    inner = ordinary if fits.inner is fits.ordinary else said(fits.inner)
+    return Parts(part(ordinary, inner), part(ordinary))
+
+
+class _Said(NamedTuple):
+    """The probabilities of labels by a model: of all things, and held-out ones of the training examples."""
+
+    of_all: Floats
+    held: Floats
 
 
 def _counts(engine: Engine, task: JointTask, options: EffectOptions) -> Floats:
@@ -151,4 +174,8 @@ def _held_out(target: JointTarget, fit: AnyFit, size: int) -> Floats:
         chances = sigmoid(scores[0])
         return np.column_stack([1.0 - chances, chances])
     assert isinstance(fit.model, ClassModel)
-    return fit.model.weights.probabilities(np.column_stack(scores))
+    every = np.column_stack(scores)
+    found = np.full(every.shape, np.nan)
+    inside = ~np.isnan(every).any(axis=1)
+    found[inside] = fit.model.weights.probabilities(every[inside])
+    return found

@@ -62,12 +62,16 @@ def _ends(path: Path) -> Iterator[tuple[tuple[Atom, ...], int, str]]:
 
 
 def _clause(head: Atom, body: tuple[Atom, ...], target: str, end: tuple[int, int, Database]) -> Clause:
-    """The clause with an atom of the target at its end; variables are numbered by first use."""
+    """The clause with an atom of the target at its end."""
     variable, place, database = end
     free = 1 + max([len(head.args), variable, *variables(body)])
     args = [free + number for number in range(database.schema.arity(target))]
     args[place] = variable
-    atoms = (*body, Atom(target, tuple(args)))
+    return numbered(head, (*body, Atom(target, tuple(args))))
+
+
+def numbered(head: Atom, atoms: tuple[Atom, ...]) -> Clause:
+    """The clause with its variables numbered by first use."""
     names = {term: term for term in head.args if isinstance(term, int)}
     for used in variables(atoms):
         names.setdefault(used, len(names))

@@ -55,9 +55,12 @@ class FittedTerms(NamedTuple):
     separate: Floats
     """of the separate model"""
     without: tuple[Floats, ...]
-    """of the model that gives the score beside the neighbours, as it is and with own weight and bias"""
+    """of the model that gives the score beside the neighbours: as it is, with a weight and biases, and with
+    a weight alone"""
     joint: Floats
     counts: Floats
+    plain: WeightSet
+    """a weight of the own score alone"""
 
     @property
     def loss(self) -> float:
@@ -75,7 +78,20 @@ class FittedTerms(NamedTuple):
         Without neighbours, the score beside them may have a weight and a bias too: what these alone gain is
         no reason to hear neighbours.
         """
-        gained = min(self.without, key=self._mean) - self.joint
+        return self._lower(self.joint, min(self.without, key=self._mean))
+
+    @property
+    def plain_loss(self) -> float:
+        """The loss of the own score with a weight, without terms."""
+        return self._mean(self.without[2])
+
+    @property
+    def plain_gains(self) -> bool:
+        """Whether it is lower than that of the separate model, by a standard error."""
+        return self._lower(self.without[2], self.separate)
+
+    def _lower(self, losses: Floats, others: Floats) -> bool:
+        gained = others - losses
         mean = self._mean(gained)
         error = np.sqrt(((self.counts * (gained - mean)) ** 2).sum()) / self.counts.sum()
         return bool(mean > error)
@@ -89,8 +105,28 @@ def penalties_of_pairs(target: JointTarget) -> tuple[float | None, ...]:
     return (None, *PAIRS) if target.classes else PAIRS_OF_TRUTH
 
 
+class Plain(NamedTuple):
+    """The model that gives the score beside the neighbours, without them: its weight and held-out losses."""
+
+    weights: WeightSet
+    losses: tuple[Floats, ...]
+    """as it is, with a weight and biases, and with a weight alone"""
+
+
+def fit_plain(trained: Trained) -> Plain:
+    """The own scores without terms; the same beside all sets of terms."""
+    shape = _Shape(trained.target, (), (), None)
+    features, penalties = shape.features(trained.fixed, ()), shape.penalties()
+    design = LabelDesign(trained.fixed, features, trained.labels, trained.counts)
+    beside = design.losses(np.zeros(len(penalties)))
+    calibrated = _fitted(design, penalties, trained.folds)
+    weighted = _fitted(design._replace(features=features[:, :, :1]), penalties[:1], trained.folds)
+    weights = WeightSet(_rounded(float(weighted.weights[0])), (0.0,) * shape.free, ())
+    return Plain(weights, (beside, calibrated.losses, weighted.losses))
+
+
 def fit_terms(
-    trained: Trained, terms: Sequence[Term], values: Sequence[Floats], pairs: float | None
+    trained: Trained, plain: Plain, terms: Sequence[Term], values: Sequence[Floats], pairs: float | None
 ) -> FittedTerms:
     """The weights of terms, given their values for the training examples."""
     scales = [float(np.sqrt(np.mean(each**2))) or 1.0 for each in values]
@@ -99,19 +135,15 @@ def fit_terms(
     features = shape.features(trained.fixed, scaled)
     design = LabelDesign(trained.fixed, features, trained.labels, trained.counts)
     fitted = _fitted(design, shape.penalties(), trained.folds)
-    own = 1 + shape.free
-    calibrated = _fitted(
-        design._replace(features=features[:, :, :own]), shape.penalties()[:own], trained.folds
-    )
-    beside = design.losses(np.zeros(features.shape[2]))
     return FittedTerms(
         shape.unpacked(fitted.weights, scales),
         tuple(shape.unpacked(of_fold, scales) for of_fold in fitted.by_fold),
         pairs,
         trained.alone,
-        (beside, calibrated.losses),
+        plain.losses,
         fitted.losses,
         trained.counts,
+        plain.weights,
     )
 
 

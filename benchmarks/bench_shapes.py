@@ -58,8 +58,8 @@ def _commands(folder: Path) -> dict[str, list[object]]:
     for number in range(2_000):
         (many / f"t{number}.csv").write_text(f"id,user_id,kind\n{rows}")
     small, large = folder / "small.duckdb", folder / "large.duckdb"
-    _write_shop(small, 200)
-    examples = _write_shop(large, 4_000)
+    write_shop(small, 200)
+    examples = write_shop(large, 4_000)
     paper = ["fit", small, "--target", "users.bad", "--preset", "paper"]
     default = ["fit", large, "--target", "users.bad", "--examples", examples]
     in_place = ["--engine", "duckdb"]
@@ -88,7 +88,7 @@ def _write_wide(path: Path) -> None:
             file.write(f"{number},{number % 2},{','.join(map(str, row))}\n")
 
 
-def _write_shop(path: Path, users: int) -> Path:
+def write_shop(path: Path, users: int) -> Path:
     """Users, orders and friends in a DuckDB file; returns a file of examples with cut-offs."""
     examples = path.with_suffix(".csv")
     with duckdb.connect(path) as own:

@@ -25,7 +25,9 @@ from hornbeam.data.database import Database, Examples
 from hornbeam.data.sampling import key_hashes
 from hornbeam.engines.memory.engine import MemoryEngine
 from hornbeam.in_place.load import load
-from hornbeam.learning.effects import bagging, conditions, constants, learner, shortening
+from hornbeam.learning.effects import bagging, constants, learner, shortening
+from hornbeam.learning.effects.conditions import narrowed_paths
+from hornbeam.learning.effects.steps import bag_steps, pairs
 from hornbeam.learning.options import EffectOptions
 from measure import DATA, say, table
 from quality import DATA_SETS, Pooled, Split, folds_of
@@ -56,7 +58,13 @@ SETTINGS: Mapping[str, Change] = {
     "share lost 0.02": Change(shortening, "SHARE_LOST", 0.02),
     "share lost 0.005": Change(shortening, "SHARE_LOST", 0.005),
     "one condition": Change(options={"max_conditions": 1}),
-    "40 second conditions": Change(conditions, "MOST_NARROWED", 40),
+    "5 second conditions": Change(narrowed_paths, "MOST_NARROWED", 5),
+    "20 second conditions": Change(narrowed_paths, "MOST_NARROWED", 20),
+    "no pairs": Change(pairs, "KEPT", 0),
+    "pairs at a price of 1": Change(pairs, "PRICE", 1.0),
+    "pairs at a price of 2": Change(pairs, "PRICE", 2.0),
+    "pairs count 0.5": Change(bag_steps, "WORTH_OF_PAIR", 0.5),
+    "pairs count 1": Change(bag_steps, "WORTH_OF_PAIR", 1.0),
     "weights for few constants too": Change(constants, "MANY", 2),
     "weights per constant at 0.4": Change(constants, "STRENGTH", 0.4),
     "weights per constant at 0.8": Change(constants, "STRENGTH", 0.8),
@@ -65,7 +73,7 @@ SETTINGS: Mapping[str, Change] = {
 }
 OF_TIME: Mapping[str, Change] = {
     "default": Change(),
-    "bags by key": Change(bagging, "STRETCHES", 10**9),
+    "bags by key": Change(bagging, "LEAST_STRETCHES", 10**9),
     "fewer attributes": Change(learner, "MOST_VALUES", 5_000_000),
     "more attributes": Change(learner, "MOST_VALUES", 30_000_000),
 }

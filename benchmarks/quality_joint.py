@@ -123,12 +123,12 @@ def _citation_split(
     alone = together.world.model.member("topic").chances(
         together.world.engine, together.world.database.encode_keys("topic", X[test])
     )
+    row["settled"] = str(joint.convergence_)
     nothing = joint.predict_proba(X[test], evidence=(X[:0], y[:0]))
     truth = np.searchsorted(joint.classes_, y[test].astype(str))
     for name, found in (("separate", alone), ("joint", chances), ("joint, no label known", nothing)):
         row[name] = round(float((found.argmax(axis=1) == truth).mean()), 4)
         row[f"{name}, log-loss"] = round(float(-np.log(found[np.arange(len(truth)), truth]).mean()), 4)
-    row["settled"] = str(joint.convergence_)
     return row
 
 

@@ -8,22 +8,26 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from hornbeam.engines.features.values import feature_values
 from hornbeam.engines.memory.engine import MemoryEngine
 from hornbeam.engines.sql.drivers.duckdb import DuckDBEngine
 from hornbeam.learning.effects import learner, long_model
 from hornbeam.learning.effects.bins import bins_of
 from hornbeam.learning.effects.conditions.narrowed_paths import narrowed_paths
+from hornbeam.learning.effects.conditions.pairs import candidate_of
 from hornbeam.learning.effects.learner import fit
 from hornbeam.learning.effects.steps.bag_steps import BagSteps, StepData, Steps
 from hornbeam.learning.effects.steps.pairs import (
     AT_LEAST,
     EITHER,
+    NEVER,
     Pair,
     PairRules,
     best_pairs,
     bin_totals,
     cell_gains,
     pair_row,
+    row_of,
     useful,
 )
 from hornbeam.learning.loop import NO_CONTROL, Control
@@ -346,3 +350,49 @@ def test_weights_enter_the_choice_of_conditions():
         model = fit(engine, weighted, EffectOptions(per_constant=False)).model
         first = str(model.effects[0].effect)
         assert all(f"{column}(" in first for column in columns)
+
+
+def friends(n=12):
+    """Persons with attributes and links, and an example for each pair of them."""
+    random = np.random.default_rng(5)
+    names = [f"p{i}" for i in range(n)]
+    persons = pd.DataFrame(
+        {
+            "person_id": names,
+            "city": random.choice(["oslo", "rome"], n),
+            "team_id": random.choice(["red", "blue", "green"], n),
+            "age": random.integers(20, 26, n),
+        }
+    )
+    links = {
+        table: pd.DataFrame({"one": random.choice(names, 30), "other": random.choice(names, 30)})
+        for table in ("likes", "knows")
+    }
+    teams = pd.DataFrame({"team_id": ["red", "blue", "green"], "size": [3, 5, 8], "kind": ["x", "y", "x"]})
+    keys = {"persons": {"key": "person_id", "links": {"team_id": "teams"}}, "teams": {"key": "team_id"}}
+    schema = keys | {
+        table: {"links": {"one": "persons", "other": "persons"}} for table in links
+    }
+    tables = {"persons": persons, "teams": teams} | {table: rows.drop_duplicates() for table, rows in links.items()}
+    return load(tables, schema=schema, target="likes")
+
+
+def test_every_pair_that_is_allowed_has_the_bins_of_its_body():
+    database = friends()
+    engine, examples = MemoryEngine(database), database.examples_of(database.target_named(None))
+    problem, _ = learner._problem(engine, examples, EffectOptions(n_cuts=2, neg_pos_ratio=None))
+    _, offers, search = learner._candidates(problem, lambda: None, NO_CONTROL)
+    own, rules, keys = offers.pool.candidates, search.pairs, problem.examples.keys
+    bins, number = np.array(offers.pool.rows), len(offers.pool.candidates)
+    random = np.random.default_rng(0)
+    pairs = []
+    for condition in np.flatnonzero(rules.sides != NEVER):
+        others = np.flatnonzero((rules.outside >= 0) & (np.arange(number) != condition))
+        others = others[rules.allow(condition, others)]
+        pairs += [Pair(int(condition), 1, False, int(each)) for each in random.choice(others, 25)]
+    assert len(pairs) > 100
+    made = [candidate_of(pair, own) for pair in pairs]
+    found = feature_values(engine, [each.request for each in made], keys)
+    for pair, candidate, values in zip(pairs, made, found, strict=True):
+        expected = row_of(pair.number(number), bins, rules)
+        assert (bins_of(values, candidate.cuts) == expected).all(), candidate.request

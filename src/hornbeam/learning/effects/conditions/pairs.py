@@ -23,6 +23,8 @@ from hornbeam.logic.effects import (
     VALUE,
     Body,
     Equals,
+    rename_step,
+    step_variables,
 )
 
 OF_ORDER = (FIRST, LAST, SINCE_FIRST, SINCE_LAST)
@@ -92,5 +94,22 @@ def candidate_of(pair: Pair, candidates: Sequence[FeatureCandidate]) -> FeatureC
         assert feature.variable is not None
         operator = clauses.BELOW if pair.is_below else clauses.AT_LEAST
         body = (*body, Comparison(feature.variable, operator, cuts[pair.cut - 1]))
-    steps = tuple(step for step in narrowed.request.body if step not in body)
-    return narrowed._replace(request=narrowed.request._replace(body=(*body, *steps)))
+    (head, own, narrowed_feature), *_ = narrowed
+    names = _apart(own, body, {term for term in head.args if isinstance(term, int)})
+    steps = tuple(rename_step(step, names) for step in own if step not in body)
+    variable = narrowed_feature.variable
+    if variable is not None:
+        narrowed_feature = narrowed_feature._replace(variable=names.get(variable, variable))
+    request = narrowed.request._replace(body=(*body, *steps), feature=narrowed_feature)
+    return narrowed._replace(request=request)
+
+
+def _apart(body: Body, other: Body, head: set[int]) -> dict[int, int]:
+    """New numbers for the variables of a body that another one uses for something else.
+
+    Two paths may number their variables alike. What common steps bind is the same in both bodies.
+    """
+    own, taken = ({v for step in each for v in step_variables(step)} for each in (body, other))
+    common = {v for step in body if step in other for v in step_variables(step)}
+    free = max(own | taken | head, default=0) + 1
+    return {v: free + place for place, v in enumerate(sorted((own & taken) - common - head))}

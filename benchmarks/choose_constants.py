@@ -57,6 +57,8 @@ SETTINGS: Mapping[str, Change] = {
     "shortened towards 50": Change(shortening, "RIDGE", 50.0),
     "share lost 0.02": Change(shortening, "SHARE_LOST", 0.02),
     "share lost 0.005": Change(shortening, "SHARE_LOST", 0.005),
+    "no turns": Change(bag_steps, "NEARLY", 1.0),
+    "turns from 0.5 on": Change(bag_steps, "NEARLY", 0.5),
     "one condition": Change(options={"max_conditions": 1}),
     "5 second conditions": Change(narrowed_paths, "MOST_NARROWED", 5),
     "20 second conditions": Change(narrowed_paths, "MOST_NARROWED", 20),
@@ -73,6 +75,8 @@ SETTINGS: Mapping[str, Change] = {
 }
 OF_TIME: Mapping[str, Change] = {
     "default": Change(),
+    "no turns": Change(bag_steps, "NEARLY", 1.0),
+    "turns from 0.5 on": Change(bag_steps, "NEARLY", 0.5),
     "bags by key": Change(bagging, "LEAST_STRETCHES", 10**9),
     "fewer attributes": Change(learner, "MOST_VALUES", 5_000_000),
     "more attributes": Change(learner, "MOST_VALUES", 30_000_000),

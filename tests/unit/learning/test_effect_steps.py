@@ -119,17 +119,35 @@ def test_a_bag_takes_the_same_steps_whatever_the_other_bags_are(monkeypatch):
     data = StepData(bins, scores, targets, np.ones(300), Logistic(), Steps(40, 0.3, 1.0, 1.0))
     weights = (random.random((300, 6)) < 0.5).astype(np.float64)
 
-    def chosen(columns: np.ndarray) -> list[list[int]]:
-        bags = BagSteps(data, columns)
+    def chosen(part: slice) -> list[list[int]]:
+        bags = BagSteps(data.of_bags(part), weights[:, part])
         steps = []
         for _ in range(4):
             bags.renew()
             steps += [*bags.go_on(4), *bags.go_on(4)]
-        return [[taken.additions[bag].candidate for taken in steps] for bag in range(columns.shape[1])]
+        return [[taken.additions[bag].candidate for taken in steps] for bag in range(len(bags.score))]
 
-    together = chosen(weights)
-    assert together == [chosen(weights[:, [bag]])[0] for bag in range(6)]
+    together = chosen(slice(0, 6))
+    assert together == [chosen(slice(bag, bag + 1))[0] for bag in range(6)]
     assert len(set(map(tuple, together))) == 6
+
+
+def test_candidates_that_say_the_same_take_turns_and_one_that_says_more_does_not_wait() -> None:
+    random = np.random.default_rng(3)
+    strong, weak = random.integers(1, 3, (2, 400)).astype(np.uint8)
+    chances = 1 / (1 + np.exp(-(2.5 * (strong - 1.5) + 1.0 * (weak - 1.5))))
+    targets = (random.random(400) < chances).astype(np.float64)
+
+    def taken(rows: list[np.ndarray]) -> list[int]:
+        scores = np.tile([0.0, -1.0, 1.0], (len(rows), 1))
+        steps = Steps(40, 0.1, 1.0, 1.0)
+        data = StepData(np.array(rows), scores, targets, np.ones(400), Logistic(), steps)
+        bags = BagSteps(data, np.ones((400, 1)))
+        bags.renew()
+        return [step.additions[0].candidate for _ in range(10) for step in bags.go_on(4)]
+
+    assert len(set(taken([weak] * 10))) >= 8
+    assert taken([*[weak] * 10, strong])[::4][:5] == [10] * 5
 
 
 def test_a_bag_has_the_candidates_that_gain_most_and_those_of_its_last_steps(monkeypatch):

@@ -370,10 +370,10 @@ def friends(n=12):
     }
     teams = pd.DataFrame({"team_id": ["red", "blue", "green"], "size": [3, 5, 8], "kind": ["x", "y", "x"]})
     keys = {"persons": {"key": "person_id", "links": {"team_id": "teams"}}, "teams": {"key": "team_id"}}
-    schema = keys | {
-        table: {"links": {"one": "persons", "other": "persons"}} for table in links
+    schema = keys | {table: {"links": {"one": "persons", "other": "persons"}} for table in links}
+    tables = {"persons": persons, "teams": teams} | {
+        table: rows.drop_duplicates() for table, rows in links.items()
     }
-    tables = {"persons": persons, "teams": teams} | {table: rows.drop_duplicates() for table, rows in links.items()}
     return load(tables, schema=schema, target="likes")
 
 

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from hornbeam.data.hashes import mixed
 from hornbeam.learning.effects.steps.bin_sums import BinSums, Places, bin_sums
 from hornbeam.learning.effects.steps.gains import UNIT, cut_gains, line_gains
 from hornbeam.learning.effects.steps.looking import Looked, looked_at
@@ -24,8 +25,10 @@ from hornbeam.learning.effects.steps.pairs import (
 from hornbeam.learning.losses.loss import Loss
 from hornbeam.learning.numbers import Floats
 
-ACTIVE = 40
+ACTIVE = 200
 """Number of candidates that are active for each bag."""
+NEARLY = 0.7
+"""Candidates that gain at least this share of the largest gain take turns."""
 AT_ONCE = 4
 """Number of steps between two rankings of the active candidates."""
 PAIR_STEPS = (48, 192, 768)
@@ -84,10 +87,13 @@ class StepData(NamedTuple):
     """what the gain of each candidate in each bag is multiplied by before gains are compared; None for 1"""
     pairs: PairRules | None = None
     """which pairs of candidates may be candidates themselves; None for none"""
+    first_bag: int = 0
+    """the number of the first bag"""
 
     def of_bags(self, bags: slice) -> StepData:
         """What some of the bags share."""
-        return self if self.worth is None else self._replace(worth=self.worth[:, bags])
+        worth = None if self.worth is None else self.worth[:, bags]
+        return self._replace(worth=worth, first_bag=self.first_bag + bags.start)
 
 
 class BagSteps:
@@ -279,9 +285,21 @@ class BagSteps:
             if self.pairs[bag]:
                 which = np.append(which, self.pairs[bag])
                 own = np.append(own, self._pair_gains(bag, gradients))
-            order = np.argsort(-own, kind="stable")[:AT_ONCE]
+            order = self._in_turns(bag, which, own)[:AT_ONCE]
             ranked.append(which[order[own[order] > 0]])
         return ranked
+
+    def _in_turns(self, bag: int, which: Places, gains: Floats) -> Places:
+        """Places of candidates in the order in which they take steps: by gain, but the best in random order.
+
+        Candidates that say nearly the same take turns, so that a model does not depend on one of them.
+        """
+        order = np.argsort(-gains, kind="stable")
+        nearly = int(np.count_nonzero(gains >= NEARLY * gains[order[0]])) if gains[order[0]] > 0 else 0
+        draw = np.array([1000 * self.taken + self.data.first_bag + bag + 1], dtype=np.uint64)
+        hashes = mixed(mixed(which[order[:nearly]].astype(np.uint64)) + mixed(draw))
+        order[:nearly] = order[:nearly][np.argsort(hashes, kind="stable")]
+        return order
 
     def _pair_gains(self, bag: int, gradients: Floats) -> Floats:
         """The largest gain of each active pair of a bag, as far as it counts."""

@@ -28,7 +28,7 @@ from hornbeam.engines.features.values import (
 )
 from hornbeam.engines.tally import Tally, TallyRequest
 from hornbeam.learning.effects.bins import BinBlocks, Bins, bins_of, cuts_of
-from hornbeam.learning.effects.groups import EqualExamples, KeyTallies, key_tallies
+from hornbeam.learning.effects.groups import BinHashes, EqualExamples, KeyTallies, key_tallies
 from hornbeam.learning.effects.links import paths as kinds
 from hornbeam.learning.effects.links.paths import Attribute, Path
 from hornbeam.logic.clauses import AT_LEAST, BELOW, Atom, Comparison
@@ -90,6 +90,11 @@ class Pool:
     seen: dict[bytes, None] = field(default_factory=dict)
     """hashes of the bins of all candidates"""
     _blocks: BinBlocks = field(default_factory=BinBlocks)
+    _hashes: BinHashes = field(default_factory=BinHashes)
+
+    def groups(self, columns: list[Floats]) -> EqualExamples:
+        """The groups of examples with equal bins of all candidates and equal numbers in all columns."""
+        return self._hashes.groups(self.rows, columns)
 
     def copied(self, head: Atom) -> Pool:
         """The same candidates for another target with the same arguments; bins are shared."""

@@ -26,7 +26,7 @@ from hornbeam.data.sampling import in_order, sampled
 from hornbeam.engines.contract import Engine, Skipped
 from hornbeam.errors import DataError
 from hornbeam.learning.checkpoint import Checkpoint, Replay, Saved, fit_fingerprint, read_round
-from hornbeam.learning.effects.bagging import example_hashes, fold_numbers
+from hornbeam.learning.effects.bagging import fold_numbers
 from hornbeam.learning.effects.bodies import BodyLimits
 from hornbeam.learning.effects.candidates import Offers
 from hornbeam.learning.effects.collecting import Collecting, KeptCandidates, PathSettings, is_worth_workers
@@ -375,7 +375,7 @@ def _block(problem: Problem, paths: list[Path], jobs: Jobs) -> ConstantWeights |
     if not options.own_constants:
         own = database.schema.types_of(examples.target)
         paths = [_without_types(path, own) for path in paths]
-    folds = fold_numbers(example_hashes(problem.engine, examples.target, examples.keys, options))
+    folds = fold_numbers(problem.hashes)
     scale = problem.unit.scale
     return constant_weights(problem.engine, problem.head, paths, _weighted(problem), folds, scale, jobs)
 

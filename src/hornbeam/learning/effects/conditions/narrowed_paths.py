@@ -61,12 +61,17 @@ def _chosen(best: list[int], pool: Pool, path_of: Sequence[Path]) -> list[Path]:
 
 
 def _first_gains(data: Weighted, weights: Floats, l2: float, pool: Pool, places: list[int]) -> Floats:
-    """What each of some candidates gains in a first step of each bag."""
-    bins = np.array([pool.rows[place] for place in places])
+    """What each of some candidates gains in a first step of each bag.
+
+    Equal examples are one, as later in boosting; sums are exact, so gains are the same.
+    """
+    groups = pool.groups([data.targets])
+    bins = np.array([pool.rows[place][groups.first] for place in places])
     scores = score_table([pool.candidates[place].scores for place in places], int(bins.max()) + 1)
     steps = Steps(1, 1.0, l2, l2)
-    own = StepData(bins, scores, data.targets, data.weights, data.loss, steps)
-    return BagSteps(own, weights).gains_of_all()
+    targets, sizes = data.targets[groups.first], groups.sizes(data.weights)
+    own = StepData(bins, scores, targets, sizes, data.loss, steps)
+    return BagSteps(own, groups.summed(weights)).gains_of_all()
 
 
 def _attribute_of(path: Path, body: Body) -> Attribute | None:

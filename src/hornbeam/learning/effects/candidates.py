@@ -90,11 +90,7 @@ class Pool:
     seen: dict[bytes, None] = field(default_factory=dict)
     """hashes of the bins of all candidates"""
     _blocks: BinBlocks = field(default_factory=BinBlocks)
-    _hashes: BinHashes = field(default_factory=BinHashes)
-
-    def groups(self, columns: list[Floats]) -> EqualExamples:
-        """The groups of examples with equal bins of all candidates and equal numbers in all columns."""
-        return self._hashes.groups(self.rows, columns)
+    hashes: BinHashes = field(default_factory=BinHashes)
 
     def copied(self, head: Atom) -> Pool:
         """The same candidates for another target with the same arguments; bins are shared."""
@@ -124,8 +120,7 @@ class Pool:
             if not self.min_support <= n_missing <= number - self.min_support:
                 return
         bins = bins_of(values, cuts)
-        first = bins[0]
-        if (bins == first).all():
+        if (bins == bins[0]).all():
             return
         key = _fingerprint(bins, len(cuts) + 2, equal)
         if key in self.seen:

@@ -36,7 +36,7 @@ from hornbeam.learning.effects.constants import ConstantWeights, Weighted, const
 from hornbeam.learning.effects.links.paths import MOST_ATTRIBUTES, MOST_PATHS, Path, PathFinder
 from hornbeam.learning.effects.links.vocabulary import Vocabulary
 from hornbeam.learning.effects.links.windows import windows_of
-from hornbeam.learning.effects.long_model import LongModel, Problem, Search, bag_weights, pays
+from hornbeam.learning.effects.long_model import LongModel, Problem, Search, pays
 from hornbeam.learning.effects.steps.boosting import most_steps
 from hornbeam.learning.history import ALL_STEPS, INTERRUPTED, NO_EFFECT, Collected, History, Record, Round
 from hornbeam.learning.loop import NO_CONTROL, Control, Ending, Pause, Shared, run
@@ -305,7 +305,7 @@ def _candidates(
     # With cut-offs, every example sees other facts: there a second condition costs more than it gains.
     search = Search()
     if options.max_conditions > 1 and not cut:
-        first, weights = len(offers.pool.candidates), bag_weights(problem)
+        first, weights = len(offers.pool.candidates), problem.bag_weights
         narrowed = dict(narrowed_paths(_weighted(problem), weights, options.l2, offers.pool, path_of))
         followed = _followed(collecting, list(narrowed), len(paths), pause, control)
         of_bags = {first + place: narrowed[path] for place, path in enumerate(followed)}

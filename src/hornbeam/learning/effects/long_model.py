@@ -85,10 +85,10 @@ class Problem:
         """The bags."""
         return design(self.hashes, self.options.n_bags)
 
-
-def bag_weights(problem: Problem) -> Floats:
-    """The weight of each example in each bag."""
-    return problem.design.weights * problem.weights[:, None]
+    @property
+    def bag_weights(self) -> Floats:
+        """The weight of each example in each bag."""
+        return self.design.weights * self.weights[:, None]
 
 
 class Search(NamedTuple):
@@ -119,7 +119,7 @@ class LongModel:
         examples, options = problem.examples, problem.options
         self.block = block
         offset = np.zeros(len(examples.labels)) if block is None else block.crossed - block.crossed.mean()
-        self.groups = pool.groups([problem.targets, offset])
+        self.groups = pool.hashes.groups(pool.rows, [problem.targets, offset])
         first = self.groups.first
         self.bins = np.zeros((len(pool.rows), len(first)), dtype=np.uint8)
         for own, row in zip(self.bins, pool.rows, strict=True):
@@ -127,7 +127,7 @@ class LongModel:
         self.levels = int(self.bins.max(initial=0)) + 1
         self.targets, self.offset = problem.targets[self.groups.first], offset[self.groups.first]
         self.design = problem.design
-        self.weights = self.groups.summed(self.design.weights * problem.weights[:, None])
+        self.weights = self.groups.summed(problem.bag_weights)
         self.numbers = self.groups.sizes()
         self.sizes = self.groups.sizes(examples.weights)
         start = None
@@ -143,17 +143,8 @@ class LongModel:
             not options.validate,
         )
         scores = score_table([each.scores for each in pool.candidates], self.levels)
-        data = StepData(
-            self.bins,
-            scores,
-            self.targets,
-            self.sizes,
-            problem.loss,
-            steps,
-            self.offset,
-            self._worth(),
-            search.pairs,
-        )
+        shared = self.bins, scores, self.targets, self.sizes, problem.loss, steps
+        data = StepData(*shared, self.offset, self._worth(), search.pairs)
         self.boosting = Boosting(data, self.weights, jobs)
         self.bags = self.boosting.bags
         self.base_loss = self._base_loss()

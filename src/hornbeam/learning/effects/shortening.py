@@ -142,7 +142,7 @@ class BagFits:
 def outside_of(long: Long, column: int) -> tuple[npt.NDArray[np.intp], Floats]:
     """The examples outside a bag, and their weights there."""
     weights = long.weights[:, -1] - long.weights[:, column]
-    places = np.flatnonzero(weights)
+    places = np.flatnonzero(weights != 0)
     return places, weights[places]
 
 

@@ -65,7 +65,7 @@ def _first_gains(data: Weighted, weights: Floats, l2: float, pool: Pool, places:
 
     Equal examples are one, as later in boosting; sums are exact, so gains are the same.
     """
-    groups = pool.groups([data.targets])
+    groups = pool.hashes.groups(pool.rows, [data.targets])
     bins = np.array([pool.rows[place][groups.first] for place in places])
     scores = score_table([pool.candidates[place].scores for place in places], int(bins.max()) + 1)
     steps = Steps(1, 1.0, l2, l2)

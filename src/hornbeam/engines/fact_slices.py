@@ -68,6 +68,9 @@ class FactSlices:
     """place of the key times the number of moments, plus the rank of the time: sorted; None if the facts of
     a key are in no order of time"""
 
+    is_single: bool = False
+    """whether no slice has more than one fact"""
+
     @property
     def nbytes(self) -> int:
         arrays = (*self.columns, self.times, self.keys, self.starts, self.order)
@@ -80,6 +83,8 @@ class FactSlices:
         place, first, end = self._places(values, length)
         if self.order is None or self.times is None or (cutoffs is None and limits == FactLimits()):
             return first, end
+        if cutoffs is not None and self.is_single:
+            return first, first + self._is_there(first, end, cutoffs, limits.within)
         step = len(self.moments) + 1
         if cutoffs is not None:
             # Nothing is too long before an infinite cut-off.
@@ -96,6 +101,16 @@ class FactSlices:
             first = first.copy()
             first[rows] = self._search(place[rows] * step + ties, first[rows], end[rows])
         return first, end
+
+    def _is_there(self, first: Integers, end: Integers, cutoffs: Floats, within: float | None) -> Integers:
+        """Whether the only fact of each slice is within the limits."""
+        assert self.times is not None
+        # The last slice, of no fact, begins behind the last fact.
+        times = np.append(self.times, np.inf)[first]
+        there: Integers = (times <= cutoffs) & (first != end)
+        if within is not None:
+            there &= (times >= cutoffs - within) | (cutoffs == np.inf)
+        return there
 
     def _search(self, wanted: RowNumbers, first: Integers, end: Integers) -> Integers:
         assert self.order is not None
@@ -160,6 +175,7 @@ def slices_of(
         keys,
         grouped.starts.astype(np.int64),
         in_order,
+        bool((np.diff(grouped.starts) <= 1).all()),
     )
 
 

@@ -289,11 +289,8 @@ class Offers:
             self._of_category(path, attribute, tally)
         elif attribute.kind == kinds.THING:
             if not path.single:
-                self._add(
-                    body,
-                    Feature(DISTINCT, attribute.node.variable),
-                    value_of_tally(tally, DISTINCT, len(self._at)),
-                )
+                number = value_of_tally(tally, DISTINCT, len(self._at))
+                self._add(body, Feature(DISTINCT, attribute.node.variable), number)
         elif attribute.kind == kinds.DATE:
             kind = SINCE if self.cut else VALUE if path.single else MINIMUM
             self._add(body, Feature(kind, attribute.node.variable), self._of_date(tally, kind))
@@ -345,11 +342,8 @@ class Offers:
     def _of_category(self, path: Path, attribute: Attribute, tally: Tally) -> None:
         size = len(self._at)
         if not path.single:
-            self._add(
-                (*path.body, *attribute.steps),
-                Feature(DISTINCT, attribute.node.variable),
-                value_of_tally(tally, DISTINCT, len(self._at)),
-            )
+            feature = Feature(DISTINCT, attribute.node.variable)
+            self._add((*path.body, *attribute.steps), feature, value_of_tally(tally, DISTINCT, size))
         total = counts_of(tally, size)
         population = self.engine.database.population(attribute.node.type)
         for name, rows, number in _by_constant(tally, self._at.sizes, self.pool.min_support, population):

@@ -306,7 +306,7 @@ def _candidates(
     search = Search()
     if options.max_conditions > 1 and not cut:
         first, weights = len(offers.pool.candidates), problem.bag_weights
-        narrowed = dict(narrowed_paths(_weighted(problem), weights, options.l2, offers.pool, path_of))
+        narrowed = dict(narrowed_paths(_weighted(problem), weights, options.l2, offers.pool, path_of, jobs))
         followed = _followed(collecting, list(narrowed), len(paths), pause, control)
         of_bags = {first + place: narrowed[path] for place, path in enumerate(followed)}
         search = Search(rules_of(offers.pool.candidates, path_of, limits), of_bags)

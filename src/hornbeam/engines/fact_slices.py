@@ -105,9 +105,12 @@ class FactSlices:
     def _is_there(self, first: Integers, end: Integers, cutoffs: Floats, within: float | None) -> Integers:
         """Whether the only fact of each slice is within the limits."""
         assert self.times is not None
+        there: Integers = first != end
+        if not len(self.times):
+            return there
         # The last slice, of no fact, begins behind the last fact.
-        times = np.append(self.times, np.inf)[first]
-        there: Integers = (times <= cutoffs) & (first != end)
+        times = self.times[np.minimum(first, len(self.times) - 1)]
+        there &= times <= cutoffs
         if within is not None:
             there &= (times >= cutoffs - within) | (cutoffs == np.inf)
         return there

@@ -82,7 +82,8 @@ def learning() -> str:
 def fits() -> str:
     """CPU of default fits by one and by two processes, and of version 0.1."""
     rows = []
-    for data, found in _results("versions")["cases"].items():
+    cases = _results("versions")["cases"]
+    for data, found in sorted(cases.items(), key=lambda case: case[1]["default"]["cpu"]):
         one, two, other = found["default"], found["two jobs"], found.get("other")
         cpu = [one["cpu"], two["cpu"], two["longest"]]
         before = "-" if other is None else _times(other["cpu"] / one["cpu"])

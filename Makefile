@@ -26,7 +26,7 @@ export OMP_NUM_THREADS := 1
 export PYTHONNOUSERSITE := 1
 unexport PYTHONPATH PYTHONHOME
 
-.PHONY: help setup demo docs picture record reference test lint test-long test-oldest test-core coverage mutants fuzz reliability bench bench-counting bench-learning bench-loading bench-shapes bench-in_place bench-tables bench-report bench-sql bench-out_of_core reproduce format pins clean
+.PHONY: help setup demo docs picture record reference test lint test-long test-oldest test-core coverage mutants fuzz reliability bench bench-counting bench-learning bench-loading bench-shapes bench-in_place bench-tables bench-report bench-sql bench-out_of_core bench-versions bench-paper bench-prediction reproduce format pins clean
 
 help:
 	@echo 'make demo            learn from a generated world, evaluate, explain; installs only what that needs'
@@ -43,7 +43,7 @@ help:
 	@echo 'make mutants         put small faults into the code and check that the tests notice them'
 	@echo 'make reliability     write docs/reliability.md from the recorded measurements'
 	@echo 'make fuzz            coverage-guided fuzzing of every reader of text, 10 minutes each (SECONDS=600)'
-	@echo 'make bench           all benchmarks; writes benchmarks/README.md (also bench-counting, bench-learning, bench-loading, bench-shapes, bench-in_place, bench-tables, bench-report, bench-sql, bench-out_of_core)'
+	@echo 'make bench           all benchmarks; writes benchmarks/README.md (also bench-counting, bench-learning, bench-loading, bench-shapes, bench-in_place, bench-tables, bench-report, bench-sql, bench-out_of_core, bench-versions, bench-paper, bench-prediction)'
 	@echo 'make reproduce       run the published study, without the runs that have results; writes docs/reproduction'
 	@echo 'make format          format the sources'
 	@echo 'make pins            write constraints.txt from the installed environment'
@@ -117,10 +117,14 @@ SECONDS := 600
 fuzz: $(DEV)
 	@for target in $(FUZZED); do $(BIN)/python fuzz/run.py $$target --seconds $(SECONDS) --record || exit 1; done
 
-bench: bench-counting bench-loading bench-shapes bench-in_place bench-tables bench-sql bench-out_of_core bench-learning bench-report
+bench: bench-counting bench-loading bench-shapes bench-in_place bench-tables bench-sql bench-out_of_core bench-learning bench-report bench-versions bench-paper bench-prediction
 
 bench-counting bench-learning bench-loading bench-shapes bench-in_place bench-tables bench-report bench-sql bench-out_of_core: bench-%: $(DEV)
 	$(BIN)/python benchmarks/bench_$*.py
+
+# In a user's environment: no variable limits threads, but for the columns "one thread".
+bench-versions bench-paper bench-prediction: bench-%: $(DEV)
+	env -u OPENBLAS_NUM_THREADS -u OMP_NUM_THREADS $(BIN)/python benchmarks/bench_$*.py
 
 reproduce: $(RUNTIME)
 	$(BIN)/hornbeam reproduce --out docs/reproduction

@@ -29,6 +29,8 @@ WAYS: Mapping[str, Sequence[str]] = {
     "all negatives, the default": (),
 }
 TIMES_LESS = 24
+PROGRAM_REPEATS = 2
+"""how often the program is run, whose CPU differs much between runs; the least counts"""
 LIMIT = 600
 """CPU seconds that the program gets per fold"""
 
@@ -47,7 +49,8 @@ def measured(fold: str, programs: Path, repeats: int) -> dict[str, Any]:
                 raise SystemExit(f"{command} ended with {run.status}: {run.output[-500:]}")
             found[way] = min(found.get(way, float("inf")), run.cpu)
     train = jars.prepare(UWCSE / fold / "train", UWCSE / "background.txt", programs)
-    run = jars.learn(PROGRAM, programs, train, "advisedby", LIMIT)
+    runs = [jars.learn(PROGRAM, programs, train, "advisedby", LIMIT) for _ in range(PROGRAM_REPEATS)]
+    run = min(runs, key=lambda each: each.cpu)
     return found | {"program": run.cpu, "outcome": jars.outcome(run, LIMIT)}
 
 
@@ -82,9 +85,9 @@ def main() -> None:
     parser.add_argument("--report", action="store_true", help="only write the table")
     arguments = parser.parse_args()
     results = measure.load("paper")
-    if not arguments.report:
-        if jars.java() is None:
-            sys.exit("no java here: BoostSRL cannot be run")
+    if not arguments.report and jars.java() is None:
+        say("no java here: BoostSRL cannot be run, and the table stays as it is")
+    elif not arguments.report:
         results = {"machine": measure.machine(["hornbeam", "numpy", "scipy"]), "folds": {}}
         with tempfile.TemporaryDirectory() as scratch:
             programs = jars.fetch(Path(scratch))

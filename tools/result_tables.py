@@ -79,6 +79,38 @@ def learning() -> str:
     return _table(["data", "hornbeam", "peak", *map(_on_two_lines, systems)], rows)
 
 
+def fits() -> str:
+    """CPU of default fits by one and by two processes, and of version 0.1."""
+    rows = []
+    cases = _results("versions")["cases"]
+    for data, found in sorted(cases.items(), key=lambda case: case[1]["default"]["cpu"]):
+        one, two, other = found["default"], found["two jobs"], found.get("other")
+        cpu = [one["cpu"], two["cpu"], two["longest"]]
+        before = "-" if other is None else _times(other["cpu"] / one["cpu"])
+        rows.append([data, *map(_seconds, cpu), before, f"{one['peak'] / 1e6:.0f} MB"])
+    return _table(["data", "CPU", "two jobs", "the longer one", "version 0.1", "peak"], rows)
+
+
+def paper() -> str:
+    """CPU of the preset `paper` beside BoostSRL."""
+    folds = _results("paper")["folds"].values()
+    theirs = mean(fold["program"] for fold in folds)
+    ways = [way for way in next(iter(folds)) if way not in ("program", "outcome")]
+    rows = []
+    for way in ways:
+        ours = mean(fold[way] for fold in folds)
+        rows.append([way, _seconds(ours), _seconds(theirs), _times(theirs / ours)])
+    return _table(["negatives", "preset `paper`", "BoostSRL MLN-Boost", "ratio"], rows)
+
+
+def prediction() -> str:
+    """Wall time of one predicted row."""
+    ways = {"alone": "one row, alone", "busy": "one row, four threads"}
+    found = _results("prediction")["times"]
+    rows = [[name, *(f"{each * 1e3:.1f} ms" for each in found[way])] for way, name in ways.items()]
+    return _table(["", "median", "99th percentile"], rows)
+
+
 def _on_two_lines(system: str) -> str:
     return system.replace(" ", "<br>", 1)
 
@@ -329,6 +361,9 @@ def start_up() -> str:
 _TABLES: Mapping[str, Table] = {
     "machine": machine,
     "learning": learning,
+    "fits": fits,
+    "paper": paper,
+    "prediction": prediction,
     "counting": counting,
     "sql": sql,
     "out of core": out_of_core,

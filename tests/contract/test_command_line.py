@@ -1,7 +1,10 @@
 """Every verb is documented: a summary, an example that parses, and help for each option."""
 
+import os
 import re
 import shlex
+import subprocess
+import sys
 
 import pytest
 from typer.main import get_command
@@ -97,3 +100,17 @@ def test_the_help_of_fit_names_the_options_of_the_default_before_those_of_others
     defaults, others = text.split(f"\n{OF_OTHERS}:\n")
     assert "--bags NUMBER" in defaults and "[default: 10]" in defaults
     assert "--beam-width NUMBER" in others and "--beam-width" not in defaults
+
+
+def test_commands_have_one_thread_for_matrix_products_unless_the_environment_says_how_many():
+    code = (
+        "import os, sys\n"
+        "from hornbeam.cli import main\n"
+        "assert 'numpy' not in sys.modules\n"
+        "try:\n    main(['--version'])\n"
+        "finally:\n    print(os.environ['OPENBLAS_NUM_THREADS'])"
+    )
+    plain = {name: value for name, value in os.environ.items() if not name.endswith("NUM_THREADS")}
+    for given, expected in (({}, "1"), ({"OPENBLAS_NUM_THREADS": "3"}, "3")):
+        ran = subprocess.run([sys.executable, "-c", code], env=plain | given, capture_output=True, text=True)
+        assert ran.stdout.split()[-1] == expected, ran.stderr

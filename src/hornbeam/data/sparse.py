@@ -41,6 +41,8 @@ def _kernels() -> Any:
 
 
 _kernel = _kernels()
+_MOST_UNUSED = 1 << 22
+"""A product with at most this many entries is not counted before it is made."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -120,16 +122,35 @@ class Matrix:
 
     def product(self, other: Matrix) -> Matrix:
         """The matrix product, which must have fewer than 2**31 entries."""
+        work = int(np.diff(other.starts)[self.ends].sum())
+        if work < max(len(other.ends), other.shape[1]):
+            # Few of the other's rows are needed: sorting costs less than transposing all of them.
+            found = self._product(other, work)
+            _kernel.csr_sort_indices(self.shape[0], found.starts, found.ends, found.entries)
+            return found
+        return other.transposed()._product(self.transposed(), work).transposed()
+
+    def _product(self, other: Matrix, work: int) -> Matrix:
+        """The product with columns in any order; ``work`` is the number of products of two entries."""
         shape = self.shape[0], other.shape[1]
-        sides = self.starts, self.ends, other.starts, other.ends
-        size = _kernel.csr_matmat_maxnnz(*shape, *sides)
+        size = min(work, shape[0] * shape[1])
+        if size > _MOST_UNUSED:
+            size = _kernel.csr_matmat_maxnnz(*shape, self.starts, self.ends, other.starts, other.ends)
         starts = np.empty(shape[0] + 1, dtype=np.int32)
         ends = np.empty(size, dtype=np.int32)
         entries = np.empty(size, dtype=self.entries.dtype)
         one, two = (self.starts, self.ends, self.entries), (other.starts, other.ends, other.entries)
         _kernel.csr_matmat(*shape, *one, *two, starts, ends, entries)
-        _kernel.csr_sort_indices(shape[0], starts, ends, entries)
         return Matrix(starts, ends[: starts[-1]], entries[: starts[-1]], shape)
+
+    def transposed(self) -> Matrix:
+        """The transposed matrix; columns come out in order, whatever their order is here."""
+        rows, columns = self.shape
+        starts = np.empty(columns + 1, dtype=np.int32)
+        ends = np.empty(len(self.ends), dtype=np.int32)
+        entries = np.empty(len(self.ends), dtype=self.entries.dtype)
+        _kernel.csr_tocsc(rows, columns, self.starts, self.ends, self.entries, starts, ends, entries)
+        return Matrix(starts, ends, entries, (columns, rows))
 
     def full(self, dtype: type[np.generic]) -> Numbers:
         """The matrix as a full array of the given type."""
@@ -154,9 +175,14 @@ def summed(rows: Numbers, columns: Numbers, entries: Numbers, shape: tuple[int, 
     >>> matrix.full(np.int64).tolist()
     [[1, 0, 0], [0, 0, 12]]
     """
-    matrix = by_row(rows.astype(np.int32, copy=False), columns.astype(np.int32, copy=False), entries, shape)
+    rows, columns = rows.astype(np.int32, copy=False), columns.astype(np.int32, copy=False)
+    if len(rows) < shape[1]:
+        matrix = by_row(rows, columns, entries, shape)
+        _kernel.csr_sort_indices(shape[0], matrix.starts, matrix.ends, matrix.entries)
+    else:
+        # Entries in order of columns and then of rows: this takes less time than sorting them within rows.
+        matrix = by_row(columns, rows, entries, shape[::-1]).transposed()
     own = matrix.starts, matrix.ends, matrix.entries
-    _kernel.csr_sort_indices(shape[0], *own)
     _kernel.csr_sum_duplicates(*shape, *own)
     size = int(matrix.starts[-1])
     return Matrix(matrix.starts, matrix.ends[:size], matrix.entries[:size], shape)

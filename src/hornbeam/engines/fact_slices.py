@@ -6,6 +6,7 @@ ones and those within some time of the cut-off.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -14,7 +15,8 @@ import numpy as np
 
 from hornbeam.data.database import Codes
 from hornbeam.data.numbers import Floats
-from hornbeam.data.rows import Folds, Integers, RowNumbers, fold, probe
+from hornbeam.data.rows import Folds, Integers, RowNumbers, fold, probe, run_starts
+from hornbeam.data.sparse import by_row
 
 DENSE_KEYS = 1 << 22
 """A slice is found through an array over all possible values if there are at most this many."""
@@ -63,7 +65,11 @@ class FactSlices:
     """the distinct numbers of bound values, sorted; None if ``starts`` has an element for every number"""
     starts: Integers
     order: RowNumbers | None
-    """place of the key times the number of moments, plus the rank of the time: sorted"""
+    """place of the key times the number of moments, plus the rank of the time: sorted; None if the facts of
+    a key are in no order of time"""
+
+    is_single: bool = False
+    """whether no slice has more than one fact"""
 
     @property
     def nbytes(self) -> int:
@@ -77,6 +83,8 @@ class FactSlices:
         place, first, end = self._places(values, length)
         if self.order is None or self.times is None or (cutoffs is None and limits == FactLimits()):
             return first, end
+        if cutoffs is not None and self.is_single:
+            return first, first + self._is_there(first, end, cutoffs, limits.within)
         step = len(self.moments) + 1
         if cutoffs is not None:
             # Nothing is too long before an infinite cut-off.
@@ -93,6 +101,19 @@ class FactSlices:
             first = first.copy()
             first[rows] = self._search(place[rows] * step + ties, first[rows], end[rows])
         return first, end
+
+    def _is_there(self, first: Integers, end: Integers, cutoffs: Floats, within: float | None) -> Integers:
+        """Whether the only fact of each slice is within the limits."""
+        assert self.times is not None
+        there: Integers = first != end
+        if not len(self.times):
+            return there
+        # The last slice, of no fact, begins behind the last fact.
+        times = self.times[np.minimum(first, len(self.times) - 1)]
+        there &= times <= cutoffs
+        if within is not None:
+            there &= (times >= cutoffs - within) | (cutoffs == np.inf)
+        return there
 
     def _search(self, wanted: RowNumbers, first: Integers, end: Integers) -> Integers:
         assert self.order is not None
@@ -119,34 +140,34 @@ def _known(codes: Integers, size: int) -> Integers:
     return np.where(codes < 0, size, codes) if codes.min(initial=0) < 0 else codes
 
 
-def slices_of(matching: AtomFacts, order: Sequence[int], bound: Sequence[int]) -> FactSlices:
-    """The slices of an atom's facts, whose columns have the variables of ``order``, by some variables."""
+def slices_of(
+    matching: AtomFacts, order: Sequence[int], bound: Sequence[int], by_time: bool = True
+) -> FactSlices:
+    """The slices of an atom's facts, whose columns have the variables of ``order``, by some variables.
+
+    If they are not ``by_time``, they cannot be limited by cut-offs.
+    """
     others = [place for place, variable in enumerate(order) if variable not in bound]
     by = [order.index(variable) for variable in bound]
     times = matching.since
-    moments = np.empty(0) if times is None else np.unique(times)
-    ranks = None if times is None else np.searchsorted(moments, times)
+    sorting, moments, ranks = _in_time(times if by_time else None, matching.rows)
     sizes = [matching.sizes[place] + 1 for place in by]
-    folds = None
-    numbers = np.zeros(matching.rows, dtype=np.int64)
+    numbers, folds = np.zeros(matching.rows, dtype=np.int64), None
     if by:
         numbers, folds = fold([matching.columns[place] for place in by], sizes)
-    sorting = np.argsort(numbers, kind="stable") if ranks is None else np.lexsort((ranks, numbers))
-    numbers = numbers[sorting]
-    keys = None
-    span = 1
-    for size in sizes:
-        span *= size
-    place: Integers = numbers
+    place: Integers = numbers[sorting]
+    keys, span = None, math.prod(sizes)
     if span > max(DENSE_KEYS, 4 * matching.rows) or (
         folds and any(ranked is not None for _, ranked in folds)
     ):
-        keys, place = np.unique(numbers, return_inverse=True)
+        keys, place = np.unique(place, return_inverse=True)
         place = place.ravel()
         span = len(keys) + 1
-    starts = np.zeros(span + 1, dtype=np.int64)
-    np.cumsum(np.bincount(place, minlength=span), out=starts[1:])
-    in_order = None if ranks is None else place.astype(np.int64) * (len(moments) + 1) + ranks[sorting]
+    grouped = by_row(place.astype(np.int32), np.arange(len(place), dtype=np.int32), sorting, (span, 0))
+    sorting = grouped.entries
+    in_order = None
+    if ranks is not None:
+        in_order = place[grouped.ends].astype(np.int64) * (len(moments) + 1) + ranks[grouped.ends]
     return FactSlices(
         tuple(matching.columns[place][sorting] for place in others),
         tuple(matching.sizes[place] for place in others),
@@ -155,6 +176,17 @@ def slices_of(matching: AtomFacts, order: Sequence[int], bound: Sequence[int]) -
         folds,
         tuple(matching.sizes[place] for place in by),
         keys,
-        starts,
+        grouped.starts.astype(np.int64),
         in_order,
+        bool((np.diff(grouped.starts) <= 1).all()),
     )
+
+
+def _in_time(times: Floats | None, rows: int) -> tuple[Integers, Floats, Integers | None]:
+    """The facts in order of time, the distinct times, and which of these each fact in order has."""
+    if times is None:
+        return np.arange(rows), np.empty(0), None
+    sorting = np.argsort(times, kind="stable")
+    ordered = times[sorting]
+    starts = run_starts(ordered)
+    return sorting, ordered[starts], np.repeat(np.arange(len(starts)), np.diff(starts, append=rows))

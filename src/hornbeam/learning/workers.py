@@ -18,7 +18,8 @@ from typing import Any, NamedTuple, Self
 from hornbeam.errors import EngineError, OptionError
 
 _CODE = "import sys; sys.path[:] = {path!r}; from hornbeam.learning.workers import serve; serve()"
-_THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
+ONE_THREAD = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+"""The environment of a process whose matrix products start no threads."""
 
 
 class Call(NamedTuple):
@@ -40,7 +41,7 @@ class Worker:
             [sys.executable, "-c", _CODE.format(path=sys.path)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            env=os.environ | dict.fromkeys(_THREADS, "1"),
+            env=os.environ | ONE_THREAD,
             # Ctrl-C reaches the process that the user started, also while this one still starts.
             process_group=0 if os.name == "posix" else None,
         )

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from hornbeam.data.sparse import Matrix, by_row
+from hornbeam.data.sparse import Matrix, by_row, summed
 
 FEW = st.integers(1, 6)
 
@@ -47,6 +47,19 @@ def test_rows_taken_and_multiplied(full, data):
         both = taken.times_each(ours(other))
         assert np.array_equal(both.full(np.int64), full[rows] * other)
         assert len(both.ends) == np.count_nonzero(full[rows] * other)
+
+
+@given(st.integers(1, 4), st.integers(1, 12), st.data())
+def test_sums_of_entries_in_any_order(rows, columns, data):
+    places = st.tuples(st.integers(0, rows - 1), st.integers(0, columns - 1), st.integers(1, 9))
+    given_entries = data.draw(st.lists(places, max_size=20))
+    full = np.zeros((rows, columns), dtype=np.int64)
+    for row, column, entry in given_entries:
+        full[row, column] += entry
+    row, column, entry = np.array(given_entries, dtype=np.int64).reshape(-1, 3).T.copy()
+    found, expected = summed(row, column, entry, (rows, columns)), sparse.csr_array(full)
+    assert np.array_equal(found.full(np.int64), full)
+    assert found.ends.tolist() == expected.indices.tolist()
 
 
 @given(cells(), st.data())

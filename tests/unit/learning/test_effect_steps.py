@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hornbeam.learning.effects.groups import BinHashes
 from hornbeam.learning.effects.steps import bag_steps, looking
 from hornbeam.learning.effects.steps import bin_sums as module
 from hornbeam.learning.effects.steps.bag_steps import BagSteps, StepData, Steps
@@ -209,3 +210,15 @@ def test_a_step_is_a_line_if_that_lowers_the_loss_more():
     x = scores[0][bins[0]]
     slope = (x * (targets - chance)).sum() / ((x * x).sum() * chance * (1 - chance) + 5.0)
     assert change == pytest.approx(0.1 * slope * scores[0], abs=1e-6)
+
+
+def test_groups_of_equal_examples_grow_with_the_candidates():
+    random = np.random.default_rng(0)
+    bins = [random.integers(0, 2, 60).astype(np.uint8) for _ in range(4)]
+    targets = random.integers(0, 2, 60).astype(np.float64)
+    hashes = BinHashes()
+    for number in (1, 3, 3, 4):
+        groups = hashes.groups(bins[:number], [targets])
+        rows = list(zip(*bins[:number], targets, strict=True))
+        assert len(groups.first) == len(set(rows))
+        assert all(rows[groups.first[group]] == row for group, row in zip(groups.which, rows, strict=True))

@@ -78,32 +78,28 @@ class _Beside:
 class _GroupSums:
     """The sums of candidates that do not depend on gradients, and the way to those that do.
 
-    The sum with gradients is that of the ``rows``, each times the gradients of its examples.
+    The sum with gradients is that of the ``rows``, each times the gradients of its examples, which are
+    multiplied by the counts that all candidates have in common.
     """
 
     totals: Integers
     true: Integers
     true_squared: Integers
     rows: Matrix
-    row_of: Positions
-    """for each position its row"""
-    positions: Positions
-    values: Integers
-    """at each position the counts that all candidates have in common"""
+    common: Matrix
+    """for each row the counts that all candidates have in common, in the columns of its examples"""
     bound: int
     """sums with gradients are at most this number times the largest gradient"""
 
     @property
     def nbytes(self) -> int:
         sums = self.totals.nbytes + self.true.nbytes + self.true_squared.nbytes
-        return sums + 12 * len(self.rows.ends) + 16 * len(self.positions)
+        return sums + 12 * (len(self.rows.ends) + len(self.common.ends))
 
     def with_gradients(self, gradients: Integers, largest: int) -> Integers:
         """The sums with gradients, none of which is above ``largest``."""
         _check(self.bound * largest)
-        weights = np.zeros(self.rows.shape[0], dtype=np.int64)
-        np.add.at(weights, self.row_of, self.values * gradients[self.positions])
-        sums: Integers = self.rows.transposed_times(weights)
+        sums: Integers = self.rows.transposed_times(self.common @ gradients)
         return sums
 
 
@@ -211,22 +207,27 @@ class ProductSums:
                 row_of = np.arange(len(common.positions), dtype=np.int32)
                 largest = max((column.largest for column in columns), default=0)
             totals = [common.total * self._total(numbers, component) for component in components]
-            sums = _group_sums(common, rows, row_of, largest, totals)
+            of_row = by_row(row_of, common.positions, common.values, (rows.shape[0], len(self._keys)))
+            sums = _group_sums(common, rows, of_row, largest, totals)
             self._sums_made.put(key, sums, sums.nbytes)
         return sums
 
     def _common(self, numbers: ComponentNumbers, stay: tuple[CanonicalComponent, ...]) -> _Common:
         size, largest, total = len(self._keys), 1, 1
-        values = np.ones(size, dtype=np.int64)
-        for component, column in zip(stay, self._count(numbers, stay), strict=True):
+        columns = self._count(numbers, stay)
+        for component, column in zip(stay, columns, strict=True):
             largest *= column.largest
             total *= self._total(numbers, component)
             _check(largest * size)
-            full = np.zeros(size, dtype=np.int64)
-            full[column.positions] = column.values
-            values *= full
-        positions = np.flatnonzero(values).astype(np.int32)
-        values = values[positions]
+        columns.sort(key=lambda column: len(column.positions))
+        if columns:
+            positions, values = columns[0].positions, columns[0].values
+        else:
+            positions, values = np.arange(size, dtype=np.int32), np.ones(size, dtype=np.int64)
+        for column in columns[1:]:
+            places = np.minimum(np.searchsorted(column.positions, positions), len(column.positions) - 1)
+            both = np.flatnonzero(column.positions[places] == positions)
+            positions, values = positions[both], values[both] * column.values[places[both]]
         return _Common(positions, values, largest, int(values.sum()), total)
 
     def _beside(self, numbers: ComponentNumbers) -> _Beside:
@@ -293,7 +294,8 @@ def _check(bound: int) -> None:
 
 
 def _column(counts: Counts) -> _Column:
-    positions = np.flatnonzero(counts.true).astype(np.int32)
+    # Numpy finds what is true ten times as fast as what is not 0.
+    positions = np.flatnonzero(counts.true != 0).astype(np.int32)
     return _Column(positions, counts.true[positions].astype(np.int64), int(counts.true.max(initial=0)))
 
 
@@ -313,21 +315,20 @@ def _rows_at(beside: _Beside, positions: Positions) -> tuple[Matrix, Positions]:
     return beside.matrix.take(used), row_of.astype(np.int32)
 
 
-def _group_sums(
-    common: _Common, rows: Matrix, row_of: Positions, largest: int, totals: list[int]
-) -> _GroupSums:
+def _group_sums(common: _Common, rows: Matrix, of_row: Matrix, largest: int, totals: list[int]) -> _GroupSums:
     _check((common.largest * largest) ** 2 * max(1, len(common.positions)))
     squares = Matrix(rows.starts, rows.ends, rows.entries * rows.entries, rows.shape)
-    weights, squared_weights = np.zeros((2, rows.shape[0]), dtype=np.int64)
-    np.add.at(weights, row_of, common.values)
-    np.add.at(squared_weights, row_of, common.values * common.values)
+    weights, squared_weights = of_row.entries, of_row.entries * of_row.entries
+    if len(of_row.entries) > rows.shape[0]:
+        # Every row has examples, and some have several.
+        weights, squared_weights = (
+            np.add.reduceat(values, of_row.starts[:-1]) for values in (weights, squared_weights)
+        )
     return _GroupSums(
         np.array(totals, dtype=np.int64 if max(totals, default=0) < LIMIT else object),
         rows.transposed_times(weights),
         squares.transposed_times(squared_weights),
         rows,
-        row_of,
-        common.positions,
-        common.values,
+        of_row,
         common.sum * max(1, largest),
     )

@@ -289,7 +289,7 @@ class CutoffFactors:
                 times = product([times, Vector.of(end - start)])
             if not atoms:
                 return grouped_sum(row, times, len(pairs))
-            nonzero = np.flatnonzero(times.values)
+            nonzero = np.flatnonzero(times.values != 0)
             row, times = row[nonzero], Vector(times.values[nonzero], times.largest)
             columns = {variable: column[nonzero] for variable, column in columns.items()}
             # The atom with the fewest facts to follow is next; ties go to the first, so the order is fixed.

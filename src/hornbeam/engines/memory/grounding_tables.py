@@ -40,7 +40,7 @@ def grouped(table: GroundingTable, wanted: tuple[int, ...], times: bool, keys: i
         return GroundingTable(none, empty, np.empty(0) if times else None, none)
     if not wanted and not times and table.number is None:
         counts = np.bincount(table.row, minlength=keys)
-        rows = np.flatnonzero(counts)
+        rows = np.flatnonzero(counts != 0)
         return GroundingTable(rows, {}, None, counts[rows])
     matrix, (columns, moments) = as_matrix(table, wanted, times, keys)
     return from_matrix(matrix, wanted, columns, moments)
@@ -102,7 +102,7 @@ def ranges(first: Integers, end: Integers) -> tuple[Integers | None, Integers]:
     if longest <= 1:
         if lengths.all():
             return None, first
-        rows = np.flatnonzero(lengths)
+        rows = np.flatnonzero(lengths != 0)
         return rows, first[rows]
     rows = np.repeat(np.arange(len(first)), lengths)
     shift = first - np.cumsum(lengths)

@@ -8,13 +8,13 @@ the budget is done in pieces.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from hornbeam.data.rows import Integers, count_rows, run_starts
-from hornbeam.engines.contract import INT64_MAX
+from hornbeam.engines.contract import INT64_MAX, narrowest
 from hornbeam.engines.memory.indexes import FactIndexes
 from hornbeam.engines.memory.products import multiplied_through
 from hornbeam.engines.memory.vectors import RefusedError, Weight, float_bound
@@ -96,8 +96,20 @@ class Join:
 
     def run(self, bindings: Sequence[Integers]) -> BindingTable:
         """The distinct bindings of the variables to keep, sorted by original row, with multiplicities."""
-        start = BindingTable(np.arange(len(bindings[0]), dtype=np.int64), dict(enumerate(bindings)), None)
-        return self._grow(start, self.atoms, self.weights)
+        columns = dict(enumerate(bindings))
+        rows = self._possible(columns, len(bindings[0]))
+        if len(rows) < len(bindings[0]):
+            columns = {variable: column[rows] for variable, column in columns.items()}
+        return self._grow(BindingTable(rows, columns, None), self.atoms, self.weights)
+
+    def _possible(self, columns: Mapping[int, Integers], length: int) -> Integers:
+        """The rows of bindings each of whose values is in some fact of every atom with its variable."""
+        there = np.ones(length, dtype=bool)
+        for variable, column in columns.items():
+            degrees = [self.facts.degrees(atom, variable) for atom in self.atoms if variable in atom.args]
+            if degrees:
+                there &= np.logical_and.reduce([each != 0 for each in degrees])[column]
+        return np.flatnonzero(there)
 
     def _grow(
         self, table: BindingTable, atoms: tuple[Atom, ...], weights: tuple[Weight, ...]
@@ -125,7 +137,8 @@ class Join:
         for weight in weights:
             if all(variable in table.columns for variable in weight.variables):
                 factor = weight.of(table.columns)
-                table = table.take(np.flatnonzero(factor)).scaled(factor[factor != 0])
+                there = np.flatnonzero(factor != 0)
+                table = table.take(there).scaled(factor[there])
             else:
                 later.append(weight)
         weights = tuple(later)
@@ -137,7 +150,7 @@ class Join:
             else:
                 lookup = self.facts.lookup(atom, bound, ())
                 first, matches = lookup.find([table.columns[variable] for variable in bound])
-                places = np.flatnonzero(matches)
+                places = np.flatnonzero(matches != 0)
                 table = table.take(places)
                 if lookup.times is not None:
                     table = table.scaled(lookup.times[first[places]])
@@ -280,14 +293,14 @@ def row_sums(table: BindingTable, rows: int, weights: Sequence[Weight]) -> Integ
     """For each original row, the sum over its bindings of ways times weights."""
     for weight in weights:
         table = table.scaled(weight.of(table.columns))
-    if table.times is None:
-        return np.bincount(table.row, minlength=rows)
-    values = np.zeros(rows, dtype=np.int64)
-    if len(table) == 0:
-        return values
-    bound = int(table.times.max()) * len(table)
-    if bound > INT64_MAX:
-        float_bound(np.bincount(table.row, weights=table.times, minlength=rows))
     starts = run_starts(table.row)
-    values[table.row[starts]] = np.add.reduceat(table.times, starts)
+    if table.times is None:
+        sums: Integers = np.diff(starts, append=len(table))
+    else:
+        bound = int(table.times.max(initial=0)) * len(table)
+        if bound > INT64_MAX:
+            float_bound(np.bincount(table.row, weights=table.times, minlength=rows))
+        sums = np.add.reduceat(table.times, starts) if len(table) else starts
+    values = np.zeros(rows, dtype=narrowest(int(sums.max(initial=0))))
+    values[table.row[starts]] = sums
     return values

@@ -292,16 +292,16 @@ class Tallies:
         if atom is None:
             return None
         bound = [term for term in dict.fromkeys(atom.args) if isinstance(term, int) and term in known]
-        slices = self._slices_of(atom, bound)
         limits = FactLimits()
         if isinstance(step, Recent):
             unit = DAY if self.days else 1.0
             limits = FactLimits(step.last, None if step.within is None else step.within * unit)
+        slices = self._slices_of(atom, bound, cutoffs is not None or limits != FactLimits())
         at = None if cutoffs is None else cutoffs[table.row]
         values = [table.columns[variable] for variable in bound]
         return *slices.find(values, at, len(table.row), limits), slices
 
-    def _slices_of(self, atom: Atom, bound: list[int]) -> FactSlices:
+    def _slices_of(self, atom: Atom, bound: list[int], by_time: bool) -> FactSlices:
         names = {
             term: place
             for place, term in enumerate(t for t in dict.fromkeys(atom.args) if isinstance(t, int))
@@ -310,9 +310,10 @@ class Tallies:
             atom.predicate,
             tuple(names[t] if isinstance(t, int) else t for t in atom.args),
             tuple(names[v] for v in bound),
+            by_time,
         )
         return self._slices.made(
-            key, lambda: slices_of(*self.facts.of_atom(atom), bound), lambda made: made.nbytes
+            key, lambda: slices_of(*self.facts.of_atom(atom), bound, by_time), lambda made: made.nbytes
         )
 
     def _expand(

@@ -28,7 +28,7 @@ from hornbeam.engines.features.values import (
 )
 from hornbeam.engines.tally import Tally, TallyRequest
 from hornbeam.learning.effects.bins import BinBlocks, Bins, bins_of, cuts_of
-from hornbeam.learning.effects.groups import EqualExamples, KeyTallies, key_tallies
+from hornbeam.learning.effects.groups import BinHashes, EqualExamples, KeyTallies, key_tallies
 from hornbeam.learning.effects.links import paths as kinds
 from hornbeam.learning.effects.links.paths import Attribute, Path
 from hornbeam.logic.clauses import AT_LEAST, BELOW, Atom, Comparison
@@ -90,6 +90,7 @@ class Pool:
     seen: dict[bytes, None] = field(default_factory=dict)
     """hashes of the bins of all candidates"""
     _blocks: BinBlocks = field(default_factory=BinBlocks)
+    hashes: BinHashes = field(default_factory=BinHashes)
 
     def copied(self, head: Atom) -> Pool:
         """The same candidates for another target with the same arguments; bins are shared."""
@@ -119,8 +120,7 @@ class Pool:
             if not self.min_support <= n_missing <= number - self.min_support:
                 return
         bins = bins_of(values, cuts)
-        first = bins[0]
-        if (bins == first).all():
+        if (bins == bins[0]).all():
             return
         key = _fingerprint(bins, len(cuts) + 2, equal)
         if key in self.seen:
@@ -168,10 +168,11 @@ def scores_of(
     number = len(values) if sizes is None else float(sizes.sum())
     known = ~np.isnan(values)
     values, bins = values[known], bins[known]
-    sizes = np.ones(len(values)) if sizes is None else sizes[known]
+    sizes = None if sizes is None else sizes[known]
     if not len(values):
         return (0.0,) * (n_cuts + 2)
     x = np.log1p(values) if counts else _clipped(values, sizes)
+    sizes = np.ones(len(values)) if sizes is None else sizes
     size = np.bincount(bins, sizes, minlength=n_cuts + 2)
     total = np.bincount(bins, np.round(x, 9) * sizes, minlength=n_cuts + 2)
     mean = total / np.maximum(size, 1.0)
@@ -184,8 +185,11 @@ def scores_of(
     return tuple(np.round(result, 6).tolist())
 
 
-def _clipped(values: Floats, sizes: Floats) -> Floats:
+def _clipped(values: Floats, sizes: Floats | None) -> Floats:
     """Values beyond the 1st and 99th percentile as these."""
+    if sizes is None:
+        ends = len(values) // 100, len(values) - 1 - len(values) // 100
+        return np.clip(values, *np.partition(values, ends)[list(ends)])
     order = values.argsort()
     upto = sizes[order].cumsum()
     beyond = int(upto[-1]) // 100
@@ -285,7 +289,8 @@ class Offers:
             self._of_category(path, attribute, tally)
         elif attribute.kind == kinds.THING:
             if not path.single:
-                self._add(body, Feature(DISTINCT, attribute.node.variable), _distinct(tally, len(self._at)))
+                number = value_of_tally(tally, DISTINCT, len(self._at))
+                self._add(body, Feature(DISTINCT, attribute.node.variable), number)
         elif attribute.kind == kinds.DATE:
             kind = SINCE if self.cut else VALUE if path.single else MINIMUM
             self._add(body, Feature(kind, attribute.node.variable), self._of_date(tally, kind))
@@ -337,11 +342,8 @@ class Offers:
     def _of_category(self, path: Path, attribute: Attribute, tally: Tally) -> None:
         size = len(self._at)
         if not path.single:
-            self._add(
-                (*path.body, *attribute.steps),
-                Feature(DISTINCT, attribute.node.variable),
-                _distinct(tally, len(self._at)),
-            )
+            feature = Feature(DISTINCT, attribute.node.variable)
+            self._add((*path.body, *attribute.steps), feature, value_of_tally(tally, DISTINCT, size))
         total = counts_of(tally, size)
         population = self.engine.database.population(attribute.node.type)
         for name, rows, number in _by_constant(tally, self._at.sizes, self.pool.min_support, population):
@@ -385,10 +387,6 @@ def _by_constant(
 
 def _wanted(attribute: Attribute) -> tuple[int, ...]:
     return () if attribute.kind == kinds.FLAG else (attribute.node.variable,)
-
-
-def _distinct(tally: Tally, size: int) -> Floats:
-    return value_of_tally(tally, DISTINCT, size)
 
 
 def _is_timed(offers: Offers, body: Body) -> bool:

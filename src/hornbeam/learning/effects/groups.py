@@ -47,14 +47,31 @@ class EqualExamples:
         return np.column_stack(columns).astype(np.float64)
 
 
-def groups_of(bins: Sequence[npt.NDArray[np.uint8]], columns: list[Floats]) -> EqualExamples:
-    """The groups of examples with equal bins of all candidates and equal numbers in all columns."""
-    levels = np.arange(256, dtype=np.uint64)
-    of_bins = np.zeros(len(columns[0]), dtype=np.uint64)
-    number = 0
-    for row in bins:
-        number += 1
-        of_bins += mixed(levels[: int(row.max(initial=0)) + 1] + np.uint64(number << 8))[row]
+class BinHashes:
+    """A hash of the bins of each example, for a growing number of candidates."""
+
+    def __init__(self) -> None:
+        self.number = 0
+        """number of candidates so far"""
+        self._sums: npt.NDArray[np.uint64] = np.zeros(0, dtype=np.uint64)
+
+    def groups(self, bins: Sequence[npt.NDArray[np.uint8]], columns: list[Floats]) -> EqualExamples:
+        """The groups of examples with equal bins of all candidates and equal numbers in all columns.
+
+        The first candidates are those of the call before.
+        """
+        levels = np.arange(256, dtype=np.uint64)
+        if not self.number:
+            self._sums = np.zeros(len(columns[0]), dtype=np.uint64)
+        for row in bins[self.number :]:
+            self.number += 1
+            known = levels[: int(row.max(initial=0)) + 1]
+            self._sums += mixed(known + np.uint64(self.number << 8))[row]
+        return _groups_of(self._sums, self.number, columns)
+
+
+def _groups_of(of_bins: npt.NDArray[np.uint64], number: int, columns: list[Floats]) -> EqualExamples:
+    """The groups of examples with equal hashes of their bins and equal numbers in all columns."""
     hashes = np.stack([of_bins, of_bins * np.uint64(3)])
     for column in columns:
         number += 1

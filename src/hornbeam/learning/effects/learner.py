@@ -26,7 +26,7 @@ from hornbeam.data.sampling import in_order, sampled
 from hornbeam.engines.contract import Engine, Skipped
 from hornbeam.errors import DataError
 from hornbeam.learning.checkpoint import Checkpoint, Replay, Saved, fit_fingerprint, read_round
-from hornbeam.learning.effects.bagging import example_hashes, fold_numbers
+from hornbeam.learning.effects.bagging import fold_numbers
 from hornbeam.learning.effects.bodies import BodyLimits
 from hornbeam.learning.effects.candidates import Offers
 from hornbeam.learning.effects.collecting import Collecting, KeptCandidates, PathSettings, is_worth_workers
@@ -36,7 +36,7 @@ from hornbeam.learning.effects.constants import ConstantWeights, Weighted, const
 from hornbeam.learning.effects.links.paths import MOST_ATTRIBUTES, MOST_PATHS, Path, PathFinder
 from hornbeam.learning.effects.links.vocabulary import Vocabulary
 from hornbeam.learning.effects.links.windows import windows_of
-from hornbeam.learning.effects.long_model import LongModel, Problem, Search, bag_weights, pays
+from hornbeam.learning.effects.long_model import LongModel, Problem, Search, pays
 from hornbeam.learning.effects.steps.boosting import most_steps
 from hornbeam.learning.history import ALL_STEPS, INTERRUPTED, NO_EFFECT, Collected, History, Record, Round
 from hornbeam.learning.loop import NO_CONTROL, Control, Ending, Pause, Shared, run
@@ -305,8 +305,8 @@ def _candidates(
     # With cut-offs, every example sees other facts: there a second condition costs more than it gains.
     search = Search()
     if options.max_conditions > 1 and not cut:
-        first, weights = len(offers.pool.candidates), bag_weights(problem)
-        narrowed = dict(narrowed_paths(_weighted(problem), weights, options.l2, offers.pool, path_of))
+        first, weights = len(offers.pool.candidates), problem.bag_weights
+        narrowed = dict(narrowed_paths(_weighted(problem), weights, options.l2, offers.pool, path_of, jobs))
         followed = _followed(collecting, list(narrowed), len(paths), pause, control)
         of_bags = {first + place: narrowed[path] for place, path in enumerate(followed)}
         search = Search(rules_of(offers.pool.candidates, path_of, limits), of_bags)
@@ -375,7 +375,7 @@ def _block(problem: Problem, paths: list[Path], jobs: Jobs) -> ConstantWeights |
     if not options.own_constants:
         own = database.schema.types_of(examples.target)
         paths = [_without_types(path, own) for path in paths]
-    folds = fold_numbers(example_hashes(problem.engine, examples.target, examples.keys, options))
+    folds = fold_numbers(problem.hashes)
     scale = problem.unit.scale
     return constant_weights(problem.engine, problem.head, paths, _weighted(problem), folds, scale, jobs)
 

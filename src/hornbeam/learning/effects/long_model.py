@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from hashlib import blake2b
 from typing import NamedTuple
 
@@ -12,12 +13,11 @@ import numpy as np
 
 from hornbeam.data.relations import Examples
 from hornbeam.engines.contract import Engine
-from hornbeam.learning.effects.bagging import SHARE, design, example_hashes
+from hornbeam.learning.effects.bagging import SHARE, Design, Hashes, design, example_hashes
 from hornbeam.learning.effects.bodies import n_conditions
 from hornbeam.learning.effects.candidates import FeatureCandidate, Pool
 from hornbeam.learning.effects.conditions.pairs import candidate_of
 from hornbeam.learning.effects.constants import ConstantWeights
-from hornbeam.learning.effects.groups import groups_of
 from hornbeam.learning.effects.shortening import Long, shortened
 from hornbeam.learning.effects.steps.bag_steps import StepData, Steps
 from hornbeam.learning.effects.steps.boosting import Boosting
@@ -75,12 +75,20 @@ class Problem:
         given = self.examples.weights
         return np.ones(len(self.targets)) if given is None else given
 
+    @cached_property
+    def hashes(self) -> Hashes:
+        """A hash of each example, which says where it is held out."""
+        return example_hashes(self.engine, self.examples.target, self.examples.keys, self.options)
 
-def bag_weights(problem: Problem) -> Floats:
-    """The weight of each example in each bag."""
-    examples, options = problem.examples, problem.options
-    hashes = example_hashes(problem.engine, examples.target, examples.keys, options)
-    return design(hashes, options.n_bags).weights * problem.weights[:, None]
+    @cached_property
+    def design(self) -> Design:
+        """The bags."""
+        return design(self.hashes, self.options.n_bags)
+
+    @property
+    def bag_weights(self) -> Floats:
+        """The weight of each example in each bag."""
+        return self.design.weights * self.weights[:, None]
 
 
 class Search(NamedTuple):
@@ -111,16 +119,15 @@ class LongModel:
         examples, options = problem.examples, problem.options
         self.block = block
         offset = np.zeros(len(examples.labels)) if block is None else block.crossed - block.crossed.mean()
-        self.groups = groups_of(pool.rows, [problem.targets, offset])
+        self.groups = pool.hashes.groups(pool.rows, [problem.targets, offset])
         first = self.groups.first
         self.bins = np.zeros((len(pool.rows), len(first)), dtype=np.uint8)
         for own, row in zip(self.bins, pool.rows, strict=True):
             own[:] = row[first]
         self.levels = int(self.bins.max(initial=0)) + 1
         self.targets, self.offset = problem.targets[self.groups.first], offset[self.groups.first]
-        hashes = example_hashes(problem.engine, examples.target, examples.keys, options)
-        self.design = design(hashes, options.n_bags)
-        self.weights = self.groups.summed(self.design.weights * problem.weights[:, None])
+        self.design = problem.design
+        self.weights = self.groups.summed(problem.bag_weights)
         self.numbers = self.groups.sizes()
         self.sizes = self.groups.sizes(examples.weights)
         start = None
@@ -136,17 +143,8 @@ class LongModel:
             not options.validate,
         )
         scores = score_table([each.scores for each in pool.candidates], self.levels)
-        data = StepData(
-            self.bins,
-            scores,
-            self.targets,
-            self.sizes,
-            problem.loss,
-            steps,
-            self.offset,
-            self._worth(),
-            search.pairs,
-        )
+        shared = self.bins, scores, self.targets, self.sizes, problem.loss, steps
+        data = StepData(*shared, self.offset, self._worth(), search.pairs)
         self.boosting = Boosting(data, self.weights, jobs)
         self.bags = self.boosting.bags
         self.base_loss = self._base_loss()

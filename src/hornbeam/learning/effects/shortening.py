@@ -33,7 +33,7 @@ AS_GOOD = 0.8
 SIZES = (0, 1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 18, 22, 27, 33, 40, 50, 60, 75, 95, 120)
 """The numbers of effects that are judged on held-out examples."""
 
-OTHER_FITS = 6
+OTHER_FITS = 10
 """About this many bags can be fitted in the time in which the order of the effects is found."""
 NAME = "short"
 
@@ -142,7 +142,7 @@ class BagFits:
 def outside_of(long: Long, column: int) -> tuple[npt.NDArray[np.intp], Floats]:
     """The examples outside a bag, and their weights there."""
     weights = long.weights[:, -1] - long.weights[:, column]
-    places = np.flatnonzero(weights)
+    places = np.flatnonzero(weights != 0)
     return places, weights[places]
 
 

@@ -60,7 +60,7 @@ def read_plain(text: str, signs: bool = True) -> tuple[list[tuple[str, tuple[Cod
     characters = np.frombuffer(data, dtype=np.uint8)[: len(text)]
     classes = _CLASS[characters]
     # The text begins as if after the end of a line.
-    separators = np.concatenate([[-1], np.flatnonzero(classes)])
+    separators = np.concatenate([[-1], np.flatnonzero(classes != 0)])
     kinds = np.concatenate([[_LINE], classes[separators[1:]]])
     separators, kinds = _plain_lines(characters, separators, kinds)
     taken = int(separators[-1]) + 1

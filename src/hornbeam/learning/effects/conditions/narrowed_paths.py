@@ -16,18 +16,22 @@ import numpy as np
 from hornbeam.learning.effects.candidates import Pool
 from hornbeam.learning.effects.constants import Weighted
 from hornbeam.learning.effects.links.paths import FLAG, Attribute, Path
-from hornbeam.learning.effects.steps.bag_steps import BagSteps, StepData, Steps
+from hornbeam.learning.effects.steps.bag_parts import BagParts
+from hornbeam.learning.effects.steps.bag_steps import StepData, Steps
 from hornbeam.learning.effects.steps.gains import score_table
 from hornbeam.learning.numbers import Floats
+from hornbeam.learning.workers import ALONE, Jobs
 from hornbeam.logic.clauses import Comparison
 from hornbeam.logic.effects import Body, Equals
 
 MOST_NARROWED = 10
 """Maximum number of conditions of a bag that narrow paths; each attribute of a path has one at most."""
+MANY_BINS = 5_000_000
+"""With at least this many bins, workers compare some of the candidates."""
 
 
 def narrowed_paths(
-    data: Weighted, weights: Floats, l2: float, pool: Pool, path_of: Sequence[Path]
+    data: Weighted, weights: Floats, l2: float, pool: Pool, path_of: Sequence[Path], jobs: Jobs = ALONE
 ) -> list[tuple[Path, frozenset[int]]]:
     """The paths narrowed by the best conditions of each bag, and the bags that chose them.
 
@@ -37,7 +41,7 @@ def narrowed_paths(
     places = [number for number, path in enumerate(path_of) if path.links and not path.single]
     if not places:
         return []
-    gains = _first_gains(data, weights, l2, pool, places)
+    gains = _first_gains(data, weights, l2, (pool, places), jobs)
     found: dict[Path, set[int]] = {}
     for bag, of_bag in enumerate(gains.T):
         order = np.argsort(-np.round(of_bag, 9), kind="stable")
@@ -60,13 +64,21 @@ def _chosen(best: list[int], pool: Pool, path_of: Sequence[Path]) -> list[Path]:
     return list(chosen.values())
 
 
-def _first_gains(data: Weighted, weights: Floats, l2: float, pool: Pool, places: list[int]) -> Floats:
-    """What each of some candidates gains in a first step of each bag."""
-    bins = np.array([pool.rows[place] for place in places])
+def _first_gains(
+    data: Weighted, weights: Floats, l2: float, candidates: tuple[Pool, list[int]], jobs: Jobs
+) -> Floats:
+    """What each of some candidates gains in a first step of each bag.
+
+    Equal examples are one, as later in boosting; sums are exact, so gains are the same.
+    """
+    pool, places = candidates
+    groups = pool.hashes.groups(pool.rows, [data.targets])
+    bins = np.array([pool.rows[place][groups.first] for place in places])
     scores = score_table([pool.candidates[place].scores for place in places], int(bins.max()) + 1)
     steps = Steps(1, 1.0, l2, l2)
-    own = StepData(bins, scores, data.targets, data.weights, data.loss, steps)
-    return BagSteps(own, weights).gains_of_all()
+    targets, sizes = data.targets[groups.first], groups.sizes(data.weights)
+    own = StepData(bins, scores, targets, sizes, data.loss, steps)
+    return BagParts(own, groups.summed(weights), jobs if bins.size >= MANY_BINS else ALONE).gains(len(bins))
 
 
 def _attribute_of(path: Path, body: Body) -> Attribute | None:

@@ -44,17 +44,20 @@ class BagParts:
     def renew(self, number: int) -> None:
         """Choose the active candidates of all bags again, among this many.
 
-        Each part compares a range of the candidates for all bags, so that no process prepares the sums of
-        all candidates.
+        No process prepares the sums of all candidates.
         """
         if number <= 2 * ACTIVE or len(self.slices) == 1:
             self.ask("renew")
             return
+        gains = self.gains(number)
+        self.ask_each("renew", [gains[:, part] for part in self.slices])
+
+    def gains(self, number: int) -> Floats:
+        """The largest gain of each of so many candidates in each bag; each part compares some of them."""
         both = [np.split(each, 2, axis=1) for each in self.ask("gradients")]
         gradients = np.hstack([*(first for first, _ in both), *(second for _, second in both)])
         edges = [number * part // len(self.slices) for part in range(len(self.slices) + 1)]
-        gains = np.vstack(self._asked("gains", [(gradients, a, b) for a, b in pairwise(edges)]))
-        self.ask_each("renew", [gains[:, part] for part in self.slices])
+        return np.vstack(self._asked("gains", [(gradients, a, b) for a, b in pairwise(edges)]))
 
     def _asked(self, method: str, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
         with self.jobs.together():

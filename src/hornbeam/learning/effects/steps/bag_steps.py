@@ -103,7 +103,7 @@ class BagSteps:
         self.data, self.loss, self.steps, self.targets = data, data.loss, data.steps, data.targets
         self.weights = np.ascontiguousarray(weights.T)
         held_out = data.sizes - self.weights
-        self.outside = [np.flatnonzero(row) for row in held_out]
+        self.outside = [np.flatnonzero(row != 0) for row in held_out]
         self.held_out = [row[places] for row, places in zip(held_out, self.outside, strict=True)]
         given, offset = self.steps.start, data.offset
         self.intercepts = [

@@ -39,7 +39,9 @@ def by_definition(papers, model):
     for paper, word in found["words"].to_numpy().tolist():
         has[paper].add(word)
     (listed,) = model.lists
-    own, near, far = (dict(zip(listed.names, map(np.array, each), strict=True)) for each in listed.weights)
+    own, near, far, further = (
+        dict(zip(listed.names, map(np.array, each), strict=True)) for each in listed.weights
+    )
 
     def total(paper, weights):
         return sum((weights[word] for word in has[paper] if word in weights), np.zeros(3))
@@ -47,13 +49,13 @@ def by_definition(papers, model):
     def mean(paper, of):
         return np.mean([of(other) for other in around[paper]], axis=0)
 
-    return [
-        np.array(model.bias)
-        + total(paper, own)
-        + mean(paper, lambda each: total(each, near))
-        + mean(paper, lambda each: mean(each, lambda other: total(other, far)))
-        for paper in papers
-    ]
+    def means(paper, steps, weights):
+        if not steps:
+            return total(paper, weights)
+        return mean(paper, lambda each: means(each, steps - 1, weights))
+
+    distances = ((0, own), (1, near), (2, far), (4, further))
+    return [np.array(model.bias) + sum(means(paper, *each) for each in distances) for paper in papers]
 
 
 def test_scores_are_sums_over_own_words_and_means_of_words_around():

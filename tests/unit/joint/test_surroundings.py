@@ -82,6 +82,18 @@ def test_it_is_used_on_the_facts_of_training_only():
     assert not any(each.around and each.anywhere for each in entries)
 
 
+def test_links_that_are_rows_with_a_key_are_followed_like_plain_links():
+    found = tables()
+    keyed = found["links"].assign(link_id=[f"l{n}" for n in range(len(found["links"]))])
+    database = hb.load(found | {"links": keyed}, target="papers.topic")
+    X, y = found["papers"][["paper_id"]].to_numpy(), found["papers"]["topic"].to_numpy()
+    other = clone(learned()).set_params(database=database).fit(X[:100], y[:100]).model_.members[0]
+    assert {len(clause.body) for clause in other.surroundings.links} == {3}
+    (listed,), (plain,) = other.surroundings.lists, world()[2].lists
+    assert listed.names == plain.names
+    assert np.array(listed.weights) == pytest.approx(np.array(plain.weights), abs=1e-3)
+
+
 def test_labels_outside_training_do_not_matter_around_either():
     found = tables()
     papers = found["papers"]

@@ -20,7 +20,7 @@ from hornbeam.joint.fitting.ridge import RidgeTask, RidgeWeights, fit_ridge
 from hornbeam.joint.fitting.separate import Part
 from hornbeam.joint.fitting.terms import numbered, offered
 from hornbeam.joint.neighbours import own_scores
-from hornbeam.joint.reach import Sparse
+from hornbeam.joint.reach import Link, Sparse, chain_of
 from hornbeam.joint.surroundings import (
     STEPS_OF_MEANS,
     ConstantSource,
@@ -123,8 +123,16 @@ def _scored(
 def _links(database: Database, target: JointTarget) -> Iterator[Clause]:
     """The links that lead from a thing directly to others of its type."""
     for each in offered(database, target, [target], 1):
-        if len(each.clause.body) == 2:
+        chain = chain_of(each.clause)
+        assert chain is not None
+        if chain.links and all(_to_one(database, link) for link in chain.links[1:]):
             yield each.clause
+
+
+def _to_one(database: Database, link: Link) -> bool:
+    """Whether it leads to one thing at most, as a row of a table of links leads to one paper."""
+    entered = database.relation(link.predicate).columns[link.enter]
+    return len(np.unique(entered)) == len(entered)
 
 
 def _sources(database: Database, target: JointTarget) -> Iterator[ConstantSource]:

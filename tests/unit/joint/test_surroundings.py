@@ -9,6 +9,7 @@ from sklearn.base import clone
 import hornbeam as hb
 from citations import tables
 from hornbeam.errors import HornbeamError
+from hornbeam.joint.fitting import constant_weights
 from hornbeam.joint.predict import world_of
 from hornbeam.model.files import model_text, parse_model
 
@@ -80,6 +81,16 @@ def test_it_is_used_on_the_facts_of_training_only():
     entries = learned().model_.members[0].neighbours
     assert any(each.around for each in entries)
     assert not any(each.around and each.anywhere for each in entries)
+
+
+def test_with_too_many_values_the_constants_that_most_things_have_are_kept(monkeypatch):
+    monkeypatch.setattr(constant_weights, "MOST_CELLS", 150 * 7)
+    found = tables()
+    X, y = found["papers"][["paper_id"]].to_numpy(), found["papers"]["topic"].to_numpy()
+    (listed,) = clone(learned()).fit(X[:100], y[:100]).model_.members[0].surroundings.lists
+    papers = found["words"]["word"].value_counts()
+    assert len(listed.names) == 6
+    assert papers[list(listed.names)].min() >= papers.drop(list(listed.names)).max()
 
 
 def test_links_that_are_rows_with_a_key_are_followed_like_plain_links():

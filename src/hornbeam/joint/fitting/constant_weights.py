@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -42,7 +43,7 @@ FEWEST_THINGS = 2
 """A constant that fewer things have tells nothing about others."""
 MOST_CONSTANTS = 20_000
 MOST_CELLS = 30_000_000
-"""With more values of constants at any distance there is no surroundings model."""
+"""With more values of constants at any distance, constants that fewer things have are left out."""
 DIGITS = 6
 
 
@@ -61,16 +62,15 @@ def fit_surroundings(database: Database, part: Part) -> FittedSurroundings | Non
     if things.keys.shape[1] != 1 or len(rows) < FEWEST or not (part.folds >= 0).any():
         return None
     links = tuple(_links(database, things.target))
-    found = [(source, *_frequent(database, source, things)) for source in _sources(database, things.target)]
-    lists = [(source, names, values) for source, names, values in found if names]
+    found = [_frequent(database, source, things) for source in _sources(database, things.target)]
+    lists = [each for each in found if each.names]
     if not links or not lists:
         return None
     means, is_linked = mean_matrix(database, links, things)
-    blocks = _blocks(means, sparse.hstack([values for _, _, values in lists]).tocsr(), rows)
-    if blocks is None:
-        return None
+    while (blocks := _blocks(means, sparse.hstack([each.values for each in lists]).tocsr(), rows)) is None:
+        lists = [each.fewer() for each in lists]
     fitted = fit_ridge(RidgeTask(things.target, blocks, things.labels[rows], part.folds[rows]))
-    sources = [(source, names) for source, names, _ in lists]
+    sources = [(each.source, each.names) for each in lists]
     model = _model(links, sources, fitted.every)
     models = [_model(links, sources, each) for each in fitted.by_fold]
     return FittedSurroundings(model, _scored(database, part, model, models, is_linked))
@@ -164,15 +164,33 @@ def _sources(database: Database, target: JointTarget) -> Iterator[ConstantSource
                 yield source
 
 
-def _frequent(database: Database, source: ConstantSource, things: Things) -> tuple[tuple[str, ...], Sparse]:
-    """The constants of a source that some things share, most of them at first; and their values."""
-    values = constant_matrix(database, source, things)
+class _Constants(NamedTuple):
+    """Constants of a source, and how often each thing has each."""
+
+    source: ConstantSource
+    names: tuple[str, ...]
+    values: Sparse
+
+    def fewer(self) -> _Constants:
+        """The half that most things have."""
+        kept = _most_frequent(self.values, len(self.names) // 2)
+        return _Constants(self.source, tuple(self.names[place] for place in kept), self.values[:, kept])
+
+
+def _most_frequent(values: Sparse, most: int) -> npt.NDArray[np.intp]:
+    """The columns that most things share, in their order; none that a single thing has."""
     numbers = np.bincount(values.indices, minlength=values.shape[1])
-    codes = np.argsort(-numbers, kind="stable")[:MOST_CONSTANTS]
-    codes = np.sort(codes[numbers[codes] >= FEWEST_THINGS])
+    columns = np.argsort(-numbers, kind="stable")[:most]
+    return np.sort(columns[numbers[columns] >= FEWEST_THINGS])
+
+
+def _frequent(database: Database, source: ConstantSource, things: Things) -> _Constants:
+    """The constants of a source that most things share."""
+    values = constant_matrix(database, source, things)
+    codes = _most_frequent(values, MOST_CONSTANTS)
     predicate, place = source.type_place
     names = database.population(database.schema.types_of(predicate)[place]).decode(codes.astype(np.int32))
-    return tuple(names), values[:, codes]
+    return _Constants(source, tuple(names), values[:, codes])
 
 
 # --- the model -------------------------------------------------------------------------------

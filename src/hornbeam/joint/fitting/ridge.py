@@ -28,6 +28,8 @@ PENALTIES = (30.0, 10.0, 3.0, 1.0, 0.3, 0.1)
 """Tried one after the other, until the held-out loss rises."""
 MOST_EXAMPLES = 3_000
 """With more examples, their constants are not replaced."""
+DENSE = 0.4
+"""With a larger part of values that are not 0, all values are stored."""
 STEPS = 500
 _COLUMNS = 2_000
 _LEAST = 1e-9
@@ -88,7 +90,9 @@ class _Form(NamedTuple):
 def _forms(blocks: Sequence[Sparse]) -> Iterator[_Form]:
     n_examples, n_constants = blocks[0].shape
     if min(MOST_EXAMPLES, n_constants * len(DISTANCES)) < n_examples:
-        values = sparse.hstack(blocks).tocsr()
+        values: Sparse = sparse.hstack(blocks).tocsr()
+        if values.nnz > DENSE * n_examples * n_constants * len(blocks):
+            values = values.toarray()
         yield _Form(values, lambda weights: np.split(weights, len(blocks)))
         return
     products = [_products(block) for block in blocks]
@@ -192,6 +196,6 @@ def _minimised(
     begin = np.zeros(free * (1 + values.shape[1]))
     if start is not None:
         begin = np.concatenate([start.bias, start.weights.ravel()])
-    options = {"maxiter": STEPS, "gtol": 1e-4, "ftol": 1e-10}
+    options = {"maxiter": STEPS, "gtol": 1e-4, "ftol": 1e-7}
     flat = minimize(loss, begin, jac=True, method="L-BFGS-B", options=options).x
     return _Columns(flat[:free], flat[free:].reshape(-1, free))

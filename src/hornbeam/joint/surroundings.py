@@ -2,13 +2,16 @@
 
 Constants of a thing are those that stand beside it in facts, such as the words of a paper. Each has weights
 for each label: for the thing itself, for the mean of the thing and the things that it is linked to (near),
-and for the mean of these means (far). All weights of all labels are fitted together (``fitting``), so that
-words of neighbours tell something where the thing's own words are few.
+for the mean of these means (far), and for such means taken four times (further). All weights of all labels
+are fitted together (``fitting``), so that words of neighbours tell something where the thing's own words are
+few.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import reduce
+from operator import matmul
 from typing import NamedTuple
 
 import numpy as np
@@ -26,7 +29,10 @@ from hornbeam.logic.parse import parse_clause
 from hornbeam.logic.schema import Schema
 from hornbeam.model.fields import Fields
 
-DISTANCES = ("own", "near", "far")
+DISTANCES = ("own", "near", "far", "further")
+STEPS_OF_MEANS = (0, 1, 2, 4)
+"""How many times means are taken, for each distance."""
+_STEPS = (*reversed(np.diff(STEPS_OF_MEANS).tolist()), 0)
 _END = "constant"
 
 
@@ -86,16 +92,19 @@ class Surroundings:
             values = constant_matrix(database, source, things, names)
             # From far to near: the means of the means of what constants add.
             total: Floats = np.zeros((len(things), len(self.bias)))
-            for of_distance in reversed(weights):
-                total = means @ total + values @ np.array(of_distance).reshape(len(names), -1)
+            for steps, of_distance in zip(_STEPS, reversed(weights), strict=True):
+                total += values @ np.array(of_distance).reshape(len(names), -1)
+                for _ in range(steps):
+                    total = means @ total
             added += total
         return Around(chances_of(things.target, added), is_linked)
 
     def reasons(self, database: Database, things: Things, place: int, label: int) -> list[tuple[str, float]]:
         """What each constant adds to the score of a label of one thing, relative to the other labels."""
         means, _ = mean_matrix(database, self.links, things)
-        near = means[place]
-        rows = (sparse.identity(len(things), format="csr")[place], near, near @ means)
+        rows = [sparse.identity(len(things), format="csr")[place]]
+        for steps in np.diff(STEPS_OF_MEANS).tolist():
+            rows.append(reduce(matmul, [means] * steps, rows[-1]))
         found = []
         for source, names, weights in self.lists:
             values = constant_matrix(database, source, things, names)

@@ -9,6 +9,7 @@ from sklearn.base import clone
 import hornbeam as hb
 from citations import tables
 from hornbeam.errors import HornbeamError
+from hornbeam.joint.fitting import constant_weights
 from hornbeam.joint.predict import world_of
 from hornbeam.model.files import model_text, parse_model
 
@@ -39,7 +40,9 @@ def by_definition(papers, model):
     for paper, word in found["words"].to_numpy().tolist():
         has[paper].add(word)
     (listed,) = model.lists
-    own, near, far = (dict(zip(listed.names, map(np.array, each), strict=True)) for each in listed.weights)
+    own, near, far, further = (
+        dict(zip(listed.names, map(np.array, each), strict=True)) for each in listed.weights
+    )
 
     def total(paper, weights):
         return sum((weights[word] for word in has[paper] if word in weights), np.zeros(3))
@@ -47,13 +50,13 @@ def by_definition(papers, model):
     def mean(paper, of):
         return np.mean([of(other) for other in around[paper]], axis=0)
 
-    return [
-        np.array(model.bias)
-        + total(paper, own)
-        + mean(paper, lambda each: total(each, near))
-        + mean(paper, lambda each: mean(each, lambda other: total(other, far)))
-        for paper in papers
-    ]
+    def means(paper, steps, weights):
+        if not steps:
+            return total(paper, weights)
+        return mean(paper, lambda each: means(each, steps - 1, weights))
+
+    distances = ((0, own), (1, near), (2, far), (4, further))
+    return [np.array(model.bias) + sum(means(paper, *each) for each in distances) for paper in papers]
 
 
 def test_scores_are_sums_over_own_words_and_means_of_words_around():
@@ -78,6 +81,28 @@ def test_it_is_used_on_the_facts_of_training_only():
     entries = learned().model_.members[0].neighbours
     assert any(each.around for each in entries)
     assert not any(each.around and each.anywhere for each in entries)
+
+
+def test_with_too_many_values_the_constants_that_most_things_have_are_kept(monkeypatch):
+    monkeypatch.setattr(constant_weights, "MOST_CELLS", 150 * 7)
+    found = tables()
+    X, y = found["papers"][["paper_id"]].to_numpy(), found["papers"]["topic"].to_numpy()
+    (listed,) = clone(learned()).fit(X[:100], y[:100]).model_.members[0].surroundings.lists
+    papers = found["words"]["word"].value_counts()
+    assert len(listed.names) == 6
+    assert papers[list(listed.names)].min() >= papers.drop(list(listed.names)).max()
+
+
+def test_links_that_are_rows_with_a_key_are_followed_like_plain_links():
+    found = tables()
+    keyed = found["links"].assign(link_id=[f"l{n}" for n in range(len(found["links"]))])
+    database = hb.load(found | {"links": keyed}, target="papers.topic")
+    X, y = found["papers"][["paper_id"]].to_numpy(), found["papers"]["topic"].to_numpy()
+    other = clone(learned()).set_params(database=database).fit(X[:100], y[:100]).model_.members[0]
+    assert {len(clause.body) for clause in other.surroundings.links} == {3}
+    (listed,), (plain,) = other.surroundings.lists, world()[2].lists
+    assert listed.names == plain.names
+    assert np.array(listed.weights) == pytest.approx(np.array(plain.weights), abs=1e-3)
 
 
 def test_labels_outside_training_do_not_matter_around_either():

@@ -1,8 +1,9 @@
-"""Fitting the surroundings model: all weights of constants, for all labels, under one ridge penalty.
+"""Fitting the surroundings model: which constants and links it has, and what it says of training examples.
 
-The penalty is chosen by cross-validation on the training examples. Each fold has a model that was learned
-without it: its scores are the held-out ones, and in the world in which a fold is predicted it scores all
-things without labels too, because their words are those of neighbours, and tell the labels that it knows.
+Its weights are chosen by cross-validation on the training examples (``ridge``). Each fold has a model that
+was learned without it: its scores are the held-out ones, and in the world in which a fold is predicted it
+scores all things without labels too, because their words are those of neighbours, and tell the labels that it
+knows.
 """
 
 from __future__ import annotations
@@ -16,39 +17,34 @@ import numpy.typing as npt
 from scipy import sparse
 
 from hornbeam.data.database import Database
-from hornbeam.data.numbers import Floats
+from hornbeam.joint.fitting.ridge import RidgeTask, RidgeWeights, fit_ridge
 from hornbeam.joint.fitting.separate import Part
 from hornbeam.joint.fitting.terms import numbered, offered
 from hornbeam.joint.neighbours import own_scores
-from hornbeam.joint.reach import Sparse
+from hornbeam.joint.reach import Link, Sparse, chain_of
 from hornbeam.joint.surroundings import (
-    DISTANCES,
+    STEPS_OF_MEANS,
     ConstantSource,
     Surroundings,
     WeightList,
-    chances_of,
     constant_matrix,
     is_source,
     mean_matrix,
 )
 from hornbeam.joint.things import JointTarget, Things
-from hornbeam.learning.effects.bagging import FOLDS
 from hornbeam.learning.effects.links.paths import CATEGORY, THING, PathFinder
 from hornbeam.learning.effects.links.vocabulary import Vocabulary
-from hornbeam.learning.losses.softmax import LabelDesign, fit_softmax, log_softmax
 from hornbeam.logic.clauses import Atom, Clause, head_atom
 from hornbeam.logic.effects import is_clause
 
-PENALTIES = (30.0, 10.0, 3.0)
 FEWEST = 20
 """With fewer training examples there is no surroundings model."""
 FEWEST_THINGS = 2
 """A constant that fewer things have tells nothing about others."""
 MOST_CONSTANTS = 20_000
-MOST_CELLS = 50_000_000
-"""With more values of constants for the training examples there is no surroundings model."""
+MOST_CELLS = 30_000_000
+"""With more values of constants at any distance, constants that fewer things have are left out."""
 DIGITS = 6
-STEPS = 500
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,15 +55,6 @@ class FittedSurroundings:
     part: Part
 
 
-class _Design(NamedTuple):
-    """The values of constants for all things, by distance: own, near and far, side by side."""
-
-    target: JointTarget
-    values: Sparse
-    labels: npt.NDArray[np.int64]
-    folds: npt.NDArray[np.int64]
-
-
 def fit_surroundings(database: Database, part: Part) -> FittedSurroundings | None:
     """The surroundings model of a target; None if its things have no constants or no links."""
     things = part.things
@@ -75,28 +62,37 @@ def fit_surroundings(database: Database, part: Part) -> FittedSurroundings | Non
     if things.keys.shape[1] != 1 or len(rows) < FEWEST or not (part.folds >= 0).any():
         return None
     links = tuple(_links(database, things.target))
-    found = [(source, *_frequent(database, source, things)) for source in _sources(database, things.target)]
-    lists = [(source, names, values) for source, names, values in found if names]
+    found = [_frequent(database, source, things) for source in _sources(database, things.target)]
+    lists = [each for each in found if each.names]
     if not links or not lists:
         return None
     means, is_linked = mean_matrix(database, links, things)
-    near = means[rows]
-    own = sparse.hstack([values for _, _, values in lists]).tocsr()
-    if _cells(near @ means, own) > MOST_CELLS:
-        return None
-    blocks = [own[rows], near @ own, near @ means @ own]
-    design = _Design(things.target, sparse.hstack(blocks).tocsr(), things.labels[rows], part.folds[rows])
-    weights, by_fold = _fitted(design)
-    sizes = [len(names) for _, names, _ in lists]
-    sources = [(source, names) for source, names, _ in lists]
-    model = _model(links, sources, sizes, weights)
-    models = [_model(links, sources, sizes, each) for each in by_fold]
+    while (blocks := _blocks(means, sparse.hstack([each.values for each in lists]).tocsr(), rows)) is None:
+        lists = [each.fewer() for each in lists]
+    fitted = fit_ridge(RidgeTask(things.target, blocks, things.labels[rows], part.folds[rows]))
+    sources = [(each.source, each.names) for each in lists]
+    model = _model(links, sources, fitted.every)
+    models = [_model(links, sources, each) for each in fitted.by_fold]
     return FittedSurroundings(model, _scored(database, part, model, models, is_linked))
 
 
-def _cells(reached: Sparse, own: Sparse) -> int:
-    """At most how many values the constants of things that are reached have."""
-    return int(np.diff(own.indptr)[reached.indices].sum())
+def _blocks(means: Sparse, own: Sparse, rows: npt.NDArray[np.intp]) -> tuple[Sparse, ...] | None:
+    """The values of constants for some things, by distance; None if they are too many."""
+    blocks, values = [own[rows]], own
+    for steps in np.diff(STEPS_OF_MEANS).tolist():
+        for _ in range(steps):
+            if _cells(means, values) > MOST_CELLS:
+                return None
+            values = (means @ values).tocsr()
+        blocks.append(values[rows])
+    return tuple(blocks)
+
+
+def _cells(means: Sparse, values: Sparse) -> int:
+    """At most how many values constants have in the means."""
+    ends = np.concatenate([[0], np.cumsum(np.diff(values.indptr)[means.indices])])
+    by_row = ends[means.indptr[1:]] - ends[means.indptr[:-1]]
+    return int(np.minimum(by_row, values.shape[1]).sum())
 
 
 def _scored(
@@ -127,8 +123,16 @@ def _scored(
 def _links(database: Database, target: JointTarget) -> Iterator[Clause]:
     """The links that lead from a thing directly to others of its type."""
     for each in offered(database, target, [target], 1):
-        if len(each.clause.body) == 2:
+        chain = chain_of(each.clause)
+        assert chain is not None
+        if chain.links and all(_to_one(database, link) for link in chain.links[1:]):
             yield each.clause
+
+
+def _to_one(database: Database, link: Link) -> bool:
+    """Whether it leads to one thing at most, as a row of a table of links leads to one paper."""
+    entered = database.relation(link.predicate).columns[link.enter]
+    return len(np.unique(entered)) == len(entered)
 
 
 def _sources(database: Database, target: JointTarget) -> Iterator[ConstantSource]:
@@ -160,99 +164,45 @@ def _sources(database: Database, target: JointTarget) -> Iterator[ConstantSource
                 yield source
 
 
-def _frequent(database: Database, source: ConstantSource, things: Things) -> tuple[tuple[str, ...], Sparse]:
-    """The constants of a source that some things share, most of them at first; and their values."""
-    values = constant_matrix(database, source, things)
+class _Constants(NamedTuple):
+    """Constants of a source, and how often each thing has each."""
+
+    source: ConstantSource
+    names: tuple[str, ...]
+    values: Sparse
+
+    def fewer(self) -> _Constants:
+        """The half that most things have."""
+        kept = _most_frequent(self.values, len(self.names) // 2)
+        return _Constants(self.source, tuple(self.names[place] for place in kept), self.values[:, kept])
+
+
+def _most_frequent(values: Sparse, most: int) -> npt.NDArray[np.intp]:
+    """The columns that most things share, in their order; none that a single thing has."""
     numbers = np.bincount(values.indices, minlength=values.shape[1])
-    codes = np.argsort(-numbers, kind="stable")[:MOST_CONSTANTS]
-    codes = np.sort(codes[numbers[codes] >= FEWEST_THINGS])
+    columns = np.argsort(-numbers, kind="stable")[:most]
+    return np.sort(columns[numbers[columns] >= FEWEST_THINGS])
+
+
+def _frequent(database: Database, source: ConstantSource, things: Things) -> _Constants:
+    """The constants of a source that most things share."""
+    values = constant_matrix(database, source, things)
+    codes = _most_frequent(values, MOST_CONSTANTS)
     predicate, place = source.type_place
     names = database.population(database.schema.types_of(predicate)[place]).decode(codes.astype(np.int32))
-    return tuple(names), values[:, codes]
+    return _Constants(source, tuple(names), values[:, codes])
 
 
-# --- weights ---------------------------------------------------------------------------------
-
-
-class _Weights(NamedTuple):
-    bias: Floats
-    weights: Floats
-
-
-def _fitted(design: _Design) -> tuple[_Weights, list[_Weights]]:
-    """The weights with the penalty of the least held-out loss: of all examples, and without each fold."""
-    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
-
-    with threadpool_limits(1, user_api="blas"):
-        best: tuple[float, float, list[_Weights]] | None = None
-        before: list[_Weights | None] = [None] * FOLDS
-        for penalty in PENALTIES:
-            by_fold = [_minimised(design, design.folds != n, penalty, before[n]) for n in range(FOLDS)]
-            loss = _held_out_loss(design, by_fold)
-            if best is None or loss < best[0]:
-                best = (loss, penalty, by_fold)
-            before = list(by_fold)
-        assert best is not None
-        _, penalty, by_fold = best
-        return _minimised(design, np.ones(len(design.labels), np.bool_), penalty, by_fold[0]), by_fold
-
-
-def _held_out_loss(design: _Design, by_fold: Sequence[_Weights]) -> float:
-    """The held-out loss, with one weight of all scores: it is fitted again beside neighbours."""
-    rows = design.folds >= 0
-    scores: Floats = np.zeros((len(design.labels), design.target.columns))
-    for fold, each in enumerate(by_fold):
-        inside = design.folds == fold
-        scores[inside] = design.values[inside] @ each.weights + each.bias
-    logs = np.log(chances_of(design.target, scores[rows]))
-    fixed = logs if design.target.classes else np.column_stack([np.zeros(len(logs)), logs[:, 1] - logs[:, 0]])
-    one = LabelDesign(fixed, fixed[:, -design.target.columns :, None], design.labels[rows])
-    return float(one.losses(fit_softmax(one, np.ones(1))).mean())
-
-
-def _minimised(
-    design: _Design, rows: npt.NDArray[np.bool_], penalty: float, start: _Weights | None
-) -> _Weights:
-    """The weights with the least sum of log-losses and half the penalty times the squared weights.
-
-    Labels count as often as among all examples: of few examples, those without a fold have other shares of
-    labels, and the biases would speak against the labels of the fold.
-    """
-    from scipy.optimize import minimize
-
-    values, labels, free = design.values[rows], design.labels[rows], design.target.columns
-    first = design.target.size - free
-    turned = values.T.tocsr()
-    wanted: Floats = np.zeros((len(labels), design.target.size))
-    wanted[np.arange(len(labels)), labels] = 1.0
-    every, inside = (np.bincount(each, minlength=design.target.size) for each in (design.labels, labels))
-    counts = (every / np.maximum(inside, 1))[labels][:, None]
-
-    def loss(flat: Floats) -> tuple[float, Floats]:
-        bias, weights = flat[:free], flat[free:].reshape(-1, free)
-        added = values @ weights + bias
-        logs = log_softmax(np.column_stack([np.zeros((len(added), first)), added]))
-        wrong = (counts * (np.exp(logs) - wanted))[:, first:]
-        gradient = np.concatenate([wrong.sum(axis=0), (turned @ wrong + penalty * weights).ravel()])
-        return float(0.5 * penalty * (weights**2).sum() - (counts * wanted * logs).sum()), gradient
-
-    begin = np.zeros(free * (1 + values.shape[1]))
-    if start is not None:
-        begin = np.concatenate([start.bias, start.weights.ravel()])
-    options = {"maxiter": STEPS, "gtol": 1e-4, "ftol": 1e-10}
-    flat = minimize(loss, begin, jac=True, method="L-BFGS-B", options=options).x
-    return _Weights(flat[:free], flat[free:].reshape(-1, free))
+# --- the model -------------------------------------------------------------------------------
 
 
 def _model(
     links: tuple[Clause, ...],
     sources: Sequence[tuple[ConstantSource, tuple[str, ...]]],
-    sizes: Sequence[int],
-    fitted: _Weights,
+    fitted: RidgeWeights,
 ) -> Surroundings:
-    by_distance = np.split(np.round(fitted.weights, DIGITS), len(DISTANCES))
-    cuts = np.cumsum(sizes)[:-1]
-    by_list = [np.split(each, cuts) for each in by_distance]
+    cuts = np.cumsum([len(names) for _, names in sources])[:-1]
+    by_list = [np.split(np.round(each, DIGITS), cuts) for each in fitted.weights]
     lists = []
     for number, (source, names) in enumerate(sources):
         weights = tuple(tuple(map(tuple, each[number].tolist())) for each in by_list)

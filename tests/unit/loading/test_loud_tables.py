@@ -64,6 +64,46 @@ def test_values_alone_make_no_link_and_no_suspicion(tmp_path: Path) -> None:
     assert not inspection.suspicions and not inspection.tables[0].links
 
 
+# --- dates and numbers in other forms --------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("form", "others"),
+    [
+        ("%d.%m.%Y", 0), ("%Y/%m/%d", 0), ("%m/%d/%Y", 0), ("%d %b %Y", 0), ("%d.%m.%y", 0), ("%b %d, %Y", 0),
+        ("%d/%m/%Y %H:%M", 0), ("%m/%d/%Y", 1),
+    ],
+)  # fmt: skip
+def test_dates_that_are_not_read_are_named_with_the_line_that_reads_them(
+    form: str, others: int, tmp_path: Path
+) -> None:
+    """All days of a year; or only days up to the 12th, which may be months."""
+    days = [day for day in pd.date_range("2023-01-01", "2023-12-31") if not others or day.day <= 12]
+    text = "id,born\n" + "".join(f'{n},"{day.strftime(form)}"\n' for n, day in enumerate(days))
+    data = folder(tmp_path, users=text)
+    line = f'dates = {{ born = "{form}" }}'
+    said = notices(data)
+    assert "its values look like dates, such as " in said and line in said
+    assert (" or dates = " in said) == bool(others)
+    (data / "schema.toml").write_text(f"[users]\n{line}\n")
+    assert "look like dates" not in notices(data)
+    assert hb.load(data).schema.numeric == {"born_value": "date"}
+
+
+@pytest.mark.parametrize("words", [["1,5", "20", "1.234,75"], ["1,234.50", "20.25", "1,000,000"]])
+def test_numbers_with_commas_are_named(words: list[str], tmp_path: Path) -> None:
+    text = "id,paid\n" + "".join(f'u{n},"{word}"\n' for n, word in enumerate(words))
+    assert 'column "paid" is read as text; its values look like numbers' in notices(
+        folder(tmp_path, users=text)
+    )
+
+
+@pytest.mark.parametrize("words", [["a", "b"], ["1.2.3", "1.2.4"], ["12", "13,x"], ["05", "06"]])
+def test_other_texts_are_not_taken_for_dates_or_numbers(words: list[str], tmp_path: Path) -> None:
+    text = "id,kind\n" + "".join(f'u{n},"{word}"\n' for n, word in enumerate(words))
+    assert "look like" not in notices(folder(tmp_path, users=text))
+
+
 # --- missing words ---------------------------------------------------------------------------
 
 

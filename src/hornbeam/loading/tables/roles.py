@@ -6,13 +6,14 @@ names. The result is checked: keys are unique, and links refer to keys that exis
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from hornbeam.data.database import Notice
 from hornbeam.errors import DataError, OptionError, SchemaError, plural
 from hornbeam.loading.tables.columns.column import Column, Domain, Table
+from hornbeam.loading.tables.columns.other_forms import other_form
 from hornbeam.loading.tables.columns.types import as_domain
 from hornbeam.loading.tables.guess import guess_broken_key, guess_key, guess_links, guess_role, guess_time
 from hornbeam.loading.tables.link_targets import LinkTargets, TableNames
@@ -117,6 +118,7 @@ def plans(
             ]
         plan = _plan(table, keys.get(name), links, statement, guessed[name])
         planned.append(replace(plan, dangling=lost))
+        notices += _unread(plan, statement)
     return planned, notices + _plan_notices(planned, inspected=dangling == SHOW)
 
 
@@ -339,6 +341,16 @@ def _form(plan: Plan, statement: Statement) -> Form:
             return Form.ROWS
         told_by += attributes
     return Form.LINK if stated_link or told_by[0].rows_differ(told_by[1:]) else Form.ROWS
+
+
+def _unread(plan: Plan, statement: Statement) -> Iterator[Notice]:
+    """Notices about columns of text that may be dates or numbers in a form that is not read."""
+    for name, column in plan.table.columns.items():
+        if plan.roles[name] in (Role.UNUSED, Role.CATEGORY) and name not in statement.roles:
+            form = other_form(column)
+            if form:
+                where = f" under [{plan.name}] in schema.toml" if "dates = " in form else ""
+                yield Notice(f'table "{plan.name}": column "{name}" is read as text; {form}{where}.')
 
 
 def _plan_notices(planned: Sequence[Plan], inspected: bool) -> list[Notice]:

@@ -325,6 +325,15 @@ def test_scores_of_bins_are_their_means_in_standard_deviations() -> None:
     assert scores_of(values, bins, 1, False) == pytest.approx(expected, abs=1e-6)
 
 
+@pytest.mark.parametrize("power", [-1060, -300, -20, 0, 20, 330, 1000])
+def test_scores_of_bins_have_no_unit(power: int) -> None:
+    values = np.array([1.0, -3.0, 7.0, 4.0, nan, 0.0, 11.0])
+    bins = np.array([2, 1, 3, 2, 0, 1, 3], dtype=np.uint8)
+    scaled = np.ldexp(values, power)
+    assert scores_of(scaled, bins, 2, False) == pytest.approx(scores_of(values, bins, 2, False), abs=1e-5)
+    assert scores_of(np.zeros(7), bins, 2, False) == (0.0,) * 4
+
+
 def test_windows_are_shorter_than_the_span_of_times() -> None:
     day = 86_400_000_000.0
 

@@ -65,6 +65,8 @@ MOST_WORK, MOST_OF_PATH = 2_000_000_000, 200_000_000
 beyond, the attributes of a path are left out. The same number on every engine."""
 MOST_OF_GENERAL = 10_000_000
 """The same for a path of all things before a cut-off, whose groundings grow with the square of the data."""
+SMALLEST, LARGEST = 1e-3, 1e100
+"""Values whose largest is beyond these are scaled before sums of their squares."""
 TOO_MUCH = "what its groundings lead to would take too long"
 
 
@@ -171,7 +173,7 @@ def scores_of(
     sizes = np.ones(len(values)) if sizes is None else sizes[known]
     if not len(values):
         return (0.0,) * (n_cuts + 2)
-    x = np.log1p(values) if counts else _clipped(values, sizes)
+    x = np.log1p(values) if counts else _in_range(_clipped(values, sizes))
     size = np.bincount(bins, sizes, minlength=n_cuts + 2)
     total = np.bincount(bins, np.round(x, 9) * sizes, minlength=n_cuts + 2)
     mean = total / np.maximum(size, 1.0)
@@ -182,6 +184,18 @@ def scores_of(
     result = np.where(size > 0, centred / deviation, 0.0)
     result[0] = 0.0
     return tuple(np.round(result, 6).tolist())
+
+
+def _in_range(values: Floats) -> Floats:
+    """Values that are neither so large that their squares overflow nor so small that rounding leaves nothing.
+
+    Others are divided by a power of 2: scores have no unit.
+    """
+    largest = float(np.abs(values).max())
+    if SMALLEST <= largest <= LARGEST or largest == 0.0:
+        return values
+    scaled: Floats = np.ldexp(values, -int(np.frexp(largest)[1]))
+    return scaled
 
 
 def _clipped(values: Floats, sizes: Floats) -> Floats:

@@ -22,9 +22,9 @@ from hornbeam.engines.tally import DAY
 from hornbeam.errors import DataError
 from hornbeam.learning.effects import candidates as module
 from hornbeam.learning.effects.bagging import LEAST_STRETCHES, STRETCHES, example_hashes
-from hornbeam.learning.effects.bins import bins_of, shortest_between
+from hornbeam.learning.effects.bins import bins_of, scores_of, shortest_between
 from hornbeam.learning.effects.bodies import BodyLimits
-from hornbeam.learning.effects.candidates import Pool, scores_of
+from hornbeam.learning.effects.candidates import Pool
 from hornbeam.learning.effects.collecting import PathSettings
 from hornbeam.learning.effects.learner import fit
 from hornbeam.learning.effects.links.paths import PathFinder

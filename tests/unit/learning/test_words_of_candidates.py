@@ -85,6 +85,7 @@ def test_no_two_features_have_the_same_words(world: str, tmp_path: Path) -> None
     found: dict[str, set[str]] = {}
     for candidate in offered(database, 2_000):
         head, body, feature = candidate.request
+        assert len(set(body)) == len(body), "a condition and what it narrows may begin alike"
         effect = in_order_of_use(Effect(head, body, feature, Curve((1.0,), (0.0, 1.0))))
         phrase = text_of(feature_pieces(effect, database.schema, wording=wording))
         found.setdefault(phrase, set()).add(str(effect))

@@ -304,7 +304,8 @@ def test_a_database_without_a_table(hornbeam, tmp_path):
         ("genre=drama", 'no target "genre=drama": a column needs its table, as in movies.genre (--target).'),
         (
             "user_id",
-            'no target "user_id": a column needs its table, as in ratings.user_id or users.user_id (--target).',
+            'no target "user_id": a column needs its table, as in ratings.user_id or users.user_id '
+            "(--target).",
         ),
         ("users.age=21", 'no row of "users" has age = "21". Values are: 20, 30, 40, 50.'),
         (

@@ -53,7 +53,8 @@ def test_show_prints_each_effect_as_a_line_of_logic(run):
 def test_explain_shows_values_and_rows(run):
     code, out, _ = run("explain", DATA, "--model", MODEL, "--example", "cancer(p0)", "--shown", 1)
     assert code == 0
-    assert "+0.05 because the mean age of the person's friends is 40.5, from 2 rows: (p3, 51), ...\n" in out
+    rows = "from 2 rows (friend, age): (p3, 51), ...\n"
+    assert f"+0.05 because the mean age of the person's friends is 40.5, {rows}" in out
     assert "-0.3 because the person's age is 33\n" in out
     assert "+0 from 2 other effects\n" in out
     _, text, _ = run("explain", DATA, "--model", MODEL, "--example", "cancer(p0)", "--json")

@@ -300,11 +300,12 @@ def test_a_database_without_a_table(hornbeam, tmp_path):
             "with its arguments such as churned(movies). Tables are: movies, ratings, users. Did you mean "
             '"users"?',
         ),
-        ("VIP", 'no target "VIP": a column needs its table, as in users.vip.'),
-        ("genre=drama", 'no target "genre=drama": a column needs its table, as in movies.genre.'),
+        ("VIP", 'no target "VIP": a column needs its table, as in users.vip (--target).'),
+        ("genre=drama", 'no target "genre=drama": a column needs its table, as in movies.genre (--target).'),
         (
             "user_id",
-            'no target "user_id": a column needs its table, as in ratings.user_id or users.user_id.',
+            'no target "user_id": a column needs its table, as in ratings.user_id or users.user_id '
+            "(--target).",
         ),
         ("users.age=21", 'no row of "users" has age = "21". Values are: 20, 30, 40, 50.'),
         (

@@ -126,6 +126,14 @@ def test_a_sum_that_exceeds_the_largest_float_is_refused(kind: str) -> None:
         value_of_tally(tally_of([[(1e308, 0.0), (1.7e308, 0.0)]]), kind, 1)
 
 
+def test_sums_of_all_rows_together_may_exceed_the_largest_float() -> None:
+    """Each example has one number, which is its own mean and sum."""
+    large = [1.7e308, -1.7e308, 1.1e308, 5e-324]
+    tally = tally_of([[(value, 0.0)] for value in large])
+    for kind in (kinds.VALUE, kinds.MEAN, kinds.SUM, kinds.LAST):
+        assert value_of_tally(tally, kind, 4).tolist() == large
+
+
 @every_engine
 def test_every_engine_refuses_what_exceeds_the_largest_float(engine: type[Engine]) -> None:
     """Only sums and means: the other features of the same numbers have a value."""
@@ -143,7 +151,9 @@ def test_every_engine_refuses_what_exceeds_the_largest_float(engine: type[Engine
         assert isinstance(found, np.ndarray)
         assert found.tolist() == pytest.approx(expected, rel=1e-12, abs=0.0, nan_ok=True)
     for kind in (kinds.SUM, kinds.MEAN, kinds.VALUE, kinds.FIRST, kinds.LAST):
-        with pytest.raises(DataError, match="exceeds the largest float; scale the column, or leave it out"):
+        with pytest.raises(
+            DataError, match='"paid": a sum of numbers exceeds the largest float; scale the col'
+        ):
             feature_values(opened, [FeatureRequest(head, body, Feature(kind, 1))], keys)
 
 

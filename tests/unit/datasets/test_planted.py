@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -84,6 +85,25 @@ def test_the_default_finds_the_planted_feature(feature: str, tmp_path: Path) -> 
         known = ~np.isnan(expected) & ~np.isnan(values)
         ranks = [np.argsort(np.argsort(each[known])) for each in (values, expected)]
         assert np.mean(known | np.isnan(expected)) > 0.95 and np.corrcoef(*ranks)[0, 1] > 0.95, first
+
+
+@pytest.mark.parametrize("power", [-900, 900])
+def test_the_unit_of_a_column_does_not_matter(power: int, tmp_path: Path) -> None:
+    """Numbers may be huge or tiny: times a power of 2 they give the same predictions."""
+    world = planted("mean", 300)
+    found = []
+    for name, factor in (("plain", 1.0), ("scaled", 2.0**power)):
+        tables = {**world.tables, "events": dict(world.tables["events"])}
+        tables["events"]["amount"] = [each * factor for each in world.tables["events"]["amount"]]
+        replace(world, tables=tables).write(tmp_path / name)
+        examples_file = tmp_path / name / "examples.csv"
+        database = load(tmp_path / name, examples=examples_file, target=TARGET)
+        examples, _ = examples_of(database)
+        engine = MemoryEngine(database)
+        model = fit(engine, examples, EffectOptions(n_bags=2)).model
+        assert any("amount(B,C)" in str(each.effect) for each in model.effects)
+        found.append(model.probabilities(engine, examples.keys))
+    np.testing.assert_allclose(found[1], found[0], atol=0.02)
 
 
 def unlimited(body: Body) -> Body:

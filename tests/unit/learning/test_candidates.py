@@ -22,9 +22,9 @@ from hornbeam.engines.tally import DAY
 from hornbeam.errors import DataError
 from hornbeam.learning.effects import candidates as module
 from hornbeam.learning.effects.bagging import LEAST_STRETCHES, STRETCHES, example_hashes
-from hornbeam.learning.effects.bins import bins_of, shortest_between
+from hornbeam.learning.effects.bins import bins_of, scores_of, shortest_between
 from hornbeam.learning.effects.bodies import BodyLimits
-from hornbeam.learning.effects.candidates import Pool, scores_of
+from hornbeam.learning.effects.candidates import Pool
 from hornbeam.learning.effects.collecting import PathSettings
 from hornbeam.learning.effects.learner import fit
 from hornbeam.learning.effects.links.paths import PathFinder
@@ -323,6 +323,15 @@ def test_scores_of_bins_are_their_means_in_standard_deviations() -> None:
     deviation = np.sqrt((3 * 0.75**2 + 2.25**2) / 5)
     expected = (0.0, -0.75 / deviation, 2.25 / deviation)
     assert scores_of(values, bins, 1, False) == pytest.approx(expected, abs=1e-6)
+
+
+@pytest.mark.parametrize("power", [-1060, -300, -20, 0, 20, 330, 1000])
+def test_scores_of_bins_have_no_unit(power: int) -> None:
+    values = np.array([1.0, -3.0, 7.0, 4.0, nan, 0.0, 11.0])
+    bins = np.array([2, 1, 3, 2, 0, 1, 3], dtype=np.uint8)
+    scaled = np.ldexp(values, power)
+    assert scores_of(scaled, bins, 2, False) == pytest.approx(scores_of(values, bins, 2, False), abs=1e-5)
+    assert scores_of(np.zeros(7), bins, 2, False) == (0.0,) * 4
 
 
 def test_windows_are_shorter_than_the_span_of_times() -> None:

@@ -8,14 +8,17 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from hornbeam.engines.features.values import feature_values
+from hornbeam.engines.features.values import FeatureRequest, feature_values
 from hornbeam.engines.memory.engine import MemoryEngine
 from hornbeam.engines.sql.drivers.duckdb import DuckDBEngine
 from hornbeam.learning.effects import learner, long_model
 from hornbeam.learning.effects.bins import bins_of
+from hornbeam.learning.effects.bodies import BodyLimits
+from hornbeam.learning.effects.candidates import FeatureCandidate
 from hornbeam.learning.effects.conditions.narrowed_paths import narrowed_paths
-from hornbeam.learning.effects.conditions.pairs import candidate_of
+from hornbeam.learning.effects.conditions.pairs import candidate_of, rules_of
 from hornbeam.learning.effects.learner import fit
+from hornbeam.learning.effects.links.paths import Path
 from hornbeam.learning.effects.steps.bag_steps import BagSteps, StepData, Steps
 from hornbeam.learning.effects.steps.pairs import (
     AT_LEAST,
@@ -34,6 +37,8 @@ from hornbeam.learning.loop import NO_CONTROL, Control
 from hornbeam.learning.losses.loss import Logistic
 from hornbeam.learning.options import EffectOptions
 from hornbeam.loading import load
+from hornbeam.logic.clauses import Atom
+from hornbeam.logic.effects import COUNT, DISTINCT, FIRST, LAST, MEAN, MONTH, SHARE, SINCE_LAST, Feature
 from hornbeam.model.effects import values_of
 from hornbeam.model.files import model_text
 
@@ -396,3 +401,25 @@ def test_every_pair_that_is_allowed_has_the_bins_of_its_body():
     for pair, candidate, values in zip(pairs, made, found, strict=True):
         expected = row_of(pair.number(number), bins, rules)
         assert (bins_of(values, candidate.cuts) == expected).all(), candidate.request
+
+
+@pytest.mark.parametrize(
+    ("kind", "bin_of_others"),
+    [
+        (COUNT, 1),
+        (DISTINCT, 1),
+        (MEAN, 0),
+        (SHARE, 0),
+        (MONTH, -1),
+        (FIRST, -1),
+        (LAST, -1),
+        (SINCE_LAST, -1),
+    ],
+)
+def test_examples_that_do_not_meet_a_condition_count_0_or_are_missing(kind: str, bin_of_others: int) -> None:
+    """Features that depend on the order of steps are not narrowed: the condition would come first."""
+    body = (Atom("had", (0, 1)), Atom("paid", (1, 2)))
+    feature = Feature(kind, 2 if kind in (DISTINCT, MEAN, FIRST, LAST) else None)
+    candidate = FeatureCandidate(FeatureRequest(Atom("bad", (0,)), body, feature), (0.5, 2.0), (0.0,) * 4)
+    path = Path(body, (), 1, 3)
+    assert rules_of([candidate], [path], BodyLimits(None, 2)).outside.tolist() == [bin_of_others]

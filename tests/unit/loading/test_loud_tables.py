@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -62,6 +64,103 @@ def test_values_alone_make_no_link_and_no_suspicion(tmp_path: Path) -> None:
     data = folder(tmp_path, teams=TEAMS, games=games("goals"))
     inspection = inspect_tables(data, TableOptions())
     assert not inspection.suspicions and not inspection.tables[0].links
+
+
+# --- dates and numbers in other forms --------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("form", "others"),
+    [
+        ("%d.%m.%Y", 0), ("%Y/%m/%d", 0), ("%m/%d/%Y", 0), ("%d %b %Y", 0), ("%d.%m.%y", 0), ("%b %d, %Y", 0),
+        ("%d/%m/%Y %H:%M", 0), ("%m/%d/%Y", 1),
+    ],
+)  # fmt: skip
+def test_dates_that_are_not_read_are_named_with_the_line_that_reads_them(
+    form: str, others: int, tmp_path: Path
+) -> None:
+    """All days of a year; or only days up to the 12th, which may be months."""
+    days = [day for day in pd.date_range("2023-01-01", "2023-12-31") if not others or day.day <= 12]
+    text = "id,born\n" + "".join(f'{n},"{day.strftime(form)}"\n' for n, day in enumerate(days))
+    data = folder(tmp_path, users=text)
+    line = f'dates = {{ born = "{form}" }}'
+    said = notices(data)
+    assert "its values look like dates, such as " in said and line in said
+    assert (" or dates = " in said) == bool(others)
+    (data / "schema.toml").write_text(f"[users]\n{line}\n")
+    assert "look like dates" not in notices(data)
+    assert hb.load(data).schema.numeric == {"born_value": "date"}
+
+
+@pytest.mark.parametrize("words", [["1,5", "20", "1.234,75"], ["1,234.50", "20.25", "1,000,000"]])
+def test_numbers_with_commas_are_named(words: list[str], tmp_path: Path) -> None:
+    text = "id,paid\n" + "".join(f'u{n},"{word}"\n' for n, word in enumerate(words))
+    assert 'column "paid" is read as text; its values look like numbers' in notices(
+        folder(tmp_path, users=text)
+    )
+
+
+@pytest.mark.parametrize("words", [["a", "b"], ["1.2.3", "1.2.4"], ["12", "13,x"], ["05", "06"]])
+def test_other_texts_are_not_taken_for_dates_or_numbers(words: list[str], tmp_path: Path) -> None:
+    text = "id,kind\n" + "".join(f'u{n},"{word}"\n' for n, word in enumerate(words))
+    assert "look like" not in notices(folder(tmp_path, users=text))
+
+
+def test_text_in_frames_that_reads_as_dates_or_numbers_is_named() -> None:
+    """Frames say what a column is; text from a CSV file that pandas read is often more than text."""
+    days = [f"2024-01-{1 + n % 28:02d}" for n in range(60)]
+    numbers = [str(n / 4) for n in range(60)]
+    codes = [str(n % 9) for n in range(60)]
+    said = notices({"events": pd.DataFrame({"id": range(60), "at": days, "paid": numbers, "code": codes})})
+    assert 'column "at" is read as text; its values look like dates' in said
+    assert 'column "paid" is read as text; its values look like numbers, such as 0.0; if they are, ' in said
+    assert '"code"' not in said
+
+
+@pytest.mark.parametrize(
+    ("form", "stated"),
+    [("%Y-%m-%d", {}), ("%d.%m.%Y", {"dates": {"at": "%d.%m.%Y"}}), ("%Y-%m-%dT%H:%MZ", {})],
+)
+def test_cut_offs_and_times_may_be_text(form: str, stated: dict[str, Any]) -> None:
+    """Where no table has a time, the error says which column may be one; text cut-offs are read."""
+    days = [day.strftime(form) for day in pd.date_range("2024-01-01", periods=28)]
+    frames = {
+        "users": pd.DataFrame({"user_id": ["a", "b"]}),
+        "events": pd.DataFrame({"event_id": range(28), "user_id": ["a", "b"] * 14, "at": days}),
+    }
+    examples = pd.DataFrame(
+        {"user_id": ["a", "b"], "cutoff": ["2024-01-03", "2024-01-09T01:00Z"], "label": [0, 1]}
+    )
+    options: dict[str, Any] = {"target": "good(users)", "examples": examples}
+    with pytest.raises(HornbeamError, match=r'state one, such as \[events\] .*time = "at", in schema.toml'):
+        hb.load(frames, **options)
+    database = hb.load(frames, **options, schema={"events": {"time": "at", **stated}})
+    assert sorted(hb.count(database, "good(A) :- user_id(B,A).").true) == [1, 4]
+
+
+def test_examples_with_columns_that_are_not_used_say_so() -> None:
+    """A column of cut-offs under another name would let every example see the future."""
+    frames = {
+        "users": pd.DataFrame({"user_id": ["a", "b"]}),
+        "events": pd.DataFrame(
+            {"event_id": [1, 2], "user_id": ["a", "b"], "at": pd.date_range("2024", periods=2)}
+        ),
+    }
+    examples = pd.DataFrame({"user_id": ["a", "b"], "date": ["2024-01-01"] * 2, "label": [0, 1]})
+    said = notices(frames, target="good(users)", examples=examples)
+    assert 'examples: column "date" is not used; every example sees all rows' in said
+    assert 'must be named "cutoff"' in said
+    named = examples.rename(columns={"date": "cutoff"}).assign(probability=0.5, predicted=1, note="x")
+    said = notices(frames, target="good(users)", examples=named)
+    assert 'examples: column "note" is not used.' in said and "predicted" not in said
+
+
+@pytest.mark.parametrize("value", [Decimal(1) / 3, Fraction(1, 3), Decimal("123456789012345678.9")])
+def test_numbers_with_more_digits_than_a_float_are_numbers(value: Any) -> None:
+    frame = pd.DataFrame({"id": range(3), "x": pd.Series([value, None, value * 2], dtype=object)})
+    database = hb.load({"things": frame})
+    assert database.schema.numeric == {"x_value": "number"}
+    assert database.numbers["x_value"].tolist() == [float(value), float(value * 2)]
 
 
 # --- missing words ---------------------------------------------------------------------------

@@ -21,7 +21,9 @@ def test_inspect_lists_features_in_words_and_in_json():
     text = str(inspected)
     assert "features that columns offer:\n" in text
     assert "  number (length in min, stars, age, height): value, mean, sum, smallest, " in text
-    assert "  time (rated_at): time since the first and the latest row" in text
+    assert (
+        "  time (rated_at): time since the first and the latest row, the first and the latest value" in text
+    )
     tables = json.loads(json.dumps(inspected.as_dict()))["tables"]
     offered = {column["column"]: column["features"] for table in tables for column in table["columns"]}
     assert offered["romance"] == ["count", "share"]

@@ -44,7 +44,7 @@ DIPS = "[< 15: 0; < 35: -1; else: 1]"
         ),
         (
             "count [< 1: 0; else: 1] : bad(A) :- user_id(B,A), status(B,open), amount(B,V), V >= 5.",
-            "bad(A) is likelier if the number of its orders with status open and with amount at least 5 is 1 "
+            "bad(A) is likelier if the number of its orders with status open and amount at least 5 is 1 "
             "or more.",
         ),
         ("count [< 1: 0; else: -1] : bad(A) :- vip(A).", "bad(A) is less likely if vip(A)."),
@@ -84,7 +84,7 @@ DIPS = "[< 15: 0; < 35: -1; else: 1]"
         ),
         (
             "share [< .5: 0; else: 1] : bad(A) :- friend(A,B), team_id(B,C), C = reds.",
-            "bad(A) is likelier if the share that are reds among teams of its friends is 50 % or more.",
+            "bad(A) is likelier if the share of reds among teams of its friends is 50 % or more.",
         ),
         (
             "share [< .5: 0; else: 1] : bad(A) :- user_id(B,A), status(B,open), amount(B,V), V >= 5.",
@@ -105,11 +105,11 @@ DIPS = "[< 15: 0; < 35: -1; else: 1]"
         ),
         (
             f"count {RISES} : pair(A,B) :- friend(A,C), friend(C,B).",
-            "pair(A, B) is likelier the larger the number of friends C of A with friend(C, B).",
+            "pair(A, B) is likelier the larger the number of friends of A linked to B by friend.",
         ),
         (
             f"count {RISES} : pair(A,B) :- ratings(A,M), M = m3.",
-            "pair(A, B) is likelier the larger the number of movies of A that are m3.",
+            "pair(A, B) is likelier if the movie of A is m3.",
         ),
         (
             "max N [< 3: 0; < 4: -1; < 5: 3; else: -2] : bad(A) :- ratings(A,M), N = number of ratings(U,M).",
@@ -143,8 +143,36 @@ DIPS = "[< 15: 0; < 35: -1; else: 1]"
         ),
         (
             f"distinct C {RISES} : bad(A) :- within 90 user_id(B,C).",
-            "bad(A) is likelier the larger the number of different users in the last 90 days of all orders "
-            "in the last 90 days.",
+            "bad(A) is likelier the larger the number of different users of all orders in the last 90 days.",
+        ),
+        (
+            "share [missing: 1; < .5: 0; else: 1] : pair(A,B) :- N = number of ratings(A,C), N >= 3, "
+            "ratings(A,M), ratings(B,M).",
+            "pair(A, B) is likelier if the share of movies of A that B has too (for pairs in which A has at "
+            "least 3 movies) is 50 % or more; other pairs and missing values raise the log-odds by 1.",
+        ),
+        (
+            f"count {RISES} : pair(A,B) :- vip(A), birthday(B,V), V < '2001-01-01', ratings(A,M).",
+            "pair(A, B) is likelier the larger the number of movies of A (for pairs in which A is vip and "
+            "the birthday of B is below 2001-01-01; others have 0).",
+        ),
+        (
+            f"mean R {RISES} : bad(A) :- ratings(A,M), ratings(U,M), rating(U,M,R), R >= 3, vip(U).",
+            "bad(A) is likelier the larger the mean rating of the users with rating at least 3 and that are "
+            "vip of its movies.",
+        ),
+        (
+            f"mean V {RISES} : bad(A) :- user_id(B,A), friend(A,C), vip(C), amount(B,V).",
+            "bad(A) is likelier the larger the mean amount of its orders (for examples with friends that are "
+            "vip).",
+        ),
+        (
+            f"mean V {RISES} : bad(A) :- friend(A,B), team_id(B,C), C = reds, user_id(D,B), amount(D,V).",
+            "bad(A) is likelier the larger the mean amount of the orders of its friends with team reds.",
+        ),
+        (
+            f"mean V {RISES} : bad(A) :- last 1 user_id(B,A), amount(B,V).",
+            "bad(A) is likelier the larger the mean amount of its last order.",
         ),
         (
             "month [< 3: 1; else: 1] : bad(A) :- true.",
@@ -209,3 +237,16 @@ def test_flags_and_known_values_are_plain_english(effect, phrase):
     schema = Schema(types, {"age_value": "number"})
     wording = wording_of("bad", schema, {})
     assert phrase in text_of(feature_pieces(parse_effect(effect), schema, wording=wording))
+
+
+def test_two_links_between_the_same_tables_are_told_apart():
+    """The columns of a table name what they lead to; the way back has the name of the column."""
+    types = {"up": ("teams",), "home_id": ("games", "teams"), "away_id": ("games", "teams")}
+    schema = Schema(types | {"goals": ("games", "goals_value")}, {"goals_value": "number"})
+    tables = {"teams": {"key": "id"}, "games": {"links": {"home_id": "teams", "away_id": "teams"}}}
+    wording = wording_of("up", schema, {"target": "teams.up", "tables": tables})
+    body = "home_id(B,A), away_id(B,C), home_id(D,C), goals(D,E)"
+    effect = parse_effect(f"mean E [< 1: 0; else: 1] : up(A) :- {body}.", schema)
+    assert text_of(feature_pieces(effect, schema, wording=wording)) == (
+        "the mean goals of the games by home of the aways of the team's games by home"
+    )

@@ -104,7 +104,7 @@ def test_the_text_says_it_in_words():
         "User ann: bad with probability 20.2 %, log-odds -1.375\n"
         "  -2 because the share of the user's orders that are open is 67 %, from 2 orders: o2, o3\n"
         "  +1 because the user is vip: yes\n"
-        "  +0.5 because the mean amount of the user's orders is 4.167, from 3 rows: (o1, 4), "
+        "  +0.5 because the mean amount of the user's orders is 4.167, from 3 rows (order, amount): (o1, 4), "
         "(o2, 8), ...\n"
         "  +0.25 because the user's birthday is 1990-05-01\n"
         "  -0.125 because the user's largest number of orders is 3, from 1 value: 3\n"

@@ -28,7 +28,10 @@ def sums_by_row(row: Whole, values: Floats, number: Whole, size: int) -> Floats:
         return np.zeros(size)
     largest, groundings = float(np.abs(values).max()), float(number.sum(dtype=np.float64))
     if not math.isfinite(largest * groundings):
-        raise DataError("a sum of numbers exceeds the largest float; scale the column, or leave it out.")
+        # The sum of all rows may be too large, while that of each row is not.
+        groundings = float(np.bincount(row, number).max())
+        if not math.isfinite(largest * groundings):
+            raise DataError("a sum of numbers exceeds the largest float; scale the column, or leave it out.")
     if largest * groundings < _MOST and (values == np.rint(values)).all():
         return _sums(row, values * number, size)
     parts = _parts(values, math.frexp(largest)[1]) if groundings < 2.0**BITS else None

@@ -18,9 +18,10 @@ from hornbeam.data.rows import run_starts
 from hornbeam.engines.contract import Engine, Skipped
 from hornbeam.engines.features.sums import sums_by_row
 from hornbeam.engines.tally import DAY, Tally, TallyRequest
+from hornbeam.errors import DataError
 from hornbeam.logic import effects as kinds
 from hornbeam.logic.clauses import Atom
-from hornbeam.logic.effects import Body, Feature
+from hornbeam.logic.effects import Body, Feature, atom_in
 
 
 class FeatureRequest(NamedTuple):
@@ -64,7 +65,17 @@ def _value(engine: Engine, request: FeatureRequest, tallies: list[Tally], keys: 
         if kind == kinds.MONTH:
             return months_of(cutoffs)
         return since(tallies[0], kind, cutoffs, is_dated(engine))
-    return value_of_tally(tallies[0], kind, size)
+    return value_of_request(request, tallies[0], size)
+
+
+def value_of_request(request: FeatureRequest, tally: Tally, size: int) -> Floats:
+    """A feature of one tally; if a sum is too large, the error names the predicate of the numbers."""
+    try:
+        return value_of_tally(tally, request.feature.kind, size)
+    except DataError as error:
+        atoms = [atom for step in request.body if (atom := atom_in(step)) is not None]
+        own = [atom.predicate for atom in atoms if request.feature.variable in atom.args]
+        raise DataError(f'"{own[0]}": {error.message}' if own else error.message) from None
 
 
 def is_dated(engine: Engine) -> bool:

@@ -17,6 +17,8 @@ import numpy.typing as npt
 from hornbeam.data.numbers import Floats
 
 Bins = npt.NDArray[np.uint8]
+SMALLEST, LARGEST = 1e-3, 1e100
+"""Values whose largest is beyond these are scaled before sums of their squares."""
 BLOCK = 1 << 22
 """Bytes of bins that are allocated at once."""
 
@@ -126,3 +128,55 @@ class BinBlocks:
         self._free = self._free[1:]
         copy[:] = bins
         return copy
+
+
+def scores_of(
+    values: Floats, bins: Bins, n_cuts: int, counts: bool, sizes: Floats | None = None
+) -> tuple[float, ...]:
+    """A score for each bin: the mean of its values, in units of their standard deviation; 0 for missing.
+
+    Counts enter as ln(1 + count), and values beyond the 1st and 99th percentile as these. ``sizes`` has how
+    many examples have each value; None for one.
+    """
+    number = len(values) if sizes is None else float(sizes.sum())
+    known = ~np.isnan(values)
+    values, bins = values[known], bins[known]
+    sizes = None if sizes is None else sizes[known]
+    if not len(values):
+        return (0.0,) * (n_cuts + 2)
+    x = np.log1p(values) if counts else _in_range(_clipped(values, sizes))
+    sizes = np.ones(len(values)) if sizes is None else sizes
+    size = np.bincount(bins, sizes, minlength=n_cuts + 2)
+    total = np.bincount(bins, np.round(x, 9) * sizes, minlength=n_cuts + 2)
+    mean = total / np.maximum(size, 1.0)
+    centred = mean - float((size * mean).sum()) / float(sizes.sum())
+    deviation = float(np.sqrt((size * centred * centred).sum() / number))
+    if deviation < 1e-12:
+        return (0.0,) * (n_cuts + 2)
+    result = np.where(size > 0, centred / deviation, 0.0)
+    result[0] = 0.0
+    return tuple(np.round(result, 6).tolist())
+
+
+def _in_range(values: Floats) -> Floats:
+    """Values that are neither so large that their squares overflow nor so small that rounding leaves nothing.
+
+    Others are divided by a power of 2: scores have no unit.
+    """
+    largest = float(np.abs(values).max())
+    if SMALLEST <= largest <= LARGEST or largest == 0.0:
+        return values
+    scaled: Floats = np.ldexp(values, -int(np.frexp(largest)[1]))
+    return scaled
+
+
+def _clipped(values: Floats, sizes: Floats | None) -> Floats:
+    """Values beyond the 1st and 99th percentile as these."""
+    if sizes is None:
+        ends = len(values) // 100, len(values) - 1 - len(values) // 100
+        return np.clip(values, *np.partition(values, ends)[list(ends)])
+    order = values.argsort()
+    upto = sizes[order].cumsum()
+    beyond = int(upto[-1]) // 100
+    low, high = upto.searchsorted([beyond, upto[-1] - 1 - beyond], side="right")
+    return np.clip(values, values[order[low]], values[order[high]])

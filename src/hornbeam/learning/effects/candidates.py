@@ -24,10 +24,11 @@ from hornbeam.engines.features.values import (
     months_of,
     share_of,
     since,
+    value_of_request,
     value_of_tally,
 )
 from hornbeam.engines.tally import Tally, TallyRequest
-from hornbeam.learning.effects.bins import BinBlocks, Bins, bins_of, cuts_of
+from hornbeam.learning.effects.bins import BinBlocks, Bins, bins_of, cuts_of, scores_of
 from hornbeam.learning.effects.groups import BinHashes, EqualExamples, KeyTallies, key_tallies
 from hornbeam.learning.effects.links import paths as kinds
 from hornbeam.learning.effects.links.paths import Attribute, Path
@@ -157,46 +158,6 @@ def _fingerprint(bins: Bins, number: int, equal: EqualExamples | None) -> bytes:
     return blake2b(ranks.tobytes(), digest_size=16).digest()
 
 
-def scores_of(
-    values: Floats, bins: Bins, n_cuts: int, counts: bool, sizes: Floats | None = None
-) -> tuple[float, ...]:
-    """A score for each bin: the mean of its values, in units of their standard deviation; 0 for missing.
-
-    Counts enter as ln(1 + count), and values beyond the 1st and 99th percentile as these. ``sizes`` has how
-    many examples have each value; None for one.
-    """
-    number = len(values) if sizes is None else float(sizes.sum())
-    known = ~np.isnan(values)
-    values, bins = values[known], bins[known]
-    sizes = None if sizes is None else sizes[known]
-    if not len(values):
-        return (0.0,) * (n_cuts + 2)
-    x = np.log1p(values) if counts else _clipped(values, sizes)
-    sizes = np.ones(len(values)) if sizes is None else sizes
-    size = np.bincount(bins, sizes, minlength=n_cuts + 2)
-    total = np.bincount(bins, np.round(x, 9) * sizes, minlength=n_cuts + 2)
-    mean = total / np.maximum(size, 1.0)
-    centred = mean - float((size * mean).sum()) / float(sizes.sum())
-    deviation = float(np.sqrt((size * centred * centred).sum() / number))
-    if deviation < 1e-12:
-        return (0.0,) * (n_cuts + 2)
-    result = np.where(size > 0, centred / deviation, 0.0)
-    result[0] = 0.0
-    return tuple(np.round(result, 6).tolist())
-
-
-def _clipped(values: Floats, sizes: Floats | None) -> Floats:
-    """Values beyond the 1st and 99th percentile as these."""
-    if sizes is None:
-        ends = len(values) // 100, len(values) - 1 - len(values) // 100
-        return np.clip(values, *np.partition(values, ends)[list(ends)])
-    order = values.argsort()
-    upto = sizes[order].cumsum()
-    beyond = int(upto[-1]) // 100
-    low, high = upto.searchsorted([beyond, upto[-1] - 1 - beyond], side="right")
-    return np.clip(values, values[order[low]], values[order[high]])
-
-
 @dataclass(eq=False)
 class Offers:
     """Asks an engine for tallies, and makes candidates of them."""
@@ -306,19 +267,19 @@ class Offers:
     def _of_number(self, path: Path, attribute: Attribute, tally: Tally) -> None:
         body, variable = (*path.body, *attribute.steps), attribute.node.variable
         if path.single:
-            self._add(body, Feature(VALUE, variable), value_of_tally(tally, VALUE, len(self._at)))
+            self._add_value(body, Feature(VALUE, variable), tally)
             return
         limited = _is_limited(path.body)
         offered: tuple[str, ...] = (MEAN, SUM, MINIMUM, MAXIMUM, SPREAD)
         if limited:
             offered = (MEAN, MINIMUM, MAXIMUM) if path.links == 1 and not path.general else (MEAN,)
         for kind in offered:
-            self._add(body, Feature(kind, variable), value_of_tally(tally, kind, len(self._at)))
+            self._add_value(body, Feature(kind, variable), tally)
         if self.cut and _is_timed(self, path.body) and not limited:
             timed = self._at.tally([TallyRequest(self.head, body, (variable,), True)])[0]
             if isinstance(timed, Tally):
                 for kind in (FIRST, LAST):
-                    self._add(body, Feature(kind, variable), value_of_tally(timed, kind, len(self._at)))
+                    self._add_value(body, Feature(kind, variable), timed)
         self._of_thresholds(body, variable, tally, few=limited or attribute.kind == kinds.FACTS)
 
     def _of_thresholds(self, body: Body, variable: int, tally: Tally, few: bool) -> None:
@@ -356,6 +317,10 @@ class Offers:
                 self._add(body, Feature(SHARE), share_of(true, total))
             elif _is_limited(body):
                 self._add(body, Feature(COUNT), true)
+
+    def _add_value(self, body: Body, feature: Feature, tally: Tally) -> None:
+        values = value_of_request(FeatureRequest(self.head, body, feature), tally, len(self._at))
+        self._add(body, feature, values)
 
     def _add(self, body: Body, feature: Feature, values: Floats) -> None:
         self.pool.add(FeatureRequest(self.head, body, feature), values, self._at.equal)

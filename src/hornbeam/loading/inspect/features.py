@@ -23,7 +23,8 @@ _MEANING: Mapping[Role, str] = {
     Role.FLAG: "whether it is true; counts and shares of rows where it is",
     Role.DATE: "earliest date; time since it, for examples with cut-offs",
     Role.LINK: "number of rows, number of different keys, a weight for each key; the columns behind it",
-    Role.TIME: "time since the first and the latest row, rows in the last days, the last rows",
+    Role.TIME: "time since the first and the latest row, the first and the latest value of numbers, rows in "
+    "the last days, the last rows, month of the cut-off; for examples with cut-offs",
 }
 
 

@@ -15,8 +15,9 @@ from hornbeam.errors import DataError, ModelError, OptionError, Place, SchemaErr
 from hornbeam.loading.kind_of_source import Source
 from hornbeam.loading.modes import target_mode
 from hornbeam.loading.tables.columns.column import Column, Domain, Table
+from hornbeam.loading.tables.columns.other_forms import date_form
 from hornbeam.loading.tables.display import display_names
-from hornbeam.loading.tables.examples import CUTOFF, given_examples, read_examples
+from hornbeam.loading.tables.examples import CUTOFF, given_examples, read_examples, unused_columns
 from hornbeam.loading.tables.given import GivenExamples
 from hornbeam.loading.tables.roles import Form, Plan, plans
 from hornbeam.loading.tables.schema_file import Role, Statement, check_statements, statements, with_files_of
@@ -237,8 +238,20 @@ def given_in(
     known = examples_in_tables(target, relational.plans, facts, NO_NEGATIVES, seed, lenient=True)
     table = read_examples(options.examples)
     _check_cutoffs(table, relational.plans)
-    given = given_examples(table, key_columns(target, relational.plans), known, [target.word])
-    return given, list(table.notices)
+    arguments = key_columns(target, relational.plans)
+    given = given_examples(table, arguments, known, [target.word])
+    timed = any(plan.time is not None for plan in relational.plans)
+    return given, [*table.notices, *unused_columns(table, arguments, timed)]
+
+
+def _possible_time(plan: Plan) -> str:
+    """The lines of schema.toml that make the first column of dates the time of rows; empty if none is."""
+    for name, column in plan.table.columns.items():
+        form = "" if plan.roles[name] is Role.DATE else date_form(column)
+        if form is not None:
+            written = f'dates = {{ {name} = "{form}" }}, ' if form else ""
+            return f'[{plan.name}] {written}time = "{name}"'
+    return ""
 
 
 def _check_cutoffs(table: Table, planned: Sequence[Plan]) -> None:
@@ -249,9 +262,10 @@ def _check_cutoffs(table: Table, planned: Sequence[Plan]) -> None:
     if column is None or not column.n_values:
         return
     if not times:
+        example = next(filter(None, map(_possible_time, planned)), '[visits] time = "date"')
         raise DataError(
             "the examples have cut-offs, but no table has a time column; state one, such as "
-            '[visits] time = "date", in schema.toml.'
+            f"{example}, in schema.toml."
         )
     if (column.domain is Domain.NUMBER) != times[0]:
         kinds = ("dates", "numbers")

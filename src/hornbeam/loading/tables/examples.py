@@ -4,25 +4,36 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from hornbeam.data.database import UNLABELLED, Coded
+from hornbeam.data.database import UNLABELLED, Coded, Notice
 from hornbeam.errors import DataError, did_you_mean
 from hornbeam.loading.kind_of_source import SourceKind, kind_of_table_file
 from hornbeam.loading.tables.columns.column import Column, Domain, Table
+from hornbeam.loading.tables.columns.types import inferred
 from hornbeam.loading.tables.given import GivenExamples
 from hornbeam.loading.tables.schema_file import TextForm
 from hornbeam.loading.tables.to_logic import times_of_rows
 
 LABEL, CUTOFF = "label", "cutoff"
+_PREDICTED, _PROBABILITY = ("predicted", "prediction"), "probability"
+"""columns of the files that ``predict`` writes"""
 
 
 def read_examples(source: Any) -> Table:
-    """A table of examples: a CSV or Parquet file, or a data frame."""
+    """A table of examples: a CSV or Parquet file, or a data frame, in which cut-offs may be text."""
+    table = _read(source)
+    if CUTOFF not in table.columns:
+        return table
+    return replace(table, columns={**table.columns, CUTOFF: inferred(table.columns[CUTOFF])})
+
+
+def _read(source: Any) -> Table:
     if not isinstance(source, str | os.PathLike):
         from hornbeam.loading.tables.sources.frames import read_frame
 
@@ -63,6 +74,27 @@ def given_examples(
     elif known is not None:
         labels, names = _known_labels(keys, known), known.classes
     return GivenExamples(keys, labels, names, cutoffs, label_texts=texts)
+
+
+def unused_columns(table: Table, arguments: Sequence[Sequence[str]], timed: bool) -> list[Notice]:
+    """The notice about columns that are neither keys nor labels nor cut-offs, nor what ``predict`` writes.
+
+    ``timed``: some rows have times, so that a cut-off under another name would let the future in.
+    """
+    keys = {column.name for column in _key_columns(table, arguments)}
+    others = [
+        f'"{name}"'
+        for name in table.columns
+        if name not in {*keys, LABEL, CUTOFF, *_PREDICTED} and not name.startswith(_PROBABILITY)
+    ]
+    if not others:
+        return []
+    which = (
+        f"column{'s' * (len(others) > 1)} {', '.join(others)} {'are' if len(others) > 1 else 'is'} not used"
+    )
+    if timed and CUTOFF not in table.columns:
+        which += f'; every example sees all rows: a column of cut-offs must be named "{CUTOFF}"'
+    return [Notice(f"examples: {which}.")]
 
 
 def _values(

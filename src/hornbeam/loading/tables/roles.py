@@ -6,14 +6,15 @@ names. The result is checked: keys are unique, and links refer to keys that exis
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from hornbeam.data.database import Notice
 from hornbeam.errors import DataError, OptionError, SchemaError, plural
 from hornbeam.loading.tables.columns.column import Column, Domain, Table
-from hornbeam.loading.tables.columns.types import as_domain
+from hornbeam.loading.tables.columns.other_forms import other_form
+from hornbeam.loading.tables.columns.types import as_domain, inferred
 from hornbeam.loading.tables.guess import guess_broken_key, guess_key, guess_links, guess_role, guess_time
 from hornbeam.loading.tables.link_targets import LinkTargets, TableNames
 from hornbeam.loading.tables.schema_file import Role, Statement, Statements
@@ -117,6 +118,7 @@ def plans(
             ]
         plan = _plan(table, keys.get(name), links, statement, guessed[name])
         planned.append(replace(plan, dangling=lost))
+        notices += _unread(plan, statement)
     return planned, notices + _plan_notices(planned, inspected=dangling == SHOW)
 
 
@@ -145,9 +147,11 @@ def _retyped(table: Table, statement: Statement) -> Table:
             elif role is Role.CATEGORY and domain is not Domain.TEXT:
                 wanted[name] = domain
     wanted |= {name: Domain.MOMENT for name in statement.dates if not table.columns[name].stays}
-    if not wanted:
-        return table
     columns = dict(table.columns)
+    time = columns.get(statement.time) if statement.time else None
+    if time is not None and not time.stays and time.name not in wanted:
+        # In frames and databases, dates are often text.
+        columns[time.name] = inferred(time)
     for name, domain in wanted.items():
         try:
             columns[name] = as_domain(columns[name], domain, statement.dates.get(name))
@@ -339,6 +343,16 @@ def _form(plan: Plan, statement: Statement) -> Form:
             return Form.ROWS
         told_by += attributes
     return Form.LINK if stated_link or told_by[0].rows_differ(told_by[1:]) else Form.ROWS
+
+
+def _unread(plan: Plan, statement: Statement) -> Iterator[Notice]:
+    """Notices about columns of text that may be dates or numbers in a form that is not read."""
+    for name, column in plan.table.columns.items():
+        if plan.roles[name] in (Role.UNUSED, Role.CATEGORY) and name not in statement.roles:
+            form = other_form(column)
+            if form:
+                where = f" under [{plan.name}] in schema.toml" if "state " in form else ""
+                yield Notice(f'table "{plan.name}": column "{name}" is read as text; {form}{where}.')
 
 
 def _plan_notices(planned: Sequence[Plan], inspected: bool) -> list[Notice]:

@@ -95,7 +95,8 @@ def find_target(text: str, plans: Sequence[Plan]) -> Target:
     word = text.partition("=")[0].lower()
     named = [f"{plan.name}.{name}" for plan in plans for name in plan.table.columns if name.lower() == word]
     if named:
-        raise TargetError(f'no target "{text}": a column needs its table, as in {" or ".join(named)}.')
+        choices = " or ".join(named)
+        raise TargetError(f'no target "{text}": a column needs its table, as in {choices} (--target).')
     raise TargetError(
         f'no target "{text}": give a column (table.column or table.column=value), a link table, or a new '
         f"name with its arguments such as churned({names[0] if names else 'users'}). "

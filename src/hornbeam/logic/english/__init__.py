@@ -12,7 +12,7 @@ from hornbeam.logic.english.clauses import (
 from hornbeam.logic.english.curves import CurveRow, curve_rows, curve_table, odds_text
 from hornbeam.logic.english.effects import effect_sentence
 from hornbeam.logic.english.nouns import capital, plain_name, plural_of, with_article
-from hornbeam.logic.english.phrases import feature_pieces, some_examples
+from hornbeam.logic.english.phrases import feature_pieces, some_examples, variable_nouns
 from hornbeam.logic.english.wording import PLAIN, Wording, wording_of
 
 __all__ = [
@@ -35,6 +35,7 @@ __all__ = [
     "sentence",
     "some_examples",
     "text_of",
+    "variable_nouns",
     "with_article",
     "wording_of",
 ]

@@ -66,7 +66,8 @@ def effect_sentence(effect: Effect, schema: Schema, dated: bool = False, wording
     if curve.missing:
         what, ending = "a missing value", "s"
         if some_examples(effect, schema, wording):
-            what, ending = f"other {plural_of(wording.example or 'example')} and missing values", ""
+            others = "pairs" if len(effect.head.args) == 2 else plural_of(wording.example or "example")
+            what, ending = f"other {others} and missing values", ""
         change = "raise" if curve.missing > 0 else "lower"
         text.append(f"; {what} {change}{ending} {unit} by {abs(curve.missing):.3g}")
     return _without_seams([*text, "."])

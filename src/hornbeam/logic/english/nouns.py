@@ -8,6 +8,8 @@ _SINGULAR_IE = frozenset(
 """Nouns whose singular ends in ``ie``."""
 _SAME = frozenset(["news", "series", "species"])
 """Nouns that are the same in singular and plural."""
+_PLURALS = {"child": "children", "man": "men", "woman": "women"}
+_SINGULARS = {"people": "person", "children": "child", "men": "man", "women": "woman"}
 
 
 def plain_name(name: str) -> str:
@@ -24,12 +26,14 @@ def plain_name(name: str) -> str:
 
 def singular_of(noun: str) -> str:
     """
-    >>> [singular_of(noun) for noun in ("orders", "cities", "movies", "boxes", "class", "status")]
-    ['order', 'city', 'movie', 'box', 'class', 'status']
+    >>> [singular_of(noun) for noun in ("orders", "cities", "movies", "boxes", "class", "status", "people")]
+    ['order', 'city', 'movie', 'box', 'class', 'status', 'person']
     """
     last = noun.rpartition(" ")[2].lower()
     if last in _SAME:
         return noun
+    if last in _SINGULARS:
+        return noun[: -len(last)] + _SINGULARS[last]
     if noun.endswith("ies") and last not in _SINGULAR_IE:
         return f"{noun[:-3]}y"
     if noun.endswith(("xes", "ches", "shes", "sses")):
@@ -40,12 +44,14 @@ def singular_of(noun: str) -> str:
 def plural_of(noun: str) -> str:
     """The plural of a type's name; a name whose last word is not a plain word stays as it is.
 
-    >>> [plural_of(noun) for noun in ("orders", "city", "box", "home team", "bond 1")]
-    ['orders', 'cities', 'boxes', 'home teams', 'bond 1']
+    >>> [plural_of(noun) for noun in ("orders", "city", "box", "home team", "bond 1", "child", "people")]
+    ['orders', 'cities', 'boxes', 'home teams', 'bond 1', 'children', 'people']
     """
     last = noun.rpartition(" ")[2]
-    if not last.isascii() or not last.isalpha() or noun.endswith("s"):
+    if not last.isascii() or not last.isalpha() or noun.endswith("s") or last.lower() in _SINGULARS:
         return noun
+    if last.lower() in _PLURALS:
+        return noun[: -len(last)] + _PLURALS[last.lower()]
     if noun.endswith("y") and noun[-2:-1] not in "aeiou":
         return f"{noun[:-1]}ies"
     return f"{noun}es" if noun.endswith(("x", "ch", "sh")) else f"{noun}s"

@@ -36,9 +36,11 @@ class Wording:
     columns: Mapping[str, str] = field(default_factory=dict)
     """the name of the column of a predicate, where the predicate has another name"""
     values: frozenset[str] = frozenset()
-    """types that only one argument of one predicate has, so that their constants are values, not things"""
+    """types without a name of their own that only last arguments have: constants are values, not things"""
     names: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """by type, the display name of some of its keys"""
+    single: frozenset[str] = frozenset()
+    """columns of tables, by predicate, that link a row to one other row at most"""
     numeric: bool = False
     """whether the target is a number, which is larger or smaller, not likelier"""
 
@@ -112,6 +114,7 @@ def wording_of(
         columns=_columns(schema, described),
         values=_values(schema, target, described),
         names=names or {},
+        single=_single(schema, described),
         numeric=numeric,
     )
 
@@ -202,7 +205,7 @@ def _is_generated(name: str, schema: Schema) -> bool:
 
 
 def _values(schema: Schema, target: str, tables: Mapping[str, object]) -> frozenset[str]:
-    """Generated types of one last argument of one predicate: their constants have no facts of their own."""
+    """Generated types of last arguments only: their constants have no facts of their own."""
     if tables:
         return frozenset()
     places: dict[str, list[tuple[str, int]]] = {}
@@ -212,10 +215,8 @@ def _values(schema: Schema, target: str, tables: Mapping[str, object]) -> frozen
     return frozenset(
         name
         for name, used in places.items()
-        if len(used) == 1
-        and used[0][0] != target
-        and used[0][1] == len(schema.types_of(used[0][0])) - 1 > 0
-        and _is_generated(name, schema)
+        if _is_generated(name, schema)
+        and all(each != target and place == len(schema.types_of(each)) - 1 > 0 for each, place in used)
     )
 
 
@@ -247,6 +248,18 @@ def _rows(schema: Schema, tables: Mapping[str, object]) -> dict[str, str]:
                     if predicate in schema.predicates:
                         rows[predicate] = noun
     return rows
+
+
+def _single(schema: Schema, tables: Mapping[str, object]) -> frozenset[str]:
+    """The columns of tables of things that link to other things."""
+    return frozenset(
+        predicate
+        for table, section in tables.items()
+        if isinstance(section, Mapping) and not section.get("arguments")
+        for column in section.get("links") or ()
+        for predicate in (str(column).lower(), f"{table.lower()}_{str(column).lower()}")
+        if schema.predicates.get(predicate, ())[:1] == (table.lower(),)
+    )
 
 
 def _roles(section: object) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -17,12 +16,14 @@ from hornbeam.logic import effects as kinds
 from hornbeam.logic.effect_types import has_dates, kind_of_type, variable_types
 from hornbeam.logic.effects import Effect, new_variables_of
 from hornbeam.logic.english import (
+    PLAIN,
     Wording,
     effect_sentence,
     feature_pieces,
     plural_of,
     some_examples,
     text_of,
+    variable_nouns,
 )
 from hornbeam.logic.schema import DATE, Schema, value_of
 from hornbeam.logic.text import format_constant, format_value, variable_name
@@ -65,7 +66,7 @@ class EffectReason:
     displayed: tuple[tuple[str, ...], ...] = ()
     """the same with display names in place of keys"""
     nouns: tuple[str, ...] = ()
-    """what the values of each variable are; empty for a variable that the body sets to a constant"""
+    """what the values of each variable are; empty for a variable that has the same value in all groundings"""
 
     def as_dict(self) -> dict[str, object]:
         return {
@@ -79,7 +80,7 @@ class EffectReason:
         }
 
     def because(self, key: tuple[str, ...]) -> str:
-        """``the mean amount of its orders is 6, from 2 rows: (o1, 4), (o2, 8)``."""
+        """``the mean amount of its orders is 6, from 2 rows (order, amount): (o1, 4), (o2, 8)``."""
         names = [*map(format_constant, key)]
         phrase = "".join(
             piece
@@ -100,6 +101,8 @@ class EffectReason:
         text += f", from {self.n_groundings:,} {noun if self.n_groundings == 1 else plural_of(noun)}"
         if not self.groundings:
             return text
+        if not single:
+            text += f" ({', '.join(nouns[place] for place in free)})"
         rows = [[row[place] for place in free] for row in self.displayed or self.groundings]
         values = [row[0] if single else f"({', '.join(row)})" for row in rows]
         if len(values) < self.n_groundings:
@@ -117,44 +120,30 @@ def effect_reasons(
         rows = _rows(effect, engine, keys, shown)
         schema, dated, wording = engine.database.schema, readers.dated, readers.wording
         value = float(values[0])
+        named = variable_nouns(effect, schema, wording)
+        nouns = {variable_name(variable): noun for variable, noun in named.items()}
         reasons.append(
             EffectReason(
                 effect=effect,
                 sentence=text_of(effect_sentence(effect, schema, dated, wording)),
                 phrase=tuple(feature_pieces(effect, schema, dated, wording)),
                 value=None if np.isnan(value) else value,
-                value_text=value_text(effect, schema, value),
+                value_text=value_text(effect, schema, value, wording),
                 contribution=float(levels_of(effect.curve, values)[0]),
                 n_groundings=rows.number,
                 variables=rows.variables,
                 groundings=rows.shown,
                 displayed=rows.displayed,
-                nouns=_nouns(effect, schema, rows.variables, wording),
+                nouns=tuple(nouns.get(each, "") for each in rows.variables),
             )
         )
     return reasons
 
 
-def _nouns(effect: Effect, schema: Schema, variables: Sequence[str], wording: Wording) -> tuple[str, ...]:
-    """What the values of variables are: things by their noun, numbers as values, nothing for constants."""
-    head, body, _, _ = effect
-    types = {variable_name(each): name for each, name in variable_types(schema, head, body).items()}
-    fixed = {variable_name(step.variable) for step in body if isinstance(step, kinds.Equals)}
-    numeric = {name for name in types.values() if kind_of_type(schema, name) is not None}
-    return tuple(
-        ""
-        if each in fixed
-        else "value"
-        if types[each] in numeric | wording.values
-        else wording.noun(types[each])
-        for each in variables
-    )
-
-
-def value_text(effect: Effect, schema: Schema, value: float) -> str:
+def value_text(effect: Effect, schema: Schema, value: float, wording: Wording = PLAIN) -> str:
     """The value of an effect's feature, for readers."""
     if np.isnan(value):
-        return "missing or does not apply" if some_examples(effect, schema) else "missing"
+        return "missing or does not apply" if some_examples(effect, schema, wording) else "missing"
     head, body, feature, _ = effect
     if has_dates(schema, head, body, feature):
         return format_value(value_of(value, DATE))

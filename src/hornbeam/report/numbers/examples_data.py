@@ -80,7 +80,8 @@ def _add_values(parts: list[dict[str, Any]], measurements: Measurements, engine:
             texts = ["yes" if value else "no" for value in values.tolist()]
             parts[place]["whether"] = True
         else:
-            texts = [value_text(effect, schema, value) for value in values.tolist()]
+            wording = measurements.wording
+            texts = [value_text(effect, schema, value, wording) for value in values.tolist()]
         parts[place]["body"] = phrase
         parts[place]["value"] = packed(np.array(texts, dtype=np.str_))
 

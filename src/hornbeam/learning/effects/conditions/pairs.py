@@ -70,9 +70,8 @@ def _outside(candidate: FeatureCandidate, limits: BodyLimits) -> int:
     kind, _ = candidate.request.feature
     if kind == MONTH or kind in OF_ORDER or n_conditions(candidate.request.body) >= limits.conditions:
         return -1
-    if kind in (COUNT, DISTINCT):
-        return 1 + sum(cut <= 0 for cut in candidate.cuts)
-    return 0
+    # Cuts of counts are above 0, which is in the first bin.
+    return int(kind in (COUNT, DISTINCT))
 
 
 def _sizes(candidate: FeatureCandidate, sides: int) -> tuple[int, int, int, int]:

@@ -18,13 +18,16 @@ DAY = 86_400_000_000.0
 def windows_of(database: Database, examples: Examples) -> dict[str, tuple[float, ...]]:
     """For each predicate with times, the windows that are shorter than the span of its times.
 
-    They may be none. A predicate whose facts all have the same time is not among them.
+    They may be none. A predicate whose facts all have the same time is not among them. Times end at the last
+    cut-off, if all examples have one: what comes later has no part in the choice.
     """
     windows: dict[str, tuple[float, ...]] = {}
     dated = database.origin.get("times") == "date"
+    cutoffs = database.real_cutoffs_of(examples.target, examples.keys)
+    end = np.inf if cutoffs is None else float(cutoffs.max(initial=-np.inf))
     for predicate in database.facts.timed():
         first, last = database.facts.span_of(predicate)
-        span = last - first
+        span = (end if np.isfinite(end) else last) - first
         if not np.isfinite(span) or span <= 0:
             continue
         if dated:

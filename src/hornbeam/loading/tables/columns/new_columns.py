@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import date, datetime
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any, cast
 
 import numpy as np
@@ -143,7 +145,7 @@ def _is_blank(value: object) -> bool:
 
 
 def _number(value: object) -> int | float | None:
-    """The value as a number that int64 or float64 holds exactly; None for anything else."""
+    """The value as a number: whole numbers that int64 holds, and the nearest float of others; else None."""
     if isinstance(value, bool | np.bool_ | str | date):
         return None
     if isinstance(value, float):
@@ -159,7 +161,7 @@ def _number(value: object) -> int | float | None:
         return whole if -(2**63) <= whole < 2**63 else None
     if re.fullmatch(r"-?\d+\.\d+", text) and key_text(float(text)) == text:
         return float(text)
-    return float(value) if isinstance(value, np.floating) else None
+    return float(value) if isinstance(value, np.floating | Decimal | Fraction) else None
 
 
 def _loses_digits(number: int | float) -> bool:

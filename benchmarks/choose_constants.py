@@ -56,7 +56,7 @@ SETTINGS: Mapping[str, Change] = {
     "shortened towards 0.5": Change(shortening, "RIDGE", 0.5),
     "shortened towards 50": Change(shortening, "RIDGE", 50.0),
     "share lost 0.02": Change(shortening, "SHARE_LOST", 0.02),
-    "share lost 0.005": Change(shortening, "SHARE_LOST", 0.005),
+    "share lost 0.002": Change(shortening, "SHARE_LOST", 0.002),
     "no turns": Change(bag_steps, "NEARLY", 1.0),
     "turns from 0.5 on": Change(bag_steps, "NEARLY", 0.5),
     "one condition": Change(options={"max_conditions": 1}),

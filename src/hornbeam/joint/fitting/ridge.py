@@ -70,7 +70,7 @@ def fit_ridge(task: RidgeTask) -> FittedRidge:
         return FittedRidge(best.form.unfolded(every), tuple(map(best.form.unfolded, best.by_fold)))
 
 
-class _Columns(NamedTuple):
+class _ColumnWeights(NamedTuple):
     """Biases, and the weights of the columns of a form."""
 
     bias: Floats
@@ -83,7 +83,7 @@ class _Form(NamedTuple):
     values: Sparse | Floats
     by_distance: Callable[[Floats], list[Floats]]
 
-    def unfolded(self, fitted: _Columns) -> RidgeWeights:
+    def unfolded(self, fitted: _ColumnWeights) -> RidgeWeights:
         return RidgeWeights(fitted.bias, tuple(self.by_distance(fitted.weights)))
 
 
@@ -129,13 +129,13 @@ class _OfShape(NamedTuple):
     loss: float
     penalty: float
     form: _Form
-    by_fold: list[_Columns]
+    by_fold: list[_ColumnWeights]
 
 
 def _of_shape(task: RidgeTask, form: _Form) -> _OfShape:
     """The penalty with the least held-out loss, and the weights without each fold."""
     best: _OfShape | None = None
-    before: list[_Columns | None] = [None] * FOLDS
+    before: list[_ColumnWeights | None] = [None] * FOLDS
     for penalty in PENALTIES:
         by_fold = [
             _minimised(task, form.values, task.folds != fold, penalty, before[fold]) for fold in range(FOLDS)
@@ -149,7 +149,7 @@ def _of_shape(task: RidgeTask, form: _Form) -> _OfShape:
     return best
 
 
-def _held_out_loss(task: RidgeTask, values: Sparse | Floats, by_fold: Sequence[_Columns]) -> float:
+def _held_out_loss(task: RidgeTask, values: Sparse | Floats, by_fold: Sequence[_ColumnWeights]) -> float:
     """The held-out loss, with one weight of all scores: it is fitted again beside neighbours."""
     rows = task.folds >= 0
     scores: Floats = np.zeros((len(task.labels), task.target.columns))
@@ -167,8 +167,8 @@ def _minimised(
     every_row: Sparse | Floats,
     rows: npt.NDArray[np.bool_],
     penalty: float,
-    start: _Columns | None,
-) -> _Columns:
+    start: _ColumnWeights | None,
+) -> _ColumnWeights:
     """The weights with the least sum of log-losses and half the penalty times the squared weights.
 
     Labels count as often as among all examples: of few examples, those without a fold have other shares of
@@ -198,4 +198,4 @@ def _minimised(
         begin = np.concatenate([start.bias, start.weights.ravel()])
     options = {"maxiter": STEPS, "gtol": 1e-4, "ftol": 1e-7}
     flat = minimize(loss, begin, jac=True, method="L-BFGS-B", options=options).x
-    return _Columns(flat[:free], flat[free:].reshape(-1, free))
+    return _ColumnWeights(flat[:free], flat[free:].reshape(-1, free))

@@ -392,3 +392,24 @@ def test_links_of_some_things_to_themselves_tell_these_things_from_others() -> N
     models = [fit(engine(database), examples, few()).model for engine in (MemoryEngine, NaiveEngine)]
     assert model_text(models[0]) == model_text(models[1])
     assert models[0].effects[0].effect.body == (Atom("same", (0, 0)),)
+
+
+def test_the_errors_of_a_short_model_are_those_of_its_own_effects() -> None:
+    """Columns that say nearly the same share the work in the long model, in each bag in another way."""
+    random = np.random.default_rng(4)
+    signal = random.normal(size=800)
+    columns = {f"x{n}": (signal + 0.1 * random.normal(size=800)).round(3) for n in range(8)}
+    labels = random.random(800) < 1 / (1 + np.exp(-1.5 * signal))
+    names = [f"t{n}" for n in range(800)]
+    things = pl.DataFrame({"id": names, **columns, "good": labels.astype(int)})
+    database = load_quietly({"things": things}, schema={"things": {"key": "id"}}, target="things.good")
+    examples = database.examples_of("good")
+
+    def of_first(**options: Any) -> tuple[float, float]:
+        first = fit(MemoryEngine(database), examples, EffectOptions(**options)).model.effects[0]
+        return first.effect.curve.levels[-1], first.errors[-1]
+
+    level, error = of_first(max_effects=1)
+    level_of_one, error_of_one = of_first(max_effects="all")
+    assert level > 2 * level_of_one
+    assert error / level < 0.5 * error_of_one / level_of_one

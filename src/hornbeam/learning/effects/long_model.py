@@ -257,9 +257,10 @@ class LongModel:
             judge = self.options.validate, gained
             few = shortened(long, self.targets, self.problem.loss, limit, judge, self.jobs)
             if limit is not None or (few.enough and self.options.validate):
-                levels = dict(zip((used[place] for place in few.chosen), few.curves, strict=True))
+                chosen = [used[place] for place in few.chosen]
+                levels, *of_bags = (dict(zip(chosen, own, strict=True)) for own in (few.curves, *few.of_bags))
                 self.kept_loss = None if few.held_out_loss is None else self._measured(few.held_out_loss)
-                return self._based(few.intercept), self._ordered(levels, curves)
+                return self._based(few.intercept), self._ordered(levels, of_bags)
         return self._long(used, curves, intercepts)
 
     def _long(

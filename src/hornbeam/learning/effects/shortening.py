@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -67,6 +67,8 @@ class Short:
     """whether it predicts held-out examples as well as the long model"""
     held_out_loss: float | None = None
     """the mean loss of the same effects, fitted in each bag, on the examples outside the bag"""
+    of_bags: Sequence[Floats] = ()
+    """the curves of the same effects in each bag"""
 
 
 def shortened(
@@ -98,9 +100,7 @@ def shortened(
             enough = mean <= error and final.distance() <= SHARE_LOST * gained
         if enough or len(chosen) < size or order.is_complete(size):
             break
-    levels = [final.curves[candidate] for candidate in final.chosen]
-    curves = np.array(levels) if levels else np.zeros((0, 1))
-    return Short(tuple(final.chosen), curves, final.intercept, enough, held_out)
+    return Short(tuple(final.chosen), final.levels(), final.intercept, enough, held_out, fits.curves())
 
 
 class HeldOut(NamedTuple):
@@ -135,6 +135,10 @@ class BagFits:
             )
         ]
 
+    def curves(self) -> list[Floats]:
+        """The curves of each bag, in order of choice."""
+        return [fit.levels() for fit in self._fits]
+
     def _held_out(self, short: Floats, whole: Floats, weights: Floats) -> HeldOut:
         return HeldOut(short * weights, weights * (short - whole))
 
@@ -168,13 +172,22 @@ class _FitsOfBags:
 
     def judged(self, chosen: list[int]) -> tuple[tuple[float, float], float | None]:
         """What more candidates give: mean and standard error of the excess, and the mean loss."""
+        found: list[HeldOut] = self._asked("extend", chosen)
+        return self._excess(found), self._mean_loss(found)
+
+    def curves(self) -> list[Floats]:
+        """The curves of each bag, in order of choice."""
+        return self._asked("curves")
+
+    def _asked(self, method: str, *arguments: Any) -> list[Any]:
+        """The answers for all bags, in order."""
         with self._jobs.together():
             for worker in self._workers:
-                worker.ask(NAME, "extend", chosen)
-            found = self._own.extend(chosen)
+                worker.ask(NAME, method, *arguments)
+            found: list[Any] = getattr(self._own, method)(*arguments)
             for worker in self._workers:
                 found += worker.answer()
-        return self._excess(found), self._mean_loss(found)
+        return found
 
     def _mean_loss(self, found: list[HeldOut]) -> float | None:
         outside = self._long.weights[:, -1:] - self._long.weights[:, :-1]
@@ -296,6 +309,10 @@ class _Fit:
             for candidate in self.chosen:
                 self._fit(candidate)
             self._centre()
+
+    def levels(self) -> Floats:
+        """A row for each candidate so far: its curve."""
+        return np.array([self.curves[each] for each in self.chosen]).reshape(-1, self.size)
 
     def distance(self) -> float:
         """The loss that the difference of scores costs, if the wanted scores were right."""

@@ -65,7 +65,7 @@ class JointClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     >>> from hornbeam.datasets.worlds import smokers
     >>> database = smokers(n_persons=200)
     >>> X, y = database.examples("cancer")
-    >>> joint = JointClassifier(database=database, target="cancer", options={"n_bags": 2})
+    >>> joint = JointClassifier(database=database, target="cancer", options={"n_bags": 3})
     >>> joint.fit(X[:100], y[:100]).predict_proba(X[100:]).shape
     (100, 2)
     """

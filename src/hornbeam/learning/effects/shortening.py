@@ -26,7 +26,7 @@ SWEEPS = 3
 """How often each curve is fitted again to what the others leave, whenever effects were added."""
 RIDGE = 5.0
 """Weight of the long model's level in the fit of a level: other effects' curves replace little of it."""
-SHARE_LOST = 0.005
+SHARE_LOST = 0.002
 """Share of the long model's gain over no effects that the difference of scores may cost at most."""
 AS_GOOD = 0.8
 """Of the effects that explain at least this share of what the best one explains, the simplest is chosen."""

@@ -41,7 +41,7 @@ def effect_sentence(effect: Effect, schema: Schema, dated: bool = False, wording
     'bad(A) is likelier the larger the mean amount of its orders in the last 365 days.'
     >>> peak = parse_effect(f"count [< 3: -1; < 7: 0; else: -2] : {body}")
     >>> text_of(effect_sentence(peak, schema, dated=True))
-    'bad(A) is likeliest if the number of its orders in the last 365 days is 3 to 6.'
+    'bad(A) is likeliest if the number of its orders in the last 365 days with a known amount is 3 to 6.'
     """
     phrase = feature_pieces(effect, schema, dated, wording)
     head: Pieces = [wording.subject] if wording.subject else literal_pieces(effect.head)

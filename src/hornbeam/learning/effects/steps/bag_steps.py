@@ -27,7 +27,7 @@ from hornbeam.learning.numbers import Floats
 
 ACTIVE = 200
 """Number of candidates that are active for each bag."""
-NEARLY = 0.7
+NEARLY = 0.9
 """Candidates that gain at least this share of the largest gain take turns."""
 AT_ONCE = 4
 """Number of steps between two rankings of the active candidates."""

@@ -26,8 +26,9 @@ SWEEPS = 3
 """How often each curve is fitted again to what the others leave, whenever effects were added."""
 RIDGE = 5.0
 """Weight of the long model's level in the fit of a level: other effects' curves replace little of it."""
-SHARE_LOST = 0.002
-"""Share of the long model's gain over no effects that the difference of scores may cost at most."""
+SHARE_LOST, MOST_LOST = 0.002, 0.005
+"""Share of the long model's gain over no effects that the difference of scores may cost at most: usually, and with
+the largest number of effects, beyond which a model is not read any more."""
 AS_GOOD = 0.8
 """Of the effects that explain at least this share of what the best one explains, the simplest is chosen."""
 SIZES = (0, 1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 18, 22, 27, 33, 40, 50, 60, 75, 95, 120)
@@ -97,7 +98,8 @@ def shortened(
         excess, held_out = fits.judged(chosen)
         if judged:
             mean, error = excess
-            enough = mean <= error and final.distance() <= SHARE_LOST * gained
+            share = MOST_LOST if size == SIZES[-1] else SHARE_LOST
+            enough = mean <= error and final.distance() <= share * gained
         if enough or len(chosen) < size or order.is_complete(size):
             break
     return Short(tuple(final.chosen), final.levels(), final.intercept, enough, held_out, fits.curves())

@@ -27,8 +27,8 @@ SWEEPS = 3
 RIDGE = 5.0
 """Weight of the long model's level in the fit of a level: other effects' curves replace little of it."""
 SHARE_LOST, MOST_LOST = 0.002, 0.005
-"""Share of the long model's gain over no effects that the difference of scores may cost at most: usually, and with
-the largest number of effects, beyond which a model is not read any more."""
+"""Share of the long model's gain over no effects that the difference of scores may cost at most: usually, and
+with the largest number of effects, beyond which nobody reads a model."""
 AS_GOOD = 0.8
 """Of the effects that explain at least this share of what the best one explains, the simplest is chosen."""
 SIZES = (0, 1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 18, 22, 27, 33, 40, 50, 60, 75, 95, 120)

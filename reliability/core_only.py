@@ -33,7 +33,17 @@ def main() -> None:
 
 
 def _dependencies() -> tuple[str, ...]:
-    return ("numpy", "scipy", "typer", "rich", "scikit-learn", "threadpoolctl", "narwhals", "duckdb", "sqlglot")
+    return (
+        "numpy",
+        "scipy",
+        "typer",
+        "rich",
+        "scikit-learn",
+        "threadpoolctl",
+        "narwhals",
+        "duckdb",
+        "sqlglot",
+    )
 
 
 def _verbs(folder: Path) -> int:

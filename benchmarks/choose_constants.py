@@ -4,8 +4,9 @@
 
 The training part of the first fold of each data set is divided into three inner folds by the hash of the
 keys. Each setting learns from two of them and is scored on the third. For Formula 1, a setting learns from
-the first 80 % of the time of the training table and is scored on the rest. A setting differs from the
-default in one constant. It is better only if its log-loss is lower by more than a paired standard error.
+the first half, six, seven, eight and nine tenths of the time of the training table, and is scored each time
+on the next tenth. A setting differs from the default in one constant. It is better only if its log-loss is
+lower by more than a paired standard error.
 Results go to results/constants.json after each data set.
 """
 
@@ -14,18 +15,20 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from itertools import pairwise
 from types import ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.metrics import roc_auc_score
 
 import measure
 from hornbeam.data.database import Database, Examples
 from hornbeam.data.sampling import key_hashes
 from hornbeam.engines.memory.engine import MemoryEngine
 from hornbeam.in_place.load import load
-from hornbeam.learning.effects import bagging, constants, learner, shortening
+from hornbeam.learning.effects import bagging, constants, learner, lines, shortening
 from hornbeam.learning.effects.conditions import narrowed_paths
 from hornbeam.learning.effects.steps import bag_steps, pairs
 from hornbeam.learning.options import EffectOptions
@@ -33,7 +36,8 @@ from measure import DATA, say, table
 from quality import DATA_SETS, Pooled, Split, folds_of
 
 INNER = 3
-SHARE_OF_TIME = 0.8
+TENTHS = range(5, 10)
+"""The parts of the time that are learned from, in tenths."""
 F1 = {"driver-dnf": "dnf(drivers)", "driver-top3": "top3(drivers)"}
 Floats = npt.NDArray[np.float64]
 
@@ -77,6 +81,8 @@ OF_TIME: Mapping[str, Change] = {
     "default": Change(),
     "no turns": Change(bag_steps, "NEARLY", 1.0),
     "turns from 0.7 on": Change(bag_steps, "NEARLY", 0.7),
+    "no lines": Change(lines, "SHARES", ()),
+    "judged by examples of any time, no lines": Change(bagging, "LEAST_WINDOWS", 10**9),
     "bags by key": Change(bagging, "LEAST_STRETCHES", 10**9),
     "fewer attributes": Change(learner, "MOST_VALUES", 5_000_000),
     "more attributes": Change(learner, "MOST_VALUES", 30_000_000),
@@ -97,13 +103,13 @@ def changed(change: Change) -> Iterator[EffectOptions]:
         setattr(change.module, change.name, before)
 
 
-def losses(change: Change, engine: MemoryEngine, inside: Examples, outside: Examples) -> Floats:
-    """The log-loss of each held-out example."""
+def losses(change: Change, engine: MemoryEngine, inside: Examples, outside: Examples) -> tuple[Floats, float]:
+    """The log-loss of each held-out example, and the AUC-ROC."""
     with changed(change) as options:
         model = learner.fit(engine, inside, options).model
     scores = model.scores(engine, outside.keys)
     result: Floats = np.logaddexp(0.0, np.where(outside.labels == 1, -scores, scores))
-    return result
+    return result, float(roc_auc_score(outside.labels, scores))
 
 
 def inner_parts(database: Database, examples: Examples) -> Iterator[tuple[Examples, Examples]]:
@@ -115,11 +121,14 @@ def inner_parts(database: Database, examples: Examples) -> Iterator[tuple[Exampl
         yield examples.at(numbers != number), examples.at(numbers == number)
 
 
-def by_time(examples: Examples) -> tuple[Examples, Examples]:
-    """The examples of the first part of the time, and the others."""
-    assert examples.cutoffs is not None
-    edge = np.quantile(np.unique(examples.cutoffs), SHARE_OF_TIME, method="higher")
-    return examples.at(examples.cutoffs < edge), examples.at(examples.cutoffs >= edge)
+def by_time(examples: Examples) -> Iterator[tuple[Examples, Examples]]:
+    """The examples of the first part of the time, and those of the tenth after it."""
+    cutoffs = examples.cutoffs
+    assert cutoffs is not None
+    edges = np.quantile(np.unique(cutoffs), [tenths / 10 for tenths in (*TENTHS, 10)], method="higher")
+    edges[-1] = np.inf
+    for start, end in pairwise(edges):
+        yield examples.at(cutoffs < start), examples.at((cutoffs >= start) & (cutoffs < end))
 
 
 def measured(name: str) -> dict[str, Any]:
@@ -128,7 +137,7 @@ def measured(name: str) -> dict[str, Any]:
         labels = DATA / "f1" / "labels" / f"{name}_train.csv"
         database = load(DATA / "f1", target=F1[name], examples=labels)
         examples = database.examples_of(database.target_named(F1[name]))
-        engine, pairs, settings = MemoryEngine(database), [by_time(examples)], OF_TIME
+        engine, pairs, settings = MemoryEngine(database), list(by_time(examples)), OF_TIME
     else:
         database, examples = training_of(DATA_SETS[name])
         engine, settings = MemoryEngine(database), SETTINGS
@@ -136,11 +145,13 @@ def measured(name: str) -> dict[str, Any]:
     found: dict[str, Any] = {}
     base = np.empty(0)
     for setting, change in settings.items():
-        each = np.concatenate([losses(change, engine, *pair) for pair in pairs])
+        scored = [losses(change, engine, *pair) for pair in pairs]
+        each = np.concatenate([own for own, _ in scored])
         base = each if setting == "default" else base
         gap = each - base
         found[setting] = {
             "log_loss": float(each.mean()),
+            "auc_roc": float(np.mean([auc for _, auc in scored])),
             "difference": float(gap.mean()),
             "error": float(gap.std() / np.sqrt(len(gap))),
         }
@@ -166,9 +177,10 @@ def report(results: Mapping[str, Any]) -> str:
 def _cell(found: Mapping[str, float] | None) -> str:
     if found is None:
         return ""
+    text = f"{found['difference']:+.4f} ± {found['error']:.4f}"
     if not found["error"]:
-        return f"{found['log_loss']:.4f}" if not found["difference"] else f"{found['difference']:+.4f}"
-    return f"{found['difference']:+.4f} ± {found['error']:.4f}"
+        text = f"{found['log_loss']:.4f}" if not found["difference"] else f"{found['difference']:+.4f}"
+    return f"{text} (AUC-ROC {found['auc_roc']:.4f})" if "auc_roc" in found else text
 
 
 def main() -> None:

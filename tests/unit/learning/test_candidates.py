@@ -8,6 +8,8 @@ from math import inf, nan
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from every_engine import every_quick_engine
 from hornbeam.data.build import build
@@ -21,7 +23,15 @@ from hornbeam.engines.naive import NaiveEngine
 from hornbeam.engines.tally import DAY
 from hornbeam.errors import DataError
 from hornbeam.learning.effects import candidates as module
-from hornbeam.learning.effects.bagging import LEAST_STRETCHES, STRETCHES, example_hashes
+from hornbeam.learning.effects.bagging import (
+    LEAST_STRETCHES,
+    LEAST_WINDOWS,
+    STRETCHES,
+    WINDOWS,
+    design,
+    example_hashes,
+    windows_of_time,
+)
 from hornbeam.learning.effects.bins import bins_of, scores_of, shortest_between
 from hornbeam.learning.effects.bodies import BodyLimits
 from hornbeam.learning.effects.candidates import Pool
@@ -405,3 +415,33 @@ def test_examples_of_one_stretch_of_time_stay_together() -> None:
     assert n_parts(2 * STRETCHES - 1) == STRETCHES - 1, "a stretch has at least two cut-offs"
     assert n_parts(2 * LEAST_STRETCHES) == LEAST_STRETCHES
     assert n_parts(2 * LEAST_STRETCHES - 1) == n, "too few cut-offs"
+
+
+@given(st.lists(st.integers(0, 30), min_size=1, max_size=200), st.integers(1, 3))
+def test_models_are_judged_on_the_examples_right_after_those_they_learn_from(numbers, n_bags) -> None:
+    database = events(len(numbers), ["x", "y"], [float(number) for number in range(2 * len(numbers))])
+    cutoffs = np.array(numbers, dtype=np.float64)
+    keys = np.column_stack([database.examples_of("bad").keys, database.cutoff_codes(cutoffs)])
+    windows = windows_of_time(database, "bad", keys)
+    if len(set(numbers)) < LEAST_WINDOWS:
+        assert windows is None
+        return
+    assert windows is not None
+    order = np.argsort(cutoffs, kind="stable")
+    assert (np.diff(windows[order]) >= 0).all(), "windows are in order of time"
+    assert all(len(set(windows[cutoffs == cutoff])) == 1 for cutoff in cutoffs)
+    assert set(windows) == set(range(max(windows) + 1)) and max(windows) < WINDOWS
+    bags = design(example_hashes(MemoryEngine(database), "bad", keys, EffectOptions()), n_bags, windows)
+    assert bags.averaged == tuple(range(n_bags))
+    assert not bags.judged[:, :n_bags].any(), "bags have examples of all times, and judge nothing"
+    if n_bags == 1:
+        assert bags.weights[:, 0].all()
+    judges = range(n_bags, bags.weights.shape[1])
+    assert len(judges) == (max(windows) + 1) // 2
+    for model in judges:
+        inside, judged = bags.weights[:, model] > 0, bags.judged[:, model] > 0
+        assert inside.any() and judged.any()
+        assert cutoffs[inside].max() < cutoffs[judged].min()
+        between = (cutoffs > cutoffs[inside].max()) & (cutoffs < cutoffs[judged].min())
+        assert not between.any()
+    assert (bags.judged.sum(axis=1) <= 1).all(), "an example judges one model at most"

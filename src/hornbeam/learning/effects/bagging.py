@@ -5,6 +5,9 @@ cut-offs, it depends on the stretch of time of the cut-off instead: what was tru
 must not be learned from some of them and judged on others. A stretch has at least two cut-offs, because
 neighbouring ones see nearly the same facts. With the option ``group``, it depends on the
 things of a table that the example is linked to.
+
+With cut-offs, later examples judge models of earlier ones, as new examples will. An example is much like
+those shortly before and after it, so that a model of both predicts it better than it predicts new ones.
 """
 
 from __future__ import annotations
@@ -24,12 +27,15 @@ from hornbeam.learning.numbers import Floats
 from hornbeam.learning.options import EffectOptions
 
 Hashes = npt.NDArray[np.uint64]
+Windows = npt.NDArray[np.int64]
 SHARE = 0.85
 """Share of the examples in each bag."""
 STRETCHES = 40
 """Maximum number of stretches of time into which cut-offs are divided."""
 LEAST_STRETCHES = 10
 """With fewer stretches, many bags would leave out none, so that examples are held out by their keys."""
+WINDOWS, LEAST_WINDOWS = 10, 4
+"""Maximum number of windows of time into which examples with cut-offs are divided, and the minimum."""
 FOLDS = 5
 """Number of folds that choose the number of steps if there is one bag."""
 
@@ -40,6 +46,8 @@ class Design(NamedTuple):
     weights: Floats
     """one column for each model"""
     averaged: tuple[int, ...]
+    judged: Floats
+    """how much each example counts where each model is judged: 0 for the examples that it learns from"""
 
 
 def example_hashes(engine: Engine, target: str, keys: Codes, options: EffectOptions) -> Hashes:
@@ -71,14 +79,45 @@ def _own_hashes(database: Database, target: str, keys: Codes, seed: int) -> Hash
     return key_hashes(database, target, keys[:, : database.schema.arity(target)], seed)
 
 
-def design(hashes: Hashes, n_bags: int) -> Design:
-    """Bags of 85 % of the examples; or, for one bag, folds and one model of all examples."""
+def design(hashes: Hashes, n_bags: int, windows: Windows | None = None) -> Design:
+    """Bags of 85 % of the examples; or, for one bag, folds and one model of all examples.
+
+    Models are judged on the examples that they do not learn from. With ``windows``, the window of time of
+    each example, no bag is judged, but other models: each learns from all windows before one of the later
+    half, and is judged on that one.
+    """
+    bags = [shares(hashes, bag) < SHARE for bag in range(n_bags)]
     if n_bags == 1:
-        folds = fold_numbers(hashes)
-        weights = [(folds != fold).astype(np.float64) for fold in range(FOLDS)]
-        return Design(np.column_stack([*weights, np.ones(len(hashes))]), (FOLDS,))
-    columns = [shares(hashes, bag) < SHARE for bag in range(n_bags)]
-    return Design(np.column_stack(columns).astype(np.float64), tuple(range(n_bags)))
+        bags = [np.ones(len(hashes), dtype=bool)]
+    if windows is not None:
+        number = int(windows.max()) + 1
+        later = range(number - number // 2, number)
+        inside = np.column_stack([*bags, *(windows < window for window in later)])
+        judged = np.column_stack(
+            [*(np.zeros_like(bag) for bag in bags), *(windows == window for window in later)]
+        )
+        return Design(inside.astype(np.float64), tuple(range(n_bags)), judged.astype(np.float64))
+    folds = [fold_numbers(hashes) != fold for fold in range(FOLDS)] if n_bags == 1 else []
+    inside = np.column_stack([*folds, *bags])
+    averaged = tuple(range(len(folds), inside.shape[1]))
+    return Design(inside.astype(np.float64), averaged, (~inside).astype(np.float64))
+
+
+def windows_of_time(database: Database, target: str, keys: Codes) -> Windows | None:
+    """The window of time of each example, in order of time and with about equally many examples each.
+
+    None if examples have no cut-offs, or too few different ones.
+    """
+    cutoffs = database.real_cutoffs_of(target, keys)
+    if cutoffs is None:
+        return None
+    distinct, ranks, counts = np.unique(cutoffs, return_inverse=True, return_counts=True)
+    number = min(WINDOWS, len(distinct))
+    if number < LEAST_WINDOWS:
+        return None
+    # The middle of the examples with a cut-off says in which window they are.
+    windows = (2 * np.cumsum(counts) - counts) * number // (2 * counts.sum())
+    return np.unique(windows, return_inverse=True)[1].ravel()[ranks.ravel()]
 
 
 def fold_numbers(hashes: Hashes) -> npt.NDArray[np.int64]:

@@ -32,11 +32,13 @@ from hornbeam.learning.effects.candidates import Offers
 from hornbeam.learning.effects.collecting import Collecting, KeptCandidates, PathSettings, is_worth_workers
 from hornbeam.learning.effects.conditions.narrowed_paths import narrowed_paths
 from hornbeam.learning.effects.conditions.pairs import rules_of
+from hornbeam.learning.effects.conditions.search import Search
 from hornbeam.learning.effects.constants import ConstantWeights, Weighted, constant_weights
 from hornbeam.learning.effects.links.paths import MOST_ATTRIBUTES, MOST_PATHS, Path, PathFinder
 from hornbeam.learning.effects.links.vocabulary import Vocabulary
 from hornbeam.learning.effects.links.windows import windows_of
-from hornbeam.learning.effects.long_model import LongModel, Problem, Search, pays
+from hornbeam.learning.effects.long_model import LongModel, pays
+from hornbeam.learning.effects.problem import Problem
 from hornbeam.learning.effects.steps.boosting import most_steps
 from hornbeam.learning.history import ALL_STEPS, INTERRUPTED, NO_EFFECT, Collected, History, Record, Round
 from hornbeam.learning.loop import NO_CONTROL, Control, Ending, Pause, Shared, run
@@ -215,6 +217,8 @@ class _Learner:
             history = History((), ending.reason, ending.cut)
         else:
             try:
+                if problem.windows is not None and not ending.cut:
+                    long.add_lines()
                 prior, effects = long.effects()
             except KeyboardInterrupt:
                 ending = Ending(INTERRUPTED, cut=True)

@@ -3,33 +3,30 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import replace
 from hashlib import blake2b
-from typing import NamedTuple
 
 import numpy as np
 
-from hornbeam.data.relations import Examples
-from hornbeam.engines.contract import Engine
-from hornbeam.learning.effects.bagging import SHARE, Design, Hashes, design, example_hashes
+from hornbeam.learning.effects.bagging import SHARE
 from hornbeam.learning.effects.bodies import n_conditions
 from hornbeam.learning.effects.candidates import FeatureCandidate, Pool
 from hornbeam.learning.effects.conditions.pairs import candidate_of
+from hornbeam.learning.effects.conditions.search import NO_SEARCH, Search
 from hornbeam.learning.effects.constants import ConstantWeights
+from hornbeam.learning.effects.lines import LineData, Lines, fitted_lines, share_of_lines, simple_candidates
+from hornbeam.learning.effects.problem import Problem
 from hornbeam.learning.effects.shortening import Long, shortened
 from hornbeam.learning.effects.steps.bag_steps import StepData, Steps
 from hornbeam.learning.effects.steps.boosting import Boosting
 from hornbeam.learning.effects.steps.gains import score_table
-from hornbeam.learning.effects.steps.pairs import Bins, Pair, PairRules, row_of
+from hornbeam.learning.effects.steps.pairs import Bins, Pair, row_of
 from hornbeam.learning.history import Round, loss_text
 from hornbeam.learning.loop import Pause
-from hornbeam.learning.losses.loss import PLAIN_UNIT, Loss, Unit
+from hornbeam.learning.losses.loss import PLAIN_UNIT
 from hornbeam.learning.numbers import Floats, round_weight
-from hornbeam.learning.options import ALL, BASE_RATE, EffectOptions
+from hornbeam.learning.options import ALL, BASE_RATE
 from hornbeam.learning.workers import ALONE, Jobs
-from hornbeam.logic.clauses import Atom
 from hornbeam.logic.effect_types import kind_of_type, variable_types
 from hornbeam.logic.effects import (
     FIRST,
@@ -46,61 +43,10 @@ from hornbeam.logic.effects import (
 from hornbeam.logic.schema import NUMBER, value_of
 from hornbeam.model.effects import FittedEffect
 
-WORTH_OF_SECOND = 0.7
-"""The share of its gain that counts if a candidate has a second condition."""
 TRIED = 200
 """Number of steps after which models with and without weights per constant are compared."""
 DATED = (VALUE, MINIMUM, MAXIMUM, FIRST, LAST)
 """Features of a date that are dates themselves."""
-
-
-@dataclass(frozen=True, eq=False)
-class Problem:
-    """What the steps of a fit share."""
-
-    engine: Engine
-    head: Atom
-    examples: Examples
-    options: EffectOptions
-    loss: Loss
-    targets: Floats
-    unit: Unit = PLAIN_UNIT
-    """how scores become those of the model"""
-    correction: float = 0.0
-    """log-odds to add for the negatives that sampling left out"""
-
-    @property
-    def weights(self) -> Floats:
-        """How much each example counts."""
-        given = self.examples.weights
-        return np.ones(len(self.targets)) if given is None else given
-
-    @cached_property
-    def hashes(self) -> Hashes:
-        """A hash of each example, which says where it is held out."""
-        return example_hashes(self.engine, self.examples.target, self.examples.keys, self.options)
-
-    @cached_property
-    def design(self) -> Design:
-        """The bags."""
-        return design(self.hashes, self.options.n_bags)
-
-    @property
-    def bag_weights(self) -> Floats:
-        """The weight of each example in each bag."""
-        return self.design.weights * self.weights[:, None]
-
-
-class Search(NamedTuple):
-    """What steps may take besides the candidates, and which of these are not for all bags."""
-
-    pairs: PairRules | None = None
-    """the pairs of candidates that are allowed; None for none"""
-    bags: Mapping[int, frozenset[int]] = {}
-    """the bags that may use a candidate; all bags may use the candidates that are not named"""
-
-
-NO_SEARCH = Search()
 
 
 class LongModel:
@@ -128,6 +74,7 @@ class LongModel:
         self.targets, self.offset = problem.targets[self.groups.first], offset[self.groups.first]
         self.design = problem.design
         self.weights = self.groups.summed(problem.bag_weights)
+        self.judged = self.groups.summed(problem.judged_weights)
         self.numbers = self.groups.sizes()
         self.sizes = self.groups.sizes(examples.weights)
         start = None
@@ -142,26 +89,34 @@ class LongModel:
             start,
             not options.validate,
         )
-        scores = score_table([each.scores for each in pool.candidates], self.levels)
-        shared = self.bins, scores, self.targets, self.sizes, problem.loss, steps
-        data = StepData(*shared, self.offset, self._worth(), search.pairs)
-        self.boosting = Boosting(data, self.weights, jobs)
+        self.bin_scores = score_table([each.scores for each in pool.candidates], self.levels)
+        shared = self.bins, self.bin_scores, self.targets, self.sizes, problem.loss, steps
+        data = StepData(
+            *shared, self.offset, search.worth(pool.candidates, self.weights.shape[1]), search.pairs
+        )
+        self.boosting = Boosting(data, self.weights, self.judged, jobs)
         self.bags = self.boosting.bags
+        self.lines: tuple[float, Lines] | None = None
+        """lines beside the steps, and their share in the scores"""
         self.base_loss = self._base_loss()
         self.kept_loss: float | None = None
         """the loss of the short model on held-out examples, if it is kept"""
 
-    def _worth(self) -> Floats:
-        """For each candidate and bag, the share of the gain that counts.
+    def add_lines(self) -> None:
+        """Put lines beside the steps, if both together predict the judged examples better.
 
-        Candidates with a second condition are the best of many, so their gains count less.
+        Bags should not be judged by themselves: one bag gains by lines what the average of bags has anyway.
         """
-        conditions = np.array([n_conditions(each.request.body) for each in self.pool.candidates])
-        worth = np.where(conditions > 1, WORTH_OF_SECOND, 1.0)[:, None]
-        worth = np.repeat(worth, self.weights.shape[1], axis=1)
-        for candidate, bags in self.search.bags.items():
-            worth[candidate, [bag for bag in range(worth.shape[1]) if bag not in bags]] = 0.0
-        return worth
+        simple = simple_candidates(self.pool.candidates)
+        if not simple or not self.options.validate or not self.judged.any():
+            return
+        loss = self.problem.loss
+        data = LineData(self.bins, self.bin_scores, self.targets, self.offset, self.sizes, loss)
+        lines = fitted_lines(data, simple, self.weights, self.judged)
+        if lines is not None:
+            both = self._scores(*self._of_steps()), self._scores(*lines)
+            share = share_of_lines(loss, self.targets, self.judged, both)
+            self.lines = (share, lines) if share else None
 
     def _row(self, candidate: int) -> Bins:
         """The bins of a candidate or of a pair."""
@@ -183,7 +138,14 @@ class LongModel:
 
         It is that of the model that is kept, once its effects are known, and of the long model before.
         """
-        return self._measured(self.bags.mean_losses[self.steps]) if self.kept_loss is None else self.kept_loss
+        return self._measured(self._long_loss()) if self.kept_loss is None else self.kept_loss
+
+    def _long_loss(self) -> float:
+        """The mean loss of the long model on judged examples."""
+        if self.lines is None:
+            return self.bags.mean_losses[self.steps]
+        each = self.problem.loss.each(self.targets[:, None], self._scores(*self._curves()))
+        return float((each * self.judged).sum() / self.judged.sum())
 
     def round(self) -> Round:
         """A record of the steps done so far."""
@@ -199,6 +161,7 @@ class LongModel:
         if self.held_out_loss is None or self.base_loss is None:
             return ""
         how = "out-of-bag" if len(self.design.averaged) > 1 else "cross-validated"
+        how = how if self.problem.windows is None else "later examples:"
         loss = self.problem.loss
         own, base = map(loss_text, (self.held_out_loss, self.base_loss))
         return f"{how} {loss.measure} {own}, {loss.constant} {base}"
@@ -213,7 +176,7 @@ class LongModel:
 
     def _base_loss(self) -> float | None:
         """The loss of the held-out examples under the best constant of each bag."""
-        held_out, loss = self.sizes[:, None] - self.weights, self.problem.loss
+        held_out, loss = self.judged, self.problem.loss
         start = np.array([loss.start(self.targets, weights) for weights in self.weights.T])
         total = float(held_out.sum())
         each = loss.each(self.targets[:, None], start[None, :])
@@ -246,6 +209,7 @@ class LongModel:
             bins,
             np.column_stack([models, averaged]),
             np.column_stack([self.weights, self.sizes]),
+            self.judged,
             [table[:, : int(bins.max()) + 1] for table in self._tables(used, curves)],
             self.offset,
             np.array([n_conditions(self._candidate(each).request.body) for each in used]),
@@ -253,7 +217,7 @@ class LongModel:
         most = self.options.max_effects
         if short and most != ALL:
             limit = None if most is None else int(most)
-            gained = self.bags.mean_losses[0] - self.bags.mean_losses[self.steps]
+            gained = self.bags.mean_losses[0] - self._long_loss()
             judge = self.options.validate, gained
             few = shortened(long, self.targets, self.problem.loss, limit, judge, self.jobs)
             if limit is not None or (few.enough and self.options.validate):
@@ -276,6 +240,19 @@ class LongModel:
         return self._based(self._mean(intercepts)), self._ordered(levels, curves)
 
     def _curves(self) -> tuple[list[dict[int, Floats]], list[float]]:
+        """For each model its curves and the intercept."""
+        curves, intercepts = self._of_steps()
+        if self.lines is None:
+            return curves, intercepts
+        share, lines = self.lines
+        for own, beside in zip(curves, lines.curves, strict=True):
+            for candidate in own | beside:
+                levels = (1.0 - share) * self._levels(own, candidate)
+                own[candidate] = levels + share * self._levels(beside, candidate)
+        mixed = zip(intercepts, lines.intercepts, strict=True)
+        return curves, [(1.0 - share) * own + share * beside for own, beside in mixed]
+
+    def _of_steps(self) -> tuple[list[dict[int, Floats]], list[float]]:
         """For each model the curves after the chosen number of steps, and the intercept."""
         curves: list[dict[int, Floats]] = []
         intercepts: list[float] = []
@@ -299,9 +276,14 @@ class LongModel:
         return scores
 
     def held_out_scores(self) -> Floats:
-        """The mean score of each example in the models that were learned without it; NaN if all have it."""
+        """The mean score of each example in the models that were learned without it; NaN if all have it.
+
+        A model of earlier examples counts for those on which it is judged.
+        """
         scores = self._scores(*self._curves())[self.groups.which]
-        outside = self.design.weights == 0.0
+        counts = self.design.judged > 0
+        counts[:, list(self.design.averaged)] = True
+        outside = counts & (self.design.weights == 0.0)
         with np.errstate(invalid="ignore"):
             mean: Floats = np.where(outside, scores, 0.0).sum(axis=1) / outside.sum(axis=1)
         return mean

@@ -49,6 +49,8 @@ class Long(NamedTuple):
     """one column for each model; the last one is the average, which is the long model"""
     weights: Floats
     """weight of each example in each model; the last column counts every example"""
+    judged: Floats
+    """weight of each example where each model is judged, but for the average"""
     curves: list[Floats]
     """the curves of each model: a row for each candidate"""
     offset: Floats
@@ -147,7 +149,7 @@ class BagFits:
 
 def outside_of(long: Long, column: int) -> tuple[npt.NDArray[np.intp], Floats]:
     """The examples outside a bag, and their weights there."""
-    weights = long.weights[:, -1] - long.weights[:, column]
+    weights = long.judged[:, column]
     places = np.flatnonzero(weights != 0)
     return places, weights[places]
 
@@ -192,9 +194,8 @@ class _FitsOfBags:
         return found
 
     def _mean_loss(self, found: list[HeldOut]) -> float | None:
-        outside = self._long.weights[:, -1:] - self._long.weights[:, :-1]
-        total = float(outside.sum())
-        each = np.zeros(outside.shape)
+        total = float(self._long.judged.sum())
+        each = np.zeros(self._long.judged.shape)
         for column, (places, held_out) in enumerate(zip(self._outside, found, strict=True)):
             each[places, column] = held_out.losses
         return float(each.sum() / total) if total else None
@@ -202,7 +203,7 @@ class _FitsOfBags:
     def _excess(self, found: list[HeldOut]) -> tuple[float, float]:
         """The mean loss above the long model's on examples outside the bags, and its standard error."""
         long = self._long
-        times = (long.weights[:, -1:] - long.weights[:, :-1]).sum(axis=1)
+        times = long.judged.sum(axis=1)
         total = np.zeros(len(times))
         for places, held_out in zip(self._outside, found, strict=True):
             total[places] += held_out.excess

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from functools import cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from hornbeam.data.numbers import Floats
 from hornbeam.learning.losses.newton import Stopping, minimise
+from hornbeam.learning.losses.threads import one_thread
 
 STOPPING = Stopping(rounds=50, shortest=1e-6, fallen=1e-8)
 
@@ -57,16 +57,8 @@ def fit_softmax(design: LabelDesign, penalties: Floats, start: Floats | None = N
     """The weights that minimise the sum of log-losses plus half the penalties times the squared weights."""
     weights = np.zeros(len(penalties)) if start is None else start
     # Products of many examples by few weights: threads cost more than they do.
-    with _threads().limit(limits=1, user_api="blas"):
+    with one_thread():
         return minimise(_SoftmaxLoss(design, penalties), weights, STOPPING)
-
-
-@cache
-def _threads() -> Any:
-    """What limits threads; found once, because it looks at all loaded libraries."""
-    from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]  # most fits have two classes
-
-    return ThreadpoolController()
 
 
 class _SoftmaxLoss(NamedTuple):

@@ -19,7 +19,7 @@ Each = TypeVar("Each")
 class BagParts:
     """Neighbouring bags are a part. All parts answer a call at the same time."""
 
-    def __init__(self, data: StepData, weights: Floats, jobs: Jobs) -> None:
+    def __init__(self, data: StepData, weights: Floats, judged: Floats, jobs: Jobs) -> None:
         number = weights.shape[1]
         self.jobs = jobs
         self.workers = jobs.workers[: number - 1] if len(data.bins) else []
@@ -28,8 +28,9 @@ class BagParts:
         self.slices = [slice(a, b) for a, b in pairwise(edges)]
         with jobs.together():
             for worker, part in zip(self.workers, self.slices[1:], strict=True):
-                worker.make(NAME, BagSteps, data.of_bags(part), weights[:, part])
-            self.own = BagSteps(data.of_bags(self.slices[0]), weights[:, self.slices[0]])
+                worker.make(NAME, BagSteps, data.of_bags(part), weights[:, part], judged[:, part])
+            first = self.slices[0]
+            self.own = BagSteps(data.of_bags(first), weights[:, first], judged[:, first])
             for worker in self.workers:
                 worker.answer()
 

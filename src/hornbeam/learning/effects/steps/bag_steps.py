@@ -97,12 +97,15 @@ class StepData(NamedTuple):
 
 
 class BagSteps:
-    """Boosted models for some bags; column k of ``weights`` has the weight of each example in bag k."""
+    """Boosted models for some bags; column k of ``weights`` has the weight of each example in bag k.
 
-    def __init__(self, data: StepData, weights: Floats) -> None:
+    Column k of ``judged`` has its weight where the bag is judged; None for all examples outside the bag.
+    """
+
+    def __init__(self, data: StepData, weights: Floats, judged: Floats | None = None) -> None:
         self.data, self.loss, self.steps, self.targets = data, data.loss, data.steps, data.targets
         self.weights = np.ascontiguousarray(weights.T)
-        held_out = data.sizes - self.weights
+        held_out = data.sizes - self.weights if judged is None else judged.T
         self.outside = [np.flatnonzero(row != 0) for row in held_out]
         self.held_out = [row[places] for row, places in zip(held_out, self.outside, strict=True)]
         given, offset = self.steps.start, data.offset

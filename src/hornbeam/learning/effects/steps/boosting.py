@@ -57,13 +57,13 @@ class Bags:
 class Boosting:
     """Boosted models for all bags, step by step; ``bags`` has what is done.
 
-    Column k of ``weights`` has the weight of each example in bag k.
+    Column k of ``weights`` has the weight of each example in bag k, and of ``judged`` where it is judged.
     """
 
-    def __init__(self, data: StepData, weights: Floats, jobs: Jobs = ALONE) -> None:
+    def __init__(self, data: StepData, weights: Floats, judged: Floats, jobs: Jobs = ALONE) -> None:
         self.steps, self.number = data.steps, len(data.bins)
-        self.total = float((data.sizes[:, None] - weights).sum())
-        self.parts = BagParts(data, weights, jobs)
+        self.total = float(judged.sum())
+        self.parts = BagParts(data, weights, judged, jobs)
         self.is_active = False
         starts, losses = map(joined, zip(*self.parts.ask("start"), strict=True))
         self.bags = Bags(np.array(starts), [[] for _ in starts], [self._mean(losses)])

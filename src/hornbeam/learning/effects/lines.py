@@ -1,0 +1,208 @@
+"""Lines: one for each simple candidate, all fitted together under one ridge penalty.
+
+Steps take the candidate that gains most. If many candidates say nearly the same, such as the means of the
+last three, five and ten results, then many small slopes together predict better than a few large ones.
+Simple candidates have no conditions, and few of them say the same of one path and attribute. The lines of
+each model are fitted to the examples that it learns from, and judged examples choose the penalty.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from hornbeam.learning.effects.candidates import FeatureCandidate
+from hornbeam.learning.effects.steps.looking import ENOUGH_CELLS, ENOUGH_EXAMPLES, looked_at
+from hornbeam.learning.losses.loss import Loss
+from hornbeam.learning.losses.newton import Stopping, minimise
+from hornbeam.learning.losses.sparse import RowLoss, rows_of
+from hornbeam.learning.losses.threads import one_thread
+from hornbeam.learning.numbers import Floats
+from hornbeam.logic.clauses import Comparison
+from hornbeam.logic.effects import COUNT, LAST, MEAN, MONTH, SINCE, SINCE_FIRST, SINCE_LAST, VALUE, Equals
+
+KINDS = (VALUE, MEAN, LAST, COUNT, SINCE, SINCE_FIRST, SINCE_LAST, MONTH)
+"""The features that may have lines. Others, such as a minimum, say much the same as the mean."""
+MOST_STEPS_OF_BODY = 2
+"""A body of a simple candidate follows one link and reads one attribute at most."""
+MOST = 200
+"""Maximum number of candidates with lines; those with fewer links come first."""
+PENALTIES = (1000.0, 300.0, 100.0, 30.0, 10.0)
+"""Tried one after the other, until the loss of the judged examples rises."""
+SHARES = (0.25, 0.5, 0.75)
+"""The shares of lines in the scores that are tried."""
+STOPPING = Stopping(rounds=20, shortest=1e-6, fallen=1e-5)
+INTERCEPT_PENALTY = 1e-3
+"""Keeps the intercept finite where one label is missing."""
+DIGITS = 9
+"""Weights are rounded to this many digits: the last ones depend on the machine."""
+
+Bins = npt.NDArray[np.uint8]
+
+
+class LineData(NamedTuple):
+    """The examples that lines are fitted to."""
+
+    bins: Bins
+    """the bin of each example for each candidate"""
+    scores: Floats
+    """the score of each bin of each candidate"""
+    targets: Floats
+    offset: Floats
+    """what is added to the score of each example"""
+    sizes: Floats
+    """how much each example counts"""
+    loss: Loss
+
+
+class Lines(NamedTuple):
+    """For each model, the line of each simple candidate as a curve, and the intercept."""
+
+    curves: list[dict[int, Floats]]
+    intercepts: list[float]
+
+
+class _Columns(NamedTuple):
+    """A column for each line, and one for each set of examples whose values are missing."""
+
+    values: Floats
+    """rows are examples; the last column is the intercept's"""
+    levels: list[tuple[int, Floats]]
+    """the candidate of each column, and what a weight of 1 gives each of its bins"""
+
+
+def simple_candidates(candidates: Sequence[FeatureCandidate]) -> list[int]:
+    """The numbers of the candidates that may have lines."""
+    return [number for number, each in enumerate(candidates) if _is_simple(each)][:MOST]
+
+
+def _is_simple(candidate: FeatureCandidate) -> bool:
+    _, body, feature = candidate.request
+    conditions = any(isinstance(step, Equals | Comparison) for step in body)
+    return feature.kind in KINDS and len(body) <= MOST_STEPS_OF_BODY and not conditions
+
+
+def fitted_lines(data: LineData, simple: Sequence[int], weights: Floats, judged: Floats) -> Lines | None:
+    """The lines of each model, with the penalty of the least judged loss; None if no candidate is simple.
+
+    Column k of ``weights`` has the weight of each example in model k, and of ``judged`` where it is judged.
+    """
+    number = weights.shape[1]
+    # More examples than are looked at elsewhere would not make the slopes of so few candidates much surer.
+    looked = looked_at(data.sizes, np.vstack([weights.T, judged.T]), ENOUGH_CELLS // ENOUGH_EXAMPLES)
+    columns = _columns(looked.of_bins(data.bins), data.scores, simple)
+    if len(columns.levels) == 0:
+        return None
+    targets, offset = looked.of(data.targets), looked.of(data.offset)
+    models = [
+        _Model(columns.values, rows_of(data.loss.smooth(), targets, inside), offset)
+        for inside in looked.weights[:number]
+    ]
+    best: tuple[float, list[Floats]] | None = None
+    found: list[Floats | None] = [None] * number
+    with one_thread():
+        for penalty in PENALTIES:
+            fitted = [each.fitted(penalty, start) for each, start in zip(models, found, strict=True)]
+            losses = (
+                float((outside * data.loss.each(targets, each.scores(own))).sum())
+                for each, own, outside in zip(models, fitted, looked.weights[number:], strict=True)
+            )
+            total = sum(losses)
+            if best is not None and total >= best[0]:
+                break
+            best, found = (total, fitted), list(fitted)
+    assert best is not None
+    return _as_curves(best[1], columns, data.scores.shape[1])
+
+
+def share_of_lines(loss: Loss, targets: Floats, judged: Floats, both: tuple[Floats, Floats]) -> float:
+    """The share of lines beside steps with the least judged loss; 0 unless it is clearly below the steps'.
+
+    ``both`` has the scores by steps and by lines: a column for each model. An example that judges several
+    models counts once, with its mean loss.
+    """
+    steps, lines = both
+    times = judged.sum(axis=1)
+    seen = times > 0
+    best, least = 0.0, 0.0
+    alone = loss.each(targets[:, None], steps)
+    for share in SHARES:
+        gaps = loss.each(targets[:, None], (1.0 - share) * steps + share * lines) - alone
+        each = (gaps * judged).sum(axis=1)[seen] / times[seen]
+        mean = float(each.mean())
+        if mean < least and -mean > float(each.std()) / np.sqrt(len(each)):
+            best, least = share, mean
+    return best
+
+
+def _columns(bins: Bins, scores: Floats, simple: Sequence[int]) -> _Columns:
+    size = scores.shape[1]
+    values: list[Floats] = []
+    levels: list[tuple[int, Floats]] = []
+    missing_seen: set[bytes] = set()
+    none: Floats = (np.arange(size) == 0).astype(np.float64)
+    for candidate in simple:
+        row = bins[candidate]
+        if (row == row[:1]).all():
+            continue
+        values.append(scores[candidate][row])
+        levels.append((candidate, scores[candidate]))
+        missing = row == 0
+        key = np.packbits(missing).tobytes()
+        if missing.any() and key not in missing_seen:
+            missing_seen.add(key)
+            values.append(missing.astype(np.float64))
+            levels.append((candidate, none))
+    return _Columns(np.column_stack([*values, np.ones(bins.shape[1])]), levels)
+
+
+@dataclass(eq=False)
+class _Model:
+    """The lines of one model: a weight for each column."""
+
+    columns: Floats
+    rows: RowLoss
+    offset: Floats
+    penalty: float = 0.0
+
+    def fitted(self, penalty: float, start: Floats | None) -> Floats:
+        """The weights with the least loss, plus half the penalty times their squares."""
+        self.penalty = penalty
+        if start is None:
+            start = np.zeros(self.columns.shape[1])
+            start[-1] = self.rows.start()
+        return minimise(self, start, STOPPING)
+
+    def scores(self, weights: Floats) -> Floats:
+        scores: Floats = self.columns @ weights + self.offset
+        return scores
+
+    def loss(self, weights: Floats, scores: Floats) -> float:
+        return self.rows.total(scores) + 0.5 * float((self._penalties() * weights * weights).sum())
+
+    def direction(self, weights: Floats, scores: Floats) -> Floats:
+        first, second = self.rows.gradients(scores)
+        gradient = np.dot(first, self.columns) - self._penalties() * weights
+        weighted = self.columns * np.sqrt(second)[:, None]
+        curvature = np.dot(weighted.T, weighted) + np.diag(self._penalties())
+        direction: Floats = np.linalg.solve(curvature, gradient)
+        return direction
+
+    def _penalties(self) -> Floats:
+        penalties = np.full(self.columns.shape[1], self.penalty)
+        penalties[-1] = INTERCEPT_PENALTY
+        return penalties
+
+
+def _as_curves(weights: Sequence[Floats], columns: _Columns, size: int) -> Lines:
+    curves: list[dict[int, Floats]] = []
+    for own in weights:
+        curve: dict[int, Floats] = {}
+        for weight, (candidate, levels) in zip(own.tolist(), columns.levels, strict=False):
+            curve[candidate] = curve.get(candidate, np.zeros(size)) + round(weight, DIGITS) * levels
+        curves.append(curve)
+    return Lines(curves, [round(float(own[-1]), DIGITS) for own in weights])

@@ -1,0 +1,72 @@
+"""What the parts of a fit share: the examples with their targets, the options, and the bags."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from hornbeam.data.relations import Examples
+from hornbeam.engines.contract import Engine
+from hornbeam.learning.effects.bagging import (
+    Design,
+    Hashes,
+    Windows,
+    design,
+    example_hashes,
+    windows_of_time,
+)
+from hornbeam.learning.losses.loss import PLAIN_UNIT, Loss, Unit
+from hornbeam.learning.numbers import Floats
+from hornbeam.learning.options import EffectOptions
+from hornbeam.logic.clauses import Atom
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """A target with its examples, and how it is learned."""
+
+    engine: Engine
+    head: Atom
+    examples: Examples
+    options: EffectOptions
+    loss: Loss
+    targets: Floats
+    unit: Unit = PLAIN_UNIT
+    """how scores become those of the model"""
+    correction: float = 0.0
+    """log-odds to add for the negatives that sampling left out"""
+
+    @property
+    def weights(self) -> Floats:
+        """How much each example counts."""
+        given = self.examples.weights
+        return np.ones(len(self.targets)) if given is None else given
+
+    @cached_property
+    def hashes(self) -> Hashes:
+        """A hash of each example, which says where it is held out."""
+        return example_hashes(self.engine, self.examples.target, self.examples.keys, self.options)
+
+    @cached_property
+    def windows(self) -> Windows | None:
+        """The window of time of each example, if later examples judge models of earlier ones."""
+        if self.options.group is not None:
+            return None
+        return windows_of_time(self.engine.database, self.examples.target, self.examples.keys)
+
+    @cached_property
+    def design(self) -> Design:
+        """The bags."""
+        return design(self.hashes, self.options.n_bags, self.windows)
+
+    @property
+    def bag_weights(self) -> Floats:
+        """The weight of each example in each bag."""
+        return self.design.weights * self.weights[:, None]
+
+    @property
+    def judged_weights(self) -> Floats:
+        """The weight of each example where each bag is judged."""
+        return self.design.judged * self.weights[:, None]

@@ -83,7 +83,6 @@ OF_TIME: Mapping[str, Change] = {
     "turns from 0.7 on": Change(bag_steps, "NEARLY", 0.7),
     "no lines": Change(lines, "SHARES", ()),
     "judged by examples of any time, no lines": Change(bagging, "LEAST_WINDOWS", 10**9),
-    "bags by key": Change(bagging, "LEAST_STRETCHES", 10**9),
     "fewer attributes": Change(learner, "MOST_VALUES", 5_000_000),
     "more attributes": Change(learner, "MOST_VALUES", 30_000_000),
 }

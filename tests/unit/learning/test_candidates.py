@@ -1,4 +1,4 @@
-"""Candidates of the learner of effects: what a pool keeps, what a budget leaves out, windows, stretches."""
+"""Candidates of the learner of effects: what a pool keeps, what a budget leaves out, windows, bags."""
 
 from __future__ import annotations
 
@@ -24,9 +24,7 @@ from hornbeam.engines.tally import DAY
 from hornbeam.errors import DataError
 from hornbeam.learning.effects import candidates as module
 from hornbeam.learning.effects.bagging import (
-    LEAST_STRETCHES,
     LEAST_WINDOWS,
-    STRETCHES,
     WINDOWS,
     design,
     example_hashes,
@@ -394,27 +392,21 @@ def test_the_last_facts_are_offered_however_short_the_span_of_times_is(engine: t
     assert str(model.effects[0].effect).startswith("mean") and "last 3 had(" in str(model.effects[0].effect)
 
 
-def test_examples_of_one_stretch_of_time_stay_together() -> None:
-    n = 4 * STRETCHES
-    database = events(n, ["x", "y"], [float(number) for number in range(2 * n)])
-    plain = database.examples_of("bad").keys
-    cutoffs = np.arange(n, dtype=np.float64) // 2
-    keys = np.column_stack([plain, database.cutoff_codes(cutoffs)])
-    engine = MemoryEngine(database)
-    hashes = example_hashes(engine, "bad", keys, EffectOptions())
-    assert len(np.unique(hashes)) == STRETCHES
-    in_order = np.flatnonzero(np.diff(np.unique(hashes, return_inverse=True)[1]))
-    assert (np.diff(in_order) == 4).all(), "stretches have equal numbers of cut-offs"
-    assert (hashes != example_hashes(engine, "bad", keys, EffectOptions(seed=1))).all()
-
-    def n_parts(n_cutoffs: int) -> int:
-        """The number of parts of the same examples with so many different cut-offs."""
-        fewer = np.column_stack([plain, database.cutoff_codes(cutoffs % n_cutoffs)])
-        return len(np.unique(example_hashes(engine, "bad", fewer, EffectOptions())))
-
-    assert n_parts(2 * STRETCHES - 1) == STRETCHES - 1, "a stretch has at least two cut-offs"
-    assert n_parts(2 * LEAST_STRETCHES) == LEAST_STRETCHES
-    assert n_parts(2 * LEAST_STRETCHES - 1) == n, "too few cut-offs"
+def test_a_bag_has_all_examples_of_a_thing_in_a_window_of_time_or_none() -> None:
+    database = events(3, ["x", "y"], [float(number) for number in range(6)])
+    plain = np.repeat(database.examples_of("bad").keys, 40, axis=0)
+    keys = np.column_stack([plain, database.cutoff_codes(np.tile(np.arange(40.0), 3))])
+    hashes = example_hashes(MemoryEngine(database), "bad", keys, EffectOptions())
+    windows = windows_of_time(database, "bad", keys)
+    assert windows is not None
+    parts = np.unique(np.stack([hashes, windows.astype(np.uint64)]), axis=1, return_inverse=True)[1].ravel()
+    assert len(set(parts)) == 3 * WINDOWS
+    bags = design(hashes, 20, windows).weights[:, :20]
+    whole = [bags[parts == part] for part in set(parts)]
+    assert all((each == each[0]).all() for each in whole)
+    shares = np.array([each[0] for each in whole]).mean(axis=0)
+    assert (shares > 0.5).all() and shares.mean() == pytest.approx(0.85, abs=0.05)
+    assert len(set(map(bytes, bags.T))) == 20, "few things make different bags"
 
 
 @given(st.lists(st.integers(0, 30), min_size=1, max_size=200), st.integers(1, 3))

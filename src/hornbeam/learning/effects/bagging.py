@@ -1,13 +1,11 @@
 """Bags: which examples each of several models learns from, by the hash of their keys.
 
-An example's part depends on the seed, the number of the bag and the names in its key. If examples have
-cut-offs, it depends on the stretch of time of the cut-off instead: what was true of all things at one time
-must not be learned from some of them and judged on others. A stretch has at least two cut-offs, because
-neighbouring ones see nearly the same facts. With the option ``group``, it depends on the
-things of a table that the example is linked to.
+An example's part depends on the seed, the number of the bag and the names in its key. With the option
+``group``, it depends on the things of a table that the example is linked to.
 
 With cut-offs, later examples judge models of earlier ones, as new examples will. An example is much like
-those shortly before and after it, so that a model of both predicts it better than it predicts new ones.
+those of the same thing shortly before and after it: a model of both predicts it better than it predicts new
+ones. Bags have or lack all examples of a thing in a window of time.
 """
 
 from __future__ import annotations
@@ -30,10 +28,6 @@ Hashes = npt.NDArray[np.uint64]
 Windows = npt.NDArray[np.int64]
 SHARE = 0.85
 """Share of the examples in each bag."""
-STRETCHES = 40
-"""Maximum number of stretches of time into which cut-offs are divided."""
-LEAST_STRETCHES = 10
-"""With fewer stretches, many bags would leave out none, so that examples are held out by their keys."""
 WINDOWS, LEAST_WINDOWS = 10, 4
 """Maximum number of windows of time into which examples with cut-offs are divided, and the minimum."""
 FOLDS = 5
@@ -52,7 +46,8 @@ class Design(NamedTuple):
 
 def example_hashes(engine: Engine, target: str, keys: Codes, options: EffectOptions) -> Hashes:
     """A hash of each example: equal for examples that are never separated."""
-    hashes = _own_hashes(engine.database, target, keys, options.seed)
+    own = keys[:, : engine.database.schema.arity(target)]
+    hashes = key_hashes(engine.database, target, own, options.seed)
     if options.group is None:
         return hashes
     names = things_of_group(engine, target, keys, options.group)
@@ -68,17 +63,6 @@ def _name_hash(name: str, seed: int) -> int:
     return int.from_bytes(blake2b(text, digest_size=8).digest(), "big")
 
 
-def _own_hashes(database: Database, target: str, keys: Codes, seed: int) -> Hashes:
-    cutoffs = database.real_cutoffs_of(target, keys)
-    if cutoffs is not None:
-        distinct, ranks = np.unique(cutoffs, return_inverse=True)
-        n_stretches = min(STRETCHES, len(distinct) // 2)
-        if n_stretches >= LEAST_STRETCHES:
-            stretches = ranks.ravel() * n_stretches // len(distinct)
-            return mixed(mixed(stretches.astype(np.uint64) + np.uint64(1)) + np.uint64(seed))
-    return key_hashes(database, target, keys[:, : database.schema.arity(target)], seed)
-
-
 def design(hashes: Hashes, n_bags: int, windows: Windows | None = None) -> Design:
     """Bags of 85 % of the examples; or, for one bag, folds and one model of all examples.
 
@@ -86,6 +70,8 @@ def design(hashes: Hashes, n_bags: int, windows: Windows | None = None) -> Desig
     each example, no bag is judged, but other models: each learns from all windows before one of the later
     half, and is judged on that one.
     """
+    if windows is not None:
+        hashes = mixed(hashes + mixed(windows.astype(np.uint64)))
     bags = [shares(hashes, bag) < SHARE for bag in range(n_bags)]
     if n_bags == 1:
         bags = [np.ones(len(hashes), dtype=bool)]

@@ -23,13 +23,24 @@ from hornbeam.learning.losses.sparse import RowLoss, rows_of
 from hornbeam.learning.losses.threads import one_thread
 from hornbeam.learning.numbers import Floats
 from hornbeam.logic.clauses import Comparison
-from hornbeam.logic.effects import COUNT, LAST, MEAN, MONTH, SINCE, SINCE_FIRST, SINCE_LAST, VALUE, Equals
+from hornbeam.logic.effects import (
+    COUNT,
+    LAST,
+    MEAN,
+    MONTH,
+    SINCE,
+    SINCE_FIRST,
+    SINCE_LAST,
+    SUM,
+    VALUE,
+    Equals,
+)
 
-KINDS = (VALUE, MEAN, LAST, COUNT, SINCE, SINCE_FIRST, SINCE_LAST, MONTH)
+KINDS = (VALUE, MEAN, SUM, LAST, COUNT, SINCE, SINCE_FIRST, SINCE_LAST, MONTH)
 """The features that may have lines. Others, such as a minimum, say much the same as the mean."""
 MOST_STEPS_OF_BODY = 2
 """A body of a simple candidate follows one link and reads one attribute at most."""
-MOST = 200
+MOST = 300
 """Maximum number of candidates with lines; those with fewer links come first."""
 PENALTIES = (1000.0, 300.0, 100.0, 30.0, 10.0)
 """Tried one after the other, until the loss of the judged examples rises."""
@@ -99,24 +110,30 @@ def fitted_lines(data: LineData, simple: Sequence[int], weights: Floats, judged:
         return None
     targets, offset = looked.of(data.targets), looked.of(data.offset)
     models = [
-        _Model(columns.values, rows_of(data.loss.smooth(), targets, inside), offset)
-        for inside in looked.weights[:number]
+        _Model(columns.values, rows_of(data.loss.smooth(), targets, inside), offset, outside)
+        for inside, outside in zip(looked.weights[:number], looked.weights[number:], strict=True)
     ]
-    best: tuple[float, list[Floats]] | None = None
-    found: list[Floats | None] = [None] * number
     with one_thread():
-        for penalty in PENALTIES:
-            fitted = [each.fitted(penalty, start) for each, start in zip(models, found, strict=True)]
-            losses = (
-                float((outside * data.loss.each(targets, each.scores(own))).sum())
-                for each, own, outside in zip(models, fitted, looked.weights[number:], strict=True)
-            )
-            total = sum(losses)
-            if best is not None and total >= best[0]:
-                break
-            best, found = (total, fitted), list(fitted)
+        penalty, start = _best_penalty([each for each in models if each.judged.any()], data.loss, targets)
+        fitted = [each.fitted(penalty, start) for each in models]
+    return _as_curves(fitted, columns, data.scores.shape[1])
+
+
+def _best_penalty(models: Sequence[_Model], loss: Loss, targets: Floats) -> tuple[float, Floats]:
+    """The penalty with the least judged loss of these models, and the weights of the last one."""
+    best: tuple[float, float, Floats] | None = None
+    found: list[Floats | None] = [None] * len(models)
+    for penalty in PENALTIES:
+        fitted = [each.fitted(penalty, start) for each, start in zip(models, found, strict=True)]
+        losses = [
+            float((each.judged * loss.each(targets, each.scores(own))).sum())
+            for each, own in zip(models, fitted, strict=True)
+        ]
+        if best is not None and sum(losses) >= best[0]:
+            break
+        best, found = (sum(losses), penalty, fitted[-1]), list(fitted)
     assert best is not None
-    return _as_curves(best[1], columns, data.scores.shape[1])
+    return best[1:]
 
 
 def share_of_lines(loss: Loss, targets: Floats, judged: Floats, both: tuple[Floats, Floats]) -> float:
@@ -167,6 +184,8 @@ class _Model:
     columns: Floats
     rows: RowLoss
     offset: Floats
+    judged: Floats
+    """the weight of each example where the model is judged"""
     penalty: float = 0.0
 
     def fitted(self, penalty: float, start: Floats | None) -> Floats:

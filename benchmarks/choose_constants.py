@@ -82,7 +82,9 @@ OF_TIME: Mapping[str, Change] = {
     "no turns": Change(bag_steps, "NEARLY", 1.0),
     "turns from 0.7 on": Change(bag_steps, "NEARLY", 0.7),
     "no lines": Change(lines, "SHARES", ()),
+    "300 lines": Change(lines, "MOST", 300),
     "judged by examples of any time, no lines": Change(bagging, "LEAST_WINDOWS", 10**9),
+    "bags by thing and window": Change(bagging, "LEAST_STRETCHES", 10**9),
     "fewer attributes": Change(learner, "MOST_VALUES", 5_000_000),
     "more attributes": Change(learner, "MOST_VALUES", 30_000_000),
 }

@@ -24,7 +24,9 @@ from hornbeam.engines.tally import DAY
 from hornbeam.errors import DataError
 from hornbeam.learning.effects import candidates as module
 from hornbeam.learning.effects.bagging import (
+    LEAST_STRETCHES,
     LEAST_WINDOWS,
+    STRETCHES,
     WINDOWS,
     design,
     example_hashes,
@@ -392,10 +394,33 @@ def test_the_last_facts_are_offered_however_short_the_span_of_times_is(engine: t
     assert str(model.effects[0].effect).startswith("mean") and "last 3 had(" in str(model.effects[0].effect)
 
 
+def test_examples_of_one_stretch_of_time_stay_together() -> None:
+    n = 4 * STRETCHES
+    database = events(n, ["x", "y"], [float(number) for number in range(2 * n)])
+    plain = database.examples_of("bad").keys
+    cutoffs = np.arange(n, dtype=np.float64) // 2
+    keys = np.column_stack([plain, database.cutoff_codes(cutoffs)])
+    engine = MemoryEngine(database)
+    hashes = example_hashes(engine, "bad", keys, EffectOptions())
+    assert len(np.unique(hashes)) == STRETCHES
+    in_order = np.flatnonzero(np.diff(np.unique(hashes, return_inverse=True)[1]))
+    assert (np.diff(in_order) == 4).all(), "stretches have equal numbers of cut-offs"
+    assert (hashes != example_hashes(engine, "bad", keys, EffectOptions(seed=1))).all()
+
+    def n_parts(n_cutoffs: int) -> int:
+        """The number of parts of the same examples with so many different cut-offs."""
+        fewer = np.column_stack([plain, database.cutoff_codes(cutoffs % n_cutoffs)])
+        return len(np.unique(example_hashes(engine, "bad", fewer, EffectOptions())))
+
+    assert n_parts(2 * STRETCHES - 1) == STRETCHES - 1, "a stretch has at least two cut-offs"
+    assert n_parts(2 * LEAST_STRETCHES) == LEAST_STRETCHES
+    assert n_parts(2 * LEAST_STRETCHES - 1) == n, "too few cut-offs"
+
+
 def test_a_bag_has_all_examples_of_a_thing_in_a_window_of_time_or_none() -> None:
     database = events(3, ["x", "y"], [float(number) for number in range(6)])
     plain = np.repeat(database.examples_of("bad").keys, 40, axis=0)
-    keys = np.column_stack([plain, database.cutoff_codes(np.tile(np.arange(40.0), 3))])
+    keys = np.column_stack([plain, database.cutoff_codes(np.tile(np.arange(40.0) // 3, 3))])
     hashes = example_hashes(MemoryEngine(database), "bad", keys, EffectOptions())
     windows = windows_of_time(database, "bad", keys)
     assert windows is not None

@@ -1,11 +1,13 @@
 """Bags: which examples each of several models learns from, by the hash of their keys.
 
-An example's part depends on the seed, the number of the bag and the names in its key. With the option
-``group``, it depends on the things of a table that the example is linked to.
+An example's part depends on the seed, the number of the bag and the names in its key. If examples have
+cut-offs, it depends on the stretch of time of the cut-off instead, so that no model rests on one time. A
+stretch has at least two cut-offs, because neighbouring ones see nearly the same facts. With few cut-offs, it
+depends on the key and the window of time. With the option ``group``, it depends on the things of a table that
+the example is linked to.
 
 With cut-offs, later examples judge models of earlier ones, as new examples will. An example is much like
-those of the same thing shortly before and after it: a model of both predicts it better than it predicts new
-ones. Bags have or lack all examples of a thing in a window of time.
+those shortly before and after it, so that a model of both predicts it better than it predicts new ones.
 """
 
 from __future__ import annotations
@@ -28,6 +30,10 @@ Hashes = npt.NDArray[np.uint64]
 Windows = npt.NDArray[np.int64]
 SHARE = 0.85
 """Share of the examples in each bag."""
+STRETCHES = 40
+"""Maximum number of stretches of time into which cut-offs are divided."""
+LEAST_STRETCHES = 10
+"""With fewer stretches, many bags would leave out none, so that bags depend on the keys of examples."""
 WINDOWS, LEAST_WINDOWS = 10, 4
 """Maximum number of windows of time into which examples with cut-offs are divided, and the minimum."""
 FOLDS = 5
@@ -46,8 +52,7 @@ class Design(NamedTuple):
 
 def example_hashes(engine: Engine, target: str, keys: Codes, options: EffectOptions) -> Hashes:
     """A hash of each example: equal for examples that are never separated."""
-    own = keys[:, : engine.database.schema.arity(target)]
-    hashes = key_hashes(engine.database, target, own, options.seed)
+    hashes = _own_hashes(engine.database, target, keys, options.seed)
     if options.group is None:
         return hashes
     names = things_of_group(engine, target, keys, options.group)
@@ -63,6 +68,17 @@ def _name_hash(name: str, seed: int) -> int:
     return int.from_bytes(blake2b(text, digest_size=8).digest(), "big")
 
 
+def _own_hashes(database: Database, target: str, keys: Codes, seed: int) -> Hashes:
+    cutoffs = database.real_cutoffs_of(target, keys)
+    if cutoffs is not None:
+        distinct, ranks = np.unique(cutoffs, return_inverse=True)
+        n_stretches = min(STRETCHES, len(distinct) // 2)
+        if n_stretches >= LEAST_STRETCHES:
+            stretches = ranks.ravel() * n_stretches // len(distinct)
+            return mixed(mixed(stretches.astype(np.uint64) + np.uint64(1)) + np.uint64(seed))
+    return key_hashes(database, target, keys[:, : database.schema.arity(target)], seed)
+
+
 def design(hashes: Hashes, n_bags: int, windows: Windows | None = None) -> Design:
     """Bags of 85 % of the examples; or, for one bag, folds and one model of all examples.
 
@@ -71,6 +87,7 @@ def design(hashes: Hashes, n_bags: int, windows: Windows | None = None) -> Desig
     half, and is judged on that one.
     """
     if windows is not None:
+        # Of few things at few times, a bag would have all or none.
         hashes = mixed(hashes + mixed(windows.astype(np.uint64)))
     bags = [shares(hashes, bag) < SHARE for bag in range(n_bags)]
     if n_bags == 1:

@@ -40,7 +40,7 @@ KINDS = (VALUE, MEAN, SUM, LAST, COUNT, SINCE, SINCE_FIRST, SINCE_LAST, MONTH)
 """The features that may have lines. Others, such as a minimum, say much the same as the mean."""
 MOST_STEPS_OF_BODY = 2
 """A body of a simple candidate follows one link and reads one attribute at most."""
-MOST = 300
+MOST = 200
 """Maximum number of candidates with lines; those with fewer links come first."""
 PENALTIES = (1000.0, 300.0, 100.0, 30.0, 10.0)
 """Tried one after the other, until the loss of the judged examples rises."""

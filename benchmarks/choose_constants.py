@@ -28,7 +28,7 @@ from hornbeam.data.database import Database, Examples
 from hornbeam.data.sampling import key_hashes
 from hornbeam.engines.memory.engine import MemoryEngine
 from hornbeam.in_place.load import load
-from hornbeam.learning.effects import bagging, constants, learner, lines, shortening
+from hornbeam.learning.effects import bagging, constants, learner, lines, long_model, shortening
 from hornbeam.learning.effects.conditions import narrowed_paths
 from hornbeam.learning.effects.steps import bag_steps, pairs
 from hornbeam.learning.options import EffectOptions
@@ -82,6 +82,7 @@ OF_TIME: Mapping[str, Change] = {
     "no turns": Change(bag_steps, "NEARLY", 1.0),
     "turns from 0.7 on": Change(bag_steps, "NEARLY", 0.7),
     "no lines": Change(lines, "SHARES", ()),
+    "as many steps as judges": Change(long_model, "MORE_STEPS", 1.0),
     "300 lines": Change(lines, "MOST", 300),
     "judged by examples of any time, no lines": Change(bagging, "LEAST_WINDOWS", 10**9),
     "bags by thing and window": Change(bagging, "LEAST_STRETCHES", 10**9),

@@ -24,6 +24,7 @@ from hornbeam.engines.tally import DAY
 from hornbeam.errors import DataError
 from hornbeam.learning.effects import candidates as module
 from hornbeam.learning.effects.bagging import (
+    LEAST_EXAMPLES,
     LEAST_STRETCHES,
     LEAST_WINDOWS,
     STRETCHES,
@@ -31,6 +32,7 @@ from hornbeam.learning.effects.bagging import (
     design,
     example_hashes,
     windows_of_time,
+    without_ignorant,
 )
 from hornbeam.learning.effects.bins import bins_of, scores_of, shortest_between
 from hornbeam.learning.effects.bodies import BodyLimits
@@ -440,10 +442,12 @@ def test_models_are_judged_on_the_examples_right_after_those_they_learn_from(num
     cutoffs = np.array(numbers, dtype=np.float64)
     keys = np.column_stack([database.examples_of("bad").keys, database.cutoff_codes(cutoffs)])
     windows = windows_of_time(database, "bad", keys)
-    if len(set(numbers)) < LEAST_WINDOWS:
-        assert windows is None
+    if windows is None:
+        often = max(numbers.count(number) for number in numbers)
+        few = len(numbers) < LEAST_WINDOWS * LEAST_EXAMPLES or len(set(numbers)) < LEAST_WINDOWS
+        assert few or often >= len(numbers) / 4, "most examples are at one time"
         return
-    assert windows is not None
+    assert len(set(windows)) >= LEAST_WINDOWS
     order = np.argsort(cutoffs, kind="stable")
     assert (np.diff(windows[order]) >= 0).all(), "windows are in order of time"
     assert all(len(set(windows[cutoffs == cutoff])) == 1 for cutoff in cutoffs)
@@ -462,3 +466,22 @@ def test_models_are_judged_on_the_examples_right_after_those_they_learn_from(num
         between = (cutoffs > cutoffs[inside].max()) & (cutoffs < cutoffs[judged].min())
         assert not between.any()
     assert (bags.judged.sum(axis=1) <= 1).all(), "an example judges one model at most"
+
+
+def test_a_judge_that_has_not_seen_both_labels_is_left_out() -> None:
+    windows = np.repeat(np.arange(10), 20)
+    hashes = np.arange(200, dtype=np.uint64)
+    bags = design(hashes, 3, windows)
+    assert bags.judged.any(axis=0).tolist() == [False] * 3 + [True] * 5
+
+    def judges(targets: np.ndarray) -> list[int] | None:
+        """The windows on which the judges that are left are judged."""
+        left = without_ignorant(bags, targets)
+        assert left is None or left.averaged == (0, 1, 2)
+        return None if left is None else [int(windows[own > 0][0]) for own in left.judged.T[3:]]
+
+    each = np.arange(200) % 2
+    assert judges(each.astype(float)) == [5, 6, 7, 8, 9]
+    assert judges(np.where(windows >= 7, each, 0).astype(float)) == [8, 9], "a third of the positives"
+    assert judges(np.where(windows == 9, each, 0).astype(float)) is None
+    assert judges(np.where(windows >= 6, np.arange(200.0), 0.0)) == [7, 8, 9], "numbers must differ"

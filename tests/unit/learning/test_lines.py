@@ -18,7 +18,7 @@ from hornbeam.learning.losses.loss import Logistic, Loss
 from hornbeam.learning.losses.squared import Squared
 from hornbeam.learning.options import EffectOptions
 from hornbeam.logic.clauses import AT_LEAST, Atom, Comparison
-from hornbeam.logic.effects import COUNT, MEAN, MINIMUM, SHARE, Body, Equals, Feature, Recent
+from hornbeam.logic.effects import COUNT, MEAN, MINIMUM, MONTH, SHARE, Body, Equals, Feature, Recent
 from hornbeam.model.files import model_text
 
 LINK, COLUMN = Atom("had", (1, 0)), Atom("paid", (1, 2))
@@ -31,11 +31,14 @@ BODIES: list[tuple[str, Body, bool]] = [
     (COUNT, (LINK, Equals(1, "x")), False),
     (MEAN, (COLUMN, Comparison(2, AT_LEAST, 1.0)), False),
     (MEAN, (LINK, Atom("of", (1, 3)), Atom("size", (3, 2))), False),
+    (COUNT, (LINK, Atom("of", (1, 3))), False),
+    (COUNT, (LINK, Atom("vip", (1,))), False),
+    (MONTH, (), True),
 ]
 
 
 def candidate(kind: str, body: Body) -> FeatureCandidate:
-    feature = Feature(kind, None if kind in (COUNT, SHARE) else 2)
+    feature = Feature(kind, None if kind in (COUNT, MONTH, SHARE) else 2)
     return FeatureCandidate(FeatureRequest(Atom("bad", (0,)), body, feature), (1.0,), (0.0, -1.0, 1.0))
 
 
@@ -149,6 +152,19 @@ def test_the_share_of_lines_is_what_judged_examples_say() -> None:
     assert share(noise[0], truth) == 0.75
     assert share(truth + 2 * noise[0], truth + 2 * noise[1]) == 0.5
     assert share(truth, truth) == 0.0, "a share must gain something"
+
+
+def test_the_share_of_lines_counts_examples_not_groups_of_equal_ones() -> None:
+    rng = np.random.default_rng(4)
+    targets, steps = rng.integers(0, 2, 50).astype(float), rng.normal(size=(50, 1))
+    is_good = np.arange(50) < 35
+    lines = np.where(is_good, 3.0, -1.0)[:, None] * (2 * targets[:, None] - 1)
+    sizes = np.where(is_good, 1, 40)
+    each = np.repeat(np.arange(50), sizes)
+    grouped = share_of_lines(Logistic(), targets, sizes[:, None].astype(float), (steps, lines))
+    single = share_of_lines(Logistic(), targets[each], np.ones((len(each), 1)), (steps[each], lines[each]))
+    assert grouped == single
+    assert share_of_lines(Logistic(), targets, np.ones((50, 1)), (steps, lines)) > grouped
 
 
 N_COLUMNS, N_THINGS, N_MONTHS = 24, 30, 40

@@ -36,12 +36,16 @@ LEAST_STRETCHES = 10
 """With fewer stretches, many bags would leave out none, so that bags depend on the keys of examples."""
 WINDOWS, LEAST_WINDOWS = 10, 4
 """Maximum number of windows of time into which examples with cut-offs are divided, and the minimum."""
+LEAST_EXAMPLES = 5
+"""Minimum number of examples in a window, on average."""
+LEAST_SHARE = 0.2
+"""Minimum share of the examples with a label that a judge learns from."""
 FOLDS = 5
 """Number of folds that choose the number of steps if there is one bag."""
 
 
 class Design(NamedTuple):
-    """The weight of each example in each model, and which models are averaged."""
+    """The weight of each example in each model, which models are averaged, and what each is judged on."""
 
     weights: Floats
     """one column for each model"""
@@ -115,12 +119,32 @@ def windows_of_time(database: Database, target: str, keys: Codes) -> Windows | N
     if cutoffs is None:
         return None
     distinct, ranks, counts = np.unique(cutoffs, return_inverse=True, return_counts=True)
-    number = min(WINDOWS, len(distinct))
+    number = min(WINDOWS, len(distinct), len(keys) // LEAST_EXAMPLES)
     if number < LEAST_WINDOWS:
         return None
     # The middle of the examples with a cut-off says in which window they are.
-    windows = (2 * np.cumsum(counts) - counts) * number // (2 * counts.sum())
-    return np.unique(windows, return_inverse=True)[1].ravel()[ranks.ravel()]
+    middle = (2 * np.cumsum(counts) - counts) * number // (2 * counts.sum())
+    filled, windows = np.unique(middle, return_inverse=True)
+    return None if len(filled) < LEAST_WINDOWS else windows.ravel()[ranks.ravel()]
+
+
+def without_ignorant(judges: Design, targets: Floats) -> Design | None:
+    """The design without the judges that have learned from too few of the examples with some target.
+
+    What they say of later examples says nothing of a model of all examples. None if no judge is left. Numeric
+    targets must only differ.
+    """
+    labels = np.unique(targets)
+    if len(labels) > 2:
+        known = np.array([len(np.unique(targets[own > 0])) > 1 for own in judges.weights.T])
+    else:
+        shares = [judges.weights[targets == label].mean(axis=0) for label in labels]
+        known = np.min(shares, axis=0) >= LEAST_SHARE
+    is_judge = judges.judged.any(axis=0)
+    kept = known | ~is_judge
+    if not (kept & is_judge).any():
+        return None
+    return Design(judges.weights[:, kept], judges.averaged, judges.judged[:, kept])
 
 
 def fold_numbers(hashes: Hashes) -> npt.NDArray[np.int64]:

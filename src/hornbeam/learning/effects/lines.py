@@ -2,8 +2,8 @@
 
 Steps take the candidate that gains most. If many candidates say nearly the same, such as the means of the
 last three, five and ten results, then many small slopes together predict better than a few large ones.
-Simple candidates have no conditions, and few of them say the same of one path and attribute. The lines of
-each model are fitted to the examples that it learns from, and judged examples choose the penalty.
+Simple candidates have no conditions and follow one link at most. The lines of each model are fitted to the
+examples that it learns from, and the examples that judge choose the penalty.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from hornbeam.learning.effects.bodies import n_conditions
 from hornbeam.learning.effects.candidates import FeatureCandidate
 from hornbeam.learning.effects.steps.looking import ENOUGH_CELLS, ENOUGH_EXAMPLES, looked_at
 from hornbeam.learning.losses.loss import Loss
@@ -22,7 +23,6 @@ from hornbeam.learning.losses.newton import Stopping, minimise
 from hornbeam.learning.losses.sparse import RowLoss, rows_of
 from hornbeam.learning.losses.threads import one_thread
 from hornbeam.learning.numbers import Floats
-from hornbeam.logic.clauses import Comparison
 from hornbeam.logic.effects import (
     COUNT,
     LAST,
@@ -33,13 +33,10 @@ from hornbeam.logic.effects import (
     SINCE_LAST,
     SUM,
     VALUE,
-    Equals,
 )
 
 KINDS = (VALUE, MEAN, SUM, LAST, COUNT, SINCE, SINCE_FIRST, SINCE_LAST, MONTH)
 """The features that may have lines. Others, such as a minimum, say much the same as the mean."""
-MOST_STEPS_OF_BODY = 2
-"""A body of a simple candidate follows one link and reads one attribute at most."""
 MOST = 200
 """Maximum number of candidates with lines; those with fewer links come first."""
 PENALTIES = (1000.0, 300.0, 100.0, 30.0, 10.0)
@@ -93,12 +90,13 @@ def simple_candidates(candidates: Sequence[FeatureCandidate]) -> list[int]:
 
 def _is_simple(candidate: FeatureCandidate) -> bool:
     _, body, feature = candidate.request
-    conditions = any(isinstance(step, Equals | Comparison) for step in body)
-    return feature.kind in KINDS and len(body) <= MOST_STEPS_OF_BODY and not conditions
+    # The last step to a variable reads an attribute; the others are links.
+    links = len(body) - (feature.variable is not None)
+    return feature.kind in KINDS and links <= 1 and n_conditions(body) == 0
 
 
 def fitted_lines(data: LineData, simple: Sequence[int], weights: Floats, judged: Floats) -> Lines | None:
-    """The lines of each model, with the penalty of the least judged loss; None if no candidate is simple.
+    """The lines of each model, with the penalty of the least judged loss; None if nothing has a line.
 
     Column k of ``weights`` has the weight of each example in model k, and of ``judged`` where it is judged.
     """
@@ -113,14 +111,17 @@ def fitted_lines(data: LineData, simple: Sequence[int], weights: Floats, judged:
         _Model(columns.values, rows_of(data.loss.smooth(), targets, inside), offset, outside)
         for inside, outside in zip(looked.weights[:number], looked.weights[number:], strict=True)
     ]
+    judges = [each for each in models if each.judged.any()]
+    if not judges:
+        return None
     with one_thread():
-        penalty, start = _best_penalty([each for each in models if each.judged.any()], data.loss, targets)
+        penalty, start = _best_penalty(judges, data.loss, targets)
         fitted = [each.fitted(penalty, start) for each in models]
     return _as_curves(fitted, columns, data.scores.shape[1])
 
 
 def _best_penalty(models: Sequence[_Model], loss: Loss, targets: Floats) -> tuple[float, Floats]:
-    """The penalty with the least judged loss of these models, and the weights of the last one."""
+    """The penalty with the least judged loss of these models, and weights from which others may start."""
     best: tuple[float, float, Floats] | None = None
     found: list[Floats | None] = [None] * len(models)
     for penalty in PENALTIES:
@@ -139,19 +140,17 @@ def _best_penalty(models: Sequence[_Model], loss: Loss, targets: Floats) -> tupl
 def share_of_lines(loss: Loss, targets: Floats, judged: Floats, both: tuple[Floats, Floats]) -> float:
     """The share of lines beside steps with the least judged loss; 0 unless it is clearly below the steps'.
 
-    ``both`` has the scores by steps and by lines: a column for each model. An example that judges several
-    models counts once, with its mean loss.
+    ``both`` has the scores by steps and by lines: a column for each model.
     """
     steps, lines = both
-    times = judged.sum(axis=1)
-    seen = times > 0
+    total = float(judged.sum())
     best, least = 0.0, 0.0
     alone = loss.each(targets[:, None], steps)
     for share in SHARES:
         gaps = loss.each(targets[:, None], (1.0 - share) * steps + share * lines) - alone
-        each = (gaps * judged).sum(axis=1)[seen] / times[seen]
-        mean = float(each.mean())
-        if mean < least and -mean > float(each.std()) / np.sqrt(len(each)):
+        mean = float((gaps * judged).sum()) / total
+        variance = float(((gaps - mean) ** 2 * judged).sum()) / total
+        if mean < least and -mean > np.sqrt(variance / total):
             best, least = share, mean
     return best
 

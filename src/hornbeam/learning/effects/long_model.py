@@ -43,6 +43,8 @@ from hornbeam.logic.effects import (
 from hornbeam.logic.schema import NUMBER, value_of
 from hornbeam.model.effects import FittedEffect
 
+MORE_STEPS = 1.5
+"""How many times the steps that are best for models of earlier examples a model of all examples has."""
 TRIED = 200
 """Number of steps after which models with and without weights per constant are compared."""
 DATED = (VALUE, MINIMUM, MAXIMUM, FIRST, LAST)
@@ -94,7 +96,7 @@ class LongModel:
         data = StepData(
             *shared, self.offset, search.worth(pool.candidates, self.weights.shape[1]), search.pairs
         )
-        self.boosting = Boosting(data, self.weights, self.judged, jobs)
+        self.boosting = Boosting(data, self.weights, jobs, self.judged)
         self.bags = self.boosting.bags
         self.lines: tuple[float, Lines] | None = None
         """lines beside the steps, and their share in the scores"""
@@ -129,8 +131,14 @@ class LongModel:
 
     @property
     def steps(self) -> int:
-        """Number of steps in the model: those with the least loss on held-out examples, or all."""
-        return int(np.argmin(self.bags.mean_losses)) if self.options.validate else self.bags.done
+        """Number of steps in the model: those with the least loss on held-out examples, or all.
+
+        Models of earlier examples have fewer of them, and are no averages: the model takes more steps.
+        """
+        if not self.options.validate:
+            return self.bags.done
+        best = int(np.argmin(self.bags.mean_losses))
+        return min(int(MORE_STEPS * best), self.bags.done) if self.problem.is_judged_later else best
 
     @property
     def held_out_loss(self) -> float | None:
@@ -153,15 +161,15 @@ class LongModel:
         return Round(self.bags.done, done, self.base_loss, self.problem.loss.measure)
 
     def fingerprint(self) -> str:
-        """A hash of the candidates by their bins."""
-        return blake2b(self.bins.tobytes(), digest_size=16).hexdigest()
+        """A hash of the candidates by their bins, and of the examples that each model learns from."""
+        return blake2b(self.bins.tobytes() + self.weights.tobytes(), digest_size=16).hexdigest()
 
     def score(self) -> str:
         """How well the model predicts held-out examples, beside a constant."""
         if self.held_out_loss is None or self.base_loss is None:
             return ""
         how = "out-of-bag" if len(self.design.averaged) > 1 else "cross-validated"
-        how = how if self.problem.windows is None else "later examples:"
+        how = "later examples:" if self.problem.is_judged_later else how
         loss = self.problem.loss
         own, base = map(loss_text, (self.held_out_loss, self.base_loss))
         return f"{how} {loss.measure} {own}, {loss.constant} {base}"
@@ -210,6 +218,7 @@ class LongModel:
             np.column_stack([models, averaged]),
             np.column_stack([self.weights, self.sizes]),
             self.judged,
+            self.judged.sum(axis=1) if self.problem.is_judged_later else self.sizes,
             [table[:, : int(bins.max()) + 1] for table in self._tables(used, curves)],
             self.offset,
             np.array([n_conditions(self._candidate(each).request.body) for each in used]),
@@ -276,14 +285,9 @@ class LongModel:
         return scores
 
     def held_out_scores(self) -> Floats:
-        """The mean score of each example in the models that were learned without it; NaN if all have it.
-
-        A model of earlier examples counts for those on which it is judged.
-        """
+        """The mean score of each example in the models that are judged on it; NaN if none is."""
         scores = self._scores(*self._curves())[self.groups.which]
-        counts = self.design.judged > 0
-        counts[:, list(self.design.averaged)] = True
-        outside = counts & (self.design.weights == 0.0)
+        outside = self.design.judged > 0
         with np.errstate(invalid="ignore"):
             mean: Floats = np.where(outside, scores, 0.0).sum(axis=1) / outside.sum(axis=1)
         return mean

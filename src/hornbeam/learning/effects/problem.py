@@ -12,10 +12,10 @@ from hornbeam.engines.contract import Engine
 from hornbeam.learning.effects.bagging import (
     Design,
     Hashes,
-    Windows,
     design,
     example_hashes,
     windows_of_time,
+    without_ignorant,
 )
 from hornbeam.learning.losses.loss import PLAIN_UNIT, Loss, Unit
 from hornbeam.learning.numbers import Floats
@@ -50,16 +50,21 @@ class Problem:
         return example_hashes(self.engine, self.examples.target, self.examples.keys, self.options)
 
     @cached_property
-    def windows(self) -> Windows | None:
-        """The window of time of each example, if later examples judge models of earlier ones."""
-        if self.options.group is not None:
-            return None
-        return windows_of_time(self.engine.database, self.examples.target, self.examples.keys)
+    def design(self) -> Design:
+        """The bags, and the models that later examples judge."""
+        return self._judged_later or design(self.hashes, self.options.n_bags)
+
+    @property
+    def is_judged_later(self) -> bool:
+        """Whether later examples judge models of earlier ones."""
+        return self._judged_later is not None
 
     @cached_property
-    def design(self) -> Design:
-        """The bags."""
-        return design(self.hashes, self.options.n_bags, self.windows)
+    def _judged_later(self) -> Design | None:
+        windows = windows_of_time(self.engine.database, self.examples.target, self.examples.keys)
+        if self.options.group is not None or windows is None:
+            return None
+        return without_ignorant(design(self.hashes, self.options.n_bags, windows), self.targets)
 
     @property
     def bag_weights(self) -> Floats:
@@ -68,5 +73,5 @@ class Problem:
 
     @property
     def judged_weights(self) -> Floats:
-        """The weight of each example where each bag is judged."""
+        """The weight of each example where each model is judged."""
         return self.design.judged * self.weights[:, None]

@@ -1,7 +1,7 @@
 """The short model: the fewest effects that predict held-out examples as well as the long model.
 
 Effects are chosen one by one so that their curves, fitted to the long model's scores, leave least of them
-unexplained. The same choice is fitted to the scores of each bag, and judged on the examples outside the bag.
+unexplained. The same choice is fitted to the scores of each model, and judged on the same examples as it.
 The short model has the fewest effects whose loss is within one paired standard error of the long model's, and
 whose scores are close to the long model's: bags overfit more than their average does, so that their held-out
 examples alone would be content with too few effects.
@@ -51,6 +51,8 @@ class Long(NamedTuple):
     """weight of each example in each model; the last column counts every example"""
     judged: Floats
     """weight of each example where each model is judged, but for the average"""
+    judging: Floats
+    """weight of each example among those that judge"""
     curves: list[Floats]
     """the curves of each model: a row for each candidate"""
     offset: Floats
@@ -69,7 +71,7 @@ class Short:
     enough: bool = True
     """whether it predicts held-out examples as well as the long model"""
     held_out_loss: float | None = None
-    """the mean loss of the same effects, fitted in each bag, on the examples outside the bag"""
+    """the mean loss of the same effects, fitted in each model, on the examples that judge it"""
     of_bags: Sequence[Floats] = ()
     """the curves of the same effects in each bag"""
 
@@ -201,7 +203,7 @@ class _FitsOfBags:
         return float(each.sum() / total) if total else None
 
     def _excess(self, found: list[HeldOut]) -> tuple[float, float]:
-        """The mean loss above the long model's on examples outside the bags, and its standard error."""
+        """The mean loss above the long model's on the examples that judge, and its standard error."""
         long = self._long
         times = long.judged.sum(axis=1)
         total = np.zeros(len(times))
@@ -212,7 +214,7 @@ class _FitsOfBags:
             return 0.0, 0.0
         # An example that is outside several bags counts once, with its mean.
         each = total[seen] / times[seen]
-        number = long.weights[seen, -1]
+        number = long.judging[seen]
         size = float(number.sum())
         mean = float((each * number).sum() / size)
         spread = float((((each - mean) ** 2) * number).sum() / size)

@@ -181,7 +181,7 @@ LEARNING_RATE = Option("Share of its best size that each step has.", WEIGHTS, Nu
 N_BAGS = Option(
     "Number of models that are averaged, each learned from 85 % of the examples; the others choose the "
     "number of steps. 1 learns one model, and chooses the number of steps by cross-validation. If examples "
-    "have cut-offs, later examples choose it.",
+    "have cut-offs and no group is given, later examples choose it.",
     WEIGHTS,
     Whole(1, 1000),
     flag="--bags",

@@ -78,9 +78,7 @@ def _first_gains(
     steps = Steps(1, 1.0, l2, l2)
     targets, sizes = data.targets[groups.first], groups.sizes(data.weights)
     own = StepData(bins, scores, targets, sizes, data.loss, steps)
-    of_bags = groups.summed(weights)
-    parts = BagParts(own, of_bags, np.zeros_like(of_bags), jobs if bins.size >= MANY_BINS else ALONE)
-    return parts.gains(len(bins))
+    return BagParts(own, groups.summed(weights), jobs if bins.size >= MANY_BINS else ALONE).gains(len(bins))
 
 
 def _attribute_of(path: Path, body: Body) -> Attribute | None:

@@ -19,8 +19,9 @@ Each = TypeVar("Each")
 class BagParts:
     """Neighbouring bags are a part. All parts answer a call at the same time."""
 
-    def __init__(self, data: StepData, weights: Floats, judged: Floats, jobs: Jobs) -> None:
+    def __init__(self, data: StepData, weights: Floats, jobs: Jobs, judged: Floats | None = None) -> None:
         number = weights.shape[1]
+        judged = data.sizes[:, None] - weights if judged is None else judged
         self.jobs = jobs
         self.workers = jobs.workers[: number - 1] if len(data.bins) else []
         n_parts = len(self.workers) + 1

@@ -57,13 +57,17 @@ class Bags:
 class Boosting:
     """Boosted models for all bags, step by step; ``bags`` has what is done.
 
-    Column k of ``weights`` has the weight of each example in bag k, and of ``judged`` where it is judged.
+    Column k of ``weights`` has the weight of each example in bag k, and of ``judged`` where it is judged;
+    None for all examples outside the bag.
     """
 
-    def __init__(self, data: StepData, weights: Floats, judged: Floats, jobs: Jobs = ALONE) -> None:
+    def __init__(
+        self, data: StepData, weights: Floats, jobs: Jobs = ALONE, judged: Floats | None = None
+    ) -> None:
         self.steps, self.number = data.steps, len(data.bins)
-        self.total = float(judged.sum())
-        self.parts = BagParts(data, weights, judged, jobs)
+        held_out = data.sizes[:, None] - weights if judged is None else judged
+        self.total = float(held_out.sum())
+        self.parts = BagParts(data, weights, jobs, judged)
         self.is_active = False
         starts, losses = map(joined, zip(*self.parts.ask("start"), strict=True))
         self.bags = Bags(np.array(starts), [[] for _ in starts], [self._mean(losses)])

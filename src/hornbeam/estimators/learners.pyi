@@ -41,8 +41,8 @@ class RLRClassifier(EffectsAsColumns, RelationalClassifier):
     n_bags : int, default=10
         Number of models that are averaged, each learned from 85 % of the examples; the others
         choose the number of steps. 1 learns one model, and chooses the number of steps by
-        cross-validation. With at least four windows of time of cut-offs, and no group, later
-        examples choose it. Must be a whole number from 1 to 1000.
+        cross-validation. If examples have cut-offs and no group is given, later examples choose it.
+        Must be a whole number from 1 to 1000.
     l2 : float, default=5.0
         Strength of the ridge penalty on the weights. Must be a finite number above 0 and at most
         1e+100. Preset paper: 1000.0.
@@ -237,8 +237,8 @@ class RLRRegressor(EffectsAsColumns, RelationalRegressor):
     n_bags : int, default=10
         Number of models that are averaged, each learned from 85 % of the examples; the others
         choose the number of steps. 1 learns one model, and chooses the number of steps by
-        cross-validation. With at least four windows of time of cut-offs, and no group, later
-        examples choose it. Must be a whole number from 1 to 1000.
+        cross-validation. If examples have cut-offs and no group is given, later examples choose it.
+        Must be a whole number from 1 to 1000.
     l2 : float, default=5.0
         Strength of the ridge penalty on the weights. Must be a finite number above 0 and at most
         1e+100.

@@ -13,7 +13,6 @@ from hornbeam.learning.effects.candidates import FeatureCandidate
 from hornbeam.learning.effects.learner import fit
 from hornbeam.learning.effects.lines import LineData, fitted_lines, share_of_lines, simple_candidates
 from hornbeam.learning.effects.long_model import LongModel
-from hornbeam.learning.effects.steps import looking
 from hornbeam.learning.losses.loss import Logistic, Loss
 from hornbeam.learning.losses.squared import Squared
 from hornbeam.learning.options import EffectOptions
@@ -128,7 +127,6 @@ def test_candidates_with_one_bin_have_no_lines() -> None:
 def test_a_sample_of_many_examples_gives_nearly_the_same_lines(monkeypatch) -> None:
     data, truth = example_data(Logistic(), 6000, missing=0.0)
     whole = fitted_lines(data, range(6), *halves(data))
-    monkeypatch.setattr(looking, "ENOUGH_EXAMPLES", 1500)
     monkeypatch.setattr(module, "ENOUGH_EXAMPLES", 1500)
     sampled = fitted_lines(data, range(6), *halves(data))
     assert whole is not None and sampled is not None

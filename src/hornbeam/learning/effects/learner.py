@@ -33,7 +33,7 @@ from hornbeam.learning.effects.candidates import Offers
 from hornbeam.learning.effects.collecting import Collecting, KeptCandidates, PathSettings, is_worth_workers
 from hornbeam.learning.effects.conditions.narrowed_paths import narrowed_paths
 from hornbeam.learning.effects.conditions.pairs import rules_of
-from hornbeam.learning.effects.conditions.search import Search
+from hornbeam.learning.effects.conditions.search import NO_SEARCH, Search
 from hornbeam.learning.effects.constants import ConstantWeights, Weighted, constant_weights
 from hornbeam.learning.effects.links.paths import MOST_ATTRIBUTES, MOST_PATHS, Path, PathFinder
 from hornbeam.learning.effects.links.vocabulary import Vocabulary
@@ -308,7 +308,7 @@ def _candidates(
     collecting = Collecting(offers, settings, jobs)
     path_of = _first_candidates(problem, collecting, paths, pause, control)
     # With cut-offs, every example sees other facts: there a second condition costs more than it gains.
-    search = Search()
+    search = NO_SEARCH
     if options.max_conditions > 1 and not cut:
         first, weights = len(offers.pool.candidates), problem.bag_weights
         narrowed = dict(narrowed_paths(_weighted(problem), weights, options.l2, offers.pool, path_of, jobs))

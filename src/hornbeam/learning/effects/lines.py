@@ -17,10 +17,10 @@ import numpy.typing as npt
 
 from hornbeam.learning.effects.bodies import n_conditions
 from hornbeam.learning.effects.candidates import FeatureCandidate
-from hornbeam.learning.effects.steps.looking import ENOUGH_CELLS, ENOUGH_EXAMPLES, looked_at
+from hornbeam.learning.effects.steps.looking import ENOUGH_EXAMPLES, drawn
 from hornbeam.learning.losses.loss import Loss
 from hornbeam.learning.losses.newton import Stopping, minimise
-from hornbeam.learning.losses.sparse import RowLoss, rows_of
+from hornbeam.learning.losses.sparse import INTERCEPT_PENALTY, RowLoss, rows_of
 from hornbeam.learning.losses.threads import one_thread
 from hornbeam.learning.numbers import Floats
 from hornbeam.logic.effects import (
@@ -44,8 +44,6 @@ PENALTIES = (1000.0, 300.0, 100.0, 30.0, 10.0)
 SHARES = (0.25, 0.5, 0.75)
 """The shares of lines in the scores that are tried."""
 STOPPING = Stopping(rounds=20, shortest=1e-6, fallen=1e-5)
-INTERCEPT_PENALTY = 1e-3
-"""Keeps the intercept finite where one label is missing."""
 DIGITS = 9
 """Weights are rounded to this many digits: the last ones depend on the machine."""
 
@@ -101,8 +99,8 @@ def fitted_lines(data: LineData, simple: Sequence[int], weights: Floats, judged:
     Column k of ``weights`` has the weight of each example in model k, and of ``judged`` where it is judged.
     """
     number = weights.shape[1]
-    # More examples than are looked at elsewhere would not make the slopes of so few candidates much surer.
-    looked = looked_at(data.sizes, np.vstack([weights.T, judged.T]), ENOUGH_CELLS // ENOUGH_EXAMPLES)
+    # More examples would not make the slopes of so few candidates much surer.
+    looked = drawn(data.sizes, np.vstack([weights.T, judged.T]), ENOUGH_EXAMPLES)
     columns = _columns(looked.of_bins(data.bins), data.scores, simple)
     if len(columns.levels) == 0:
         return None

@@ -48,16 +48,18 @@ class Looked(NamedTuple):
 def looked_at(sizes: Floats, weights: Floats, n_candidates: int) -> Looked:
     """The examples in which some candidates are compared.
 
-    ``sizes`` says how much each example counts, and row k of ``weights`` how much of it bag k has. Examples
-    are drawn by size, at equal distances; they are in the order of their hashes.
+    ``sizes`` says how much each example counts, and row k of ``weights`` how much of it bag k has.
     """
-    most = max(ENOUGH_EXAMPLES, ENOUGH_CELLS // max(1, n_candidates))
+    return drawn(sizes, weights, max(ENOUGH_EXAMPLES, ENOUGH_CELLS // max(1, n_candidates)))
+
+
+def drawn(sizes: Floats, weights: Floats, most: int) -> Looked:
+    """At most so many examples, drawn by size at equal distances; they are in the order of their hashes."""
     if len(sizes) <= most:
         return Looked(None, weights)
     upto = np.cumsum(sizes)
     distance = upto[-1] / most
-    drawn = np.floor(upto / distance + 0.5).astype(np.int64)
-    times = np.diff(drawn, prepend=0)
+    times = np.diff(np.floor(upto / distance + 0.5).astype(np.int64), prepend=0)
     places = np.flatnonzero(times)
     drawn_weights = distance * times[places] * weights[:, places] / sizes[places]
     # Whole numbers, so that sums of whole weights stay exact.

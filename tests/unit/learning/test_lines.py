@@ -248,3 +248,21 @@ def test_models_with_lines_do_not_depend_on_the_number_of_threads(monkeypatch) -
 def test_without_held_out_examples_there_are_no_lines(monkeypatch) -> None:
     _, shares = fitted(*many_columns(0.25), monkeypatch, validate=False, n_steps=10)
     assert shares == [0.0]
+
+
+@pytest.mark.filterwarnings("ignore::hornbeam.errors.DataWarning")
+def test_a_model_takes_half_as_many_steps_again_as_its_judges(monkeypatch) -> None:
+    made: list[LongModel] = []
+    prepare = LongModel.__init__
+
+    def noted(self: LongModel, *arguments: object) -> None:
+        prepare(self, *arguments)
+        made.append(self)
+
+    monkeypatch.setattr(LongModel, "__init__", noted)
+    result, _ = fitted(*many_columns(0.25), monkeypatch)
+    losses = made[0].bags.mean_losses
+    best = int(np.argmin(losses))
+    assert result.model.settings["steps"] == min(best * 3 // 2, len(losses) - 1) > best > 0
+    losses[best + 1 :] = [losses[0]] * len(losses[best + 1 :])
+    assert made[0].steps == best, "more steps that are no better than none are not taken"

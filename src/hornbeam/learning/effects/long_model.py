@@ -133,12 +133,15 @@ class LongModel:
     def steps(self) -> int:
         """Number of steps in the model: those with the least loss on held-out examples, or all.
 
-        Models of earlier examples have fewer of them, and are no averages: the model takes more steps.
+        Models of earlier examples have fewer of them, and are no averages: the model takes more steps, if
+        these are better than none.
         """
         if not self.options.validate:
             return self.bags.done
-        best = int(np.argmin(self.bags.mean_losses))
-        return min(int(MORE_STEPS * best), self.bags.done) if self.problem.is_judged_later else best
+        losses = self.bags.mean_losses
+        best = int(np.argmin(losses))
+        more = min(int(MORE_STEPS * best), self.bags.done)
+        return more if self.problem.is_judged_later and losses[more] < losses[0] else best
 
     @property
     def held_out_loss(self) -> float | None:

@@ -28,8 +28,9 @@ from hornbeam.data.database import Database, Examples
 from hornbeam.data.sampling import key_hashes
 from hornbeam.engines.memory.engine import MemoryEngine
 from hornbeam.in_place.load import load
-from hornbeam.learning.effects import bagging, constants, learner, lines, long_model, shortening
+from hornbeam.learning.effects import constants, learner, lines, long_model, shortening
 from hornbeam.learning.effects.conditions import narrowed_paths
+from hornbeam.learning.effects.examples import bagging
 from hornbeam.learning.effects.steps import bag_steps, pairs
 from hornbeam.learning.options import EffectOptions
 from measure import DATA, say, table

@@ -34,7 +34,7 @@ from hornbeam.joint.targets import examples_in
 from hornbeam.joint.things import hidden
 from hornbeam.learning.classes import fit_classes
 from hornbeam.learning.effects import learner
-from hornbeam.learning.effects.bagging import design, example_hashes
+from hornbeam.learning.effects.examples.bagging import design, example_hashes
 from hornbeam.learning.effects.steps.bag_steps import StepData, Steps
 from hornbeam.learning.effects.steps.boosting import Boosting
 from hornbeam.learning.loop import NO_CONTROL

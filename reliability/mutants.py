@@ -37,7 +37,7 @@ TESTS: dict[str, tuple[str, list[str]]] = {
     ),
     "link_targets": ("hornbeam.loading.tables.link_targets", ["tests/properties/test_link_targets.py"]),
     "linked_groups": (
-        "hornbeam.learning.effects.linked_groups",
+        "hornbeam.learning.effects.examples.linked_groups",
         [
             "tests/unit/learning/test_linked_groups.py",
             "-k",

@@ -181,7 +181,7 @@ def test_labels_of_an_examples_file_may_be_numbers(data, tmp_path, capsys):
     command = ["fit", data, "--target", "worth(customers)", "--loss", "absolute", "--model", model, *common]
     code, _, err = run([*command, "--bags", "2"], capsys)
     assert code == 0, err
-    assert "out-of-bag MAE" in err
+    assert "later examples: MAE" in err
     assert load_model(model).loss == "absolute"
     code, out, _ = run(["predict", data, "--model", model, "--examples", labels], capsys)
     assert code == 0

@@ -14,7 +14,7 @@ from hornbeam.engines.memory.engine import MemoryEngine
 from hornbeam.engines.naive import NaiveEngine
 from hornbeam.engines.tally import Tally, head_variables
 from hornbeam.learning.effects.bins import bins_of, cuts_of, scores_of
-from hornbeam.learning.effects.groups import key_tallies
+from hornbeam.learning.effects.examples.groups import key_tallies
 from strategies import CASES, TARGET
 
 

@@ -31,7 +31,7 @@ from hornbeam.joint.neighbours import (
     term_values,
 )
 from hornbeam.joint.things import Things
-from hornbeam.learning.effects.bagging import FOLDS, fold_numbers
+from hornbeam.learning.effects.examples.bagging import FOLDS, fold_numbers
 
 FEWEST = 20
 """With fewer known labels of linked things, these do not decide."""

@@ -23,7 +23,11 @@ from hornbeam.engines.naive import NaiveEngine
 from hornbeam.engines.tally import DAY
 from hornbeam.errors import DataError
 from hornbeam.learning.effects import candidates as module
-from hornbeam.learning.effects.bagging import (
+from hornbeam.learning.effects.bins import bins_of, scores_of, shortest_between
+from hornbeam.learning.effects.bodies import BodyLimits
+from hornbeam.learning.effects.candidates import Pool
+from hornbeam.learning.effects.collecting import PathSettings
+from hornbeam.learning.effects.examples.bagging import (
     LEAST_EXAMPLES,
     LEAST_STRETCHES,
     LEAST_WINDOWS,
@@ -34,10 +38,6 @@ from hornbeam.learning.effects.bagging import (
     windows_of_time,
     without_ignorant,
 )
-from hornbeam.learning.effects.bins import bins_of, scores_of, shortest_between
-from hornbeam.learning.effects.bodies import BodyLimits
-from hornbeam.learning.effects.candidates import Pool
-from hornbeam.learning.effects.collecting import PathSettings
 from hornbeam.learning.effects.learner import fit
 from hornbeam.learning.effects.links.paths import PathFinder
 from hornbeam.learning.effects.links.vocabulary import Vocabulary

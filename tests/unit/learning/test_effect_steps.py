@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hornbeam.learning.effects.groups import BinHashes
+from hornbeam.learning.effects.examples.groups import BinHashes
 from hornbeam.learning.effects.steps import bag_steps, looking
 from hornbeam.learning.effects.steps import bin_sums as module
 from hornbeam.learning.effects.steps.bag_steps import BagSteps, StepData, Steps

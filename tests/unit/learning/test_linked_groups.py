@@ -15,8 +15,8 @@ import hornbeam as hb
 from hornbeam.data.database import Database
 from hornbeam.engines.registry import open_engine
 from hornbeam.errors import HornbeamError, OptionError
-from hornbeam.learning.effects.bagging import FOLDS, design, example_hashes, fold_numbers
-from hornbeam.learning.effects.linked_groups import MOST_ARGUMENTS, things_of_group
+from hornbeam.learning.effects.examples.bagging import FOLDS, design, example_hashes, fold_numbers
+from hornbeam.learning.effects.examples.linked_groups import MOST_ARGUMENTS, things_of_group
 from hornbeam.learning.learners import learn
 from hornbeam.learning.options import EffectOptions
 from hornbeam.loading import load

@@ -19,7 +19,7 @@ from hornbeam.data.numbers import Floats
 from hornbeam.joint.reach import Sparse
 from hornbeam.joint.surroundings import DISTANCES, chances_of
 from hornbeam.joint.things import JointTarget
-from hornbeam.learning.effects.bagging import FOLDS
+from hornbeam.learning.effects.examples.bagging import FOLDS
 from hornbeam.learning.losses.softmax import LabelDesign, fit_softmax, log_softmax
 
 SHAPES = ((1.0, 1.0, 1.0, 1.0), (0.1, 0.1, 1.0, 1.0), (0.0, 0.0, 0.0, 1.0))

@@ -39,7 +39,7 @@ from hornbeam.joint.neighbours import (
     term_values,
     with_evidence,
 )
-from hornbeam.learning.effects.bagging import FOLDS
+from hornbeam.learning.effects.examples.bagging import FOLDS
 
 MOST, FEW, FEWER, NONE = FOLDS - 1, 1, 0.2, 0
 """How many folds of training labels are known while weights are fitted for the others."""

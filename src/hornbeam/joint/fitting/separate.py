@@ -22,7 +22,7 @@ from hornbeam.joint.model import label_chances
 from hornbeam.joint.neighbours import OwnScores, own_scores
 from hornbeam.joint.things import JointTarget, JointTask, Things, things_of
 from hornbeam.learning.classes import ClassFit, fit_classes
-from hornbeam.learning.effects.bagging import example_hashes, fold_numbers, shares
+from hornbeam.learning.effects.examples.bagging import example_hashes, fold_numbers, shares
 from hornbeam.learning.history import INTERRUPTED
 from hornbeam.learning.learners import learn
 from hornbeam.learning.loop import Control

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from hornbeam.data.numbers import Floats
 from hornbeam.joint.neighbours import Term, TermWeights
 from hornbeam.joint.things import JointTarget
-from hornbeam.learning.effects.bagging import FOLDS
+from hornbeam.learning.effects.examples.bagging import FOLDS
 from hornbeam.learning.losses.softmax import LabelDesign, fit_softmax
 
 PENALTY = 1.0

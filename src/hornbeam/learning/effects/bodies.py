@@ -8,7 +8,7 @@ from typing import NamedTuple
 from hornbeam.data.numbers import Floats
 from hornbeam.engines.features.values import FeatureRequest
 from hornbeam.learning.effects.candidates import Pool
-from hornbeam.learning.effects.groups import EqualExamples
+from hornbeam.learning.effects.examples.groups import EqualExamples
 from hornbeam.logic.clauses import Atom, Comparison
 from hornbeam.logic.effects import Body, Equals, Step
 

@@ -29,7 +29,7 @@ from hornbeam.engines.features.values import (
 )
 from hornbeam.engines.tally import Tally, TallyRequest
 from hornbeam.learning.effects.bins import BinBlocks, Bins, bins_of, cuts_of, scores_of
-from hornbeam.learning.effects.groups import BinHashes, EqualExamples, KeyTallies, key_tallies
+from hornbeam.learning.effects.examples.groups import BinHashes, EqualExamples, KeyTallies, key_tallies
 from hornbeam.learning.effects.links import paths as kinds
 from hornbeam.learning.effects.links.paths import Attribute, Path
 from hornbeam.logic.clauses import AT_LEAST, BELOW, Atom, Comparison

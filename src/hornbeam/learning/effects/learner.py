@@ -27,7 +27,6 @@ from hornbeam.data.sampling import in_order, sampled
 from hornbeam.engines.contract import Engine, Skipped
 from hornbeam.errors import DataError
 from hornbeam.learning.checkpoint import Checkpoint, Replay, Saved, fit_fingerprint, read_round
-from hornbeam.learning.effects.bagging import fold_numbers
 from hornbeam.learning.effects.bodies import BodyLimits
 from hornbeam.learning.effects.candidates import Offers
 from hornbeam.learning.effects.collecting import Collecting, KeptCandidates, PathSettings, is_worth_workers
@@ -35,11 +34,12 @@ from hornbeam.learning.effects.conditions.narrowed_paths import narrowed_paths
 from hornbeam.learning.effects.conditions.pairs import rules_of
 from hornbeam.learning.effects.conditions.search import NO_SEARCH, Search
 from hornbeam.learning.effects.constants import ConstantWeights, Weighted, constant_weights
+from hornbeam.learning.effects.examples.bagging import fold_numbers
+from hornbeam.learning.effects.examples.problem import Problem
 from hornbeam.learning.effects.links.paths import MOST_ATTRIBUTES, MOST_PATHS, Path, PathFinder
 from hornbeam.learning.effects.links.vocabulary import Vocabulary
 from hornbeam.learning.effects.links.windows import windows_of
 from hornbeam.learning.effects.long_model import LongModel, pays
-from hornbeam.learning.effects.problem import Problem
 from hornbeam.learning.effects.steps.boosting import most_steps
 from hornbeam.learning.history import ALL_STEPS, INTERRUPTED, NO_EFFECT, Collected, History, Record, Round
 from hornbeam.learning.loop import NO_CONTROL, Control, Ending, Pause, Shared, run

@@ -72,7 +72,7 @@ class Lines(NamedTuple):
     intercepts: list[float]
 
 
-class _Columns(NamedTuple):
+class _LineColumns(NamedTuple):
     """A column for each line, and one for each set of examples whose values are missing."""
 
     values: Floats
@@ -153,7 +153,7 @@ def share_of_lines(loss: Loss, targets: Floats, judged: Floats, both: tuple[Floa
     return best
 
 
-def _columns(bins: Bins, scores: Floats, simple: Sequence[int]) -> _Columns:
+def _columns(bins: Bins, scores: Floats, simple: Sequence[int]) -> _LineColumns:
     size = scores.shape[1]
     values: list[Floats] = []
     levels: list[tuple[int, Floats]] = []
@@ -171,7 +171,7 @@ def _columns(bins: Bins, scores: Floats, simple: Sequence[int]) -> _Columns:
             missing_seen.add(key)
             values.append(missing.astype(np.float64))
             levels.append((candidate, none))
-    return _Columns(np.column_stack([*values, np.ones(bins.shape[1])]), levels)
+    return _LineColumns(np.column_stack([*values, np.ones(bins.shape[1])]), levels)
 
 
 @dataclass(eq=False)
@@ -214,7 +214,7 @@ class _Model:
         return penalties
 
 
-def _as_curves(weights: Sequence[Floats], columns: _Columns, size: int) -> Lines:
+def _as_curves(weights: Sequence[Floats], columns: _LineColumns, size: int) -> Lines:
     curves: list[dict[int, Floats]] = []
     for own in weights:
         curve: dict[int, Floats] = {}

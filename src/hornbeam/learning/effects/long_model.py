@@ -8,14 +8,14 @@ from hashlib import blake2b
 
 import numpy as np
 
-from hornbeam.learning.effects.bagging import SHARE
 from hornbeam.learning.effects.bodies import n_conditions
 from hornbeam.learning.effects.candidates import FeatureCandidate, Pool
 from hornbeam.learning.effects.conditions.pairs import candidate_of
 from hornbeam.learning.effects.conditions.search import NO_SEARCH, Search
 from hornbeam.learning.effects.constants import ConstantWeights
+from hornbeam.learning.effects.examples.bagging import SHARE
+from hornbeam.learning.effects.examples.problem import Problem
 from hornbeam.learning.effects.lines import LineData, Lines, fitted_lines, share_of_lines, simple_candidates
-from hornbeam.learning.effects.problem import Problem
 from hornbeam.learning.effects.shortening import Long, shortened
 from hornbeam.learning.effects.steps.bag_steps import StepData, Steps
 from hornbeam.learning.effects.steps.boosting import Boosting

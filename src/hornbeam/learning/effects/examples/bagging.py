@@ -22,7 +22,7 @@ from hornbeam.data.database import Codes, Database
 from hornbeam.data.hashes import mixed
 from hornbeam.data.sampling import key_hashes
 from hornbeam.engines.contract import Engine
-from hornbeam.learning.effects.linked_groups import things_of_group
+from hornbeam.learning.effects.examples.linked_groups import things_of_group
 from hornbeam.learning.numbers import Floats
 from hornbeam.learning.options import EffectOptions
 

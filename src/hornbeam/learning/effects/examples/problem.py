@@ -9,7 +9,7 @@ import numpy as np
 
 from hornbeam.data.relations import Examples
 from hornbeam.engines.contract import Engine
-from hornbeam.learning.effects.bagging import (
+from hornbeam.learning.effects.examples.bagging import (
     Design,
     Hashes,
     design,

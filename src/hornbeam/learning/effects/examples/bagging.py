@@ -138,8 +138,8 @@ def without_ignorant(judges: Design, targets: Floats) -> Design | None:
     if len(labels) > 2:
         known = np.array([len(np.unique(targets[own > 0])) > 1 for own in judges.weights.T])
     else:
-        shares = [judges.weights[targets == label].mean(axis=0) for label in labels]
-        known = np.min(shares, axis=0) >= LEAST_SHARE
+        of_labels = [judges.weights[targets == label].mean(axis=0) for label in labels]
+        known = np.min(of_labels, axis=0) >= LEAST_SHARE
     is_judge = judges.judged.any(axis=0)
     kept = known | ~is_judge
     if not (kept & is_judge).any():

@@ -36,7 +36,7 @@ from hornbeam.learning.effects.examples.bagging import (
     design,
     example_hashes,
     windows_of_time,
-    without_ignorant,
+    without_uninformed_judges,
 )
 from hornbeam.learning.effects.learner import fit
 from hornbeam.learning.effects.links.paths import PathFinder
@@ -476,7 +476,7 @@ def test_a_judge_that_has_not_seen_both_labels_is_left_out() -> None:
 
     def judges(targets: np.ndarray) -> list[int] | None:
         """The windows on which the judges that are left are judged."""
-        left = without_ignorant(bags, targets)
+        left = without_uninformed_judges(bags, targets)
         assert left is None or left.averaged == (0, 1, 2)
         return None if left is None else [int(windows[own > 0][0]) for own in left.judged.T[3:]]
 

@@ -44,7 +44,7 @@ from hornbeam.logic.schema import NUMBER, value_of
 from hornbeam.model.effects import FittedEffect
 
 MORE_STEPS = 1.5
-"""How many times the steps that are best for models of earlier examples a model of all examples has."""
+"""Number of steps of the model, as a multiple of the number that is best for its judges."""
 TRIED = 200
 """Number of steps after which models with and without weights per constant are compared."""
 DATED = (VALUE, MINIMUM, MAXIMUM, FIRST, LAST)
@@ -99,7 +99,7 @@ class LongModel:
         self.boosting = Boosting(data, self.weights, jobs, self.judged)
         self.bags = self.boosting.bags
         self.lines: tuple[float, Lines] | None = None
-        """lines beside the steps, and their share in the scores"""
+        """the share of lines in the scores, and the lines"""
         self.base_loss = self._base_loss()
         self.kept_loss: float | None = None
         """the loss of the short model on held-out examples, if it is kept"""
@@ -107,7 +107,8 @@ class LongModel:
     def add_lines(self) -> None:
         """Put lines beside the steps, if both together predict the judged examples better.
 
-        Bags should not be judged by themselves: one bag gains by lines what the average of bags has anyway.
+        Call it only if later examples judge. A bag that is judged by itself gains by lines what the average
+        of the bags has anyway.
         """
         simple = simple_candidates(self.pool.candidates)
         if not simple or not self.options.validate or not self.judged.any():
@@ -133,8 +134,8 @@ class LongModel:
     def steps(self) -> int:
         """Number of steps in the model: those with the least loss on held-out examples, or all.
 
-        Models of earlier examples have fewer of them, and are no averages: the model takes more steps, if
-        these are better than none.
+        Judges learn from fewer examples, and each is a single model. The average of the bags bears more steps
+        than they do; it takes more if these are better for the judges than none.
         """
         if not self.options.validate:
             return self.bags.done

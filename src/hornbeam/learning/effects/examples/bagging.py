@@ -91,7 +91,7 @@ def design(hashes: Hashes, n_bags: int, windows: Windows | None = None) -> Desig
     half, and is judged on that one.
     """
     if windows is not None:
-        # Of few things at few times, a bag would have all or none.
+        # If things and times are few, a bag would have all examples or none.
         hashes = mixed(hashes + mixed(windows.astype(np.uint64)))
     bags = [shares(hashes, bag) < SHARE for bag in range(n_bags)]
     if n_bags == 1:
@@ -128,11 +128,11 @@ def windows_of_time(database: Database, target: str, keys: Codes) -> Windows | N
     return None if len(filled) < LEAST_WINDOWS else windows.ravel()[ranks.ravel()]
 
 
-def without_ignorant(judges: Design, targets: Floats) -> Design | None:
-    """The design without the judges that have learned from too few of the examples with some target.
+def without_uninformed_judges(judges: Design, targets: Floats) -> Design | None:
+    """The design without judges that learn from too few of the examples with a label, or from equal numbers.
 
-    What they say of later examples says nothing of a model of all examples. None if no judge is left. Numeric
-    targets must only differ.
+    Such a judge predicts later examples badly, however well a model of all examples does. None if no judge is
+    left.
     """
     labels = np.unique(targets)
     if len(labels) > 2:

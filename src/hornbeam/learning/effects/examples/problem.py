@@ -15,7 +15,7 @@ from hornbeam.learning.effects.examples.bagging import (
     design,
     example_hashes,
     windows_of_time,
-    without_ignorant,
+    without_uninformed_judges,
 )
 from hornbeam.learning.losses.loss import PLAIN_UNIT, Loss, Unit
 from hornbeam.learning.numbers import Floats
@@ -64,7 +64,7 @@ class Problem:
         windows = windows_of_time(self.engine.database, self.examples.target, self.examples.keys)
         if self.options.group is not None or windows is None:
             return None
-        return without_ignorant(design(self.hashes, self.options.n_bags, windows), self.targets)
+        return without_uninformed_judges(design(self.hashes, self.options.n_bags, windows), self.targets)
 
     @property
     def bag_weights(self) -> Floats:

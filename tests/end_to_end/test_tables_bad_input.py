@@ -392,6 +392,10 @@ def test_examples_that_do_not_fit(hornbeam, tmp_path, examples, message):
     [
         ("soon", 'examples: the cut-off "soon" is neither a number nor a date such as 2024-12-31.'),
         (
+            "2008-01-01\n2,2008-13-45",
+            'examples: the cut-off "2008-13-45" is neither a number nor a date such as 2024-12-31.',
+        ),
+        (
             "7",
             "the examples' cut-offs are numbers, but the times of the tables are dates; write the "
             "cut-offs as dates.",

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from hornbeam.data.database import UNLABELLED, Coded, Notice
 from hornbeam.errors import DataError, did_you_mean
 from hornbeam.loading.kind_of_source import SourceKind, kind_of_table_file
+from hornbeam.loading.tables.columns.cells import read_moment, read_number, reads
 from hornbeam.loading.tables.columns.column import Column, Domain, Table
 from hornbeam.loading.tables.columns.types import inferred
 from hornbeam.loading.tables.given import GivenExamples
@@ -190,7 +191,7 @@ def _rows(keys: Sequence[Coded]) -> list[tuple[str, ...]]:
 def _cutoffs(column: Column) -> npt.NDArray[np.float64]:
     """Cut-offs in the form of the times of rows; an example without a cut-off sees every row."""
     if column.domain not in (Domain.NUMBER, Domain.DATE, Domain.MOMENT) and column.n_values:
-        raise DataError(
-            f'examples: the cut-off "{column.texts[0]}" is neither a number nor a date such as 2024-12-31.'
-        )
+        unread = (text for text in column.texts if not (reads(read_number, text) or reads(read_moment, text)))
+        wrong = next(unread, column.texts[0])
+        raise DataError(f'examples: the cut-off "{wrong}" is neither a number nor a date such as 2024-12-31.')
     return times_of_rows(column)

@@ -26,25 +26,31 @@ export OMP_NUM_THREADS := 1
 export PYTHONNOUSERSITE := 1
 unexport PYTHONPATH PYTHONHOME
 
-.PHONY: help setup demo docs picture record reference test lint test-long test-oldest test-core coverage mutants fuzz reliability bench bench-counting bench-learning bench-loading bench-shapes bench-in_place bench-tables bench-report bench-sql bench-out_of_core bench-versions bench-paper bench-prediction reproduce format pins clean
+.PHONY: help setup dbt demo docs picture record reference test quick lint identity identity-record test-long test-oldest test-core coverage mutants fuzz campaign reliability bench bench-counting bench-learning bench-loading bench-shapes bench-in_place bench-tables bench-report bench-sql bench-out_of_core bench-scale bench-versions bench-paper bench-prediction reproduce release format pins clean
 
 help:
-	@echo 'make demo            learn from a generated world, evaluate, explain; installs only what that needs'
+	@echo 'make demo            who leaves a made-up shop? learn, evaluate, explain; installs only what that needs'
 	@echo 'make test            lint, types, import contracts, tests and doctests'
+	@echo 'make quick           lint, types, import contracts and the unit tests: no whole fits, servers or commands'
 	@echo 'make lint            lint, types and import contracts alone'
+	@echo 'make identity        about 60 small fits compared with the list of what they gave (ONLY="shop duckdb", KEEP=, AGAINST=FOLDER)'
+	@echo 'make identity-record write that list anew, after a change that is meant to change models'
 	@echo 'make docs            build the documentation as a site, in build/site'
 	@echo 'make reference       write the references of the command line and of the options, and the tables of benchmarks'
 	@echo 'make record          write into the documents and the notebook what their commands print'
 	@echo 'make picture         draw the picture of a report in README.md; needs Chromium'
+	@echo 'make dbt             install dbt for the tests, in an environment of its own'
 	@echo 'make test-long       the property tests with 100,000 cases; 200 kills; 200 fits in one process'
 	@echo 'make test-oldest     some of the tests on the oldest allowed versions of all dependencies'
 	@echo 'make test-core       the package without extras, on every installed Python from 3.11 on'
 	@echo 'make coverage        measure which lines and branches the tests run'
 	@echo 'make mutants         put small faults into the code and check that the tests notice them'
+	@echo 'make campaign        random worlds of tables compared with an oracle of plain Python (WORLDS=2000, hours)'
 	@echo 'make reliability     write docs/reliability.md from the recorded measurements'
 	@echo 'make fuzz            coverage-guided fuzzing of every reader of text, 10 minutes each (SECONDS=600)'
-	@echo 'make bench           all benchmarks; writes benchmarks/README.md (also bench-counting, bench-learning, bench-loading, bench-shapes, bench-in_place, bench-tables, bench-report, bench-sql, bench-out_of_core, bench-versions, bench-paper, bench-prediction)'
-	@echo 'make reproduce       run the published study, without the runs that have results; writes docs/reproduction'
+	@echo 'make bench           all benchmarks; writes benchmarks/README.md (also bench-counting, bench-learning, bench-loading, bench-shapes, bench-in_place, bench-tables, bench-report, bench-sql, bench-out_of_core, bench-scale, bench-versions, bench-paper, bench-prediction)'
+	@echo 'make reproduce       run the published study, without the runs that have results, and write its report (OUT=DIR, QUICK=1 for two small worlds)'
+	@echo 'make release         build the wheel and the sdist, check them, and install each in an empty environment'
 	@echo 'make format          format the sources'
 	@echo 'make pins            write constraints.txt from the installed environment'
 	@echo 'make clean           remove everything that make has built'
@@ -60,6 +66,15 @@ $(BIN)/python:
 $(VENV)/.installed-%: pyproject.toml constraints.txt | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.$(EXTRAS_$*)'
 	@touch $(RUNTIME) $@ $(if $(filter dev,$*),$(LINT) $(DOCS))
+
+# dbt has an environment of its own: its packages clash with ours.
+DBT := $(VENV)/dbt/.installed
+dbt: $(DBT)
+
+$(DBT): tests/dbt.txt | $(BIN)/python
+	$(BIN)/python -m venv --clear $(VENV)/dbt
+	$(VENV)/dbt/bin/python -m pip install --quiet --disable-pip-version-check -r tests/dbt.txt
+	@touch $@
 
 demo: $(RUNTIME)
 	$(BIN)/hornbeam demo
@@ -80,14 +95,28 @@ record: $(DEV)
 	$(BIN)/python tools/record.py
 	$(BIN)/python tools/notebook.py
 
-test: $(DEV) lint
-	$(BIN)/python -m pytest -n $(WORKERS)
+PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup
+
+test: $(DEV) $(DBT) lint
+	$(PYTEST)
+
+quick: $(DEV) lint
+	$(PYTEST) tests/unit -k 'not spark and not postgres'
 
 lint: $(LINT)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+COMPARE := $(BIN)/python tests/golden/identity/compare.py
+CHOSEN = $(if $(ONLY),--only '$(ONLY)') $(if $(KEEP),--keep '$(KEEP)') $(if $(AGAINST),--against '$(AGAINST)')
+
+identity: $(RUNTIME)
+	$(COMPARE) $(CHOSEN)
+
+identity-record: $(RUNTIME)
+	$(COMPARE) --record $(CHOSEN)
 
 test-long: $(DEV)
 	$(BIN)/python reliability/kills.py --kills 200 --record
@@ -108,6 +137,10 @@ coverage: $(DEV)
 mutants: $(DEV)
 	@for part in ridge refine plan link_targets linked_groups windows types bag_steps fetched_counts; do $(BIN)/python reliability/mutants.py $$part --record || exit 1; done
 
+WORLDS := 2000
+campaign: $(DEV)
+	$(BIN)/python reliability/campaign.py --worlds $(WORLDS) --record
+
 reliability: $(RUNTIME)
 	$(BIN)/python reliability/document.py
 
@@ -117,17 +150,29 @@ SECONDS := 600
 fuzz: $(DEV)
 	@for target in $(FUZZED); do $(BIN)/python fuzz/run.py $$target --seconds $(SECONDS) --record || exit 1; done
 
-bench: bench-counting bench-loading bench-shapes bench-in_place bench-tables bench-sql bench-out_of_core bench-learning bench-report bench-versions bench-paper bench-prediction
+bench: bench-counting bench-loading bench-shapes bench-in_place bench-tables bench-sql bench-out_of_core bench-scale bench-learning bench-report bench-versions bench-paper bench-prediction
 
-bench-counting bench-learning bench-loading bench-shapes bench-in_place bench-tables bench-report bench-sql bench-out_of_core: bench-%: $(DEV)
+bench-counting bench-learning bench-loading bench-shapes bench-in_place bench-tables bench-report bench-sql bench-out_of_core bench-scale: bench-%: $(DEV)
 	$(BIN)/python benchmarks/bench_$*.py
 
 # In a user's environment: no variable limits threads, but for the columns "one thread".
 bench-versions bench-paper bench-prediction: bench-%: $(DEV)
 	env -u OPENBLAS_NUM_THREADS -u OMP_NUM_THREADS $(BIN)/python benchmarks/bench_$*.py
 
+OUT := docs/reproduction
 reproduce: $(RUNTIME)
-	$(BIN)/hornbeam reproduce --out docs/reproduction
+	$(BIN)/python -m study --out '$(OUT)' $(if $(QUICK),--quick)
+
+# In an environment of its own, which has nothing but what the wheel asks for; it leaves dist/ to be uploaded.
+release: $(DEV)
+	rm -rf dist build/release
+	$(BIN)/python -m hatchling build -d dist
+	$(BIN)/python -m venv build/release
+	build/release/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt twine dist/*.whl
+	build/release/bin/python -m twine check --strict dist/*
+	cd build/release && bin/hornbeam --version && bin/hornbeam demo > demo.txt
+	build/release/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --force-reinstall dist/*.tar.gz
+	cd build/release && bin/hornbeam --version
 
 format: $(LINT)
 	$(BIN)/ruff format .

@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -27,6 +28,7 @@ README = HERE / "README.md"
 PROJECT = HERE.parent
 DATA = Path(os.environ.get("HORNBEAM_DATA") or PROJECT.parent / "shared" / "data")
 """The public data sets."""
+sys.path.append(str(PROJECT))  # the study is there
 
 Result = TypeVar("Result")
 
@@ -72,18 +74,27 @@ class ProcessRun(NamedTuple):
     cpu: float
     wall: float
     peak_bytes: int
+    """of the process, or of all its processes together"""
     status: int
     """exit status; negative if a signal ended it, ``TIMED_OUT`` if the limit did"""
     output: str
+    system: float = 0.0
+    """the part of the CPU that the kernel used"""
 
 
 TIMED_OUT = -1000
 
 
 def run_process(
-    command: Sequence[str | Path], limit: int | None = None, environment: Mapping[str, str] | None = None
+    command: Sequence[str | Path],
+    limit: int | None = None,
+    environment: Mapping[str, str] | None = None,
+    all_processes: bool = False,
 ) -> ProcessRun:
-    """Run a command to its end, or to the limit in CPU seconds; times by the kernel's account."""
+    """Run a command to its end, or to the limit in CPU seconds; times by the kernel's account.
+
+    The peak of ``all_processes`` is the largest sum of the memory of the process and those that it starts.
+    """
     with tempfile.TemporaryFile() as output:
         start = time.perf_counter()
         process = subprocess.Popen(
@@ -94,6 +105,7 @@ def run_process(
             env={**os.environ, **(environment or {})},
             preexec_fn=None if limit is None else lambda: _limit_cpu(limit),
         )
+        seen = _largest_sum(process.pid) if all_processes else 0
         _, status, usage = os.wait4(process.pid, 0)
         wall = time.perf_counter() - start
         process.returncode = os.waitstatus_to_exitcode(status)
@@ -102,7 +114,32 @@ def run_process(
     cpu = usage.ru_utime + usage.ru_stime
     # The kernel ends the process at the limit by its own count of ticks, which runs a little ahead.
     timed_out = limit is not None and process.returncode < 0 and cpu >= 0.95 * limit
-    return ProcessRun(cpu, wall, usage.ru_maxrss * 1024, TIMED_OUT if timed_out else process.returncode, text)
+    status = TIMED_OUT if timed_out else process.returncode
+    return ProcessRun(cpu, wall, max(usage.ru_maxrss * 1024, seen), status, text, usage.ru_stime)
+
+
+def _largest_sum(pid: int) -> int:
+    """Waits for a process to end; the largest sum of its memory and that of the processes that it started.
+
+    Pages that processes share are counted once for each of them.
+    """
+    most = 0
+    try:
+        process = psutil.Process(pid)
+        while process.status() != psutil.STATUS_ZOMBIE:
+            most = max(most, _sum_now(process))
+            time.sleep(0.02)
+    except psutil.NoSuchProcess:
+        pass
+    return most
+
+
+def _sum_now(process: psutil.Process) -> int:
+    total = 0
+    for each in (process, *process.children(recursive=True)):
+        with suppress(psutil.NoSuchProcess):
+            total += each.memory_info().rss
+    return total
 
 
 def _limit_cpu(limit: int) -> None:

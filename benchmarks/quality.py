@@ -30,8 +30,8 @@ from hornbeam.learning.effects.learner import fit
 from hornbeam.learning.options import EffectOptions
 from hornbeam.loading import load
 from hornbeam.model.predict import predict
-from hornbeam.study.one_run import without as dropped
 from measure import DATA, say, table
+from study.one_run import without as dropped
 
 SCHEMA = Path(__file__).with_name("movielens_100k.toml")
 ROWS: Mapping[str, Mapping[str, Any]] = {
@@ -167,7 +167,8 @@ def folds_of(data: Pooled | Split) -> Iterator[Fold]:
 def _pooled_folds(data: Pooled) -> Iterator[Fold]:
     database = load(DATA / data.folder, schema=data.schema, target=data.target)
     target = database.target_named(data.target)
-    examples, (names, labels) = database.examples_of(target), database.examples(target)
+    examples = database.examples_of(target).labelled().as_given()
+    names, labels = database.examples(target)
     with (DATA / "folds" / f"{data.folder}.csv").open(encoding="utf-8", newline="") as file:
         fold_of = {row["id"]: int(row["fold"]) for row in csv.DictReader(file)}
     folds = np.array([fold_of[f"{data.prefix}{name}"] for name in np.asarray(names)[:, 0]])

@@ -22,9 +22,9 @@ from typing import Any, NamedTuple
 import measure
 from hornbeam.datasets.catalogue import FoldFolders
 from hornbeam.datasets.places import find
-from hornbeam.study.one_run import measure as measured_run
-from hornbeam.study.protocol import METHODS, Task, full_study, run_of
 from measure import say, table
+from study.one_run import measure as measured_run
+from study.protocol import METHODS, Task, full_study, run_of
 
 LEARNERS = ("rdn-boost", "mln-boost", "ilp-rlr", "agg-lr")
 SCORES = ("auc_roc", "auc_pr", "auc_pr_2to1", "log_loss")

@@ -23,8 +23,8 @@ from sklearn.metrics import log_loss
 import measure
 from hornbeam.data.database import Database, Examples
 from hornbeam.datasets.worlds.planted import FEATURES, TARGET, PlantedWorld, is_same_order, planted
-from hornbeam.engines.features.values import FeatureRequest, feature_values
 from hornbeam.engines.memory.engine import MemoryEngine
+from hornbeam.engines.questions import FeatureRequest
 from hornbeam.learning.effects.learner import fit
 from hornbeam.learning.options import EffectOptions
 from hornbeam.loading import load
@@ -68,7 +68,7 @@ def _line(name: str, n: int, seed: int, fresh: PlantedWorld, data: Database) -> 
     found = False
     if first is not None:
         head, body, feature, _ = first.effect
-        (values,) = feature_values(engine, [FeatureRequest(head, body, feature)], examples.keys)
+        (values,) = engine.features([FeatureRequest(head, body, feature)], examples.keys)
         found = is_same_order(np.asarray(values), world.values[_places(database, examples)])
     asked = _examples(data)
     chances = model.probabilities(MemoryEngine(data), asked.keys)

@@ -35,7 +35,7 @@ import hornbeam as hb
 import measure
 from hornbeam.data.build import build
 from hornbeam.data.database import Database, Population
-from hornbeam.data.relations import Numbered
+from hornbeam.data.names import Numbered
 from hornbeam.datasets.worlds import smokers
 from hornbeam.joint.guessing.mean_field import mean_field
 from hornbeam.joint.neighbours import (

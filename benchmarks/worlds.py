@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hornbeam.data.database import Codes, Database, Population, Relation
-from hornbeam.data.relations import Numbered
+from hornbeam.data.names import Numbered
 from hornbeam.datasets.worlds.building import database_of, labelled, modes_of, with_examples
 from hornbeam.logic.modes import schema_of
 from hornbeam.logic.parse import parse_mode

@@ -91,10 +91,6 @@ def _fuzz(target: str, rest: list[str]) -> None:
     sys.path.insert(0, str(HERE))
     # Hornbeam and the parsers of the standard library that it uses; not NumPy.
     with atheris.instrument_imports(include=["hornbeam", "tomllib", "json"]):
-        import hornbeam.learning.boosting.mln_boost
-        import hornbeam.learning.trees.model
-        import hornbeam.study.agg_lr.model
-        import hornbeam.study.ilp_rlr.learner  # noqa: F401
         import targets
     custom = {"custom_mutator": _mutator} if target == "models" else {}
     atheris.Setup([sys.argv[0], *rest], targets.TARGETS[target], **custom)

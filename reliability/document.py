@@ -59,6 +59,31 @@ def _soak(found: dict[str, Any]) -> str:
     )
 
 
+def _law_of_the_future(found: dict[str, Any]) -> str:
+    return (
+        f"{found['worlds']:,} random worlds, {found['in_place']:,} of them in place in DuckDB too, with "
+        f"{found['learners']} ways to learn. {found['faults']:,} broke the law."
+    )
+
+
+def _campaign(found: dict[str, Any]) -> str:
+    compared = found["compared"]
+    what = ("values", "predictions", "transform", "counts", "values of SQL", "rows of SQL")
+    lines = [_row("compared with the oracle", "numbers"), "|---" * 2 + "|"]
+    lines += [_row(name, f"{compared.get(name, 0):,}") for name in what]
+    total = sum(compared.get(name, 0) for name in what)
+    return (
+        f"{found['worlds']:,} worlds, {total:,} comparisons, {found['worlds_with_faults']:,} worlds with a "
+        f"fault. Kinds of features: {_numbers_of(compared, 'kind ')}. Losses: "
+        f"{_numbers_of(compared, 'loss ')}.\n\n" + "\n".join(lines)
+    )
+
+
+def _numbers_of(compared: dict[str, int], beginning: str) -> str:
+    found = {name: number for name, number in compared.items() if name.startswith(beginning)}
+    return ", ".join(f"{name.removeprefix(beginning)} {number:,}" for name, number in found.items())
+
+
 def _fuzzing(found: dict[str, Any]) -> str:
     rows = [
         _row(name, *(f"{each[column]:,}" for column in ("seconds", "cpu_seconds", "inputs", "edges")))
@@ -111,6 +136,8 @@ def _oldest(found: dict[str, Any]) -> str:
 BLOCKS: dict[str, Callable[[dict[str, Any]], str]] = {
     "kills": _kills,
     "soak": _soak,
+    "law_of_the_future": _law_of_the_future,
+    "campaign": _campaign,
     "fuzzing": _fuzzing,
     "coverage": _coverage,
     "mutants": _mutants,

@@ -29,7 +29,7 @@ TESTS = (
     "tests/unit/engines/test_count_cache.py",
     "tests/unit/engines/test_sql_text.py",
     "tests/unit/learning/test_boost.py",
-    "tests/unit/learning/test_classes.py",
+    "tests/fits/learning/test_classes.py",
     "tests/unit/learning/test_ridge.py",
     "tests/unit/loading/test_delimited.py",
     "tests/end_to_end/test_cli.py",

@@ -39,15 +39,15 @@ TESTS: dict[str, tuple[str, list[str]]] = {
     "linked_groups": (
         "hornbeam.learning.effects.examples.linked_groups",
         [
-            "tests/unit/learning/test_linked_groups.py",
+            "tests/fits/learning/test_linked_groups.py",
             "-k",
             "connected or refused or whole or many_arguments",
         ],
     ),
-    "candidates": ("hornbeam.learning.effects.candidates", ["tests/unit/learning/test_candidates.py"]),
+    "candidates": ("hornbeam.learning.effects.candidates", ["tests/fits/learning/test_candidates.py"]),
     "windows": (
         "hornbeam.learning.effects.links.windows",
-        ["tests/unit/learning/test_candidates.py", "-k", "windows"],
+        ["tests/fits/learning/test_candidates.py", "-k", "windows"],
     ),
     "memory_tally": (
         "hornbeam.engines.memory.tally",

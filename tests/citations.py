@@ -8,12 +8,17 @@ import pandas as pd
 TOPICS = ("ai", "db", "ml")
 
 
-def tables(n_papers: int = 150, n_links: int = 300, seed: int = 0) -> dict[str, pd.DataFrame]:
-    """Tables of papers, their words and their links; without links, papers have no neighbours."""
+def tables(
+    n_papers: int = 150, n_links: int = 300, seed: int = 0, hint: float = 0.4
+) -> dict[str, pd.DataFrame]:
+    """Tables of papers, their words and their links; without links, papers have no neighbours.
+
+    A word of the topic of a paper is in it with the probability ``hint``, another word with 0.2.
+    """
     rng = np.random.default_rng(seed)
     topic = rng.integers(len(TOPICS), size=n_papers)
     papers = pd.DataFrame({"paper_id": [f"p{n}" for n in range(n_papers)], "topic": np.array(TOPICS)[topic]})
-    hints = rng.random((n_papers, 12)) < np.where(np.arange(12) % 3 == topic[:, None], 0.4, 0.2)
+    hints = rng.random((n_papers, 12)) < np.where(np.arange(12) % 3 == topic[:, None], hint, 0.2)
     paper, word = np.nonzero(hints)
     words = pd.DataFrame({"paper_id": papers.paper_id[paper].to_numpy(), "word": [f"w{n}" for n in word]})
     found = {"papers": papers, "words": words}

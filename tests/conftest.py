@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-# Tests are imported by path, not as packages: shared modules such as strategies are found here.
+# Tests are imported by path, not as packages: shared modules are found here, the study above.
+sys.path.insert(0, str(Path(__file__).parents[1]))
 sys.path.insert(0, str(Path(__file__).parent))
 
 from strategies import CASES
@@ -31,6 +32,16 @@ settings.load_profile("hornbeam")
 # A shell that starts tests in the background makes them, and so their children, deaf to Ctrl-C.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Of several workers, one starts Spark, one a server and one a browser: their tests stay together."""
+    for item in items:
+        for system in ("spark", "postgres"):
+            if system in item.nodeid.partition("[")[2]:
+                item.add_marker(pytest.mark.xdist_group(system))
+        if "browser" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.xdist_group("browser"))
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from hornbeam.data.database import Database
-from hornbeam.logic import effects as kinds
+from hornbeam.logic import features as kinds
 from hornbeam.logic.clauses import Atom, Comparison, Not, Term, head_atom
 from hornbeam.logic.effect_types import NUMBER_OF_FACTS, has_dates, kind_of_type, variable_types
 from hornbeam.logic.effects import (

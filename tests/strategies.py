@@ -21,7 +21,7 @@ from hornbeam.logic.clauses import Atom, Clause, Comparison, Literal, Not, Term,
 from hornbeam.logic.modes import Argument, Kind, Mode
 from hornbeam.logic.schema import DATE, NUMBER, Schema, read_value
 
-CASES = int(os.environ.get("HORNBEAM_CASES", "2000"))
+CASES = int(os.environ.get("HORNBEAM_CASES", "400"))
 """Random cases in the main property of the engines; the laws draw a tenth each."""
 TARGET = "target"
 TYPES = ("thing", "place", "day")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from hornbeam.study.protocol import Run, Study
-from hornbeam.study.results import Results, collected
+from study.protocol import Run, Study
+from study.results import Results, collected
 
 
 def row_of(run: Run, value: float = 0.5, **more: Any) -> dict[str, Any]:

@@ -53,6 +53,8 @@ def record(document: Path, folder: Path) -> None:
             printed = documents.run_statements(block.text, names, document)
         elif block.kind == "output" and not documents.agrees(block.text, printed):
             new = printed
+        if not block.text:
+            raise SystemExit(f"{document.relative_to(ROOT)}: a block is empty; write ... in it")
         if new != block.text:
             text = text.replace(block.text, new)
             print(f"{document.relative_to(ROOT)}: recorded\n{new}")

@@ -22,8 +22,11 @@ if TYPE_CHECKING:
     from hornbeam.in_place.load import load
     from hornbeam.joint.guessing.gibbs import Gibbs
     from hornbeam.learning.options import EffectOptions, PaperOptions
+    from hornbeam.loading.events.examples import examples
     from hornbeam.model.clause_model import Model
     from hornbeam.model.files import load_model, save_model
+    from hornbeam.policies.policy import RelationalPolicy
+    from hornbeam.policies.worlds import worlds
 
 __all__ = [
     "AggLRClassifier",
@@ -40,13 +43,16 @@ __all__ = [
     "RDNBoostClassifier",
     "RLRClassifier",
     "RLRRegressor",
+    "RelationalPolicy",
     "__version__",
     "count",
     "datasets",
     "evaluate",
+    "examples",
     "load",
     "load_model",
     "save_model",
+    "worlds",
 ]
 
 _HOMES = {
@@ -64,11 +70,14 @@ _HOMES = {
     "RDNBoostClassifier": "hornbeam.estimators.learners",
     "RLRClassifier": "hornbeam.estimators.learners",
     "RLRRegressor": "hornbeam.estimators.learners",
+    "RelationalPolicy": "hornbeam.policies.policy",
     "count": "hornbeam.estimators.functions",
     "evaluate": "hornbeam.estimators.functions",
+    "examples": "hornbeam.loading.events.examples",
     "load": "hornbeam.in_place.load",
     "load_model": "hornbeam.model.files",
     "save_model": "hornbeam.model.files",
+    "worlds": "hornbeam.policies.worlds",
 }
 
 

@@ -20,8 +20,9 @@ Every message is one sentence: what is wrong, where, what was expected, what to 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +107,20 @@ class LimitError(HornbeamError):
     """A result that is refused because it would not be exact or would not fit into the memory budget."""
 
 
+_NAMES = 3
+
+
+def shown(names: Sequence[str]) -> str:
+    """The first few names, and how many there are besides.
+
+    >>> shown(["a", "b"]), shown(["a", "b", "c", "d"]), shown(["a", "b", "c", "d", "e"])
+    ('a, b', 'a, b, c, d', 'a, b, c and 2 more')
+    """
+    if len(names) <= _NAMES + 1:
+        return ", ".join(names)
+    return f"{', '.join(names[:_NAMES])} and {len(names) - _NAMES:,} more"
+
+
 def plural(number: int, noun: str) -> str:
     """A number with its noun.
 
@@ -121,6 +136,31 @@ class HornbeamWarning(UserWarning):
 
 class DataWarning(HornbeamWarning):
     """Data that are accepted but may surprise: keys that were inferred, rows that count once."""
+
+
+MOST_NAMES = 20_000
+"""Among more names than this, only those with the same beginning are compared."""
+
+
+def listed(names: Sequence[str], most: int) -> str:
+    """Names with commas; if there are too many, the first of them and the number of the others.
+
+    >>> listed(["a", "b", "c"], 2)
+    'a, b and 1 more'
+    """
+    more = len(names) - most
+    return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")
+
+
+def near_names(name: str, known: Sequence[str], number: int = 3) -> list[str]:
+    """The known names that are most similar to a name, the most similar first.
+
+    >>> near_names("c4l", ["c41", "c4", "d7"])
+    ['c4', 'c41']
+    """
+    if len(known) > MOST_NAMES:
+        known = list(islice((each for each in known if each[:2] == name[:2]), MOST_NAMES))
+    return difflib.get_close_matches(name, known, n=number, cutoff=0.6)
 
 
 def did_you_mean(name: str, known: Iterable[str], kind: str) -> str:

@@ -80,7 +80,7 @@ def test_the_page_answers_the_question_first_and_folds_settings_away(world, open
     page = tab.page
     assert page.locator("h1").inner_text() == "Which users have gender F?"
     sections = page.evaluate("[...document.querySelectorAll('main > section')].map((each) => each.id)")
-    assert sections == ["summary", "clauses", "examples", "quality", "details"]
+    assert sections == ["summary", "clauses", "examples", "quality", "tables", "details"]
     assert page.locator("header .lead").inner_text().startswith("Of two users, one F and one not F,")
     assert page.locator("#details > details[open]").count() == 0
     assert not page.get_by_text("n steps", exact=True).is_visible()
@@ -131,8 +131,10 @@ def test_the_rest_of_many_effects_is_counted(world, open_tab, tmp_path):
         for n, each in enumerate(many)
     )
     page = open_tab(world.page(tmp_path, "many.html", replace(world.model, effects=many))).page
-    assert page.locator(".cards > .card:not(.whole)").count() == 20
-    assert page.get_by_text("And 2 less important effects.").is_visible()
+    assert page.locator(".cards > .card:not(.whole)").count() == 22
+    assert page.locator(".cards > .card:not(.whole):visible").count() == 10
+    page.get_by_text("12 less important effects").click()
+    assert page.locator(".cards > .card:not(.whole):visible").count() == 22
 
 
 def test_films_have_their_titles(world, open_tab):

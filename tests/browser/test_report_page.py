@@ -238,7 +238,7 @@ def test_light_and_dark_can_be_chosen(world, open_tab):
 
 def test_without_scripts_all_but_the_table_is_there(world, open_tab):
     page = open_tab(world.path, java_script_enabled=False).page
-    assert page.locator("#quality svg").count() == 4
+    assert page.locator("#quality svg").count() == 5
     assert page.locator("noscript").count() == 1
     assert not page.locator("#table").is_visible()
 

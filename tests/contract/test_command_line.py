@@ -25,10 +25,13 @@ def help_of(verb, capsys):
 
 def test_the_verbs_are_these():
     assert VERBS == [
+        "card",
         "count",
         "datasets",
         "demo",
+        "edit",
         "evaluate",
+        "examples",
         "explain",
         "fit",
         "generate",
@@ -36,7 +39,7 @@ def test_the_verbs_are_these():
         "modes",
         "predict",
         "report",
-        "reproduce",
+        "serve",
         "show",
         "sql",
     ]

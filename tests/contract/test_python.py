@@ -11,7 +11,6 @@ import polars as pl
 import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer
 
 import hornbeam as hb
 from hornbeam.datasets.worlds import smokers
@@ -21,6 +20,7 @@ from hornbeam.errors import DataError, HornbeamWarning, OptionError
 from hornbeam.estimators.columns import column_names
 from hornbeam.logic.parse import parse_clause
 from hornbeam.model.class_model import ClassModel
+from hornbeam.model.effects import levels_of
 from hornbeam.model.explain import Explanations
 from table_worlds import as_pandas, shop
 
@@ -109,20 +109,56 @@ def test_a_new_target_is_named_once(frames):
 
 def test_effects_are_columns_for_another_model(fitted, women):
     users, labels = women
-    columns = fitted.transform(users)
+    columns, values = fitted.transform(users), fitted.transform(users, kind="values")
     names = fitted.get_feature_names_out()
-    assert columns.shape == (len(users), len(fitted.model_.effects)) == (len(users), len(names))
-    assert len(set(names)) == len(names)
+    assert columns.shape == values.shape == (len(users), len(fitted.model_.effects))
+    assert len(set(names)) == len(names) == columns.shape[1]
+    assert np.isfinite(columns).all()
+    assert np.array_equal(columns, fitted.predict_contributions(users))
     for place, each in enumerate(fitted.model_.effects):
+        assert np.array_equal(columns[:, place], levels_of(each.effect.curve, values[:, place]))
         if each.effect.feature.kind == "count":
             assert names[place].startswith("number of ")
-            assert (columns[:, place] == np.floor(columns[:, place])).all()
-    fill = FunctionTransformer(np.nan_to_num)
+            assert (values[:, place] == np.floor(values[:, place])).all()
+    with pytest.raises(OptionError, match="kind='odds' is refused: it is one of 'log-odds', 'values'"):
+        fitted.transform(users, kind="odds")
     effects = hb.RLRClassifier(database=fitted.database, **FEW)
-    both = make_pipeline(effects, fill, LogisticRegression(max_iter=2000)).fit(users, labels)
+    both = make_pipeline(effects, LogisticRegression(max_iter=2000)).fit(users, labels)
     assert both.score(users, labels) > 0.9
     framed = hb.RLRClassifier(database=fitted.database, **FEW).set_output(transform="pandas")
     assert list(framed.fit(users, labels).transform(users).columns) == list(names)
+
+
+def test_contributions_add_up_to_the_log_odds(fitted, women):
+    users, _ = women
+    added = fitted.predict_contributions(users)
+    assert added.shape == (len(users), len(fitted.get_feature_names_out()))
+    chances = fitted.predict_proba(users)[:, 1]
+    scores = fitted.model_.prior + added.sum(axis=1)
+    assert np.allclose(scores, np.log(chances / (1.0 - chances)))
+    for explained, row in zip(fitted.explain(users[:3]), added, strict=False):
+        assert sorted(row) == pytest.approx(sorted(each.contribution for each in explained.reasons))
+
+
+def test_importances_are_shares_of_the_columns(fitted):
+    own = [each.importance for each in fitted.model_.effects]
+    assert len(own) == len(fitted.get_feature_names_out())
+    assert fitted.feature_importances_ == pytest.approx(np.array(own) / sum(own))
+
+
+def test_scores_are_held_out_for_the_rows_of_fit(fitted, women):
+    users, labels = women
+    scores = fitted.held_out_scores_
+    known = ~np.isnan(scores)
+    assert scores.shape == (len(users),)
+    assert 0.1 < known.mean() < 0.6
+    assert not np.allclose(scores[known], fitted.decision_function(users)[known])
+    weights = np.ones(len(users))
+    weights[:7] = 0
+    model = hb.RLRClassifier(database=fitted.database, **FEW).fit(users, labels, weights)
+    alone = hb.RLRClassifier(database=fitted.database, **FEW).fit(users[7:], labels[7:])
+    assert np.isnan(model.held_out_scores_[:7]).all()
+    assert np.array_equal(model.held_out_scores_[7:], alone.held_out_scores_, equal_nan=True)
 
 
 def test_the_columns_of_classes_name_their_class(fitted):
@@ -138,7 +174,11 @@ def test_the_columns_of_clauses_add_up_to_the_log_odds():
     keys, labels = database.examples("cancer")
     paper = hb.RLRClassifier(database=database, preset="paper", n_steps=3).fit(keys, labels)
     probabilities = paper.predict_proba(keys)[:, 1]
-    scores = paper.transform(keys).sum(axis=1) + paper.model_.prior
+    columns = paper.transform(keys)
+    scores = columns.sum(axis=1) + paper.model_.prior
+    spread = np.abs(columns - columns.mean(axis=0)).mean(axis=0)
+    assert paper.feature_importances_ == pytest.approx(spread / spread.sum())
+    assert np.isnan(paper.held_out_scores_).all()
     assert np.allclose(scores, np.log(probabilities / (1.0 - probabilities)))
 
 

@@ -100,7 +100,7 @@ def test_each_class_has_a_page_with_its_parameters_types_and_defaults(site):
     text = " ".join(Page(site / "reference" / "RLRClassifier.html").text.split())
     assert "n_bags int Number of models that are averaged" in text
     assert "predict_proba" in text and "get_feature_names_out" in text and "__getattr__" not in text
-    assert ">>> database = smokers(n_persons=200)" in text
+    assert ">>> database = smokers(n_persons=400)" in text
 
 
 def test_the_written_references_are_not_stale():

@@ -50,7 +50,6 @@ def test_a_baseline_predicts_and_explains_numbers(run, data, learner, tmp_path):
     path = tmp_path / "m.json"
     model = fitted(run, data, learner, path)
     assert parse_model(model_text(model)) == model
-    assert json.loads(path.read_text())["format_version"] == 3
     done = run("evaluate", data, "--model", path, "--json")
     scores = json.loads(done.out)
     assert done.status == 0

@@ -31,7 +31,7 @@ from table_worlds import as_csv, shop
 @pytest.fixture(scope="module")
 def world(tmp_path_factory) -> Path:
     """A generated world on disk: train and test, with modes."""
-    train, test = smokers(n_persons=120, seed=1), smokers(n_persons=80, seed=2)
+    train, test = smokers(n_persons=400, seed=1), smokers(n_persons=80, seed=2)
     return folders.world(tmp_path_factory.mktemp("world"), train, test)
 
 
@@ -48,12 +48,14 @@ def model(world, tmp_path_factory) -> Path:
 
 
 SCORE = r"out-of-bag log-loss \d\.\d{4}, base rate \d\.\d{4}\n"
+LENGTH = r"(\d+ effects?(, beside weights of \d+ constants,)? keeps? \d+ % of what \d+ gain .*\n)?"
+EXPLAINED = r"explains [\d.]+ % of what the base rate leaves open; AUC 0\.\d\d \(held-out examples\)\n"
 
 
 def test_fit_writes_the_model_and_says_how_good_it_is(world, tmp_path, run):
     ran = run("fit", world, "--target", "CANCER", "--model", tmp_path / "m.json", "--max-literals", 2)
     assert (ran.status, ran.out) == (0, "")
-    assert re.fullmatch(SCORE, ran.err)
+    assert re.fullmatch(SCORE + LENGTH + EXPLAINED, ran.err)
     assert load_model(tmp_path / "m.json").effects
     assert [path.name for path in tmp_path.iterdir()] == ["m.json"]
 
@@ -109,7 +111,7 @@ def test_every_option_of_a_fit_is_in_the_model(world, tmp_path, run):
         "--seed 7 --prior -1 --negation --thresholds 5"
     )
     ran = run("fit", world, "--model", tmp_path / "m.json", *shlex.split(options))
-    assert (ran.status, len(ran.err.splitlines())) == (0, 1)
+    assert (ran.status, len(ran.err.splitlines())) == (0, 2)
     expected = {
         "n_steps": 20, "learning_rate": 0.2, "n_bags": 2, "l2": 3.0, "n_cuts": 4, "max_links": 1,
         "max_conditions": 1, "max_literals": 3, "max_effects": "all", "min_support": 2, "per_constant": False,
@@ -154,11 +156,14 @@ def test_a_checkpoint_is_taken_up_by_the_same_command(world, tmp_path, run):
     assert "this checkpoint belongs to a fit with different options" in other.err
 
 
-def test_a_time_limit_keeps_the_steps_and_says_so(world, tmp_path, run):
+def test_a_time_limit_within_which_nothing_is_learned_writes_nothing(world, tmp_path, run):
     ran = run("fit", world, "--time", "0s", "--model", tmp_path / "m.json")
-    assert ran.status == 0
-    assert ran.err == "note: the fit was stopped early (time limit); the model has 0 steps.\n"
-    assert load_model(tmp_path / "m.json").settings["cut"] == "time limit"
+    assert ran.status == 1
+    assert ran.err == (
+        "note: nothing was learned within --time 0s, so nothing was written; allow more time, or leave "
+        "out tables and columns by schema.toml.\n"
+    )
+    assert not (tmp_path / "m.json").exists()
 
 
 def test_candidates_beyond_the_budget_are_noted_once(tmp_path, run):
@@ -221,16 +226,6 @@ def test_explain_says_why(world, model, run):
     assert " because the number of " in text
     document = json.loads(run("explain", world, "--model", model, "--example", example, "--json").out)
     assert document["probability"] == float(row["probability"])
-
-
-def test_a_stranger_is_explained_with_a_note(world, model, run):
-    ran = run("explain", world, "--model", model, "--example", "cancer('Zoe X')")
-    assert ran.status == 0
-    assert (
-        ran.err
-        == "note: 1 of 1 keys are not in the data (first: Zoe X); they are treated as having no facts.\n"
-    )
-    assert ran.out.startswith("Person Zoe X: cancer with probability ")
 
 
 def test_data_that_lack_a_predicate_are_noted_once(model, tmp_path, run):
@@ -321,14 +316,14 @@ def test_printed_modes_read_back(tmp_path, run):
     assert run("modes", folder).out == first.out
 
 
-def test_the_demo_needs_no_data(run, tmp_path, monkeypatch):
+def test_the_demo_of_pairs_needs_no_data(run, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    ran = run("demo")
+    ran = run("demo", "--pairs")
     assert (ran.status, ran.err) == (0, "")
     assert Path("report.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
     assert "advisedby(A,B) :- publication(C,A), publication(C,B)." in ran.out
     assert "auc_roc" in ran.out
-    assert "because the share of titles of professor" in ran.out
+    assert "because the number of titles of student" in ran.out
 
 
 def test_a_generated_world_is_learned_by_the_command_that_is_printed(run, tmp_path, monkeypatch):
@@ -380,8 +375,8 @@ def test_the_version_is_printed(run):
         ("fit WORLD --history WORLD", "cannot be written; name a file in an existing folder"),
         ("fit WORLD --fast", "No such option: --fast"),
         ("fit", "Missing argument 'DATA'."),
-        ("fly", "No such command 'fly'."),
-        ("predict WORLD", "Missing option '--model'."),
+        ("fly", 'no command "fly". Commands are: fit, predict,'),
+        ("predict WORLD", "no model is named; name the file of one, such as model.json."),
         ("predict WORLD --model none.json", "none.json: no such model file."),
         ("predict WORLD --model WORLD/background.txt", "background.txt:1:1: this is not a Hornbeam model"),
         ("predict WORLD --model MODEL --split dev", 'has no split "dev"; it has: test, train.'),
@@ -438,13 +433,15 @@ def test_several_targets_must_be_named(tmp_path, run):
     assert run("fit", folder, "--target", "happy", "--steps", 1).status == 0
 
 
-def test_a_model_of_a_newer_format_is_refused(world, model, tmp_path, run):
+def test_a_model_of_another_format_is_refused(world, model, tmp_path, run):
     (tmp_path / "new.json").write_text(
-        model.read_text().replace('"format_version": 2', '"format_version": 9')
+        model.read_text().replace('"format_version": 1', '"format_version": 9')
     )
     ran = run("predict", world, "--model", tmp_path / "new.json")
     assert ran.status == 2
-    assert "format version 9, but this Hornbeam reads up to 4: install a newer Hornbeam." in ran.err
+    assert (
+        "format version 9, but this Hornbeam reads version 1: install the Hornbeam that wrote it" in ran.err
+    )
 
 
 def test_debug_shows_the_traceback(model):
@@ -501,10 +498,10 @@ def test_progress_is_shown_on_a_terminal_only(world, tmp_path):
     assert "step 8/8" in screen
     assert "candidates" in screen
     assert "held-out examples 0." in screen
-    assert "effects, learned from 120 examples, to" in screen
+    assert ", learned from 400 examples, to" in screen
     piped = subprocess.run(hornbeam(*words), capture_output=True, text=True, check=True)
     assert piped.stdout == ""
-    assert re.fullmatch(SCORE, piped.stderr)
+    assert re.fullmatch(SCORE + LENGTH + EXPLAINED, piped.stderr)
 
 
 def test_progress_and_notes_fit_80_columns(tmp_path, run):
@@ -622,7 +619,7 @@ def test_ctrl_c_before_the_first_step_writes_nothing(tmp_path):
     ("name", "target", "example"),
     [
         ("toy_cancer", "cancer", "cancer(zod)"),
-        ("toy_father", "father", "father(harrypotter,jamespotter)"),
+        ("toy_father", "father", "father(elizabeth,mrbennet)"),
     ],
 )
 def test_the_toys_from_fit_to_explain(name, target, example, tmp_path, run):

@@ -9,8 +9,8 @@ import pytest
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "models"
 DATA = GOLDEN / "data"
-CLASSES = GOLDEN / "version1" / "classes_rlr.json"
-PLAIN = GOLDEN / "version1" / "rlr.json"
+CLASSES = GOLDEN / "classes_rlr.json"
+PLAIN = GOLDEN / "rlr.json"
 
 
 def test_classes_are_scored_together(run) -> None:

@@ -11,7 +11,7 @@ from hornbeam.model.effects import SHOWN_EFFECTS
 from hornbeam.model.explain import Explanation
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "models"
-DATA, MODEL = GOLDEN / "data", GOLDEN / "version2" / "rlr.json"
+DATA, MODEL = GOLDEN / "data", GOLDEN / "rlr_effects.json"
 LARGEST = (
     "max C [missing: -0.5; < 2: 0.1; else: 0.6] : cancer(A) :- friends(B,A), C = number of friends(B,D)."
 )

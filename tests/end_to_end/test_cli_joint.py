@@ -56,6 +56,22 @@ def test_the_command_line_predicts_as_python_does(run, papers, fitted):
     assert np.array_equal(told, joint.predict_proba(X[80:]))
 
 
+def test_a_time_limit_within_which_nothing_is_learned_writes_nothing(run, papers, tmp_path):
+    words = (
+        "fit",
+        papers / "data",
+        "--joint",
+        "--target",
+        "papers.topic",
+        "--examples",
+        papers / "train.csv",
+    )
+    done = run(*words, *FAST, "--time", "0s", "--model", tmp_path / "m.json")
+    assert done.status == 1
+    assert "nothing was learned within --time 0s, so nothing was written" in done.err
+    assert not (tmp_path / "m.json").exists()
+
+
 def test_evidence_in_a_file_replaces_that_of_training(run, papers, fitted, tmp_path):
     found = tables()["papers"].rename(columns={"topic": "label"})
     found[:120].to_csv(tmp_path / "evidence.csv", index=False)

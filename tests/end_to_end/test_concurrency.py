@@ -143,12 +143,12 @@ def test_a_folder_that_may_only_be_read_is_left_as_it_is(tmp_path: Path) -> None
 
 
 def test_rows_predicted_in_threads_are_as_alone() -> None:
-    database = smokers(n_persons=120, seed=3)
+    database = smokers(n_persons=300, seed=3)
     X, y = database.examples("cancer")
     fitted = RLRClassifier(database=database, n_steps=40, n_bags=3).fit(X, y)
     alone = pickle.loads(pickle.dumps(fitted)).predict_proba(X)
     with ThreadPoolExecutor(AT_ONCE) as executor:
         rows = list(executor.map(lambda place: fitted.predict_proba(X[[place]])[0], range(len(X))))
     assert np.array_equal(rows, alone)
-    assert not np.array_equal(fitted.predict_proba(X, smokers(n_persons=120, seed=4)), alone)
+    assert not np.array_equal(fitted.predict_proba(X, smokers(n_persons=300, seed=4)), alone)
     assert np.array_equal(fitted.predict_proba(X), alone)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -263,6 +265,15 @@ def test_a_place_where_no_folder_can_be_created_is_named(file: Path, tmp_path: P
     (tmp_path / "taken").write_text("a file")
     with pytest.raises(DataError, match=r"taken: no temporary folder can be created there"):
         hb.load(file, target="persons.sick", engine="duckdb", scratch=str(tmp_path / "taken"))
+
+
+def test_a_system_without_a_temporary_folder_is_said_in_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    def none_usable() -> str:
+        raise FileNotFoundError(errno.ENOENT, "No usable temporary directory found")
+
+    monkeypatch.setattr(tempfile, "gettempdir", none_usable)
+    with pytest.raises(DataError, match=r"^no temporary folder can be created .*; set TMPDIR to a folder"):
+        TemporaryFolder()
 
 
 WRITE_AND_WAIT = """

@@ -24,7 +24,7 @@ HTML_NAME = "<script>alert(1)</script>"
 
 
 def golden(name: str = "rlr", **changes: object) -> dict[str, object]:
-    document = json.loads((GOLDEN / "version1" / f"{name}.json").read_text())
+    document = json.loads((GOLDEN / f"{name}.json").read_text())
     return document | changes
 
 
@@ -71,7 +71,7 @@ def test_a_model_reaches_no_path(tmp_path: Path, run) -> None:
     path = model_file(tmp_path, document | {"settings": document["settings"] | {"tables": tables}})
     code, out, err = run("predict", GOLDEN / "data", "--model", path)
     assert (code, "secret" in out + err) == (0, False)
-    assert '"stolen"' in err  # a table that the data do not have, and so an empty one
+    assert "the data lack tables of the training data (stolen); they count as empty" in err
     outside.unlink()
     assert run("predict", GOLDEN / "data", "--model", path) == (code, out, err)
 
@@ -101,12 +101,12 @@ def test_model_files_that_are_no_models(text: str, tmp_path: Path, run) -> None:
     one_sentence(*run("show", model_file(tmp_path, text)))
 
 
-def test_settings_nested_as_deep_as_json_reads_can_be_shown_again(tmp_path: Path, run) -> None:
+def test_settings_that_are_lists_in_lists_are_refused(tmp_path: Path, run) -> None:
     deep: object = 1
     for _ in range(400):
         deep = [deep]
-    code, out, _ = run("show", model_file(tmp_path, golden(settings={"x": deep})), "--json")
-    assert (code, json.loads(out)["settings"]) == (0, {"x": deep})
+    said = one_sentence(*run("show", model_file(tmp_path, golden(settings={"x": deep})), "--json"))
+    assert "settings" in said
 
 
 def test_a_model_that_never_ends_is_refused(run) -> None:

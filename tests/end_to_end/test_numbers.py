@@ -153,7 +153,6 @@ def test_tables_in_place_give_the_same_model_to_the_last_byte(data, tmp_path, lo
         texts.append(model.read_bytes())
     assert texts[0] == texts[1]
     assert json.loads(texts[0])["loss"] == loss
-    assert json.loads(texts[0])["format_version"] == 3
 
 
 @pytest.mark.parametrize("loss", ["squared", "absolute", "poisson"])

@@ -8,13 +8,16 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from folders import flat, write
 from hornbeam.engines.registry import open_engine
+from hornbeam.learning.learners import learn, options_for
 from hornbeam.loading import load
 from hornbeam.model.evaluate import evaluate
 from hornbeam.model.files import load_model
+from hornbeam.model.scales import sigmoid
 
 FACTS = "friends(ann,bob). friends(bob,cat). friends(cat,dan). friends(dan,eve). friends(eve,ann). " + (
     "smokes(bob). smokes(cat). smokes(eve)."
@@ -38,21 +41,46 @@ def test_every_learner_has_a_report(learner, town, tmp_path, run):
     model, page = tmp_path / "m.json", tmp_path / "r.html"
     assert run("fit", town, "--learner", learner, "--model", model, "--report", page)[0] == 0
     text = page.read_text(encoding="utf-8")
-    assert "The model was learned from these examples" in text
+    assert ("The model was learned from these examples" in text) != ("Scores and plots are held out" in text)
     learned, database = load_model(model), load(town)
     examples = database.examples_of("cancer")
     probabilities = learned.probabilities(open_engine("memory", database), examples.keys)
     data = page_data(page)
     assert data["probability"] == pytest.approx(probabilities.tolist(), abs=1e-12)
-    assert f"{evaluate(examples.labels, probabilities).auc_pr_2to1:.4f}" in text
+    if "heldOut" not in data:
+        assert f"{evaluate(examples.labels, probabilities).auc_pr_2to1:.4f}" in text
+
+
+def half_smoke(tmp_path) -> Path:
+    """Forty people of whom half smoke, most of whom have cancer."""
+    people = [f"p{number}" for number in range(40)]
+    smokes = " ".join(f"smokes({each})." for each in people[:20])
+    pos = " ".join(f"cancer({each})." for each in [*people[:17], *people[37:]])
+    return flat(tmp_path, smokes, pos=pos, neg=" ".join(f"cancer({each})." for each in people[17:37]))
+
+
+def test_the_report_of_a_fit_judges_each_example_by_models_without_it(tmp_path, run):
+    town, page = half_smoke(tmp_path), tmp_path / "r.html"
+    model = tmp_path / "m.json"
+    assert run("fit", town, "--model", model, "--steps", 30, "--bags", 6, "--report", page)[0] == 0
+    text, data = page.read_text(encoding="utf-8"), page_data(page)
+    database = load(town)
+    examples = database.examples_of("cancer").labelled()
+    fitted = learn("rlr", open_engine("memory", database), examples, options_for("rlr", n_steps=30, n_bags=6))
+    known = ~np.isnan(fitted.held_out)
+    assert 10 < known.sum() < 40
+    scores = evaluate(examples.labels[known], sigmoid(fitted.held_out[known]))
+    assert f"each of {known.sum()} of the 40 examples is judged by models" in text
+    assert f"{scores.auc_roc:.4f}" in text
+    assert f"{scores.log_loss:.4f}" in text
+    assert [each is not None for each in data["heldOut"]] == known.tolist()
+    own = load_model(model).probabilities(open_engine("memory", database), examples.keys)
+    assert data["probability"] == pytest.approx(own.tolist(), abs=1e-12)
 
 
 @pytest.mark.parametrize(("preset", "examples"), [("default", "held-out"), ("paper", "training")])
 def test_report_writes_a_page_with_its_history(preset, examples, tmp_path, run):
-    people = [f"p{number}" for number in range(40)]
-    smokes = " ".join(f"smokes({each})." for each in people[:20])
-    pos = " ".join(f"cancer({each})." for each in [*people[:17], *people[37:]])
-    town = flat(tmp_path, smokes, pos=pos, neg=" ".join(f"cancer({each})." for each in people[17:37]))
+    town = half_smoke(tmp_path)
     model, history, page = (tmp_path / name for name in ("m.json", "h.json", "r.html"))
     words = ("--preset", preset, "--steps", 2)
     assert run("fit", town, "--model", model, "--history", history, *words)[0] == 0
@@ -125,6 +153,14 @@ def test_examples_without_labels_have_a_report_without_scores(town, tmp_path, ru
     assert run("report", town, "--model", model, "--examples", keys, "--out", page)[0] == 0
     assert "do not have both labels" in page.read_text(encoding="utf-8")
     assert page_data(page)["label"] == [-1, -1]
+
+
+def test_a_model_has_a_card(town, tmp_path, run):
+    model, card = tmp_path / "m.json", tmp_path / "card.md"
+    assert run("fit", town, "--model", model, "--steps", 1)[0] == 0
+    assert run("card", model, "--out", card)[0] == 0
+    assert run("card", model).out == card.read_text(encoding="utf-8")
+    assert "## Limits" in card.read_text(encoding="utf-8")
 
 
 # --- in a terminal -------------------------------------------------------------------------------

@@ -7,20 +7,24 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from pathlib import Path
 
 import psutil
 import pytest
 
 from hornbeam.datasets.worlds import university
 from hornbeam.errors import OptionError
-from hornbeam.study.one_run import fingerprint, without
-from hornbeam.study.protocol import METHODS, full_study, quick_study
-from hornbeam.study.reproduce import reproduce
 from public_data import DATA, needs
+from study.__main__ import main
+from study.one_run import fingerprint, without
+from study.protocol import METHODS, full_study, quick_study
+from study.reproduce import reproduce
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def command(out, *words):
-    return [sys.executable, "-m", "hornbeam", "reproduce", "--quick", "--out", str(out), *words]
+    return [sys.executable, "-m", "study", "--quick", "--out", str(out), *words]
 
 
 def rows_in(out):
@@ -35,7 +39,8 @@ def name_of(row):
 
 def test_a_killed_study_goes_on_without_losing_or_repeating_a_row(tmp_path):
     out = tmp_path / "results"
-    with subprocess.Popen(command(out), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+    nowhere = subprocess.DEVNULL
+    with subprocess.Popen(command(out), cwd=ROOT, stdout=nowhere, stderr=nowhere) as process:
         while len(rows_in(out)) < 3 and process.poll() is None:
             time.sleep(0.02)
         workers = psutil.Process(process.pid).children(recursive=True)
@@ -50,7 +55,7 @@ def test_a_killed_study_goes_on_without_losing_or_repeating_a_row(tmp_path):
     with (out / "runs.jsonl").open("ab") as file:
         file.write(b'{"task":"smokes_small","fold":1,"se')
 
-    done = subprocess.run(command(out, "--jobs", "1"), capture_output=True, text=True, check=False)
+    done = subprocess.run(command(out, "--jobs", "1"), cwd=ROOT, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (0, f"{out / 'REPORT.md'}\n"), done.stderr
     after = rows_in(out)
     assert after[: len(before)] == before
@@ -67,13 +72,13 @@ def test_a_killed_study_goes_on_without_losing_or_repeating_a_row(tmp_path):
 
 def test_ctrl_c_keeps_what_is_done_and_says_how_to_go_on(tmp_path):
     words = command(tmp_path / "results", "--jobs", "1")
-    with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(words, cwd=ROOT, stderr=subprocess.PIPE, text=True) as process:
         while not rows_in(tmp_path / "results") and process.poll() is None:
             time.sleep(0.02)
         process.send_signal(signal.SIGINT)
         said = process.communicate()[1]
     assert process.returncode == 130
-    assert said == "note: interrupted; finished runs are kept, and the same command continues from there.\n"
+    assert said == "interrupted; finished runs are kept, and the same command continues from there.\n"
     assert rows_in(tmp_path / "results")
 
 
@@ -93,10 +98,10 @@ def test_one_method_on_one_task_and_the_same_again(tmp_path):
 
 
 def test_a_fit_that_fails_is_a_row_that_says_so_and_is_tried_again(tmp_path, monkeypatch):
-    from hornbeam.study import one_run as module
+    from study import one_run as module
 
     monkeypatch.setattr(
-        "hornbeam.study.reproduce.rows_of", lambda pairs, jobs: (module.measure(*pair) for pair in pairs)
+        "study.reproduce.rows_of", lambda pairs, jobs: (module.measure(*pair) for pair in pairs)
     )
     from hornbeam.errors import LimitError
 
@@ -125,26 +130,26 @@ def test_a_fit_that_fails_is_a_row_that_says_so_and_is_tried_again(tmp_path, mon
         (["--jobs", "0"], "jobs=0 is refused: it must be a whole number of at least 1."),
     ],
 )
-def test_a_wrong_word_is_one_sentence(tmp_path, run, words, sentence):
-    status, _, said = run("reproduce", "--quick", "--out", tmp_path, *words)
+def test_a_wrong_word_is_one_sentence(tmp_path, capsys, words, sentence):
+    status = main(["--quick", "--out", str(tmp_path), *words])
+    said = capsys.readouterr().err
     assert status == 2
-    assert re.fullmatch(f"hornbeam: {sentence.replace('?', '[?]')}\n", said)
+    assert re.fullmatch(f"study: {sentence.replace('?', '[?]')}\n", said)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_report_needs_no_runs(tmp_path, run):
-    status, printed, said = run("reproduce", "--out", tmp_path, "--report-only")
-    assert status == 0
+def test_a_report_needs_no_runs(tmp_path, capsys):
+    assert main(["--out", str(tmp_path), "--report-only"]) == 0
+    printed, said = capsys.readouterr()
     assert printed == f"{tmp_path / 'REPORT.md'}\n"
     assert "runs have no result yet" in said
     assert "Not complete" in (tmp_path / "REPORT.md").read_text()
 
 
-def test_a_folder_that_cannot_be_made_is_refused(tmp_path, run):
+def test_a_folder_that_cannot_be_made_is_refused(tmp_path, capsys):
     (tmp_path / "file").write_text("")
-    status, _, said = run("reproduce", "--quick", "--out", tmp_path / "file")
-    assert status == 2
-    assert "the folder cannot be created (File exists); name another one." in said
+    assert main(["--quick", "--out", str(tmp_path / "file")]) == 2
+    assert "the folder cannot be created (File exists); name another one." in capsys.readouterr().err
 
 
 def test_data_that_are_not_there_stop_the_study_before_its_first_run(tmp_path, monkeypatch):

@@ -38,34 +38,38 @@ def refused(run, *words):
     return message.removeprefix("hornbeam: ")
 
 
+DANGLING = {
+    "ratings.csv": RATINGS + "9,a,1\n9,b,2\n8,a,1\n3,zz,1\n",
+    "schema.toml": '[ratings]\nlinks = { user_id = "users", movie_id = "movies" }\n',
+}
+
+
 def test_links_to_keys_that_are_not_there(hornbeam, tmp_path):
-    write(tmp_path / "shop", SHOP | {"ratings.csv": RATINGS + "9,a,1\n9,b,2\n8,a,1\n3,zz,1\n"})
-    assert refused(hornbeam, "fit", "shop", "--target", "users.vip") == (
+    write(tmp_path / "shop", SHOP | DANGLING)
+    assert refused(hornbeam, "fit", "shop", "--target", "users.vip", "--dangling", "error") == (
         'table "ratings", column "user_id": 2 keys in 3 rows are not in "users" (first: 8, 9); correct them, '
-        'or set dangling (--dangling) to "drop" to leave these links out, or to "keep" to add the keys.'
+        'state other links in schema.toml, or set dangling (--dangling) to "drop" to leave these links out, '
+        'or to "keep" to add the keys.'
     )
     assert refused(hornbeam, "fit", "shop", "--target", "users.vip", "--dangling", "no") == (
-        "dangling='no' is refused: it must be 'error' or 'drop' or 'keep'."
+        "dangling='no' is refused: it must be 'drop' or 'error' or 'keep'."
     )
 
 
 @pytest.mark.parametrize(
     ("dangling", "done", "ratings"),
-    [("drop", "these links are left out", 4), ("keep", "these keys are added", 8)],
+    [
+        ("drop", "these links are left out; --dangling error refuses them", 4),
+        ("keep", "the keys are added", 8),
+    ],
 )
 def test_such_links_are_dropped_or_kept_as_asked(hornbeam, tmp_path, dangling, done, ratings):
-    write(tmp_path / "shop", SHOP | {"ratings.csv": RATINGS + "9,a,1\n9,b,2\n8,a,1\n3,zz,1\n"})
+    write(tmp_path / "shop", SHOP | DANGLING)
     clause = "users(A) :- ratings(A,B)."
     status, out, said = hornbeam("count", "shop", clause, "--dangling", dangling)
     assert status == 0
-    assert (
-        f'note: table "ratings", column "user_id": 2 keys in 3 rows are not in "users" (first: 8, 9); {done}.'
-        in said
-    )
-    assert (
-        f'note: table "ratings", column "movie_id": 1 key in 1 row is not in "movies" (first: zz); {done}.'
-        in said
-    )
+    where = "ratings.user_id (3), ratings.movie_id (1)"
+    assert f"note: keys in 4 rows of 2 columns are not in the linked tables: {where}; {done}." in said
     rows = [line.split(",") for line in out.splitlines()[1:]]
     assert [key for key, *_ in rows] == ["1", "2", "3", "4"]
     kept = {"1": 2, "2": 1, "3": 1 if dangling == "drop" else 2, "4": 0}
@@ -76,10 +80,8 @@ def test_inspection_shows_such_links_and_goes_on(hornbeam, tmp_path):
     write(tmp_path / "shop", SHOP | {"ratings.csv": RATINGS + "9,a,1\n"})
     status, out, _ = hornbeam("inspect", "shop")
     assert status == 0
-    assert (
-        '  ratings.user_id: 1 key in 1 row is not in "users" (first: 9); other commands refuse this '
-        "unless --dangling is drop or keep" in out.splitlines()
-    )
+    line = '  ratings.user_id: 1 key in 1 row is not in "users" (first: 9); not used'
+    assert line in out.splitlines()
 
 
 def test_a_stated_key_with_copies(hornbeam, tmp_path):
@@ -153,8 +155,7 @@ def test_empty_tables(hornbeam, tmp_path):
     status, out, said = hornbeam("fit", "shop", "--target", "users.vip", *QUICK)
     assert status == 0
     assert out.startswith("prior")
-    assert 'note: table "movies" is empty; its predicates are false everywhere.' in said
-    assert 'note: table "ratings" is empty; its predicates are false everywhere.' in said
+    assert 'note: not used: 2 empty tables ("movies", "ratings").' in said
     write(tmp_path / "shop", {"users.csv": "user_id,age,vip\n"})
     assert refused(hornbeam, "fit", "shop", "--target", "users.vip") == (
         'table "users" is empty, so there are no examples of "users.vip".'
@@ -329,7 +330,11 @@ def test_a_database_without_a_table(hornbeam, tmp_path):
             'the target "churned(users)" is new, so the tables have no examples of it; pass examples '
             "(--examples FILE) with keys and a label.",
         ),
-        (None, "name a target: a column of a table (table.column or table.column=value) or a link table."),
+        (
+            None,
+            "name what to learn by --target; the tables have labels: movies.genre (2 values), "
+            "users.vip (yes or no); numbers: users.age; links between things: ratings.",
+        ),
     ],
 )
 def test_targets_that_cannot_be_learned(hornbeam, tmp_path, target, message):
@@ -376,7 +381,7 @@ def test_negatives_that_make_no_sense(hornbeam, tmp_path, negatives, target, mes
         (
             "u,v,w\n1,2,3\n",
             "the examples have the columns u, v, w, but need user_id (or arg1, arg2, ...), and may have "
-            '"label" and "cutoff".',
+            '"label", "cutoff" and "choice".',
         ),
         ("user_id,label\n1,1\n,0\n", 'examples, column "user_id": 1 of 2 rows have no key; fill it in.'),
     ],

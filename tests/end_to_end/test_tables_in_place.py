@@ -411,7 +411,13 @@ def test_explaining_names_groundings_in_place(folder: Path, run: Run, tmp_path: 
 
 OPTIONS: dict[str, Any] = {"preset": "paper", "stop": "best", "look_ahead": True, "refit": True}
 OPTIONS |= {"n_steps": 2, "max_literals": 2, "n_thresholds": 3, "beam_width": 3}
-OF_EFFECTS: dict[str, Any] = {"n_bags": 2, "n_steps": 20, "max_literals": 2, "n_thresholds": 3}
+OF_EFFECTS: dict[str, Any] = {
+    "n_bags": 2,
+    "n_steps": 20,
+    "max_literals": 2,
+    "n_thresholds": 3,
+    "validate": False,  # noise among few users is enough here
+}
 EXPLAINED = 30
 IN_PYTHON = ("duckdb", "parquet", "postgres")
 """A DuckDB file, a folder of Parquet files, a server."""
@@ -488,6 +494,7 @@ def test_explanations_of_effects_name_the_same_groundings_in_place(folder: Path)
             explained = classifier.explain(X[order][:EXPLAINED], shown=10_000)
             found.append([groundings_apart(each.as_dict()) for each in explained])
     assert found[0] == found[1]
+    assert sum(len(each) for _, groundings in found[0] for each in groundings) > 20
 
 
 def test_a_database_in_place_names_its_engine_and_is_shared_by_copies(folder: Path) -> None:

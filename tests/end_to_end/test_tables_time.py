@@ -18,10 +18,10 @@ import hornbeam as hb
 import servers
 from every_engine import ENGINES
 from folders import write
-from hornbeam.engines.features.values import FeatureRequest, feature_values
+from hornbeam.engines.questions import FeatureRequest
 from hornbeam.engines.registry import open_engine
 from hornbeam.estimators.learners import RLRClassifier
-from hornbeam.logic.effects import DISTINCT, OF_NUMBERS
+from hornbeam.logic.features import DISTINCT, OF_NUMBERS
 from hornbeam.logic.parse_effect import parse_effect
 from hornbeam.model.clause_model import Model
 from hornbeam.model.effects import FittedEffect
@@ -301,7 +301,7 @@ def every_feature(database, engine, features):
         feature, _, clause = text.partition(" : ")
         effects.append(parse_effect(f"{feature} {CURVE} : {clause}", database.schema))
     opened = open_engine(engine or "memory", database)
-    found = feature_values(opened, [FeatureRequest(*effect[:3]) for effect in effects], examples.keys)
+    found = opened.features([FeatureRequest(*effect[:3]) for effect in effects], examples.keys)
     model = Model("vip", database.schema, 0.1, (), effects=tuple(map(FittedEffect, effects)))
     values = [["missing" if value != value else value for value in each.tolist()] for each in found]
     columns = zip(*values, model.probabilities(opened, examples.keys).tolist(), strict=True)

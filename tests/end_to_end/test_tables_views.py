@@ -13,13 +13,14 @@ import servers
 from folders import facts_of, write
 from hornbeam.errors import DataError
 from hornbeam.files.quoting import quoted
+from hornbeam.in_place.load import load_quietly
 from hornbeam.model.files import model_text
 from table_worlds import SHOP_KEYS, as_duckdb, as_pandas, as_sqlite, create, shop
 
 TABLES = shop(n_users=40, n_movies=15)
 TARGETS = ["users.gender=F", "users.job", "ratings"]
 SCHEMA = SHOP_KEYS.stated() | {f"raw_{name}": {"use": False} for name in TABLES}
-OPTIONS = {"n_steps": 2, "max_literals": 2}
+OPTIONS = {"n_steps": 20, "n_bags": 2, "max_literals": 2, "validate": False}
 
 
 def hide(run):
@@ -83,7 +84,9 @@ def views(request, tmp_path_factory):
 
 def learned(database):
     keys, labels = database.examples()
-    return model_text(hb.RLRClassifier(database=database, **OPTIONS).fit(keys, labels).model_)
+    text = model_text(hb.RLRClassifier(database=database, **OPTIONS).fit(keys, labels).model_)
+    assert '{"clause": ' in text, "nothing is learned that could differ"
+    return text
 
 
 def options_of(target):
@@ -153,5 +156,33 @@ def test_tables_that_are_left_out_are_not_read(tmp_path):
         made.commit()
         made.close()
         with pytest.raises(DataError, match="gone"):
-            hb.load(source, target="users.gender=F")
+            hb.load(source, target="users.gender=F", views=True)
+        hb.load(source, target="users.gender=F")
         hb.load(source, target="users.gender=F", schema=SHOP_KEYS.stated() | {"broken": {"use": False}})
+
+
+@pytest.mark.parametrize("engine", [None, "duckdb"])
+def test_views_are_read_if_they_are_asked_for(tmp_path, engine):
+    path = tmp_path / "shop.duckdb"
+    with duckdb.connect(str(path)) as made:
+        made.execute("CREATE TABLE users AS SELECT i AS id, i % 2 AS y FROM range(9) AS t(i)")
+        made.execute("CREATE VIEW old AS SELECT id, y AS z FROM users")
+        made.execute("CREATE VIEW young AS SELECT id, y AS x FROM users")
+
+    def tables(**options):
+        with load_quietly(path, engine=engine, **options) as database:
+            return sorted(database.origin["tables"]), [str(notice) for notice in database.notices]
+
+    names, said = tables()
+    assert names == ["users"] and 'not used: 2 views ("old", "young"; --views reads all).' in said
+    names, said = tables(schema={"young": {"key": "id"}})
+    assert names == ["users", "young"] and 'not used: 1 view ("old"; --views reads all).' in said
+    assert tables(views=True)[0] == ["old", "users", "young"]
+    assert tables(origin=load_quietly(path, views=True).origin)[0] == ["old", "users", "young"]
+
+
+def test_a_database_of_nothing_but_views_is_read(tmp_path):
+    path = tmp_path / "shop.duckdb"
+    with duckdb.connect(str(path)) as made:
+        made.execute("CREATE VIEW users AS SELECT i AS id, i % 2 AS y FROM range(9) AS t(i)")
+    assert list(load_quietly(path).origin["tables"]) == ["users"]

@@ -71,7 +71,7 @@ def test_the_demonstration_runs_from_the_wheel(environment, tmp_path):
     imported = run(python, "-c", "import hornbeam; print(hornbeam.__file__)", cwd=tmp_path)
     assert Path(imported).is_relative_to(environment)
     shown = run(environment / "bin" / "hornbeam", "demo", cwd=tmp_path)
-    assert "advisedby(A,B) :- publication(C,A), publication(C,B)." in shown
+    assert "churned(A) :- orders(A,B), kind(B,C), C = shoes." in shown
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     for name in ("drawing/figure.css", "report/html/style.css", "report/html/script.js"):
         assert (PACKAGE / name).read_text(encoding="utf-8").strip() in page, name

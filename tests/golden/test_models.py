@@ -1,37 +1,22 @@
-"""Model files of every format version load for ever, print, and predict what they did when they were made.
-
-A new format version adds a folder; nothing in an old one is ever changed.
-"""
+"""Model files of every learner load, print, and predict what they did when they were made."""
 
 import csv
-import json
 from pathlib import Path
 
 import pytest
 
 from hornbeam.cli import main
-from hornbeam.model.files import FORMAT_VERSION, HOMES, load_model, model_text
+from hornbeam.model.files import HOMES, load_model, model_text
 
 FOLDER = Path(__file__).parent / "models"
-LEARNERS = {
-    1: {"rlr", *HOMES} - {"joint"},
-    2: {"rlr", "one-vs-rest", "joint"},
-    3: {"rlr"},
-    4: {"one-vs-rest"},
-}
-"""The learners whose models a version of the format was made for; other models stay in their version."""
-FILES = sorted(FOLDER.glob("version*/*.json"))
+FILES = sorted(FOLDER.glob("*.json"))
 
 
-def test_there_are_files_of_every_version_and_every_learner() -> None:
-    for version in range(1, FORMAT_VERSION + 1):
-        of_version = [path for path in FILES if path.parent.name == f"version{version}"]
-        documents = [json.loads(path.read_text()) for path in of_version]
-        assert {document["format_version"] for document in documents} == {version}
-        assert {document["learner"] for document in documents} == LEARNERS[version]
+def test_there_are_files_of_every_learner() -> None:
+    assert {load_model(path).learner for path in FILES} == {"rlr", *HOMES}
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}-{path.stem}")
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_a_golden_model_predicts_what_it_always_did(path: Path, tmp_path: Path) -> None:
     out = tmp_path / "predictions.csv"
     with pytest.raises(SystemExit) as left:
@@ -44,7 +29,7 @@ def test_a_golden_model_predicts_what_it_always_did(path: Path, tmp_path: Path) 
 
 
 def predictions(path: Path) -> dict[str, dict[str, float]]:
-    """What a file predicts of each key, which is in its first column. Older files name this column arg1."""
+    """What a file predicts of each key, which is in its first column."""
     with path.open(newline="") as file:
         return {
             next(iter(row.values())): {
@@ -56,7 +41,7 @@ def predictions(path: Path) -> dict[str, dict[str, float]]:
         }
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}-{path.stem}")
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_a_golden_model_is_written_again_as_it_was(path: Path) -> None:
     model = load_model(path)
     assert model_text(model) == path.read_text()

@@ -16,10 +16,10 @@ from hornbeam.learning.options import AggOptions
 from hornbeam.learning.problem import language_for
 from hornbeam.model.explain import explain
 from hornbeam.model.groundings.search import groundings
-from hornbeam.study.agg_lr.aggregates import COUNT, DISTINCT, GREATEST, LEAST, MEAN, aggregates, paths
-from hornbeam.study.agg_lr.joiner import Joiner
-from hornbeam.study.agg_lr.learner import fit
-from hornbeam.study.agg_lr.model import by_path, weighted_values
+from hornbeam.rivals.agg_lr.aggregates import COUNT, DISTINCT, GREATEST, LEAST, MEAN, aggregates, paths
+from hornbeam.rivals.agg_lr.joiner import Joiner
+from hornbeam.rivals.agg_lr.learner import fit
+from hornbeam.rivals.agg_lr.model import by_path, weighted_values
 from small_worlds import same_by_every_engine, worlds
 
 

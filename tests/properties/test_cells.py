@@ -22,7 +22,7 @@ from hornbeam.data.database import Database
 from hornbeam.engines.sql.expressions import aliased, numeric
 from hornbeam.errors import HornbeamError
 from hornbeam.in_place.source import as_text
-from hornbeam.loading.tables.columns.cells import KINDS, CellKind, reads
+from hornbeam.loading.tables.columns.cells import KINDS, CellKind, beside_words, reads, stands_for_nothing
 from hornbeam.loading.tables.sources.duckdb import connection
 from hornbeam.loading.tables.sources.text_rows import columns_of_cells, read_by_duckdb
 from hornbeam.logic.schema import DATE, read_value
@@ -52,7 +52,9 @@ CLOCKS = st.sampled_from(
 )
 OFFSETS = st.sampled_from(["", "", "Z", "z", "+02", "+0230", "-02:30", "+24:00", " Z"])
 MOMENTS = st.tuples(DAYS, st.sampled_from("T "), CLOCKS, OFFSETS).map("".join)
-FAMILIES = (WHOLE, REAL, ODD, DAYS, MOMENTS, st.text("01-:.eTZaN \n\"',", max_size=6))
+WORDS = st.sampled_from(["NA", "NA", "na", "N/A", "-", "?", "NULL", "null", "<NA>", ".", "none"])
+CODES = st.sampled_from(["DE", "NA", "US", "low"])
+FAMILIES = (WHOLE, REAL, ODD, DAYS, MOMENTS, CODES, st.text("01-:.eTZaN \n\"',", max_size=6))
 CELLS = st.one_of(*FAMILIES)
 
 
@@ -80,13 +82,16 @@ def same(kind: CellKind, word: str) -> bool:
 @given(CELLS)
 @settings(max_examples=400)
 def test_python_and_sql_read_a_cell_alike(word: str) -> None:
-    for kind in KINDS:
+    for kind in (*KINDS, *map(beside_words, KINDS)):
+        if kind.nothing and stands_for_nothing(word):
+            assert in_sql(kind.condition, word) is None and in_sql(kind.value, word) is None
+            continue
         assert in_sql(kind.condition, word) == reads(kind.read, word)
         assert not reads(kind.read, word) or same(kind, word)
 
 
 def test_a_missing_cell_is_of_no_kind() -> None:
-    for kind in KINDS:
+    for kind in (*KINDS, *map(beside_words, KINDS)):
         query = f"SELECT {kind.condition.format('x')} FROM (SELECT NULL::VARCHAR AS x)"
         assert duck().execute(query).fetchall() == [(None,)]
 
@@ -97,7 +102,10 @@ def test_a_missing_cell_is_of_no_kind() -> None:
 @given(
     st.lists(st.sampled_from(FAMILIES), min_size=1, max_size=3).flatmap(
         lambda families: st.tuples(
-            *(st.lists(st.one_of(family, st.just("")), min_size=4, max_size=4) for family in families)
+            *(
+                st.lists(st.one_of(family, family, WORDS, st.just("")), min_size=4, max_size=4)
+                for family in families
+            )
         )
     )
 )
@@ -114,7 +122,7 @@ def test_small_files_read_by_python_equal_large_ones_read_by_duckdb(cells: tuple
     for name in names:
         one, other = by_python[name], by_duckdb[name]
         assert (one.name, one.domain, one.values.dtype) == (other.name, other.domain, other.values.dtype)
-        assert (one.texts, one.codes.tolist()) == (other.texts, other.codes.tolist())
+        assert (list(one.texts), one.codes.tolist()) == (list(other.texts), other.codes.tolist())
         assert one.exact_below == other.exact_below
 
 
@@ -126,7 +134,7 @@ def columns(draw: st.DrawFn, size: int) -> list[str]:
     """A column of cells, most often all of one family, so that it may be numbers or dates."""
     family = draw(st.sampled_from(FAMILIES))
     few = draw(
-        st.lists(st.one_of(family, family, family, family, CELLS, st.just("")), min_size=1, max_size=3)
+        st.lists(st.one_of(family, family, family, family, WORDS, CELLS, st.just("")), min_size=1, max_size=3)
     )
     return [few[draw(st.integers(0, len(few) - 1))] for _ in range(size)]
 

@@ -1,4 +1,4 @@
-"""Weights of constants: one tally of a clause gives what counting each constant by itself gives."""
+"""Weights of constants: one pass over a clause gives what counting each constant by itself gives."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from every_engine import every_engine
 from hornbeam.engines.contract import Engine
 from hornbeam.engines.naive import NaiveEngine
 from hornbeam.logic.clauses import Atom, Comparison
-from hornbeam.model.constant_counts import contribution_of_constants, counts_by_constant, tallied
 from hornbeam.model.features import WeightedClause, feature_values
+from hornbeam.model.groundings.constants import at_once, contribution_of_constants, counts_by_constant
 from strategies import CASES, STRANGER, Case, timed_cases
 
 
 @every_engine
 @given(case=timed_cases(), feature=st.sampled_from(("count", "log")))
 @settings(max_examples=max(CASES // 2, 1))
-def test_one_tally_gives_what_single_clauses_give(engine: type[Engine], case: Case, feature: str) -> None:
+def test_one_pass_gives_what_single_clauses_give(engine: type[Engine], case: Case, feature: str) -> None:
     for clause in case.clauses:
         compared = [literal.variable for literal in clause.body if isinstance(literal, Comparison)]
         types = {
@@ -39,5 +39,5 @@ def test_one_tally_gives_what_single_clauses_give(engine: type[Engine], case: Ca
             assert found.tolist() == expected.tolist(), (clause, each)
             only_links = all(isinstance(literal, Atom) for literal in clause.body)
             is_numeric = name in case.database.schema.numeric
-            counts = tallied(weighted, engine(case.database), case.keys)
+            counts = at_once(weighted, engine(case.database), case.keys)
             assert (counts is None) == (is_numeric or not only_links)

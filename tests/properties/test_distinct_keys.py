@@ -1,50 +1,41 @@
 """Features are computed for distinct keys, and are those of each example."""
 
-from collections import defaultdict
-from collections.abc import Mapping
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from effect_bodies import TallyCase, groups, tally_cases
+from effect_bodies import TallyCase, tally_cases
 from hornbeam.engines.contract import Engine
 from hornbeam.engines.memory.engine import MemoryEngine
 from hornbeam.engines.naive import NaiveEngine
-from hornbeam.engines.tally import Tally, head_variables
+from hornbeam.engines.questions import FeatureRequest
+from hornbeam.engines.tally import TallyRequest, head_variables
 from hornbeam.learning.effects.bins import bins_of, cuts_of, scores_of
-from hornbeam.learning.effects.examples.groups import key_tallies
+from hornbeam.learning.effects.examples.groups import distinct_keys
+from hornbeam.logic.effects import Feature
+from hornbeam.logic.features import COUNT
 from strategies import CASES, TARGET
-
-
-def by_row(tally: Tally) -> Mapping[int, set[tuple[object, ...]]]:
-    found: dict[int, set[tuple[object, ...]]] = defaultdict(set)
-    for (row, *values), number in groups(tally).items():
-        assert isinstance(row, int)
-        found[row].add((*values, number))
-    return found
 
 
 @pytest.mark.parametrize("engine_class", [MemoryEngine, NaiveEngine])
 @given(case=tally_cases())
 @settings(max_examples=max(CASES // 2, 1))
-def test_each_example_has_the_groundings_of_its_key(engine_class: type[Engine], case: TallyCase) -> None:
+def test_each_example_has_the_value_of_its_key(engine_class: type[Engine], case: TallyCase) -> None:
     arity = case.database.schema.arity(TARGET)
     # Each key twice, so that distinct keys are always fewer.
     keys = np.repeat(case.keys[:, :arity], 2, axis=0)
     engine = engine_class(case.database)
-    for request in case.requests:
-        right = NaiveEngine(case.database).tally([request], keys)[0]
-        own = key_tallies(engine, keys, head_variables(request), arity)
-        found = own.tally([request])[0]
-        assert isinstance(found, Tally) and isinstance(right, Tally)
-        expected, at_keys = by_row(right), by_row(found)
+    for head, body, variables, times in case.requests:
+        asked = FeatureRequest(head, body, Feature(COUNT))
+        (right,) = NaiveEngine(case.database).features([asked], keys)
+        own = distinct_keys(engine, keys, head_variables(TallyRequest(head, body, variables, times)), arity)
+        (found,) = own.features([asked])
+        assert isinstance(found, np.ndarray) and isinstance(right, np.ndarray)
         which = np.arange(len(keys)) if own.equal is None else own.equal.which
-        assert [at_keys.get(place, set()) for place in which.tolist()] == [
-            expected.get(row, set()) for row in range(len(keys))
-        ]
-        assert own.weighted(found).sum() == right.number.sum()
+        assert found[which].tolist() == right.tolist()
+        sizes = np.ones(len(keys)) if own.sizes is None else own.sizes
+        assert (found * sizes).sum() == right.sum()
 
 
 VALUES = st.sampled_from((np.nan, 0.0, 1.0, 2.0, 3.0, 10.0, 0.25))

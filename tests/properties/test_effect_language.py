@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from effect_strategies import curves, effects_of, finite
 from hornbeam.errors import HornbeamError
-from hornbeam.logic import effects as kinds
+from hornbeam.logic import features as kinds
 from hornbeam.logic.clauses import Atom, Comparison, Not, head_atom
 from hornbeam.logic.effects import Effect, Equals, Feature, NumberOf, Recent, body_text, new_variables_of
 from hornbeam.logic.english import curve_rows, curve_table, effect_sentence, feature_pieces, text_of

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from effect_strategies import curves, effects_of
 from hornbeam.data.database import Codes, Database
-from hornbeam.engines.features.values import FeatureRequest, feature_values
 from hornbeam.engines.memory.engine import MemoryEngine
+from hornbeam.engines.questions import FeatureRequest
 from hornbeam.logic.clauses import Clause, head_atom
 from hornbeam.logic.effects import Curve, in_order_of_use, rename_step
 from hornbeam.logic.schema import number_of
@@ -100,7 +100,7 @@ def test_an_effect_adds_the_level_of_its_value(world) -> None:  # type: ignore[n
     added = list(model.contributions(engine, keys))[len(model.clauses) :]
     for fitted, column in zip(model.effects, added, strict=True):
         head, body, feature, curve = fitted.effect
-        (values,) = feature_values(engine, [FeatureRequest(head, body, feature)], keys)
+        (values,) = engine.features([FeatureRequest(head, body, feature)], keys)
         for value, level in zip(values, column, strict=True):
             if np.isnan(value):
                 assert level == curve.missing

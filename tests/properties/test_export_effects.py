@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from effect_bodies import TallyCase, tally_cases
 from hornbeam.data.database import Codes, Database
 from hornbeam.data.numbers import AT_CUTOFF, CutoffRule, Floats
-from hornbeam.engines.features.values import FeatureRequest, feature_values
 from hornbeam.engines.naive import NaiveEngine
+from hornbeam.engines.questions import FeatureRequest
 from hornbeam.errors import OptionError
-from hornbeam.logic import effects as kinds
+from hornbeam.logic import features as kinds
 from hornbeam.logic.clauses import Atom
 from hornbeam.logic.effect_types import feature_misfit
 from hornbeam.logic.effects import Body, Curve, Effect, Feature, new_variables_of
@@ -46,7 +46,7 @@ def features(draw: st.DrawFn, database: Database, head: Atom, body: Body) -> Fea
     bound = [*known]
     for step in body:
         bound += new_variables_of(step, {*bound})
-    kind = draw(st.sampled_from(kinds.KINDS))
+    kind = draw(st.sampled_from(list(kinds.KINDS)))
     if kind not in kinds.OF_VARIABLES:
         return Feature(kind)
     fitting = [
@@ -81,7 +81,7 @@ def test_the_query_gives_the_models_probabilities(
     for request in case.requests:
         feature = data.draw(features(database, head, request.body))
         assume(feature.kind != kinds.MONTH or kind == DATE)
-        (values,) = feature_values(engine, [FeatureRequest(head, request.body, feature)], keys)
+        (values,) = engine.features([FeatureRequest(head, request.body, feature)], keys)
         assert isinstance(values, np.ndarray)
         fitted.append(FittedEffect(Effect(head, request.body, feature, data.draw(curves(values)))))
     options = {"times": kind, "at_cutoff": at_cutoff} if database.times else {}
@@ -118,10 +118,10 @@ def _names(database: Database, keys: Codes) -> list[tuple[str, ...]]:
 
 
 def _time(cutoff: object) -> float:
-    """A cut-off in a row as a number; the last date stands for none."""
-    if not isinstance(cutoff, datetime):
-        return float(str(cutoff))
-    return np.inf if cutoff.year == 9999 else number_of(cutoff)
+    """A cut-off in a row as a number; infinity stands for none."""
+    if cutoff is None:
+        return np.inf
+    return number_of(cutoff) if isinstance(cutoff, datetime) else float(str(cutoff))
 
 
 def _is_in_tables(database: Database) -> bool:

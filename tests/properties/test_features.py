@@ -19,17 +19,17 @@ from every_engine import every_engine, every_quick_engine
 from hornbeam.data.build import build
 from hornbeam.data.numbers import AT_CUTOFF, INCLUDE, CutoffRule
 from hornbeam.engines.contract import Engine
+from hornbeam.engines.features.sums import sums_by_row
 from hornbeam.engines.features.values import (
-    FeatureRequest,
-    feature_values,
     months_of,
     since,
     value_of_tally,
 )
 from hornbeam.engines.naive import NaiveEngine
+from hornbeam.engines.questions import FeatureRequest
 from hornbeam.engines.tally import DAY, Tally, TallyRequest
 from hornbeam.errors import DataError
-from hornbeam.logic import effects as kinds
+from hornbeam.logic import features as kinds
 from hornbeam.logic.clauses import Atom, Comparison
 from hornbeam.logic.effect_types import NUMBER_OF_FACTS, variable_types
 from hornbeam.logic.effects import Feature, NumberOf, Recent
@@ -114,6 +114,28 @@ def test_a_feature_of_values_is_its_definition(kind: str, groundings: list[list[
         assert same(found, expected)
 
 
+@given(
+    rows=st.lists(
+        st.lists(st.tuples(st.floats(-1e6, 1e6) | VALUES, st.integers(1, 2**48)), max_size=5), max_size=4
+    ),
+    most=st.sampled_from((2, 2**20, 2**27, 2**40, 2**48)),
+)
+@settings(max_examples=max(CASES // 4, 1))
+def test_sums_of_very_many_values_are_exact(rows: list[list[tuple[float, int]]], most: int) -> None:
+    """However many groundings all rows have together, and each of them, a sum is rounded once."""
+    flat = [(row, value, min(number, most)) for row, own in enumerate(rows) for value, number in own]
+    assume(all(abs(value) < 1e290 for _, value, _ in flat))
+    row, value, number = (np.array(each) for each in zip(*flat, strict=True)) if flat else ([], [], [])
+    found = sums_by_row(
+        np.asarray(row, dtype=np.int64),
+        np.asarray(value, dtype=np.float64),
+        np.asarray(number, dtype=np.int64),
+        len(rows),
+    )
+    expected = [float(sum(Fraction(v) * n for r, v, n in flat if r == place)) for place in range(len(rows))]
+    assert found.tolist() == expected
+
+
 def same(found: Sequence[float], expected: Sequence[float]) -> bool:
     return all(
         one == other or (isnan(one) and isnan(other)) for one, other in zip(found, expected, strict=True)
@@ -147,14 +169,14 @@ def test_every_engine_refuses_what_exceeds_the_largest_float(engine: type[Engine
         kinds.SPREAD: [0.35e308, 0.0, nan],
         kinds.DISTINCT: [2, 1, 0],
     }.items():
-        (found,) = feature_values(opened, [FeatureRequest(head, body, Feature(kind, 1))], keys)
+        (found,) = opened.features([FeatureRequest(head, body, Feature(kind, 1))], keys)
         assert isinstance(found, np.ndarray)
         assert found.tolist() == pytest.approx(expected, rel=1e-12, abs=0.0, nan_ok=True)
     for kind in (kinds.SUM, kinds.MEAN, kinds.VALUE, kinds.FIRST, kinds.LAST):
         with pytest.raises(
             DataError, match='"paid": a sum of numbers exceeds the largest float; scale the col'
         ):
-            feature_values(opened, [FeatureRequest(head, body, Feature(kind, 1))], keys)
+            list(opened.features([FeatureRequest(head, body, Feature(kind, 1))], keys))
 
 
 @pytest.mark.parametrize("values", [(1e308, -1e308), (5e-324, 1e-323), (1e308, 1e-308), (7.0, 7.0)])
@@ -227,8 +249,8 @@ def test_no_fact_at_or_after_the_cut_off_changes_a_feature(
     changed = data.draw(other_futures(case.database, last))
     plain = case.keys[:, : case.database.schema.arity(TARGET)]
     keys = with_cutoffs(changed, plain[cutoffs <= last], cutoffs[cutoffs <= last])
-    expected = feature_values(engine(case.database), requests, case.keys[cutoffs <= last])
-    found = feature_values(engine(changed), requests, keys)
+    expected = engine(case.database).features(requests, case.keys[cutoffs <= last])
+    found = engine(changed).features(requests, keys)
     for request, one, other in zip(requests, expected, found, strict=True):
         assert isinstance(one, np.ndarray) and isinstance(other, np.ndarray)
         assert one.tobytes() == other.tobytes(), request
@@ -276,7 +298,7 @@ def test_the_law_where_every_feature_would_show_a_leak(engine: type[Engine], at_
         database = build(schema, (), facts, ranges=ranges, times={"had": times[kept].tolist()})
         database = replace(database, origin={"times": "date"}).under_rule(CutoffRule(at_cutoff))
         keys = with_cutoffs(database, np.array([[0], [1]], dtype=np.int32), np.full(2, cutoff))
-        return [np.asarray(each).tolist() for each in feature_values(asked(database), requests, keys)]
+        return [np.asarray(each).tolist() for each in asked(database).features(requests, keys)]
 
     everything = np.full(len(times), True)
     found = {}
@@ -301,7 +323,7 @@ def test_a_feature_is_that_of_the_groundings_of_its_body(
 ) -> None:
     case, requests = given_case
     database, keys = case.database, case.keys
-    found = feature_values(engine(database), requests, keys)
+    found = engine(database).features(requests, keys)
     given_cutoffs = database.real_cutoffs_of(TARGET, keys)
     cutoffs = [nan] * len(keys) if given_cutoffs is None else given_cutoffs.tolist()
     cutoffs = [cutoff if isfinite(cutoff) else nan for cutoff in cutoffs]

@@ -16,9 +16,9 @@ from hornbeam.engines.naive import NaiveEngine
 from hornbeam.learning.options import ILPOptions
 from hornbeam.learning.problem import language_for
 from hornbeam.logic.clauses import Clause, literal_variables
-from hornbeam.study.ilp_rlr.bottom import Saturation, reduced
-from hornbeam.study.ilp_rlr.learner import CoverProblem, best_body, fit
-from hornbeam.study.ilp_rlr.likelihood import joint_weights
+from hornbeam.rivals.ilp_rlr.bottom import Saturation, reduced
+from hornbeam.rivals.ilp_rlr.learner import CoverProblem, best_body, fit
+from hornbeam.rivals.ilp_rlr.likelihood import joint_weights
 from small_worlds import same_by_every_engine, worlds
 
 EVERYTHING = ILPOptions(max_literals=2, max_bodies=10**8, max_recall=100, n_thresholds=1)
@@ -54,7 +54,7 @@ def test_a_bottom_clause_holds_for_its_example_with_and_without_twins(world, rou
 def test_every_literal_of_a_mode_that_is_true_of_the_example_is_in_its_bottom_clause(world):
     database, _, saturation = parts_of_search(world)
     examples = database.examples_of(world[1])
-    names = database.examples(world[1])[0]
+    names = database.names_of(world[1], examples.keys)
     likes = {tuple(row) for row in zip(*_columns(database, "likes"), strict=True)}
     smokes = {row for (row,) in zip(*_columns(database, "smokes"), strict=True)}
     for key, name in zip(examples.keys[:2], names[:2], strict=True):

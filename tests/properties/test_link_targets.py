@@ -15,11 +15,12 @@ from hornbeam.loading.tables.columns.new_columns import number_column, text_colu
 from hornbeam.loading.tables.guess import (
     _ENOUGH,
     _FEW,
+    _MOST_KEYS,
     _is_numbered_name,
-    _is_sparse,
     _last_word,
     _may_be_key,
     guess_links,
+    is_plain_range,
 )
 from hornbeam.loading.tables.link_targets import KEY_ENDINGS, LinkTargets, TableNames, plain, stems, words_of
 
@@ -46,47 +47,66 @@ def pairwise_links(table: Table, tables: Mapping[str, Table], keys: Mapping[str,
     links = {}
     for column in table.columns.values():
         if _may_be_key(column) and column.n_values:
-            best = max(candidates(table, column, tables, keys), default=None)
+            best = max(by_name(table, column, tables, keys), default=None)
+            if best is None and keys.get(table.name) != column.name:
+                best = by_values(table, column, tables, keys)
             if best is not None:
                 links[column.name] = best[-1]
     return links
 
 
-def candidates(
+def share_of(column: Column, key: Column) -> float:
+    """The share of a column's values, or if smaller that of its rows, that are among the keys."""
+    lost, lost_rows, _ = column.lost(key)
+    return min(1 - lost / column.n_values, 1 - lost_rows / (len(column) - column.n_missing))
+
+
+def by_name(
     table: Table, column: Column, tables: Mapping[str, Table], keys: Mapping[str, str]
 ) -> Iterator[tuple[float, float, str]]:
+    """The tables whose names the name of a column fits, and whose keys most of its values are."""
     own_key = keys.get(table.name) == column.name
-    unnamed = []
     for other, key in keys.items():
-        if own_key and other == table.name:
-            continue
-        key_column = tables[other].columns[key]
         fit = pairwise_fit(column.name, other, key)
-        if key_column.domain is not column.domain and not fit:
+        if own_key and (other == table.name or fit < 3):
             continue
-        inside = column.n_shared(key_column)
-        share = inside / column.n_values
-        if own_key and (fit < 3 or pairwise_fit(column.name, table.name, column.name) >= fit):
+        if own_key and pairwise_fit(column.name, table.name, column.name) >= fit:
             continue
-        if fit and share >= _ENOUGH:
+        to_itself = other == table.name and is_plain_range(tables[other].columns[key])
+        share = share_of(column, tables[other].columns[key])
+        if fit and not to_itself and share >= _ENOUGH:
             yield fit, share, other
-        elif share == 1.0 and not own_key and not fit:
-            unnamed.append((inside / key_column.n_values, other))
-    sharing = [each for each in unnamed if not stems(each[1]).isdisjoint(words_of(column.name))]
-    if len(sharing) == 1 and _is_numbered_name(column.name, sharing[0][1]):
-        yield 0.5, 1.0, sharing[0][1]
-    unnamed = sharing or unnamed
-    if len(unnamed) == 1:
-        cover, other = unnamed[0]
-        like_a_key = _last_word(column.name) in ("id", "key", "uuid")
-        by_numbers = (
-            column.is_whole
-            and column.n_values >= _FEW
-            and cover >= _ENOUGH
-            and _is_sparse(tables[other].columns[keys[other]])
-        )
-        if column.domain is Domain.TEXT or like_a_key or by_numbers:
-            yield 0, 1.0, other
+
+
+def by_values(
+    table: Table, column: Column, tables: Mapping[str, Table], keys: Mapping[str, str]
+) -> tuple[float, float, str] | None:
+    """The only table whose keys are most values of a column, if that says enough."""
+    holding = [
+        other
+        for other, key in keys.items()
+        if share_of(column, tables[other].columns[key]) >= _ENOUGH
+        and not pairwise_fit(column.name, other, key)
+    ]
+    sharing = [
+        other
+        for other in holding
+        if other != table.name and not stems(other).isdisjoint(words_of(column.name))
+    ]
+    if len(sharing) == 1 and _is_numbered_name(column.name, sharing[0]):
+        return 0.5, 1.0, sharing[0]
+    others = sharing or holding
+    if len(others) != 1:
+        return None
+    key_column = tables[others[0]].columns[keys[others[0]]]
+    in_order = is_plain_range(key_column)
+    like_a_key = _last_word(column.name) in ("id", "key", "uuid") and not (
+        others[0] == table.name and in_order
+    )
+    many = column.n_values >= max(_FEW, _MOST_KEYS * key_column.n_values)
+    if column.domain is Domain.TEXT or like_a_key or (column.is_whole and many and not in_order):
+        return 0, 1.0, others[0]
+    return None
 
 
 @given(st.lists(NAMES, unique=True, max_size=6), NAMES, st.data())
@@ -155,9 +175,10 @@ def test_the_singulars_of_a_name(table: str, expected: set[str]) -> None:
 
 @pytest.mark.parametrize("first", [0, -(2**62), 2**62])
 @pytest.mark.parametrize("missing", [False, True])
-def test_all_values_at_the_very_bounds_of_a_key_are_covered(first: int, missing: bool) -> None:
+def test_values_at_the_very_bounds_of_a_key_are_among_its_values(first: int, missing: bool) -> None:
     """Large whole numbers are bounds that floats hold only nearly."""
     key = number_column("id", np.array([first, first + 1, first + 2, first + 9], dtype=np.int64))
     column = number_column("x", np.array([first, first + (8 if missing else 9)], dtype=np.int64))
     targets = LinkTargets({"things": Table("things", {"id": key}, 4)}, {"things": "id"})
-    assert list(targets.covering(column)) == ([] if missing else ["things"])
+    assert list(targets.large_enough(column, 1.0)) == ["things"]
+    assert targets.share(column, "things") == (0.5 if missing else 1.0)

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from hornbeam.data.database import Database
 from hornbeam.engines.memory.engine import MemoryEngine
 from hornbeam.engines.naive import NaiveEngine
-from hornbeam.learning.boosting.mln_boost import fit
 from hornbeam.learning.options import MLNOptions
 from hornbeam.learning.problem import language_for
 from hornbeam.logic.refine import refinements
+from hornbeam.rivals.mln_boost import fit
 from small_worlds import same_by_every_engine, worlds
 
 OPTIONS = st.builds(

@@ -25,7 +25,8 @@ from hornbeam.learning.options import Options, fit_options
 from hornbeam.learning.search.ridge import ClauseSums, LineFit, Response, Ridge, response
 from hornbeam.logic.modes import schema_of
 from hornbeam.logic.parse import parse_mode
-from hornbeam.model.clause_model import Model, sigmoid
+from hornbeam.model.clause_model import Model
+from hornbeam.model.scales import sigmoid
 from plain_options import FEW
 from small_worlds import worlds
 

@@ -49,7 +49,8 @@ def test_requests_that_begin_alike_are_tallied_from_one_table(
             # A table has only what the expected requests need; others must not start from it.
             start = data.draw(st.sampled_from(case.requests)).body
             alike = [each for each in case.requests if each.body[: len(start)] == start]
-            asked.expect(data.draw(st.lists(st.sampled_from(alike), min_size=2, max_size=3)), case.keys)
+            told = data.draw(st.lists(st.sampled_from(alike), min_size=2, max_size=3))
+            asked.expect_tallies(told, case.keys)
             for place in data.draw(st.permutations(range(len(case.requests)))):
                 alone = replace(case, requests=(case.requests[place],))
                 check_tallies(asked, alone, [expected[place]])
@@ -147,7 +148,7 @@ def test_the_requests_of_a_path_in_place_are_tallied_together(
         keys, asked = _keys_in_place(case, database), engine(database)
         start = data.draw(st.sampled_from(case.requests)).body
         alike = [each for each in case.requests if each.body[: len(start)] == start]
-        asked.expect(data.draw(st.lists(st.sampled_from(alike), min_size=2, max_size=6)), keys)
+        asked.expect_tallies(data.draw(st.lists(st.sampled_from(alike), min_size=2, max_size=6)), keys)
         answers = [asked.tally([request], keys)[0] for request in case.requests]
         _check_in_place(database, case, answers, expected)
 
@@ -163,11 +164,11 @@ def test_what_a_path_asks_about_its_things_is_tallied_together(
         # Large relations are left to the system, in the same answers.
         patch.setattr(fetched_facts, "FEW", few)
         loaded = engine(case.database)
-        loaded.expect(case.requests, case.keys)
+        loaded.expect_tallies(case.requests, case.keys)
         check_tallies(loaded, case, expected)
         database = facts_in_place(case.database, connection)
         keys, asked = _keys_in_place(case, database), engine(database)
-        asked.expect(case.requests, keys)
+        asked.expect_tallies(case.requests, keys)
         _check_in_place(database, case, asked.tally(case.requests, keys), expected)
 
 

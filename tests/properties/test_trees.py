@@ -15,15 +15,15 @@ from hornbeam.engines.naive import NaiveEngine
 from hornbeam.errors import Place
 from hornbeam.learning.options import RDNOptions
 from hornbeam.learning.problem import language_for
-from hornbeam.learning.trees.growth import Growth
-from hornbeam.learning.trees.model import TreeModel, node_fields, read_tree
-from hornbeam.learning.trees.rdn_boost import fit
-from hornbeam.learning.trees.tests import NodeTests
-from hornbeam.learning.trees.trees import Leaf, Node, Tree, body_text, leaf_values, leaves
 from hornbeam.logic.clauses import Clause
 from hornbeam.logic.refine import Language, additions
 from hornbeam.model.explain import explain
 from hornbeam.model.fields import Fields
+from hornbeam.rivals.trees.growth import Growth
+from hornbeam.rivals.trees.model import TreeModel, node_fields, read_tree
+from hornbeam.rivals.trees.rdn_boost import fit
+from hornbeam.rivals.trees.tests import NodeTests
+from hornbeam.rivals.trees.trees import Leaf, Node, Tree, body_text, leaf_values, leaves
 from small_worlds import same_by_every_engine, worlds
 
 OPTIONS = st.builds(

@@ -22,6 +22,7 @@ import typer
 from hornbeam.cli.command import CANNOT_WRITE, INTERRUPTED, USER_ERROR, SectionedCommand
 from hornbeam.cli.messages import NORMAL, QUIET, VERBOSE, print_error, set_level
 from hornbeam.cli.streams import forget_stdout, open_closed_streams
+from hornbeam.cli.suggestions import check_verb
 from hornbeam.errors import HornbeamError
 from hornbeam.learning.workers import ONE_THREAD
 from hornbeam.version import __version__
@@ -37,12 +38,15 @@ VERBS = {
     "show": "show",
     "explain": "explain",
     "report": "report",
+    "card": "card",
+    "edit": "editing.edit",
+    "serve": "editing.serve",
+    "examples": "examples",
     "modes": "inspect",
     "inspect": "inspect",
     "sql": "sql",
-    "reproduce": "reproduce",
-    "demo": "demo",
-    "generate": "generate",
+    "demo": "generated.demo",
+    "generate": "generated.generate",
     "datasets": "datasets",
 }
 """The module of each verb, in the order of the help. It is imported when the verb is needed."""
@@ -64,7 +68,7 @@ def hornbeam(
         bool, typer.Option("--verbose", "-v", help="Say more: progress, files, times, even in a pipe.")
     ] = False,
 ) -> None:
-    """Learn readable rules (clauses) from relational data, predict with them, and explain predictions.
+    """Learn a model that you can read from linked tables, predict with it, and explain its predictions.
 
     Results go to stdout, messages to stderr. To try it without data of your own, run `hornbeam demo`.
     """
@@ -99,6 +103,8 @@ def main(arguments: list[str] | None = None) -> None:
     debug = "--debug" in given
     set_level(_level(given))
     words = [word for word in given if word not in ("--debug", *_QUIET, *_VERBOSE)]
+    if words[:1] == ["help"]:
+        words = [*words[1:2], "--help"]
     if not words or words == ["datasets"]:
         words.append("--help")
     app = app_of(words[:1] if words[0] in VERBS else VERBS)
@@ -147,6 +153,7 @@ def interrupted_by_signals(received: list[int]) -> Iterator[None]:
 def _status(app: typer.Typer, words: list[str], debug: bool) -> object:
     """Run a command; its exit status, after an error has been printed as one sentence."""
     try:
+        check_verb(words[0], VERBS)
         status: object = app(words, prog_name="hornbeam", standalone_mode=False)
         sys.stdout.flush()
     except (HornbeamError, _CommandLineError) as error:

@@ -11,7 +11,9 @@ from typing import Any, get_type_hints
 
 from typer.core import TyperCommand
 
-USER_ERROR, INTERRUPTED, CANNOT_WRITE = 2, 130, 1
+from hornbeam.cli.suggestions import extra_word
+
+USER_ERROR, INTERRUPTED, CANNOT_WRITE, NOTHING_LEARNED = 2, 130, 1, 1
 """Exit statuses; 0 means success."""
 _ARGUMENTS, _OTHERS = "Arguments", "Options"
 """Headings of arguments, and of options that are in no group."""
@@ -53,7 +55,18 @@ def _flags(group: Any) -> Iterator[Parameter]:
 
 
 class SectionedCommand(TyperCommand):
-    """A command whose help lists arguments, then the verb's own options, then those in groups."""
+    """A command whose help lists arguments, then the verb's own options, then those in groups.
+
+    An argument too many gets a hint at the flag that was probably meant.
+    """
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        ctx.allow_extra_args = True
+        rest: list[str] = super().parse_args(ctx, args)
+        if rest and not ctx.resilient_parsing:
+            flags = {flag for parameter in self.get_params(ctx) for flag in parameter.opts}
+            raise extra_word(rest[0], str(ctx.info_name), flags)
+        return rest
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         sections: dict[str, list[tuple[str, str]]] = {_ARGUMENTS: [], _OTHERS: []}

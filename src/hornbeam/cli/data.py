@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hornbeam.cli.flags import Counting, CountingInPlace, Source
+from hornbeam.cli.suggestions import looks_like_target
 from hornbeam.errors import DataError, OptionError
 
 if TYPE_CHECKING:
@@ -43,7 +44,8 @@ class MadeFold:
         if split not in (TRAIN, TEST):
             raise OptionError(f'data set "{self.data.name}" has no split "{split}"; it has: {TEST}, {TRAIN}.')
         unusable: dict[str, object] = {"schema": None, "examples": None, "negatives": None}
-        unusable |= {"dangling": "error", "at_cutoff": None, "as_of": None, "allow_outside": False}
+        unusable |= {"dangling": None, "at_cutoff": None, "as_of": None, "allow_outside": False}
+        unusable |= {"missing": None, "views": False}
         for name, usual in unusable.items():
             if options.get(name, usual) not in (usual, "none"):
                 flag = name.replace("_", "-")
@@ -56,11 +58,13 @@ class MadeFold:
 
 def located(data: str) -> str | MadeFold:
     """The path or connection of the data that a command names, or a fold to generate or convert."""
+    if _exists(data):
+        return data
     from hornbeam.datasets import data_sets
     from hornbeam.datasets.places import find
 
     known = data_sets().get(data.partition("/")[0].lower())
-    if _exists(data) or known is None:
+    if known is None:
         return data
     number = _fold_number(known, data)
     folder = find(known)
@@ -110,27 +114,30 @@ def load_data(
     from hornbeam.engines.registry import engine_module
 
     if counting is not None:
-        engine_module(counting.engine)  # an unknown engine is refused before anything is loaded
+        engine_module(counting.engine_name)  # an unknown engine is refused before anything is loaded
     place = located(source.data)
     options = source.table_options() | options
     if isinstance(place, MadeFold):
         return place.load(source.split or usual_split, options)
-    with _hint_at_data_sets(source.data):
+    with _hint_at_what_was_meant(source.data):
         from hornbeam.in_place.load import load_quietly
 
         if isinstance(counting, CountingInPlace):
-            options |= {"engine": counting.engine, "memory": counting.budget, **counting.place()}
+            _ = counting.budget
+            options |= {"engine": counting.engine, "memory": counting.stated, **counting.place()}
         return load_quietly(place, source.split, usual_split, **options)
 
 
 @contextmanager
-def _hint_at_data_sets(data: str) -> Iterator[None]:
-    """If there are no data of this name, add the most similar data set to the error."""
-    from hornbeam.datasets import data_sets
-
+def _hint_at_what_was_meant(data: str) -> Iterator[None]:
+    """If there are no data of this name, add to the error what was probably meant."""
     try:
         yield
     except DataError as error:
+        from hornbeam.datasets import data_sets
+
+        if not _exists(data) and looks_like_target(data):
+            raise DataError(f"{error} Did you mean --target {data}? DATA comes before it.") from None
         near = difflib.get_close_matches(data.partition("/")[0].lower(), data_sets(), n=1)
         if _exists(data) or not near:
             raise

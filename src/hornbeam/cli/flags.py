@@ -6,12 +6,13 @@ A verb takes a group as one parameter; ``hornbeam.cli.command`` turns each field
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
 import typer
 
+from hornbeam.cli.suggestions import looks_like_target
 from hornbeam.errors import OptionError
 
 DATA, OUTPUT, LEARNING, COUNTING = "Data", "Output", "Learning", "Counting"
@@ -50,6 +51,25 @@ AllowOutside = Annotated[
         "--allow-outside",
         help="Also read files that the data name outside DATA and the folder above it, and views of a DuckDB "
         "file that read other files. Only for data that you trust.",
+        rich_help_panel=DATA,
+    ),
+]
+Missing = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--missing",
+        metavar="WORD",
+        help="For tables: a further word that stands for a missing value, besides words such as NA; may be "
+        "given several times. none: no word does.",
+        rich_help_panel=DATA,
+    ),
+]
+AllViews = Annotated[
+    bool,
+    typer.Option(
+        "--views",
+        help="Also read all views of a database. Default: those that schema.toml names, or all if there is "
+        "no table.",
         rich_help_panel=DATA,
     ),
 ]
@@ -100,30 +120,32 @@ Negatives = Annotated[
     ),
 ]
 Dangling = Annotated[
-    str,
+    str | None,
     typer.Option(
         "--dangling",
-        metavar="error|drop|keep",
-        help="For tables: if a link names a key that does not exist, stop with an error, drop the link, or "
-        "keep it and add the key.",
+        metavar="drop|error|keep",
+        help="For tables: if a link names a key that does not exist, leave the link out, stop with an error, "
+        "or keep it and add the key.  [default: drop, or error if most rows have such links]",
         rich_help_panel=DATA,
     ),
 ]
 EngineName = Annotated[
-    str,
+    str | None,
     typer.Option(
         "--engine",
         metavar="ENGINE",
-        help="Engine that counts: memory, duckdb, postgres, spark or naive.",
+        help="Engine that counts: memory, duckdb, postgres, spark or naive. Default: memory, or duckdb for "
+        "tables that do not fit the memory.",
         rich_help_panel=COUNTING,
     ),
 ]
 Memory = Annotated[
-    str,
+    str | None,
     typer.Option(
         "--memory",
         metavar="SIZE",
-        help="Memory budget for partial results, such as 500MB.",
+        help="Memory budget for partial results, such as 500MB (default: 2GB); if no engine is named, also "
+        "for tables (default: half of the memory of the machine or container).",
         rich_help_panel=COUNTING,
     ),
 ]
@@ -155,7 +177,13 @@ EvidenceFile = Annotated[
         rich_help_panel=DATA,
     ),
 ]
-ModelFile = Annotated[Path, typer.Option("--model", metavar="FILE", help="Model file (JSON).")]
+_GivenModel = Annotated[
+    Path | None, typer.Argument(metavar="MODEL", help="Model file (JSON).", show_default=False)
+]
+ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="Model file (JSON).")]
+_ModelOption = Annotated[
+    Path | None, typer.Option("--model", metavar="FILE", help="Model file (JSON); the same as MODEL.")
+]
 Out = Annotated[
     Path | None,
     typer.Option(
@@ -166,6 +194,28 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON.", rich_help_pane
 
 
 @dataclass(frozen=True, slots=True)
+class ModelFlags:
+    """The model to use: the argument after the data, or the option."""
+
+    given_model: _GivenModel = None
+    model: _ModelOption = None
+
+    @property
+    def path(self) -> Path:
+        """The file of the model."""
+        given = [path for path in (self.given_model, self.model) if path is not None]
+        if len(given) != 1:
+            problem = "no model is named" if not given else f"two models are named, {given[0]} and {given[1]}"
+            raise OptionError(f"{problem}; name the file of one, such as model.json.")
+        if looks_like_target(str(given[0])):
+            raise OptionError(
+                f'"{given[0]}" is no model file. A model knows its target; to learn one, run: '
+                f"hornbeam fit DATA --target {given[0]} --model model.json"
+            )
+        return given[0]
+
+
+@dataclass(frozen=True, slots=True)
 class Source:
     """The data to read."""
 
@@ -173,6 +223,8 @@ class Source:
     split: Split = None
     schema: SchemaFile = None
     allow_outside: AllowOutside = False
+    missing: Missing = None
+    views: AllViews = False
 
     def table_options(self) -> dict[str, Any]:
         """The flags that are options of ``load`` for tables."""
@@ -185,7 +237,7 @@ class Source:
 class LinkedSource(Source):
     """The data to read, and what to do about links to missing keys."""
 
-    dangling: Dangling = "error"
+    dangling: Dangling = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,13 +254,27 @@ class ExampleSource(LinkedSource):
 class Counting:
     """The engine that counts, and its budget."""
 
-    engine: EngineName = "memory"
-    memory: Memory = "2GB"
+    engine: EngineName = None
+    memory: Memory = None
+
+    @property
+    def engine_name(self) -> str:
+        """The engine that is named, or the default; facts in place are counted where they are."""
+        return self.engine or "memory"
+
+    @property
+    def stated(self) -> int | None:
+        """The memory budget in bytes, if it is stated."""
+        return None if self.memory is None else read_size(self.memory)
 
     @property
     def budget(self) -> int:
-        """The memory budget in bytes."""
-        return read_size(self.memory)
+        """The memory budget for partial results in bytes."""
+        return read_size(self.memory or "2GB")
+
+    def loading(self, needed: bool = True) -> Self:
+        """The same; if the data must be loaded, no engine is chosen by their size."""
+        return replace(self, engine=self.engine_name) if needed else self
 
     def place(self) -> dict[str, str | None]:
         """Options of the engine that say where it works."""

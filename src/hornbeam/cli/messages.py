@@ -6,7 +6,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from hornbeam.cli.printable import printable, wrapped
 
@@ -140,28 +140,3 @@ def download_progress() -> Iterator[Callable[[int, int | None], None] | None]:
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("", total=None, visible=False)
         yield lambda done, total: bar.update(task, completed=done, total=total, visible=True)
-
-
-@contextmanager
-def run_progress() -> Iterator[Callable[[int, int, dict[str, Any]], None] | None]:
-    """A progress bar over the runs of a study, if stderr is a terminal."""
-    if not sys.stderr.isatty() or _level == QUIET:
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-
-    columns = (
-        TextColumn("run {task.completed}/{task.total}"),
-        BarColumn(bar_width=20),
-        TimeElapsedColumn(),
-        TextColumn("{task.fields[last]}", markup=False),
-    )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("", total=None, last="")
-
-        def on_row(done: int, total: int, row: dict[str, Any]) -> None:
-            last = f"{row['method']} on {row['task']}, fold {row['fold']}"
-            bar.update(task, completed=done, total=total, last=last)
-
-        yield on_row

@@ -34,10 +34,8 @@ class OpenedExamples(NamedTuple):
 
 def open_model(model: Path, source: LinkedSource, counting: Counting, *, negatives: bool = True) -> Opened:
     """Read a model and load the data to use it on; without ``negatives``, no pairs are drawn as examples."""
-    from hornbeam.engines.registry import open_engine
     from hornbeam.errors import ModelError, Place
     from hornbeam.model.files import JOINT, load_model
-    from hornbeam.model.predict import data_for
 
     learned = load_model(model)
     if learned.learner == JOINT:
@@ -45,11 +43,19 @@ def open_model(model: Path, source: LinkedSource, counting: Counting, *, negativ
             "this command does not take joint models; use predict, evaluate, explain, show or report.",
             Place(str(model)),
         )
+    return _opened(learned, source, counting, negatives=negatives)
+
+
+def _opened(learned: LearnedModel, source: LinkedSource, counting: Counting, *, negatives: bool) -> Opened:
+    """Load the data to use a model on."""
+    from hornbeam.engines.registry import open_engine
+    from hornbeam.model.predict import data_for
+
     budget = counting.budget
     database = load_for(learned, source, counting, negatives=negatives)
     seen, notices = data_for(learned, database)
     say(notices)
-    return Opened(learned, open_engine(counting.engine, seen, budget, **counting.place()), database)
+    return Opened(learned, open_engine(counting.engine_name, seen, budget, **counting.place()), database)
 
 
 def load_for(
@@ -58,9 +64,9 @@ def load_for(
     """Load the data to use a model on."""
     from hornbeam.engines.registry import engine_module
     from hornbeam.errors import SchemaError, TargetError
-    from hornbeam.loading.facts.folder import MODES_INFERRED
+    from hornbeam.loading.facts.layout import MODES_INFERRED
 
-    engine_module(counting.engine)  # an unknown engine is refused before anything is loaded
+    engine_module(counting.engine_name)  # an unknown engine is refused before anything is loaded
     origin = learned.settings if "tables" in learned.settings else None
     _check_rule(learned, source)
     more = {} if negatives or origin is None or _holds_facts(source) else {"negatives": "none"}
@@ -81,13 +87,23 @@ def load_for(
 
 def open_examples(model: Path, source: LinkedSource, counting: Counting) -> OpenedExamples:
     """Read a model and load the data with the examples of its target."""
+    opened = open_model(model, source, counting)
+    return OpenedExamples(opened.learned, opened.engine, _examples(opened))
+
+
+def examples_of(learned: LearnedModel, source: LinkedSource, counting: Counting) -> tuple[Engine, Examples]:
+    """Load the data for a model that was read, with the examples of its target."""
+    opened = _opened(learned, source, counting, negatives=True)
+    return opened.engine, _examples(opened)
+
+
+def _examples(opened: Opened) -> Examples:
     from hornbeam.model.predict import examples_for
 
-    learned, engine, database = open_model(model, source, counting)
+    learned, engine, database = opened
     # If the loaded data have no examples of the target, this error names the targets that they have.
     database.examples_of(learned.target)
-    examples = examples_for(learned, engine.database.examples_of(learned.target))
-    return OpenedExamples(learned, engine, examples)
+    return examples_for(learned, engine.database.examples_of(learned.target))
 
 
 def _check_rule(learned: LearnedModel, source: LinkedSource) -> None:

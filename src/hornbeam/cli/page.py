@@ -34,8 +34,16 @@ def write_page(
 
     examples = examples_for(learned, examples)
     if isinstance(learned, ClassModel):
-        learned, examples, notes, name, confusion = class_view(learned, engine, examples, of_class)
-        about = replace(about, notes=(*about.notes, *notes), of_class=name, confusion=confusion)
+        view = class_view(learned, engine, examples, of_class, about.held_out)
+        notes, learned, examples = (*about.notes, *view.notes), view.model, view.examples
+        about = replace(
+            about,
+            notes=notes,
+            of_class=view.of_class,
+            confusion=view.confusion,
+            classes=view.classes,
+            held_out=view.held_out,
+        )
     elif of_class is not None:
         raise OptionError("--class is refused: the model has no classes.")
     report(learned, engine, examples, about, shown or SHOWN).save(path)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from hornbeam.model.clause_model import Model
     from hornbeam.model.explain import Explanation
-    from hornbeam.study.agg_lr.model import AggregateModel
+    from hornbeam.rivals.agg_lr.model import AggregateModel
 
 _BAR = 12
 """Characters of the longest bar."""

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+import numpy as np
+
 from hornbeam.data.codes import Coded, Coder, NameRows, example_columns, merged_examples
 from hornbeam.data.database import Database
 from hornbeam.data.facts import FactsInMemory, with_cutoff_codes
+from hornbeam.data.names import Codes
 from hornbeam.data.numbers import STRICT, Floats, numbers_of, times_of
-from hornbeam.data.relations import Codes, Examples, Notice, Population, Relation
+from hornbeam.data.relations import Examples, Notice, Population, Relation
 from hornbeam.errors import SchemaError
 from hornbeam.logic.modes import Mode
 from hornbeam.logic.schema import Schema
@@ -31,6 +34,7 @@ def build(
     origin: Mapping[str, object] | None = None,
     times: Times | None = None,
     cutoffs: Times | None = None,
+    range_times: Times | None = None,
 ) -> Database:
     """A database from names: columns of facts by predicate, and examples with labels by target.
 
@@ -38,6 +42,7 @@ def build(
     either case. ``ranges`` lists constants by type; they need not occur in facts. ``times`` has the times of
     facts by predicate, and ``cutoffs`` the cut-off times of examples by target: the same key with another
     cut-off is another example. Facts before the cut-off exist; ``Database.under_rule`` can change that.
+    ``range_times`` has, for some types, the time since which each constant of the range exists.
     Values of numeric types are read from the names of their constants.
 
     >>> db = build(Schema({"smokes": ("person",)}), (), {"smokes": [["ann", "bob", "ann"]]})
@@ -45,8 +50,10 @@ def build(
     (2, 2)
     """
     coder = Coder(schema.types())
-    for type_name, names in (ranges or {}).items():
-        coder.encode(names, type_name)
+    declared = {
+        type_name: _declared(coder.encode(names, type_name), (range_times or {}).get(type_name))
+        for type_name, names in (ranges or {}).items()
+    }
     fact_codes = {
         predicate: [
             coder.encode(column, type_name)
@@ -68,7 +75,18 @@ def build(
         origin=origin or {},
         numbers=in_memory.numbers,
         times=in_memory.times,
+        declared=declared if in_memory.times else {},
     )
+
+
+def _declared(codes: Codes, times: Sequence[float] | Floats | None) -> Floats:
+    """For each code the time since which its constant is declared."""
+    size = int(codes.max(initial=-1)) + 1
+    if times is None:
+        return np.broadcast_to(-np.inf, size)
+    since = np.full(size, np.inf)
+    np.minimum.at(since, codes, times)
+    return since
 
 
 _ExampleCodes = Mapping[str, tuple[list[Codes], Sequence[int]]]

@@ -9,9 +9,10 @@ from typing import cast
 import numpy as np
 import numpy.typing as npt
 
+from hornbeam.data.names import UNKNOWN, Codes, MadeNames, joined
 from hornbeam.data.numbers import Floats
-from hornbeam.data.relations import Codes, Examples, Notice, Numbered, Population
-from hornbeam.data.rows import fold, grouped
+from hornbeam.data.relations import Examples, Notice, Population
+from hornbeam.data.rows import fold, grouped, taken
 from hornbeam.errors import plural
 from hornbeam.logic.clauses import Atom
 
@@ -27,6 +28,10 @@ class Coded:
         return len(self.codes)
 
 
+class UnknownKeys(Notice):
+    """A notice about examples whose keys are not in the data."""
+
+
 def without_facts(keys: Sequence[Coded], unknown: Sequence[Collection[str]]) -> list[Notice]:
     """Notices about examples with unknown keys; ``unknown`` has the unknown names of each column."""
     is_unknown = np.zeros(len(keys[0]), dtype=bool)
@@ -38,7 +43,9 @@ def without_facts(keys: Sequence[Coded], unknown: Sequence[Collection[str]]) -> 
     first = int(is_unknown.argmax())
     named = ", ".join(column.names[column.codes[first]] for column in keys)
     number = plural(int(is_unknown.sum()), "example")
-    return [Notice(f"{number} with a key that is in no table, and therefore without facts (first: {named}).")]
+    return [
+        UnknownKeys(f"{number} with a key that is in no table, and therefore without facts (first: {named}).")
+    ]
 
 
 NameRows = Sequence[Sequence[str]]
@@ -59,17 +66,21 @@ class Coder:
     def __init__(self, types: Iterable[str]) -> None:
         self._codes: dict[str, dict[str, int]] = {type_name: {} for type_name in types}
         self._done: dict[tuple[str, int], tuple[Sequence[str], Codes]] = {}
-        self._numbered: dict[str, Numbered] = {}
+        self._made: dict[str, MadeNames] = {}
 
     def encode(self, names: Iterable[str] | Coded, type_name: str) -> Codes:
         """The code of each name; a new name gets the next code."""
         if isinstance(names, Coded):
+            if isinstance(names.names, MadeNames) and not self._codes.get(type_name):
+                known = self._made.setdefault(type_name, names.names)
+                if known is names.names and names.codes.dtype == np.int32:
+                    return names.codes
             codes = self._of_names(names.names, type_name)
-            if np.array_equal(codes, np.arange(len(codes))) and names.codes.dtype == np.int32:
+            if names.codes.dtype == np.int32 and np.array_equal(codes, np.arange(len(codes))):
                 # The codes stay the same. A copy of ten million rows would take 40 MB.
                 return names.codes
-            return codes[names.codes]
-        if isinstance(names, list | Numbered):
+            return taken(codes, names.codes)
+        if isinstance(names, list | MadeNames):
             return self._of_names(names, type_name)
         return self._assigned(names, type_name)
 
@@ -84,19 +95,30 @@ class Coder:
     def _assigned(self, names: Iterable[str], type_name: str) -> Codes:
         """``encode`` without the cache of lists."""
         codes = self._codes.setdefault(type_name, {})
-        if isinstance(names, Numbered) and not codes and type_name not in self._numbered:
-            # Ten million such names need no dictionary until another name is added.
-            self._numbered[type_name] = names
-            return np.arange(len(names), dtype=np.int32)
-        if type_name in self._numbered:
-            known = self._numbered.pop(type_name)
+        known = self._made.get(type_name)
+        if isinstance(names, MadeNames) and not codes:
+            # Ten million such names need no dictionary until a name of another kind is added.
+            if known is None:
+                self._made[type_name] = names
+                return np.arange(len(names), dtype=np.int32)
+            found = joined(known, names)
+            if found is not None:
+                self._made[type_name] = found[0]
+                return found[1]
+        if known is not None:
+            listed = list(names)
+            places = known.places(listed)
+            if (places != UNKNOWN).all():
+                return places
+            del self._made[type_name]
             codes.update(zip(known, range(len(known)), strict=True))
+            names = listed
         give = codes.setdefault
         return np.array([give(name, len(codes)) for name in names], dtype=np.int32)
 
     def populations(self) -> dict[str, Population]:
         return {
-            type_name: Population(self._numbered.get(type_name) or list(names))
+            type_name: Population(self._made.get(type_name) or list(names))
             for type_name, names in self._codes.items()
         }
 

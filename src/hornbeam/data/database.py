@@ -17,8 +17,9 @@ import numpy.typing as npt
 
 from hornbeam.data.codes import Coded, merged_examples
 from hornbeam.data.facts import FactsInMemory, FactsInPlace, with_cutoff_codes
+from hornbeam.data.names import UNKNOWN, Codes
 from hornbeam.data.numbers import STRICT, CutoffRule, Floats, quantiles, read_times
-from hornbeam.data.relations import UNKNOWN, UNLABELLED, Codes, Examples, Notice, Population, Relation
+from hornbeam.data.relations import UNLABELLED, Examples, Notice, Population, Relation
 from hornbeam.drawing.markup import element
 from hornbeam.drawing.notebook import notebook_table
 from hornbeam.errors import DataError, EngineError, did_you_mean, plural
@@ -40,6 +41,9 @@ __all__ = [
     "Relation",
     "merged_examples",
 ]
+
+
+_NOBODY = Population(())
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,9 +76,12 @@ class Database:
     """by type: what people call its keys, such as the titles of films; nothing is learned from it"""
     suspicions: tuple[str, ...] = ()
     """columns of loaded tables that may be a mistake, and why; notebooks show them"""
+    declared: Mapping[str, Floats] = field(default_factory=dict)
+    """if facts have times, for some types the time since which each constant, by code, exists without a fact,
+    as the key of a row does; infinity, or no entry, for the other constants"""
 
     def __post_init__(self) -> None:
-        for name in ("populations", "relations", "example_sets", "origin", "numbers", "times"):
+        for name in ("populations", "relations", "example_sets", "origin", "numbers", "times", "declared"):
             given = getattr(self, name)
             if not isinstance(given, MappingProxyType):
                 object.__setattr__(self, name, MappingProxyType(dict(given)))
@@ -139,6 +146,7 @@ class Database:
             self.rule,
             shown,
             self.suspicions,
+            dict(self.declared),
         )
 
     def __enter__(self) -> Self:
@@ -229,7 +237,7 @@ class Database:
 
     def population(self, type_name: str) -> Population:
         """The constants of a type; a type that the data do not have is empty."""
-        return self.populations.get(type_name) or Population(())
+        return self.populations.get(type_name, _NOBODY)
 
     # --- targets and examples --------------------------------------------------------------------
 
@@ -280,11 +288,12 @@ class Database:
     def examples(self, target: str | None = None) -> tuple[npt.NDArray[np.object_], npt.NDArray[Any]]:
         """Keys (names, one column per head argument) and labels of a target's examples.
 
-        Labels are 0 and 1, numbers, or the classes as text; examples without a label are left out. The target
-        need not be given if only one has examples. If the examples have cut-offs and the facts have
-        times, the keys have one more column, the cut-offs.
+        They are in the order of the table or file. Labels are 0 and 1, numbers, or the classes as text;
+        examples without a label are left out. The target need not be given if only one has examples. If the
+        examples have cut-offs and the facts have times, the keys have one more column, the cut-offs.
         """
         examples = self.examples_of(self.target_named(None) if target is None else target).labelled()
+        examples = examples.as_given()
         labels = examples.labels
         names = self.names_of(examples.target, examples.keys)
         if examples.cutoffs is not None and self.has_times:

@@ -6,15 +6,16 @@ asks both through the same interface, ``FactStore``.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
 
+from hornbeam.data.names import Codes
 from hornbeam.data.numbers import CutoffRule, Floats, moments_of, quantiles
-from hornbeam.data.relations import Codes, Examples, Population, Relation
+from hornbeam.data.relations import Examples, Population, Relation
 from hornbeam.data.rows import grouped, row_numbers
 from hornbeam.logic.clauses import Clause, Value
 from hornbeam.logic.schema import Schema
@@ -101,6 +102,15 @@ class FactsInPlace(FactStore, Protocol):
 
     def fingerprint(self) -> object:
         """Numbers that change when facts change. This scans the tables."""
+        ...
+
+    def until(
+        self, end: float, populations: Mapping[str, Population], named: Mapping[str, Iterable[str]]
+    ) -> tuple[FactsInPlace, Mapping[str, Population]] | None:
+        """The facts up to a time, and the populations without constants that only later facts have.
+
+        ``named`` has for each type the constants of examples. None if no fact is later.
+        """
         ...
 
     def groundings(self, clause: Clause, key: Sequence[int], limit: int) -> tuple[tuple[str, ...], ...]:

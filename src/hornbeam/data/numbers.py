@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from hornbeam.data.names import MadeNames
 from hornbeam.errors import DataError, ModelError
 from hornbeam.logic.clauses import Value
 from hornbeam.logic.schema import DATE, kind_of, number_of, read_value, value_of
@@ -25,6 +27,9 @@ def numbers_of(names: Sequence[str], kind: str, type_name: str) -> Floats:
     >>> numbers_of(["35", "-0.5"], "number", "years").tolist()
     [35.0, -0.5]
     """
+    made = names.numbers() if isinstance(names, MadeNames) else None
+    if kind != DATE and made is not None:
+        return made.astype(np.float64) + 0.0
     if kind != DATE and set("".join(names)) <= _PLAIN:
         # With these characters, Python's float accepts the same texts as read_value.
         try:
@@ -95,6 +100,14 @@ def moments_of(times: Mapping[str, Floats]) -> Floats:
     """The distinct times among those of several predicates, sorted."""
     # np.unique imports masked arrays, which takes 20 ms; most data have no times.
     return np.unique(np.concatenate([*times.values()])) if times else np.empty(0)
+
+
+class TimeColumn(NamedTuple):
+    """A column that has times of rows: of the table itself, or of another one that its links lead to."""
+
+    column: str
+    links: tuple[tuple[str, Any, str], ...] = ()
+    """for each link on the way its column, the table that it leads to, and the key of that table"""
 
 
 BEFORE, INCLUDE = "before", "include"

@@ -5,21 +5,19 @@ Codes are an implementation detail: no count, score or model depends on their or
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from hornbeam.data.names import UNKNOWN, Codes, MadeNames
 from hornbeam.data.numbers import Floats
-from hornbeam.data.rows import grouped, row_numbers, sorted_distinct
+from hornbeam.data.rows import Integers, by_first, grouped, row_numbers, sorted_distinct
 from hornbeam.errors import DataError, Place
 
-Codes = npt.NDArray[np.int32]
-UNKNOWN = -1
-"""The code of a constant that the database does not have."""
 MOST_CLASSES = 100
 """Targets with more classes are refused."""
 UNLABELLED = -1
@@ -37,51 +35,6 @@ class Notice:
         return f"{self.place}: {self.message}" if self.place else self.message
 
 
-@dataclass(frozen=True, slots=True)
-class Numbered(Sequence[str]):
-    """The names p0, p1, ...; each is made on request, so that a million of them take no memory.
-
-    >>> names = Numbered("p", 1_000_000)
-    >>> len(names), names[3], names[-1], names.index("p17"), "p1000000" in names
-    (1000000, 'p3', 'p999999', 17, False)
-    >>> list(Numbered("", 3, first=1))
-    ['1', '2', '3']
-    """
-
-    prefix: str
-    size: int
-    first: int = 0
-
-    def __len__(self) -> int:
-        return self.size
-
-    @overload
-    def __getitem__(self, index: int) -> str: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[str]: ...
-    def __getitem__(self, index: int | slice) -> str | list[str]:
-        if isinstance(index, slice):
-            return [f"{self.prefix}{number}" for number in self._numbers()[index]]
-        return f"{self.prefix}{self._numbers()[index]}"
-
-    def __iter__(self) -> Iterator[str]:
-        return (f"{self.prefix}{number}" for number in self._numbers())
-
-    def __contains__(self, name: object) -> bool:
-        digits = name[len(self.prefix) :] if isinstance(name, str) else ""
-        return digits.isdecimal() and int(digits) in self._numbers() and f"{self.prefix}{int(digits)}" == name
-
-    def index(self, value: Any, start: int = 0, stop: int | None = None) -> int:
-        if value in self:
-            place = int(value[len(self.prefix) :]) - self.first
-            if place in range(self.size)[start:stop]:
-                return place
-        raise ValueError(f"{value!r} is not one of these {self.size} names")
-
-    def _numbers(self) -> range:
-        return range(self.first, self.first + self.size)
-
-
 @dataclass(frozen=True, eq=False)
 class Population:
     """The constants of a type; a constant's code is its position in ``names``."""
@@ -97,12 +50,14 @@ class Population:
 
     def code(self, name: str) -> int:
         """The code of a constant, ``UNKNOWN`` for one that is not in the population."""
-        if isinstance(self.names, Numbered):
-            return self.names.index(name) if name in self.names else UNKNOWN
+        if isinstance(self.names, MadeNames):
+            return int(self.names.places([name])[0])
         return self._codes.get(name, UNKNOWN)
 
     def encode(self, names: Iterable[str]) -> Codes:
         """Codes of many names, ``UNKNOWN`` for those not in the population."""
+        if isinstance(self.names, MadeNames):
+            return self.names.places(names)
         codes = self._codes
         return np.array([codes.get(name, UNKNOWN) for name in names], dtype=np.int32)
 
@@ -112,7 +67,9 @@ class Population:
 
     def decode(self, codes: Codes) -> list[str]:
         names = self.names
-        return [names[code] for code in codes.tolist()]
+        return (
+            names.texts(codes) if isinstance(names, MadeNames) else [names[code] for code in codes.tolist()]
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,6 +93,9 @@ class Relation:
         """``of`` for rows with times; a fact that is given at several times exists from the earliest one."""
         if len(columns[0]) == 0:
             return cls(tuple(np.empty(0, dtype=np.int32) for _ in columns)), times
+        in_order = by_first([*columns, times])
+        if in_order is not None:
+            return cls(tuple(column.astype(np.int32, copy=False) for column in in_order[:-1])), in_order[-1]
         order, starts = grouped(row_numbers(columns, len(times)))
         first = order[starts]
         earliest = np.minimum.reduceat(times[order], starts)
@@ -166,6 +126,12 @@ class Examples:
     """how much each example counts in a fit; None if all count the same"""
     label_texts: tuple[str, str] = ("0", "1")
     """what the data have for the labels 0 and 1 of a target without classes"""
+    choices: Integers | None = None
+    """the number of the choice that each example is an alternative of; None if they were not given"""
+    elsewhere: Floats | None = None
+    """for each example two numbers about the alternatives of its choice that are not among the examples: the
+    logarithm of the sum of the exponentials of their scores, and how many of them are right; None if there
+    are no others"""
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -180,9 +146,13 @@ class Examples:
         cutoffs, values, weights = (
             None if each is None else each[rows] for each in (self.cutoffs, self.values, self.weights)
         )
+        choices = None if self.choices is None else self.choices[rows]
+        elsewhere = None if self.elsewhere is None else self.elsewhere[rows]
         places = None if self.places is None else self.places[rows]
         taken = replace(self, keys=self.keys[rows], labels=self.labels[rows], places=places)
-        return replace(taken, cutoffs=cutoffs, values=values, weights=weights)
+        return replace(
+            taken, cutoffs=cutoffs, values=values, weights=weights, choices=choices, elsewhere=elsewhere
+        )
 
     def as_given(self) -> Examples:
         """The examples in the order of the data that they were given in."""

@@ -20,6 +20,10 @@ Folds = tuple[tuple[int, Integers | None], ...]
 ranks, the numbers that have the ranks 0, 1, ..."""
 
 _LIMIT = 2**63
+_BLOCK = 1 << 20
+"""Rows that are handled together where copies of all rows would be large."""
+_MOST_PLACES = 8
+"""Rows are put where their codes say if there are at most so many codes for each row."""
 
 
 def fold(columns: Sequence[Integers], sizes: Sequence[int]) -> tuple[RowNumbers, Folds]:
@@ -103,13 +107,48 @@ def grouped(numbers: Integers) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.int
 
 def sorted_distinct(columns: Sequence[Integers], sizes: Sequence[int]) -> tuple[npt.NDArray[np.int32], ...]:
     """The distinct rows in sorted order, as columns."""
+    in_order = by_first(columns)
+    if in_order is not None:
+        return tuple([column.astype(np.int32, copy=False) for column in in_order])
     numbers, folds = fold(columns, sizes)
     if any(ranked is not None for _, ranked in folds):
         order, starts = grouped(numbers)
         return tuple([column[order[starts]].astype(np.int32) for column in columns])
     # np.unique does the same, but hashes first: 9.8 s of CPU for ten million rows instead of 0.7 s.
     numbers.sort()
-    return unfold(numbers[run_starts(numbers)], sizes)
+    repeats = len(numbers) > 1 and bool((numbers[1:] == numbers[:-1]).any())
+    return unfold(numbers[run_starts(numbers)] if repeats else numbers, sizes)
+
+
+def by_first(columns: Sequence[Integers]) -> list[Integers] | None:
+    """The rows in order, if no two have the same code in the first column; else None.
+
+    Columns whose rows are in order already are returned as they are. The first column has codes from 0 on.
+    No sorting: each row is put where its code says, which takes a tenth of the time.
+
+    >>> [column.tolist() for column in by_first([np.array([3, 1]), np.array([8, 9])]) or ()]
+    [[1, 3], [9, 8]]
+    >>> by_first([np.array([1, 1]), np.array([8, 9])]) is None
+    True
+    """
+    first = columns[0]
+    if not len(first) or (first[1:] > first[:-1]).all():
+        return list(columns)
+    span = int(first.max()) + 1
+    if span < len(first) or span > _MOST_PLACES * len(first) or int(first.min()) < 0:
+        return None
+    where = np.full(span, -1, dtype=np.int32)
+    where[first] = np.arange(len(first), dtype=np.int32)
+    order = where if span == len(first) and int(where.min()) >= 0 else where[where >= 0]
+    return [taken(column, order) for column in columns] if len(order) == len(first) else None
+
+
+def taken(values: Integers, places: Integers) -> Integers:
+    """``values[places]`` in blocks: NumPy makes 64-bit integers of all places at once."""
+    found = np.empty(len(places), dtype=values.dtype)
+    for start in range(0, len(places), _BLOCK):
+        found[start : start + _BLOCK] = values[places[start : start + _BLOCK]]
+    return found
 
 
 def distinct_rows(columns: Sequence[Integers], length: int) -> tuple[Integers, Integers]:

@@ -12,7 +12,7 @@ from hornbeam.drawing.shapes import label, line
 
 
 @dataclass(frozen=True, slots=True)
-class Scale:
+class AxisScale:
     """The numbers from ``low`` to ``high`` laid out on the paper from ``start`` to ``end``."""
 
     low: float
@@ -84,8 +84,8 @@ class Margins(NamedTuple):
 class Frame:
     """The axes of a plot: a horizontal and a vertical scale within margins."""
 
-    x: Scale
-    y: Scale
+    x: AxisScale
+    y: AxisScale
     width: int
     height: int
 
@@ -102,7 +102,9 @@ class Frame:
         left, right, top, bottom = margins or Margins()
         if left is None:
             left = max(52, 30 + 7 * max(len(text) for _, text in labelled_ticks(*up)))
-        return cls(Scale(*across, left, width - right), Scale(*up, height - bottom, top), width, height)
+        return cls(
+            AxisScale(*across, left, width - right), AxisScale(*up, height - bottom, top), width, height
+        )
 
     def axes(
         self,

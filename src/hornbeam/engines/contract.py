@@ -1,6 +1,8 @@
-"""The interface of every engine: count clauses for examples.
+"""The interface of every engine: features of bodies, and counts of clauses, for examples.
 
-An engine belongs to one database. ``count`` returns the true counts of clauses for rows of keys.
+An engine belongs to one database. It answers the questions about bodies of ``docs/inside.md``: ``features``,
+``thresholds``, ``constants``, ``counts_by_constant`` and ``groundings``. ``count`` returns the true counts of
+clauses for rows of keys.
 ``session`` fixes the examples and computes what a learner needs: sums of counts, and sums of counts
 times gradients. The default session caches counts in memory; SQL sessions leave them in the database,
 unless they are few.
@@ -9,7 +11,7 @@ unless they are few.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,9 +19,17 @@ import numpy as np
 import numpy.typing as npt
 
 from hornbeam.data.database import Codes, Database
+from hornbeam.data.numbers import Floats
 from hornbeam.data.sparse import Matrix
 from hornbeam.engines.cache import Cache
-from hornbeam.engines.tally import Tally, TallyRequest
+from hornbeam.engines.questions import (
+    CountsByConstant,
+    FeatureRequest,
+    FrequentConstant,
+    GroundingRows,
+    ValueRequest,
+)
+from hornbeam.engines.tally import TallyRequest
 from hornbeam.logic.clauses import Atom, Clause, atoms_of
 
 DEFAULT_MEMORY = 2_000_000_000
@@ -74,7 +84,7 @@ class Counts:
 class Skipped:
     """A clause that was not counted, and the reason."""
 
-    clause: Clause | TallyRequest
+    clause: Clause | FeatureRequest | TallyRequest
     reason: str
     estimate: int
     budget: int
@@ -109,8 +119,6 @@ class Engine(ABC):
     """Counts clauses over one database."""
 
     name: str
-    keeps_keys = False
-    """whether tallies for other keys, asked for in turn, cost nothing more"""
     counts_components = False
     """whether counts of components are cached, so that it is best to count a clause by its components"""
     has_copies = False
@@ -135,14 +143,44 @@ class Engine(ABC):
         """
 
     @abstractmethod
-    def tally(self, requests: Sequence[TallyRequest], keys: Codes) -> list[Tally | Skipped]:
-        """The groundings of bodies, grouped by example and by the values of some variables (see ``tally``).
+    def features(self, requests: Sequence[FeatureRequest], keys: Codes) -> Iterator[Floats | Skipped]:
+        """The value of each feature for each row of ``keys``, in the order of requests; NaN if it is missing.
 
-        Keys are as in ``count``. ``docs/effects.md`` defines when a step is true.
+        Keys are as in ``count``. ``docs/effects.md`` defines bodies and features.
         """
 
-    def expect(self, requests: Sequence[TallyRequest], keys: Codes) -> None:  # noqa: B027
-        """Tell which tallies will probably be asked for next, so that what they share is computed once.
+    @abstractmethod
+    def thresholds(
+        self, requests: Sequence[ValueRequest], number: int, keys: Codes, sizes: Floats | None = None
+    ) -> list[tuple[float, ...] | Skipped]:
+        """At most ``number`` thresholds that divide the values in the groundings of all keys equally.
+
+        ``sizes`` says how many examples each row of keys stands for; None for one.
+        """
+
+    @abstractmethod
+    def constants(
+        self, requests: Sequence[ValueRequest], number: int, keys: Codes, sizes: Floats | None = None
+    ) -> list[tuple[FrequentConstant, ...] | Skipped]:
+        """The ``number`` constants that most examples have in their groundings, the most frequent first.
+
+        Names decide between equally frequent constants. ``sizes`` is as for ``thresholds``.
+        """
+
+    @abstractmethod
+    def counts_by_constant(self, request: ValueRequest, keys: Codes) -> Iterable[CountsByConstant] | Skipped:
+        """The numbers of groundings by example and constant that are not 0, in batches of examples."""
+
+    @abstractmethod
+    def groundings(self, request: FeatureRequest, variables: tuple[int, ...], key: Codes) -> GroundingRows:
+        """The groundings that made the value of a feature for the one row of ``key``.
+
+        Those are the groundings with the smallest value for ``min``, those with the latest time for ``last``,
+        and so on; for other features all that have a value.
+        """
+
+    def expect(self, requests: Sequence[FeatureRequest], keys: Codes) -> None:  # noqa: B027
+        """Tell what will probably be asked for next, so that what it shares is computed once.
 
         Answers do not depend on it.
         """

@@ -25,9 +25,10 @@ from hornbeam.logic.clauses import (
     Not,
     atom_of,
     atoms_of,
+    cut,
     literal_variables,
+    touched,
 )
-from hornbeam.logic.components import cut, touched
 from hornbeam.logic.schema import Schema, number_of
 
 Variables = tuple[int, ...]

@@ -1,7 +1,7 @@
 """Tallies: the groundings of a body, grouped by example and by the values of some variables.
 
-Engines answer one question about a body with a tally, and every feature is computed from tallies by the same
-code (``feature_values``), so all engines give the same values.
+Features are computed from tallies by the same code for all engines (``engines/features``), so all give the
+same values.
 """
 
 from __future__ import annotations

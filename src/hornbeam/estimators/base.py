@@ -18,6 +18,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import _check_feature_names, check_is_fitted
 
 from hornbeam.data.database import Codes, Database, Examples
+from hornbeam.data.ending import before_the_end
 from hornbeam.data.keys import Names, is_frame, key_rows
 from hornbeam.data.numbers import read_times
 from hornbeam.engines.contract import Engine
@@ -29,13 +30,15 @@ from hornbeam.estimators.prepared import Prepared
 from hornbeam.learning.learners import options_for
 from hornbeam.learning.options import DEFAULT, PRESETS, Options
 from hornbeam.loading.tables.learned import key_names
+from hornbeam.model.choices import choices_of, numbers_of_choices
 from hornbeam.model.clause_model import Model
-from hornbeam.model.explain import SHOWN, Explanation, Explanations, explain
-from hornbeam.model.files import LearnedModel, predictions_of
+from hornbeam.model.explain import SHOWN, Explanation, Explanations, explain, explain_choices
+from hornbeam.model.files import LearnedModel, predictions_of, scale_of
 from hornbeam.model.predict import codes_for, data_for
 
 if TYPE_CHECKING:
     from hornbeam.data.numbers import Floats
+    from hornbeam.model.scales import Integers
 
 
 class RelationalEstimator(BaseEstimator):  # type: ignore[misc]
@@ -52,6 +55,7 @@ class RelationalEstimator(BaseEstimator):  # type: ignore[misc]
     verbose: int
     model_: LearnedModel
     n_features_in_: int
+    held_out_scores_: Floats
     _prepared: Prepared
 
     def __getattr__(self, name: str) -> Any:
@@ -106,24 +110,47 @@ class RelationalEstimator(BaseEstimator):  # type: ignore[misc]
         database = self._database(None)
         return self._names(X, database.origin, database.schema.arity(target), reset=True)
 
-    def _examples(self, target: str, names: Names, weights: Floats | None) -> tuple[Engine, Examples]:
+    def _examples(
+        self, target: str, names: Names, weights: Floats | None, choices: Integers | None = None
+    ) -> tuple[Engine, Examples]:
         """An engine on the data to learn from, and the examples that count, without labels."""
         database = self._database(None)
         empty = Model(target, database.schema, 0.0, ())
         keys, notices = codes_for(empty, database, names, self.unknown)
+        examples = Examples(
+            target, keys, np.zeros(len(keys), dtype=np.int8), weights=weights, choices=choices
+        )
+        examples = examples if weights is None else examples.at(weights > 0)
+        database, examples = before_the_end(database, examples)
         engine = open_engine(self.engine, database, self.memory)
         warn(notices)
         self._prepared = Prepared()
-        examples = Examples(target, keys, np.zeros(len(keys), dtype=np.int8), weights=weights)
-        return engine, examples if weights is None else examples.at(weights > 0)
+        return engine, examples
 
-    def _predicted(self, X: Any, database: Database | None) -> Floats:
+    def _keep(
+        self, fitted: LearnedModel, held_out: Floats | None, used: tuple[Engine, Examples, Floats | None]
+    ) -> None:
+        """Keep the model, and what is known of the rows that it was learned from."""
+        engine, examples, weights = used
+        self.model_ = fitted
+        n_rows = len(examples) if weights is None else len(weights)
+        rows = np.arange(n_rows) if weights is None else np.flatnonzero(weights > 0)
+        given = np.full(len(rows), np.nan) if held_out is None else held_out
+        self.held_out_scores_ = np.full((n_rows, *given.shape[1:]), np.nan)
+        self.held_out_scores_[rows] = given
+        self._measure(engine, examples.keys)
+
+    def _measure(self, engine: Engine, keys: Codes) -> None:
+        """Keep what is known of the parts of the model, if it has such parts."""
+
+    def _predicted(self, X: Any, database: Database | None, choice: Any = None) -> Floats:
         """The predictions of the model for keys."""
         check_is_fitted(self)
         names, data = self._known_names(X), self._database(database)
         with self._prepared.opened(self.model_, data, self.engine, self.memory) as ready:
             keys, notices = codes_for(self.model_, ready.engine.database, names, self.unknown)
-            predicted = predictions_of(self.model_, ready.engine, keys)
+            choices = None if choice is None else numbers_of_choices(choice, len(keys))
+            predicted = predictions_of(self.model_, ready.engine, keys, choices)
         warn(ready.notices + notices)
         return predicted
 
@@ -141,12 +168,20 @@ class RelationalEstimator(BaseEstimator):  # type: ignore[misc]
         seen, keys = self._seen(X, database)
         return open_engine(self.engine, seen, self.memory), keys, self._known_names(X)
 
-    def explain(self, X: Any, database: Database | None = None, shown: int = SHOWN) -> Explanations:
+    def explain(
+        self, X: Any, database: Database | None = None, shown: int = SHOWN, choice: Any = None
+    ) -> Explanations:
         """Explain each prediction: what each clause adds, with up to ``shown`` true groundings.
 
-        For classes, the model of the most probable class is explained. The result is a list that notebooks
-        display, and ``to_frame()`` makes a data frame of it.
+        For classes, the model of the most probable class is explained. With the loss ``choice``, each row is
+        compared with the best other one of its choice in X. The result is a list that notebooks display, and
+        ``to_frame()`` makes a data frame of it.
         """
+        if scale_of(self.model_).of_choice:
+            engine, keys, names = self._opened(X, database)
+            given = None if choice is None else numbers_of_choices(choice, len(keys))
+            choices = choices_of(self.model_, engine, keys, given)
+            return Explanations(explain_choices(self.model_, engine, keys, names, choices, shown))
         return Explanations(self._explained(*self._opened(X, database), shown))
 
     def _explained(self, engine: Engine, keys: Codes, names: Names, shown: int) -> Iterable[Explanation]:
@@ -222,6 +257,9 @@ def weights_of(given: Any, size: int) -> npt.NDArray[np.float64] | None:
         raise DataError(f"sample_weight has the shape {weights.shape}, but X has {size} rows: give one each.")
     if not np.isfinite(weights).all() or (weights < 0).any():
         raise DataError("sample_weight must hold finite numbers of at least 0.")
+    if weights.max(initial=0.0) > 1e100 or (weights[weights > 0] < 1e-100).any():
+        # Squares of weights, and sums of these, must be finite and not 0.
+        raise DataError("sample_weight must hold 0 or numbers from 1e-100 to 1e+100; scale them.")
     if not weights.any():
         raise DataError("every sample_weight is zero: nothing is left to learn from.")
     return None if (weights == 1.0).all() else weights

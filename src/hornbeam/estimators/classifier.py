@@ -15,7 +15,7 @@ from hornbeam.data.database import UNLABELLED, Codes, Database, Examples
 from hornbeam.data.keys import Names, key_text
 from hornbeam.data.relations import MOST_CLASSES
 from hornbeam.engines.contract import Engine
-from hornbeam.errors import DataError
+from hornbeam.errors import DataError, OptionError
 from hornbeam.estimators.base import RelationalEstimator, warn, weights_of
 from hornbeam.estimators.progress import progress
 from hornbeam.learning import loop
@@ -26,9 +26,11 @@ from hornbeam.learning.loop import Control
 from hornbeam.learning.options import Options
 from hornbeam.learning.problem import Fit
 from hornbeam.learning.workers import number_of_jobs
+from hornbeam.model.choices import numbers_of_choices
 from hornbeam.model.class_model import ClassModel
 from hornbeam.model.explain import Explanation, explain
-from hornbeam.model.files import LearnedModel
+from hornbeam.model.files import LearnedModel, chosen_of, scale_of
+from hornbeam.model.scales import CHOICE, NUMERIC_LOSSES
 
 if TYPE_CHECKING:
     from hornbeam.report import Report
@@ -40,23 +42,38 @@ class RelationalClassifier(ClassifierMixin, RelationalEstimator):  # type: ignor
     Labels are 0 and 1, or classes. For classes, a model is learned for each class against the others.
 
     After ``fit``: ``model_`` (print it to read what was learned), ``history_`` (for classes, one for each
-    class), ``classes_``, ``n_features_in_`` (the number of arguments of the target).
+    class), ``classes_``, ``n_features_in_`` (the number of arguments of the target), ``held_out_scores_``
+    (for each row of X the log-odds from models that were learned without it; for classes, a column for each
+    model; NaN where there is no such model, as with the learners and presets that hold nothing out).
     """
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, choice: Any = None) -> Self:
         """Learn from keys and their labels: 0 and 1, or classes.
 
-        ``sample_weight`` says how much each row counts; an example of weight 2 counts as two.
+        ``sample_weight`` says how much each row counts; an example of weight 2 counts as two. With the
+        loss ``choice``, rows with equal values of ``choice`` are one choice, unless a column says so.
         """
         target = self._database(None).target_named(self.target)
         options = self._options()
+        loss = getattr(options, "loss", "")
+        if loss in NUMERIC_LOSSES:
+            raise OptionError(f'loss="{loss}" is refused: it predicts numbers; use RLRRegressor.')
+        if choice is not None and loss != CHOICE:
+            raise OptionError('choice is refused: only loss="choice" learns which of several is right.')
         names = self._training_names(X, target)
         weights = weights_of(sample_weight, len(names))
         classes, labels = labels_of(y, len(names), weights)
-        engine, examples = self._examples(target, names, weights)
+        if loss == CHOICE and classes.tolist() != [0, 1]:
+            raise DataError('loss="choice" needs the labels 0 and 1: whether an alternative is right.')
+        choices = None if choice is None else numbers_of_choices(choice, len(names))
+        engine, examples = self._examples(target, names, weights, choices)
         examples = replace(examples, labels=labels.astype(np.int8))
         fitted = self._learned(engine, examples, classes, options)
-        self.model_: LearnedModel = fitted.model
+        held_out = fitted.held_out
+        if isinstance(held_out, tuple):
+            known = [each for each in held_out if each is not None]
+            held_out = np.column_stack(known) if known and len(known) == len(held_out) else None
+        self._keep(fitted.model, held_out, (engine, examples, weights))
         self.history_: History | Mapping[str, History]
         self.history_ = fitted.history if isinstance(fitted.history, History) else fitted.history.by_class
         warn(fitted.history.notices())
@@ -76,12 +93,16 @@ class RelationalClassifier(ClassifierMixin, RelationalEstimator):  # type: ignor
         examples = replace(examples, classes=texts)
         return fit_classes(learner, engine, examples, options, control, seconds)
 
-    def predict_proba(self, X: Any, database: Database | None = None) -> npt.NDArray[np.float64]:
+    def predict_proba(
+        self, X: Any, database: Database | None = None, choice: Any = None
+    ) -> npt.NDArray[np.float64]:
         """Probabilities of the labels in the order of ``classes_``, one row per key in the order given.
 
-        Keys are looked up in ``database``; by default, in the estimator's own database.
+        Keys are looked up in ``database``; by default, in the estimator's own database. With the loss
+        ``choice``, the probabilities are those among the rows of X that are one choice: those with equal
+        values in the column that the model was learned with, or in ``choice``.
         """
-        predicted = self._predicted(X, database)
+        predicted = self._predicted(X, database, choice)
         return predicted if predicted.ndim == 2 else np.column_stack([1.0 - predicted, predicted])
 
     def decision_function(self, X: Any, database: Database | None = None) -> npt.NDArray[np.float64]:
@@ -93,10 +114,20 @@ class RelationalClassifier(ClassifierMixin, RelationalEstimator):  # type: ignor
             return np.log(np.maximum(self.model_.probabilities(engine, keys), np.finfo(np.float64).tiny))
         return self.model_.scores(engine, keys)
 
-    def predict(self, X: Any, database: Database | None = None) -> npt.NDArray[Any]:
-        """The label with the highest probability; if several are equal, the first of them."""
-        best = self.predict_proba(X, database).argmax(axis=1)
-        labels: npt.NDArray[Any] = self.classes_[best]
+    def predict(self, X: Any, database: Database | None = None, choice: Any = None) -> npt.NDArray[Any]:
+        """The label with the highest probability; if several are equal, the first of them.
+
+        With the loss ``choice``, the most probable row of each choice has the label 1.
+        """
+        probabilities = self.predict_proba(X, database, choice)
+        labels: npt.NDArray[Any]
+        if not scale_of(self.model_).of_choice:
+            labels = self.classes_[probabilities.argmax(axis=1)]
+            return labels
+        choices = None if choice is None else numbers_of_choices(choice, len(probabilities))
+        engine, keys, _ = self._opened(X, database)
+        chosen = chosen_of(self.model_, engine, keys, probabilities[:, 1], choices)
+        labels = self.classes_[np.asarray(chosen, dtype=np.intp)]
         return labels
 
     def _explained(self, engine: Engine, keys: Codes, names: Names, shown: int) -> Iterable[Explanation]:
@@ -130,7 +161,13 @@ class RelationalClassifier(ClassifierMixin, RelationalEstimator):  # type: ignor
         if not isinstance(self.model_, ClassModel):
             return report(self.model_, engine, examples, About(history=history), names=names)
         view = class_view(self.model_, engine, replace(examples, classes=self.model_.classes), of_class)
-        about = About(history=history, notes=view.notes, of_class=view.of_class)
+        about = About(
+            history=history,
+            notes=view.notes,
+            of_class=view.of_class,
+            confusion=view.confusion,
+            classes=view.classes,
+        )
         return report(view.model, engine, view.examples, about, names=names)
 
 

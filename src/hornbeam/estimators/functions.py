@@ -9,18 +9,16 @@ import numpy as np
 import numpy.typing as npt
 
 from hornbeam.data.database import Database
+from hornbeam.drawing.frames import frame_of
 from hornbeam.drawing.notebook import notebook_table
 from hornbeam.engines.contract import DEFAULT_MEMORY
 from hornbeam.engines.counting.count import count_all
 from hornbeam.engines.registry import open_engine
-from hornbeam.errors import DataError, OptionError, plural
+from hornbeam.errors import OptionError, plural
 from hornbeam.logic.parse import parse_clause
-from hornbeam.model.class_model import ClassModel
-from hornbeam.model.effects import frame_of
-from hornbeam.model.evaluate import ClassScores, NumberScores, Scores, evaluate_classes, evaluate_numbers
-from hornbeam.model.evaluate import evaluate as scores_of
-from hornbeam.model.files import JOINT, LearnedModel, constant_of, load_model, predictions_of
-from hornbeam.model.predict import data_for, examples_for
+from hornbeam.model.evaluate import ChoiceScores, ClassScores, NumberScores, Scores
+from hornbeam.model.files import JOINT, LearnedModel, load_model
+from hornbeam.model.predict import data_for, examples_for, scores_of
 from hornbeam.model.readable.predictions import Columns, key_columns
 
 if TYPE_CHECKING:
@@ -79,7 +77,7 @@ def count(
 
 def evaluate(
     model: Any, database: Database | None = None, *, engine: str = "memory", memory: int = DEFAULT_MEMORY
-) -> Scores | ClassScores | NumberScores:
+) -> Scores | ClassScores | NumberScores | ChoiceScores:
     """The scores of a model on the labelled examples of a database.
 
     ``model`` is a model, the path of a model file, or a fitted classifier; for a classifier, the examples are
@@ -104,16 +102,8 @@ def evaluate(
     if not isinstance(data, Database):
         raise OptionError("evaluate needs a database with examples, as hornbeam.load returns it.")
     seen, _ = data_for(learned, data)
-    examples = examples_for(learned, seen.examples_of(learned.target)).labelled()
-    if not len(examples):
-        raise DataError(f'no example of "{learned.target}" has a label, so the model cannot be scored.')
-    predicted = predictions_of(learned, open_engine(engine, seen, memory), examples.keys)
-    if examples.values is not None:
-        return evaluate_numbers(examples.values, predicted, constant_of(learned))
-    if isinstance(learned, ClassModel):
-        labels = [examples.classes[label] for label in examples.labels]
-        return evaluate_classes(labels, predicted, learned.classes)
-    return scores_of(examples.labels, predicted)
+    examples = examples_for(learned, seen.examples_of(learned.target))
+    return scores_of(learned, open_engine(engine, seen, memory), examples)
 
 
 def _model(model: Any) -> LearnedModel:

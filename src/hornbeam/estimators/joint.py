@@ -63,10 +63,10 @@ class JointClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Options of the separate models, such as ``{"n_bags": 5, "seed": 1}``; see ``RLRClassifier``.
 
     >>> from hornbeam.datasets.worlds import smokers
-    >>> database = smokers(n_persons=200)
+    >>> database = smokers(n_persons=400)
     >>> X, y = database.examples("cancer")
     >>> joint = JointClassifier(database=database, target="cancer", options={"n_bags": 3})
-    >>> joint.fit(X[:100], y[:100]).predict_proba(X[100:]).shape
+    >>> joint.fit(X[:300], y[:300]).predict_proba(X[300:]).shape
     (100, 2)
     """
 

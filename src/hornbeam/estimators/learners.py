@@ -18,11 +18,11 @@ class RLRClassifier(EffectsAsColumns, RelationalClassifier):
     """Relational logistic regression as a scikit-learn classifier.
 
     >>> from hornbeam.datasets.worlds import smokers
-    >>> database = smokers(n_persons=200)
+    >>> database = smokers(n_persons=400)
     >>> X, y = database.examples("cancer")
     >>> classifier = RLRClassifier(database=database, target="cancer", n_bags=2)
     >>> classifier.fit(X, y).predict_proba(X).shape
-    (200, 2)
+    (400, 2)
 
     Each preset has options of its own. An option that is not given has the value of the preset:
 
@@ -36,11 +36,11 @@ class RLRRegressor(EffectsAsColumns, RelationalRegressor):
     """Effects with curves that add up to a number, as a scikit-learn regressor.
 
     >>> from hornbeam.datasets.worlds import smokers
-    >>> database = smokers(n_persons=200)
-    >>> X, _ = database.examples("cancer")
-    >>> y = [len(str(key)) for key in X[:, 0]]
-    >>> RLRRegressor(database=database, target="cancer", n_bags=2).fit(X, y).predict(X).shape
-    (200,)
+    >>> database = smokers(n_persons=400)
+    >>> X, y = database.examples("cancer")
+    >>> days = 50.0 + 10.0 * y
+    >>> RLRRegressor(database=database, target="cancer", n_bags=2).fit(X, days).predict(X).shape
+    (400,)
     """
 
 

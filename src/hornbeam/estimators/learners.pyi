@@ -9,11 +9,11 @@ class RLRClassifier(EffectsAsColumns, RelationalClassifier):
     """Relational logistic regression as a scikit-learn classifier.
 
     >>> from hornbeam.datasets.worlds import smokers
-    >>> database = smokers(n_persons=200)
+    >>> database = smokers(n_persons=400)
     >>> X, y = database.examples("cancer")
     >>> classifier = RLRClassifier(database=database, target="cancer", n_bags=2)
     >>> classifier.fit(X, y).predict_proba(X).shape
-    (200, 2)
+    (400, 2)
 
     Each preset has options of its own. An option that is not given has the value of the preset:
 
@@ -47,8 +47,8 @@ class RLRClassifier(EffectsAsColumns, RelationalClassifier):
         Strength of the ridge penalty on the weights. Must be a finite number above 0 and at most
         1e+100. Preset paper: 1000.0.
     n_cuts : int | None, default=None
-        Maximum number of cuts of a curve; auto for 8, or 32 for numeric targets. Must be a whole
-        number from 1 to 100 or None; None is auto.
+        Maximum number of cuts of a curve; auto for 8 to 32, by the number of examples; 32 for
+        numbers. Must be a whole number from 1 to 100 or None; None is auto.
     max_links : int, default=2
         Maximum number of links to many things in a body. Links to one thing are free. Must be a
         whole number from 0 to 4.
@@ -61,9 +61,13 @@ class RLRClassifier(EffectsAsColumns, RelationalClassifier):
         number of links and conditions in a body together. Must be a whole number from 1 to 20 or
         None; None is any. Preset paper: 4.
     max_effects : int | str | None, default=None
-        Maximum number of effects in the model, or all for the long model. With auto, the model has
-        the fewest effects whose loss on held-out examples is within a standard error of the long
-        model's. Must be a whole number from 1 to 1000000 or None or 'all'; None is auto.
+        Maximum number of effects in the model, or all for the long model. With auto, it is 20, or
+        up to 120 if 20 keep less than 95 % of what the long model gains on held-out examples. The
+        model has the fewest effects that keep the share keep_gain. Must be a whole number from 1 to
+        1000000 or None or 'all'; None is auto.
+    keep_gain : float, default=0.97
+        Share of the long model's gain on held-out examples over a constant that the effects of the
+        model keep. Must be a finite number above 0 and at most 1.
     min_support : int | None, default=None
         Minimum number of training examples on each side of a cut, and with a constant; auto for 3,
         or 0.2 % of the examples if that is more. Must be a whole number from 1 to 1000000000 or
@@ -89,10 +93,20 @@ class RLRClassifier(EffectsAsColumns, RelationalClassifier):
     n_thresholds : int, default=8
         Maximum number of thresholds that are tried for each numeric argument; 0 allows no
         comparisons. Must be a whole number from 0 to 10000. Preset paper: 16.
+    loss : str, default='auto'
+        Loss to minimise: logistic for labels and classes; for numbers squared, absolute, or
+        poisson, which is for counts; choice for which of several alternatives is right. auto is
+        logistic for labels and squared for numbers; logistic learns numbers as classes. Must be
+        'auto' or 'logistic' or 'squared' or 'absolute' or 'poisson' or 'choice'.
     group : str | None, default=None
         Keep examples together that are linked to the same thing of this table: bags, folds and
         held-out examples have all or none of them. Without it, examples are held out one by one, or
         by time if they have cut-offs. Must be a name or None; None is none.
+    choice : str | None, default=None
+        For the loss choice, the column whose equal values are one choice: a column of the target's
+        table, or one of its keys. Bags, folds and held-out examples have a choice whole or not at
+        all. If it is not given, the examples need a column choice. Must be a name or None; None is
+        none.
     beam_width : int, default=1
         Number of candidates that are kept at each length of the search. Must be a whole number from
         1 to 1000000. Belongs to preset paper.
@@ -101,8 +115,8 @@ class RLRClassifier(EffectsAsColumns, RelationalClassifier):
         (full). Must be 'best' or 'full'. Belongs to preset paper.
     populations : str, default='database'
         Data that give the total number of groundings of each clause in a prediction: the data to
-        predict on (database), or the training data (training). Must be 'database' or 'training'.
-        Belongs to preset paper.
+        predict on (database), or the training data (training; always if examples have cut-offs).
+        Must be 'database' or 'training'. Belongs to preset paper.
     false_counts : str, default='population'
         How false groundings are counted: over all combinations of constants (population), or only
         where the body without its last literal holds (guarded). Must be 'population' or 'guarded'.
@@ -146,6 +160,7 @@ class RLRClassifier(EffectsAsColumns, RelationalClassifier):
     max_conditions: int
     max_literals: int | None
     max_effects: int | str | None
+    keep_gain: float
     min_support: int | None
     per_constant: bool
     validate: bool
@@ -154,7 +169,9 @@ class RLRClassifier(EffectsAsColumns, RelationalClassifier):
     prior: float | str
     negation: bool
     n_thresholds: int
+    loss: str
     group: str | None
+    choice: str | None
     beam_width: int
     stop: str
     populations: str
@@ -183,6 +200,7 @@ class RLRClassifier(EffectsAsColumns, RelationalClassifier):
         max_conditions: int = 2,
         max_literals: int | None = None,
         max_effects: int | str | None = None,
+        keep_gain: float = 0.97,
         min_support: int | None = None,
         per_constant: bool = True,
         validate: bool = True,
@@ -191,7 +209,9 @@ class RLRClassifier(EffectsAsColumns, RelationalClassifier):
         prior: float | str = "base-rate",
         negation: bool = False,
         n_thresholds: int = 8,
+        loss: str = "auto",
         group: str | None = None,
+        choice: str | None = None,
         beam_width: int = 1,
         stop: str = "full",
         populations: str = "database",
@@ -212,11 +232,11 @@ class RLRRegressor(EffectsAsColumns, RelationalRegressor):
     """Effects with curves that add up to a number, as a scikit-learn regressor.
 
     >>> from hornbeam.datasets.worlds import smokers
-    >>> database = smokers(n_persons=200)
-    >>> X, _ = database.examples("cancer")
-    >>> y = [len(str(key)) for key in X[:, 0]]
-    >>> RLRRegressor(database=database, target="cancer", n_bags=2).fit(X, y).predict(X).shape
-    (200,)
+    >>> database = smokers(n_persons=400)
+    >>> X, y = database.examples("cancer")
+    >>> days = 50.0 + 10.0 * y
+    >>> RLRRegressor(database=database, target="cancer", n_bags=2).fit(X, days).predict(X).shape
+    (400,)
 
     Parameters
     ----------
@@ -243,8 +263,8 @@ class RLRRegressor(EffectsAsColumns, RelationalRegressor):
         Strength of the ridge penalty on the weights. Must be a finite number above 0 and at most
         1e+100.
     n_cuts : int | None, default=None
-        Maximum number of cuts of a curve; auto for 8, or 32 for numeric targets. Must be a whole
-        number from 1 to 100 or None; None is auto.
+        Maximum number of cuts of a curve; auto for 8 to 32, by the number of examples; 32 for
+        numbers. Must be a whole number from 1 to 100 or None; None is auto.
     max_links : int, default=2
         Maximum number of links to many things in a body. Links to one thing are free. Must be a
         whole number from 0 to 4.
@@ -257,9 +277,13 @@ class RLRRegressor(EffectsAsColumns, RelationalRegressor):
         number of links and conditions in a body together. Must be a whole number from 1 to 20 or
         None; None is any.
     max_effects : int | str | None, default=None
-        Maximum number of effects in the model, or all for the long model. With auto, the model has
-        the fewest effects whose loss on held-out examples is within a standard error of the long
-        model's. Must be a whole number from 1 to 1000000 or None or 'all'; None is auto.
+        Maximum number of effects in the model, or all for the long model. With auto, it is 20, or
+        up to 120 if 20 keep less than 95 % of what the long model gains on held-out examples. The
+        model has the fewest effects that keep the share keep_gain. Must be a whole number from 1 to
+        1000000 or None or 'all'; None is auto.
+    keep_gain : float, default=0.97
+        Share of the long model's gain on held-out examples over a constant that the effects of the
+        model keep. Must be a finite number above 0 and at most 1.
     min_support : int | None, default=None
         Minimum number of training examples on each side of a cut, and with a constant; auto for 3,
         or 0.2 % of the examples if that is more. Must be a whole number from 1 to 1000000000 or
@@ -314,6 +338,7 @@ class RLRRegressor(EffectsAsColumns, RelationalRegressor):
     max_conditions: int
     max_literals: int | None
     max_effects: int | str | None
+    keep_gain: float
     min_support: int | None
     per_constant: bool
     validate: bool
@@ -342,6 +367,7 @@ class RLRRegressor(EffectsAsColumns, RelationalRegressor):
         max_conditions: int = 2,
         max_literals: int | None = None,
         max_effects: int | str | None = None,
+        keep_gain: float = 0.97,
         min_support: int | None = None,
         per_constant: bool = True,
         validate: bool = True,
@@ -466,7 +492,8 @@ class IlpRLRClassifier(EffectsAsColumns, RelationalClassifier):
         comparisons. Must be a whole number from 0 to 10000.
     populations : str, default='training'
         Data that give the total number of groundings of each clause in a prediction: the data to
-        predict on (database), or the training data (training). Must be 'database' or 'training'.
+        predict on (database), or the training data (training; always if examples have cut-offs).
+        Must be 'database' or 'training'.
     unknown : str, default='warn'
         What to do about keys that are not in the database: 'warn' counts them as having no facts,
         'error' refuses them.

@@ -15,9 +15,9 @@ from typing import Any, NamedTuple, TypeVar, get_args
 
 from hornbeam.data.database import Database
 from hornbeam.engines.contract import DEFAULT_MEMORY
-from hornbeam.learning.losses.named import NUMERIC
 from hornbeam.learning.options import DEFAULT, PAPER, PRESETS, Options, PaperOptions, new_name
 from hornbeam.learning.options.option import Declared
+from hornbeam.model.scales import NUMERIC_LOSSES, SQUARED
 
 _WIDTH = 96
 """Columns of a docstring, without its indentation."""
@@ -84,23 +84,23 @@ RUN = (
 LOSS = Described(
     "loss",
     str,
-    NUMERIC[0],
-    f"What is minimised: {' or '.join(NUMERIC)}. squared predicts means; absolute predicts medians, and "
-    "outliers count little; poisson is for counts, and effects multiply.",
+    SQUARED,
+    f"What is minimised: {' or '.join(NUMERIC_LOSSES)}. squared predicts means; absolute predicts medians, "
+    "and outliers count little; poisson is for counts, and effects multiply.",
 )
-"""The parameter of regressors; classifiers have no choice."""
-ONLY_LABELS = ("neg_pos_ratio",)
+"""The parameter of regressors."""
+ONLY_LABELS = ("neg_pos_ratio", "choice")
 """Options that numeric targets do not have."""
 
 
 def parameters_of(options: type[Options], numeric: bool = False) -> list[Described]:
     """All parameters of the estimator that takes these options, in order."""
-    own = {name: each for name, each in options.declared().items() if name != LOSS.name}
+    own = options.declared()
     if numeric:
         described = [
             Described(each.name, each.type, each.default, _help(each))
             for each in own.values()
-            if each.name not in ONLY_LABELS
+            if each.name not in (LOSS.name, *ONLY_LABELS)
         ]
         return [*DATA, LOSS, *described, *RUN]
     paper = PaperOptions.declared() if options.preset == DEFAULT else {}

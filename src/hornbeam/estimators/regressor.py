@@ -21,7 +21,6 @@ from hornbeam.learning.learners import learn
 from hornbeam.learning.loop import Control
 from hornbeam.learning.problem import check_values
 from hornbeam.learning.workers import number_of_jobs
-from hornbeam.model.files import LearnedModel
 
 if TYPE_CHECKING:
     from hornbeam.report import Report
@@ -31,7 +30,8 @@ class RelationalRegressor(RegressorMixin, RelationalEstimator):  # type: ignore[
     """The base class of regressors.
 
     After ``fit``: ``model_`` (print it to read what was learned), ``history_``, ``n_features_in_`` (the
-    number of arguments of the target).
+    number of arguments of the target), ``held_out_scores_`` (for each row of X the score from models that
+    were learned without it; NaN where there is none).
     """
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -51,7 +51,7 @@ class RelationalRegressor(RegressorMixin, RelationalEstimator):  # type: ignore[
         limit = None if self.time_limit is None else loop.time_limit(self.time_limit)
         control = Control(progress(self.verbose), should_stop=limit, jobs=number_of_jobs(self.n_jobs))
         fitted = learn(options.learner, engine, examples, options, control)
-        self.model_: LearnedModel = fitted.model
+        self._keep(fitted.model, fitted.held_out, (engine, examples, weights))
         self.history_: History = fitted.history
         warn(fitted.history.notices())
         self.n_features_in_ = names.shape[1]

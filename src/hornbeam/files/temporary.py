@@ -26,16 +26,22 @@ class TemporaryFolder:
 
     def __init__(self, parent: Path | None = None) -> None:
         """``parent`` is where the folder is created (default: the temporary folder of the system)."""
+        place = parent
         try:
             place = Path(tempfile.gettempdir()) if parent is None else parent
             place.mkdir(parents=True, exist_ok=True)
             remove_leftover_folders(place)
             self._keep(place)
         except OSError as error:
+            if place is None:  # the system has no folder for temporary files at all
+                raise DataError(
+                    f"no temporary folder can be created ({error.strerror or error}); "
+                    "set TMPDIR to a folder that you may write to."
+                ) from error
             raise DataError(
                 f"no temporary folder can be created there ({error.strerror or error}); "
                 "name a folder that you may write to.",
-                Place(str(tempfile.tempdir if parent is None else parent)),
+                Place(str(place)),
             ) from error
 
     def _keep(self, parent: Path) -> None:

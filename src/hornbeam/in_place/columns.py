@@ -6,16 +6,15 @@ them are keys of other tables, and a query answers. Values are fetched only for 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TypeGuard
+from typing import Self, TypeGuard
 
 import numpy as np
 
-from hornbeam.data.database import Notice
 from hornbeam.data.keys import key_text
-from hornbeam.errors import DataError, OptionError
+from hornbeam.errors import DataError
 from hornbeam.in_place.table_queries import (
     BOOLEAN,
     DAY,
@@ -27,7 +26,14 @@ from hornbeam.in_place.table_queries import (
     ColumnCounts,
     TableQueries,
 )
-from hornbeam.loading.tables.columns.column import LARGEST_WHOLE, Column, Domain, ForeignKey, Table
+from hornbeam.loading.tables.columns.column import (
+    LARGEST_WHOLE,
+    Column,
+    Domain,
+    ForeignKey,
+    Table,
+    unread_column,
+)
 from hornbeam.loading.tables.columns.new_columns import value_column
 
 _DOMAINS = {
@@ -59,27 +65,31 @@ class ColumnInPlace(Column):
 
     @property
     def n_values(self) -> int:
-        return self.counts.n_values
+        return self.queries.n_values(self.name)
 
     @property
     def is_unique(self) -> bool:
-        return self.counts.most_rows <= 1
+        return self.n_values == self.size - self.n_missing
+
+    @property
+    def _is_empty(self) -> bool:
+        return self.n_missing == self.size
 
     @property
     def is_whole(self) -> bool:
-        if self.kind == REAL and self.n_values and not self.counts.fractions:
+        if self.kind == REAL and not self._is_empty and not self.counts.fractions:
             return not self.is_rounded
         return self.kind == WHOLE
 
     @property
     def is_rounded(self) -> bool:
-        if self.kind != REAL or not self.n_values:
+        if self.kind != REAL or self._is_empty:
             return False
         return max(-float(self.counts.least), float(self.counts.greatest)) >= LARGEST_WHOLE
 
     @property
     def is_zero_one(self) -> bool:
-        return self.is_whole and self.n_values > 0 and {self.counts.least, self.counts.greatest} <= {0, 1}
+        return self.is_whole and not self._is_empty and {self.counts.least, self.counts.greatest} <= {0, 1}
 
     @property
     def stays(self) -> bool:
@@ -89,32 +99,50 @@ class ColumnInPlace(Column):
     def extent(self) -> tuple[int, int]:
         return int(self.counts.least), int(self.counts.greatest)
 
+    def first(self) -> list[str]:
+        return list(map(key_text, self.queries.first(self.name)))
+
+    def n_from(self, time: float) -> int:
+        return self.queries.n_from(self.name, time)
+
     def repeated(self) -> tuple[int, list[str]]:
         number, first = self.queries.repeated(self.name)
         return number, list(map(key_text, first))
 
     def lost(self, key: Column) -> tuple[int, int, list[str]]:
-        if self._compares_with(key):
+        if self.compares_with(key):
             number, rows, first = self.queries.lost(self.name, key.queries, key.name)
         else:
             number, rows, first = self.n_values, self.size - self.n_missing, self.queries.first(self.name)
         return number, rows, list(map(key_text, first))
 
     def n_shared(self, key: Column) -> int:
-        return self.n_values - self.lost(key)[0] if self._compares_with(key) else 0
+        return self.n_values - self.lost(key)[0] if self.compares_with(key) else 0
 
-    def _compares_with(self, key: Column) -> TypeGuard[ColumnInPlace]:
+    def compares_with(self, key: Column) -> TypeGuard[ColumnInPlace]:
         """Whether the other column is in a database too; a column that only the model has is not."""
         return isinstance(key, ColumnInPlace) and self.domain is key.domain
 
-    def only(self, key: Column) -> Column:
-        raise OptionError(
-            f'links to missing keys in column "{self.name}" cannot be dropped while tables stay in place; '
-            'correct the links, or pass dangling="keep" to add the missing keys.'
-        )
-
     def rows_differ(self, others: Sequence[Column]) -> bool:
         return self.queries.rows_differ([self.name, *(other.name for other in others)])
+
+
+@dataclass(frozen=True, eq=False)
+class TableInPlace(Table):
+    """A table that stays in its database."""
+
+    def with_links_only_to(self, keys: Mapping[str, Column]) -> Self:
+        in_place = {name: each for name, each in self.columns.items() if isinstance(each, ColumnInPlace)}
+        queries = next(iter(in_place.values())).queries
+        view = queries.with_links_only_to(
+            {
+                name: (key.queries, key.name) if in_place[name].compares_with(key) else None
+                for name, key in keys.items()
+            }
+        )
+        _, counted = view.counts(list(in_place))
+        columns = {name: replace(each, queries=view, counts=counted[name]) for name, each in in_place.items()}
+        return replace(self, columns={**self.columns, **columns})
 
 
 def table_in_place(
@@ -123,30 +151,34 @@ def table_in_place(
     unused: Collection[str],
     key: tuple[str, ...] = (),
     foreign_keys: tuple[ForeignKey, ...] = (),
+    words: Mapping[str, int] | None = None,
 ) -> Table:
     """A table that stays in its database; there are no queries about unused columns."""
     columns: dict[str, Column] = {}
-    notices = []
-    size = queries.size()
-    for column, kind in queries.kinds.items():
-        if column in unused:
-            continue
+    used = [column for column in queries.kinds if column not in unused]
+    size, counted = queries.counts([column for column in used if queries.kinds[column] in _DOMAINS])
+    unread = []
+    for column in used:
+        kind = queries.kinds[column]
         if kind not in _DOMAINS:
-            sentence = f'table "{name}": column "{column}" is not used: its values are of the type '
-            notices.append(Notice(f"{sentence}{kind[1:-1]}."))
+            unread.append(unread_column(column, kind[1:-1]))
             continue
-        counts = queries.counts(column)
-        if kind == REAL and counts.n_values and np.isinf([float(counts.least), float(counts.greatest)]).any():
+        counts = counted[column]
+        is_empty = counts.n_missing == size
+        if kind == REAL and not is_empty and np.isinf([float(counts.least), float(counts.greatest)]).any():
             raise DataError(
                 f'table "{name}": column "{column}" holds infinity, which is not allowed; replace it or '
                 "leave it empty."
             )
         values = np.empty(0, dtype=np.int64)
-        if kind == WHOLE and counts.n_values in (1, 2) and {counts.least, counts.greatest} <= {0, 1}:
+        if kind == WHOLE and not is_empty and {counts.least, counts.greatest} <= {0, 1}:
             values = np.unique([int(counts.least), int(counts.greatest)])
         codes = np.empty(0, dtype=np.int32)
-        columns[column] = ColumnInPlace(column, _DOMAINS[kind], values, codes, queries, counts, kind, size)
-    return Table(name, columns, size, key, foreign_keys, tuple(notices))
+        columns[column] = ColumnInPlace(
+            *(column, _DOMAINS[kind], values, codes, queries, counts, kind, size),
+            n_words=(words or {}).get(column, 0),
+        )
+    return TableInPlace(name, columns, size, key, foreign_keys, unread=tuple(unread))
 
 
 def with_values(table: Table, names: Collection[str]) -> Table:

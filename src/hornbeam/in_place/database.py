@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from itertools import repeat
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -12,13 +10,10 @@ from sqlglot import exp
 
 from hornbeam.data.codes import without_facts
 from hornbeam.data.database import (
-    UNKNOWN,
     Coded,
-    Codes,
     Database,
     Examples,
     Notice,
-    Population,
     merged_examples,
 )
 from hornbeam.data.facts import with_cutoff_codes
@@ -27,6 +22,7 @@ from hornbeam.engines.sql.connection import Connection
 from hornbeam.engines.sql.expressions import SqlTable
 from hornbeam.errors import DataError
 from hornbeam.in_place.facts import TableFacts
+from hornbeam.in_place.population import PopulationInPlace
 from hornbeam.in_place.source import TableSource
 from hornbeam.loading.tables.given import GivenExamples
 from hornbeam.logic.modes import Mode
@@ -39,42 +35,6 @@ class ExampleTable(NamedTuple):
     name: tuple[str, ...]
     keys: tuple[str, ...]
     label: str
-
-
-@dataclass(frozen=True, eq=False)
-class PopulationInPlace(Population):
-    """The constants of a type in a database. Only those that were asked for by name have codes."""
-
-    size: int = 0
-    present: Callable[[Sequence[str]], set[str]] = field(default=lambda names: set())
-    """returns those of the given names that are constants of the type"""
-
-    def __len__(self) -> int:
-        return self.size
-
-    def code(self, name: str) -> int:
-        return int(self.encode([name])[0])
-
-    def encode(self, names: Iterable[str]) -> Codes:
-        wanted = list(names)
-        new = [name for name in dict.fromkeys(wanted) if name not in self._codes]
-        if new:
-            present = self.present(new)
-            self._add([name for name in new if name in present])
-        return self._codes_of(wanted)
-
-    def encode_known(self, names: Sequence[str]) -> Codes:
-        self._add([name for name in dict.fromkeys(names) if name not in self._codes])
-        return self._codes_of(names)
-
-    def _add(self, names: Sequence[str]) -> None:
-        """Give codes to constants that have none."""
-        assert isinstance(self.names, list)
-        self._codes.update(zip(names, range(len(self.names), len(self.names) + len(names)), strict=True))
-        self.names.extend(names)
-
-    def _codes_of(self, names: Sequence[str]) -> Codes:
-        return np.fromiter(map(self._codes.get, names, repeat(UNKNOWN)), np.int32, len(names))
 
 
 def in_place(
@@ -108,8 +68,8 @@ def database_in_place(
     if target is not None and examples is not None:
         for type_name, column in zip(schema.types_of(target), examples.keys, strict=True):
             keys.setdefault(type_name, set()).update(column.names)
-    not_in_tables = source.count_populations(keys)
-    populations = {name: _population(source, name, not_in_tables[name]) for name in schema.types()}
+    not_in_tables = {type_name: source.add_names(type_name, names) for type_name, names in keys.items()}
+    populations = {name: _population(source, name, not_in_tables.get(name, set())) for name in schema.types()}
     example_sets: dict[str, Examples] = {}
     about_examples: list[Notice] = []
     if target is not None and examples is not None:
@@ -137,7 +97,7 @@ def _population(source: TableSource, type_name: str, not_in_tables: set[str]) ->
         return not_in_tables.intersection(names) | source.present(type_name, names)
 
     source.names[type_name] = []
-    return PopulationInPlace(source.names[type_name], source.populations[type_name], present)
+    return PopulationInPlace(source.names[type_name], lambda: source.population(type_name), present)
 
 
 def _merged(

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 
 import numpy as np
 from sqlglot import exp
 
-from hornbeam.data.database import Codes
+from hornbeam.data.database import Codes, Population
 from hornbeam.data.keys import key_text
 from hornbeam.data.numbers import Floats, numbers_of, weighted_quantiles
 from hornbeam.engines.contract import DEFAULT_MEMORY
@@ -25,6 +27,7 @@ from hornbeam.engines.sql.expressions import (
 from hornbeam.errors import EngineError
 from hornbeam.in_place.groundings import named_groundings
 from hornbeam.in_place.histogram import Histogram, plain_value
+from hornbeam.in_place.population import PopulationInPlace
 from hornbeam.in_place.source import TableSource, as_text
 from hornbeam.logic.clauses import Clause, Value
 from hornbeam.logic.schema import DATE, number_of
@@ -44,7 +47,7 @@ class TableFacts:
         self._source = source
         self._closes_connection = closes_connection
         self._is_closed = False
-        self._shapes: dict[tuple[str, tuple[int, ...]], tuple[int, int]] = {}
+        self._shapes: dict[tuple[str | tuple[str, ...], tuple[str, ...]], tuple[int, int]] = {}
 
     @property
     def source(self) -> TableSource:
@@ -94,7 +97,13 @@ class TableFacts:
         source = self.source
         if predicate not in source.tables:
             return 0, 0
-        key = (predicate, tuple(positions))
+        table = source.tables[predicate]
+        columns = tuple(table.columns[place] for place in positions)
+        if len(columns) == 1 and columns[0] in table.unique:
+            rows = source.rows(predicate)
+            return min(rows, 1), rows
+        # Predicates whose facts are all rows of a table have the same shape at the same columns.
+        key = (predicate if table.rows is None or not table.distinct else table.name, columns)
         if key not in self._shapes:
             relation = source.relation(predicate)
             number = exp.alias_(exp.Count(this=exp.Star()), "n")
@@ -195,6 +204,21 @@ class TableFacts:
 
     def last_times_of(self, codes: Codes) -> Floats:
         return self.cutoffs_of(codes)
+
+    def until(
+        self, end: float, populations: Mapping[str, Population], named: Mapping[str, Iterable[str]]
+    ) -> tuple[TableFacts, dict[str, Population]] | None:
+        source = self.source.until(end)
+        if source is None:
+            return None
+        for type_name, names in named.items():
+            source.add_names(type_name, names)
+        return TableFacts(source, self.memory), {
+            name: replace(each, count=partial(source.population, name))
+            if isinstance(each, PopulationInPlace)
+            else each
+            for name, each in populations.items()
+        }
 
     # --- groundings ------------------------------------------------------------------------------
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,10 +14,11 @@ from hornbeam import loading
 from hornbeam.data.database import Database
 from hornbeam.data.keys import key_text
 from hornbeam.data.numbers import AT_CUTOFF, STRICT, CutoffRule, read_times
+from hornbeam.data.relations import Notice
 from hornbeam.engines.contract import DEFAULT_MEMORY
-from hornbeam.engines.registry import engine_module
+from hornbeam.engines.registry import DEFAULT_ENGINE, engine_module
 from hornbeam.errors import DataError, DataWarning, OptionError
-from hornbeam.in_place.sources import stays_in_place
+from hornbeam.in_place.sources import IN_PLACE, stays_in_place
 from hornbeam.loading.facts.layout import DEFAULT_SPLIT
 from hornbeam.loading.kind_of_source import SourceKind, kind_of_source
 
@@ -31,54 +32,54 @@ def load(
     schema: object = None,
     examples: Any = None,
     negatives: str | float | None = None,
-    dangling: str = "error",
+    dangling: str | None = None,
     seed: int = 0,
     origin: Mapping[str, object] | None = None,
     engine: str | None = None,
-    memory: int = DEFAULT_MEMORY,
+    memory: int | None = None,
     scratch: str | None = None,
     master: str | None = None,
     at_cutoff: str | None = None,
     as_of: object = None,
     allow_outside: bool = False,
+    missing: Sequence[str] | None = None,
+    views: bool = False,
 ) -> Database:
     """Load facts or tables as a ``Database``, or open tables in place.
 
-    ``source`` is a folder of facts, or it holds tables: a folder of CSV or Parquet files, a DuckDB or
-    SQLite file, a connection string of PostgreSQL, a dict of data frames (pandas, polars, Arrow), or
-    ``catalog:NAME`` for a schema of Spark's catalogue. Facts are in a flat folder, or in BoostSRL layout,
-    where ``split`` names the part to load.
+    ``source`` is a folder of facts, flat or in BoostSRL layout, where ``split`` names the part to load; or it
+    holds tables: a folder of CSV or Parquet files, a DuckDB or SQLite file, a connection string of
+    PostgreSQL, a dict of data frames (pandas, polars, Arrow), or ``catalog:NAME`` for a schema of Spark's
+    catalogue.
 
-    With tables, ``target`` is what to learn: a column (``users.premium``), a value of a column
-    (``users.gender=F``), a link table, or a new predicate (``churned(users)``) whose examples you give. Keys,
-    links and roles come from ``schema`` (a file or a dict in the shape of schema.toml), from the catalogue of
-    the database, or are inferred. If the target is a link table, ``negatives`` says which unlinked pairs are
-    negative examples: "all", or a number of them per link, sampled with ``seed``. ``dangling`` says what to
-    do with links to keys that do not exist: error, drop or keep. ``examples`` is a CSV or Parquet file or a
-    data frame of keys, with the optional columns ``label`` and ``cutoff``. ``origin`` is the ``settings`` of
-    a model learned from tables: the tables are then read as for that model, and nothing is inferred.
+    With tables, ``target`` is what to learn: a column (``users.premium``), a value or a side of a threshold
+    (``users.gender=F``, ``users.age>30``), a link table, or a new predicate (``churned(users)``) whose
+    examples you give. Keys, links and roles come from ``schema`` (a file or a dict in the shape of
+    schema.toml), from the catalogue of the database, or are inferred. For a link table, ``negatives`` says
+    which unlinked pairs are negative examples: "all", or a number per link, sampled with ``seed``.
+    ``dangling`` says what to do with links to missing keys: drop, error or keep; by default drop, unless most
+    links are such. ``examples`` is a CSV or Parquet file or a data frame of keys, with the optional columns
+    ``label`` and ``cutoff``. ``origin`` is the ``settings`` of a model, as for which the tables are then
+    read. ``missing`` lists further words for missing values, or is ["none"]. Views are read if ``schema``
+    names them, or with ``views``.
 
-    With ``engine`` duckdb, postgres or spark, tables stay where they are: only the examples are read, and the
-    engine counts in the tables. A classifier with such a database uses its engine. DuckDB opens folders of
-    tables and DuckDB files, PostgreSQL a server, Spark folders of Parquet files and its catalogue; other
-    sources are loaded into memory. ``memory`` limits the memory of the engine, in bytes. ``scratch`` is a
-    folder for what DuckDB cannot keep in memory, or a schema for temporary tables of PostgreSQL. ``master``
-    is the master of Spark. Closing the database, or the end of the program, removes temporary tables.
+    Without ``engine``, tables that would not fit into ``memory`` (default: half of what is here) stay where
+    they are if DuckDB can use them there. With ``engine`` duckdb, postgres or spark, tables stay, and the
+    engine counts in them in ``memory`` bytes (default: 2 GB); other sources are loaded. ``scratch``
+    is a folder for DuckDB, or a schema for temporary tables of PostgreSQL, ``master`` the master of Spark.
 
     For an example with a cut-off, a row with a time is a fact only if its time is before the cut-off or, with
-    ``at_cutoff="include"``, at the cut-off (default: "before", or the choice of the model of ``origin``).
-    ``as_of`` freezes the data: rows at or after this date (00:00 UTC) or number are facts for no example.
+    ``at_cutoff="include"``, at the cut-off (default: "before", or as for ``origin``). ``as_of`` freezes the
+    data: rows at or after this date (00:00 UTC) or number are facts for no example.
 
     Files that the data name must be in their folder or the folder above, and views of a DuckDB file must not
-    read files, unless ``allow_outside`` is true. What was accepted but may surprise is a ``DataWarning``, and
-    the ``notices`` of the database list it. Data that cannot be used raise an ``InputError``.
+    read files, unless ``allow_outside``. Notices are warnings, too; unusable data raise an ``InputError``.
     """
     options: dict[str, Any] = {"target": target, "schema": schema, "examples": examples, "origin": origin}
     options |= {"negatives": negatives, "dangling": dangling, "seed": seed, "allow_outside": allow_outside}
-    place = {"engine": engine, "memory": memory, "scratch": scratch, "master": master}
-    database = load_quietly(
-        source, split, default_split, **options, **place, at_cutoff=at_cutoff, as_of=as_of
-    )
+    options |= {"missing": missing, "views": views, "at_cutoff": at_cutoff, "as_of": as_of}
+    options |= {"engine": engine, "memory": memory, "scratch": scratch, "master": master}
+    database = load_quietly(source, split, default_split, **options)
     for notice in database.notices:
         warnings.warn(str(notice), DataWarning, stacklevel=2)
     return database
@@ -90,16 +91,34 @@ def load_quietly(
     default_split: str = DEFAULT_SPLIT,
     **options: Any,
 ) -> Database:
-    """``load`` without warnings, for callers that show the notices of the database themselves."""
+    """``load`` without warnings, for callers that show the notices of the database themselves.
+
+    Tables are loaded unless an engine is given; the engine None chooses, as in ``load``.
+    """
     rule = _rule(options.pop("at_cutoff", None), options.pop("as_of", None), options.get("origin"))
-    engine, memory = options.pop("engine", None), options.pop("memory", DEFAULT_MEMORY)
+    engine, memory = options.pop("engine", DEFAULT_ENGINE), options.pop("memory", None)
     scratch, master = options.pop("scratch", None), options.pop("master", None)
+    notices: list[Notice] = []
+    if engine is None and split is None:
+        engine, notices = _chosen(source, options.get("schema"), memory)
+    memory = DEFAULT_MEMORY if memory is None else memory
     in_place = _engine_in_place(engine, source, split, options.get("schema") is not None)
+    options["as_of"] = rule.as_of
     if in_place is None:
         return _under_rule(loading.load(source, split, default_split, **options), rule)
     from hornbeam.in_place.open import open_in_place
 
-    return _under_rule(open_in_place(in_place, source, options, memory, scratch, master), rule)
+    database = open_in_place(in_place, source, options, memory, scratch, master)
+    return _under_rule(replace(database, notices=(*notices, *database.notices)), rule)
+
+
+def _chosen(source: Any, schema: object, memory: int | None) -> tuple[str | None, list[Notice]]:
+    """The engine that uses tables in place if they do not fit the memory, and a note that says so."""
+    if kind_of_source(source, schema is not None) not in IN_PLACE["duckdb"]:
+        return None, []
+    from hornbeam.in_place.choice import engine_for
+
+    return engine_for(source, schema, memory)
 
 
 def _rule(at_cutoff: str | None, as_of: object, origin: Mapping[str, object] | None) -> CutoffRule:
@@ -149,7 +168,7 @@ def _with_rule(database: Database, rule: CutoffRule) -> Database:
 
 def _engine_in_place(engine: str | None, source: object, split: str | None, has_schema: bool) -> str | None:
     """The engine that counts in the tables of a source, or None if the source is to be loaded."""
-    if engine is not None:
+    if engine not in (None, DEFAULT_ENGINE):
         engine_module(engine)  # an unknown engine is an error before anything is loaded
     if kind_of_source(source, has_schema) is SourceKind.SPARK_CATALOGUE and engine != "spark":
         raise OptionError(

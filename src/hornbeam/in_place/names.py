@@ -10,6 +10,7 @@ from hornbeam.in_place.columns import with_values
 from hornbeam.loading.tables.database import Relational
 from hornbeam.loading.tables.display import display_column, display_names
 from hornbeam.loading.tables.roles import Plan
+from hornbeam.loading.tables.schema_file import Statement
 
 
 class LateNames(Mapping[str, str]):
@@ -33,12 +34,14 @@ class LateNames(Mapping[str, str]):
 
 
 def names_in_place(relational: Relational) -> dict[str, Mapping[str, str]]:
-    """For each type whose table has a display column, the display names of its keys."""
+    """For each type whose table has a display column or labels, the display names of its keys."""
     names: dict[str, Mapping[str, str]] = {}
     for plan in relational.plans:
-        stated = relational.stated.get(plan.name)
-        column = display_column(plan, None if stated is None else stated.name)
-        if column is not None and plan.key is not None and plan.key not in plan.links:
+        stated = relational.stated.get(plan.name, Statement())
+        column = display_column(plan, stated.name)
+        if column is None and stated.labels:
+            names |= display_names([plan], relational.mapping.types, relational.stated)
+        elif column is not None and plan.key is not None and plan.key not in plan.links:
             names[relational.mapping.types[plan.name]] = LateNames(_reader(relational, plan, column))
     return names
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import weakref
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -30,12 +30,12 @@ from hornbeam.loading.kind_of_source import (
     kind_of_table_file,
     table_name,
 )
-from hornbeam.loading.tables.columns.cells import KINDS
-from hornbeam.loading.tables.columns.column import Catalogued, Table
+from hornbeam.loading.tables.columns.cells import KINDS, KINDS_BESIDE_WORDS
+from hornbeam.loading.tables.columns.column import Catalogued, Table, Views, omitted_view
 from hornbeam.loading.tables.database import TableOptions
 from hornbeam.loading.tables.schema_file import Statement
 from hornbeam.loading.tables.sources.delimited import explained, shape_of
-from hornbeam.loading.tables.sources.read import table_files
+from hornbeam.loading.tables.sources.read import SourceAccess, table_files
 from hornbeam.logic.schema import NUMBER
 
 
@@ -51,8 +51,8 @@ def open_in_place(
     assert isinstance(source, str | os.PathLike)
     connection = _connect(engine, source, memory, scratch, master)
 
-    def reader(source: Any, stated: Mapping[str, Statement], allow_outside: bool) -> list[Table]:
-        return _tables(engine, connection, source, stated, allow_outside)
+    def reader(source: Any, stated: Mapping[str, Statement], access: SourceAccess) -> list[Table]:
+        return _tables(engine, connection, source, stated, access)
 
     try:
         tables = read_in_place(source, TableOptions(**options), reader)
@@ -92,18 +92,31 @@ def _tables(
     connection: Any,
     source: str | os.PathLike[str],
     stated: Mapping[str, Statement],
-    allow_outside: bool,
+    access: SourceAccess,
 ) -> list[Table]:
     """The tables of a source that are used."""
     tables = []
-    catalogue = _catalogue(engine, connection, source, stated, allow_outside)
-    for name, (path, key, foreign_keys) in catalogue.items():
+    catalogue = _catalogue(engine, connection, source, stated, access)
+    for name, (path, key, foreign_keys, in_schema, _, words) in catalogue.items():
         statement = stated.get(name, Statement())
-        if statement.use:
+        if not path:
+            tables.append(omitted_view(name))
+        elif statement.use:
+            if words is None and statement.form.missing:
+                raise OptionError(
+                    f'table "{name}": words for missing values are stated, but in place only text files can '
+                    'have them: write NULL in the data, or load the tables into memory (engine "memory").'
+                )
+            if statement.fold:
+                raise OptionError(
+                    f'table "{name}": columns are folded, which is not done in place: write their values '
+                    'in one spelling in the data, or load the tables into memory (engine "memory").'
+                )
             if engine == "duckdb":
                 path = connection.in_microseconds(path)
             queries = TableQueries(connection, path)
-            tables.append(table_in_place(name, queries, statement.unused(), key, foreign_keys))
+            table = table_in_place(name, queries, statement.unused(), key, foreign_keys, words)
+            tables.append(replace(table, in_schema=in_schema))
     return tables
 
 
@@ -112,17 +125,13 @@ def _catalogue(
     connection: Any,
     source: str | os.PathLike[str],
     stated: Mapping[str, Statement],
-    allow_outside: bool,
+    access: SourceAccess,
 ) -> dict[str, Catalogued]:
     """The tables of a source by name, with their names in the database and their keys."""
     if engine == "postgres":
         from hornbeam.loading.tables.sources.postgres import postgres_catalogue
 
-        return {
-            name: table._replace(path=connection.as_when_loaded(table.path))
-            for name, table in postgres_catalogue(str(source)).items()
-            if stated.get(name, Statement()).use
-        }
+        return _used(postgres_catalogue(str(source)), connection.as_when_loaded, stated, access)
     kind = kind_of_source(source, has_schema=True)
     if kind is SourceKind.SPARK_CATALOGUE:
         schema = str(source).removeprefix(CATALOGUE)
@@ -133,32 +142,42 @@ def _catalogue(
         from hornbeam.loading.tables.sources.duckdb import duckdb_catalogue
 
         catalogue = duckdb_catalogue(path)
-        connection.attach(path, "data", allow_outside)
-        return {
-            name: table._replace(path=as_when_loaded(connection, ("data", *table.path)))
-            for name, table in catalogue.items()
-            if stated.get(name, Statement()).use
-        }
+        connection.attach(path, "data", access.allow_outside)
+        return _used(catalogue, lambda parts: as_when_loaded(connection, ("data", *parts)), stated, access)
     files = {table_name(path): path} if kind.is_file else table_files(path, stated)
     return {
-        name: Catalogued(_file_as_table(engine, connection, name, file, stated.get(name, Statement())))
+        name: _file_as_table(engine, connection, name, file, stated.get(name, Statement()))
         for name, file in files.items()
     }
 
 
-def _file_as_table(
-    engine: str, connection: Any, name: str, path: Path, statement: Statement
-) -> tuple[str, ...]:
-    """The name under which queries read a file."""
+def _used(
+    catalogue: Mapping[str, Catalogued],
+    as_read: Callable[[tuple[str, ...]], tuple[str, ...]],
+    stated: Mapping[str, Statement],
+    access: SourceAccess,
+) -> dict[str, Catalogued]:
+    """The tables that are used, under the names by which they are read; a view nobody asked for has none."""
+    views = Views(access.views, frozenset(stated))
+    omitted = views.omitted({name: table.is_view for name, table in catalogue.items()})
+    return {
+        name: table._replace(path=() if name in omitted else as_read(table.path))
+        for name, table in catalogue.items()
+        if stated.get(name, Statement()).use
+    }
+
+
+def _file_as_table(engine: str, connection: Any, name: str, path: Path, statement: Statement) -> Catalogued:
+    """The name under which queries read a file, and the words in it that stand for missing values."""
     parquet = kind_of_table_file(path) is SourceKind.PARQUET_FILE
     if engine == "spark":
         if not parquet:
             raise OptionError(
                 f'Spark reads Parquet files in place, but "{path.name}" is not one: convert it to Parquet.'
             )
-        return ("parquet", _one_file_for_spark(path.absolute()))
+        return Catalogued(("parquet", _one_file_for_spark(path.absolute())))
     if parquet:
-        return as_when_loaded(connection, (str(connection.view_parquet(path.absolute())),))
+        return Catalogued(as_when_loaded(connection, (str(connection.view_parquet(path.absolute())),)))
     form = statement.form
     if form.encoding.lower().replace("-", "") not in ("utf8", "utf8sig"):
         raise OptionError(
@@ -166,11 +185,12 @@ def _file_as_table(
             'or load the tables into memory (engine "memory").'
         )
     names, separator = shape_of(path, form)
-    file = DelimitedFile(path.absolute(), separator, names, not form.columns, form.missing)
+    file = DelimitedFile(path.absolute(), separator, names, not form.columns, form.empty_words)
     try:
-        return (str(connection.view_text(file, KINDS)),)
+        view, words = connection.view_text(file, KINDS, KINDS_BESIDE_WORDS if form.reads_words else ())
     except EngineError as error:
         raise explained(path, form, separator, len(names), error) from None
+    return Catalogued((view,), words=words)
 
 
 def _one_file_for_spark(path: Path) -> str:

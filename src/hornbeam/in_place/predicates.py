@@ -6,10 +6,13 @@ than those of the examples is an error.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from hornbeam.data.database import Notice
+from hornbeam.data.numbers import TimeColumn
 from hornbeam.engines.sql.expressions import SqlTable
 from hornbeam.errors import OptionError, SchemaError, plural
 from hornbeam.in_place.columns import ColumnInPlace, with_values
@@ -23,6 +26,7 @@ from hornbeam.loading.tables.database import (
     Relational,
     TableOptions,
     given_in,
+    last_cutoff,
     logic_of,
     origin_of,
     read_relational,
@@ -31,8 +35,15 @@ from hornbeam.loading.tables.given import GivenExamples
 from hornbeam.loading.tables.guess import is_flag
 from hornbeam.loading.tables.roles import Form, Plan
 from hornbeam.loading.tables.schema_file import Role, Statement
+from hornbeam.loading.tables.sources.read import SourceAccess
 from hornbeam.loading.tables.targets import Target
-from hornbeam.loading.tables.to_logic import FactColumns, MappedPredicate
+from hornbeam.loading.tables.to_logic import (
+    FactColumns,
+    MappedPredicate,
+    columns_of_row_times,
+    time_columns,
+)
+from hornbeam.logic.schema import DATE
 
 _ELSE = 'or load the tables into memory (engine "memory")'
 """The alternative that every message ends with."""
@@ -57,21 +68,25 @@ def read_in_place(source: Source, options: TableOptions, reader: Reader) -> Tabl
     """What the tables of a source are and mean in logic; ``reader`` gives tables that stay in place."""
     stated: dict[str, Statement] = {}
 
-    def read(source: Source, statements: Mapping[str, Statement], allow_outside: bool) -> list[Table]:
+    def read(source: Source, statements: Mapping[str, Statement], access: SourceAccess) -> list[Table]:
         stated.update(statements)
-        return reader(source, statements, allow_outside)
+        return reader(source, statements, access)
 
     relational = read_relational(source, options, read)
     for plan in relational.plans:
         _check(plan, stated.get(plan.name, Statement()), options.origin is not None)
-    logic = logic_of(relational)
     examples, notices = _examples(relational, options)
     plans = {plan.name: plan for plan in relational.plans}
-    repeating = {name for name, statement in stated.items() if statement.rows is False}
+    end = last_cutoff(examples)
+    logic = logic_of(relational, lambda each: _n_values(each, plans, end, relational.times))
+    dated = relational.times == DATE
+    repeating = {
+        name for name, statement in stated.items() if statement.rows is False or len(statement.arguments) > 1
+    }
     return TablesInPlace(
         logic,
         {
-            predicate.name: _fact_table(predicate, plans[predicate.table], predicate.table not in repeating)
+            predicate.name: _fact_table(predicate, plans, predicate.table not in repeating, dated)
             for predicate in logic.predicates
             if _has_columns(plans[predicate.table], *predicate.columns, predicate.flag)
         },
@@ -83,21 +98,67 @@ def read_in_place(source: Source, options: TableOptions, reader: Reader) -> Tabl
     )
 
 
-def _fact_table(predicate: MappedPredicate, plan: Plan, distinct: bool) -> SqlTable:
-    """The table of a predicate's facts; ``distinct`` tells that no two rows are the same fact."""
+def _fact_table(
+    predicate: MappedPredicate, plans: Mapping[str, Plan], distinct: bool, dated: bool
+) -> SqlTable:
+    """The table of a predicate's facts; ``distinct`` tells that no two rows are the same fact, and ``dated``
+    that times are dates.
+    """
+    plan = plans[predicate.table]
     columns = tuple(name for name in predicate.columns if name is not None)
     texts = tuple(name for name in columns if _kind(plan, name) == TEXT)
-    return SqlTable(_table_name(plan, columns[0]), columns, predicate.flag, plan.time, texts, distinct)
+    times = _in_database(time_columns(predicate, plans, dated), plans)
+    all_rows = predicate.flag is None and not any(plan.table.columns[name].n_missing for name in columns)
+    return SqlTable(
+        _table_name(plan, columns[0]),
+        columns,
+        predicate.flag,
+        None,
+        texts,
+        distinct,
+        times,
+        plan.table.size if all_rows else None,
+        tuple(name for name in columns if name == plan.key),
+        tuple(name for name in columns if _is_covered(plan, name)),
+    )
+
+
+def _is_covered(plan: Plan, name: str) -> bool:
+    """Whether all values of a column are keys of the table that is named after their type."""
+    return name not in plan.dangling and (name in plan.links or name == plan.key)
+
+
+def _n_values(predicate: MappedPredicate, plans: Mapping[str, Plan], end: float, times: str | None) -> int:
+    """The number of different values of a predicate, in rows before a time."""
+    plan, name = plans[predicate.table], predicate.columns[-1]
+    assert name is not None
+    column = plan.table.columns[name]
+    of_rows = _in_database(columns_of_row_times(plan, plans), plans)
+    if end == np.inf or not of_rows or times is None or not isinstance(column, ColumnInPlace):
+        return column.n_values
+    return column.queries.n_values_before(name, of_rows, end, times)
+
+
+def _in_database(times: Iterable[TimeColumn], plans: Mapping[str, Plan]) -> tuple[TimeColumn, ...]:
+    """Columns of times, whose links name tables as the database does."""
+    return tuple(
+        TimeColumn(name, tuple((link, _table_name(plans[table], key), key) for link, table, key in links))
+        for name, links in times
+    )
 
 
 def _key_tables(relational: Relational) -> dict[str, list[SqlTable]]:
     """For each type the tables whose keys are its constants, whether they have facts or not."""
     key_tables: dict[str, list[SqlTable]] = {}
+    plans = {plan.name: plan for plan in relational.plans}
     for plan in relational.plans:
         if plan.form is Form.LINK or plan.key is None or plan.key in plan.links:
             continue
         if _has_columns(plan, plan.key):
-            table = SqlTable(_table_name(plan, plan.key), (plan.key,), distinct=True)
+            times = _in_database(columns_of_row_times(plan, plans), plans)
+            table = SqlTable(
+                _table_name(plan, plan.key), (plan.key,), distinct=True, since=times, rows=plan.table.size
+            )
             key_tables.setdefault(relational.mapping.types[plan.name], []).append(table)
     return key_tables
 
@@ -127,7 +188,7 @@ def _check(plan: Plan, statement: Statement, of_model: bool) -> None:
             f'the rows of table "{plan.name}" have no key and were numbered for the model, and rows are not '
             'numbered in place: load the tables into memory (engine "memory").'
         )
-    if of_model and plan.table.size and not _has_columns(plan, plan.time):
+    if of_model and plan.table.size and not _has_columns(plan, plan.time, *plan.time_of):
         raise SchemaError(
             f'table "{plan.name}" has no column "{plan.time}", which has the time of its rows in the model: '
             f"add it, {_ELSE}."

@@ -26,13 +26,13 @@ from hornbeam.engines.sql.expressions import (
     SqlRelation,
     SqlTable,
     aliased,
-    column,
     compared,
     conjunction,
     cutoff_value,
     equal_number,
     exists_at,
     integer,
+    latest,
     numeric,
     own_column,
     own_table,
@@ -54,11 +54,13 @@ class TableSource:
         tables: Mapping[str, SqlTable],
         key_tables: Mapping[str, Sequence[SqlTable]] | None = None,
         time_kind: str = NUMBER,
+        end: float = np.inf,
     ) -> None:
         """``tables`` hold the facts of each predicate.
 
         ``key_tables`` are, for each type, tables of one column whose values are constants of the type,
-        with facts or without. ``time_kind`` tells whether the times of facts are numbers or dates.
+        with facts or without. ``time_kind`` tells whether the times of facts are numbers or dates. Facts
+        after the time ``end`` are left out.
         """
         for predicate, table in tables.items():
             if len(table.columns) != schema.arity(predicate):
@@ -70,6 +72,7 @@ class TableSource:
         self.schema = schema
         self.tables = tables
         self.time_kind = time_kind
+        self._end = end
         self._key_tables = key_tables or {}
         self._relations: dict[str, SqlRelation] = {}
         self._rows: dict[str, int] = {}
@@ -79,8 +82,9 @@ class TableSource:
         self._cutoffs: dict[float, int] = {}
         self.names: dict[str, list[str]] = {}
         """for each type the constants that have a code, in the order of their codes"""
-        self.populations: dict[str, int] = {}
-        """the number of constants of each type"""
+        self._named: dict[str, int] = {}
+        """for each type the number of constants that are in no table"""
+        self._populations: dict[str, int] = {}
 
     # --- the parts of queries --------------------------------------------------------------------
 
@@ -101,7 +105,14 @@ class TableSource:
         return compared(value, operator, threshold)
 
     def timed(self) -> frozenset[str]:
-        return frozenset(name for name, table in self.tables.items() if table.time is not None)
+        return frozenset(name for name, table in self.tables.items() if table.times)
+
+    def until(self, end: float) -> TableSource | None:
+        """The same tables without the facts after a time; None if there are no such facts."""
+        ended = TableSource(self.connection, self.schema, self.tables, self._key_tables, self.time_kind, end)
+        # Keys have the same codes, and temporary tables go with those of this source.
+        ended.names, ended._cutoffs, ended._temporary = self.names, self._cutoffs, self._temporary
+        return None if all(ended.rows(name) == self.rows(name) for name in self.timed()) else ended
 
     def exists(self, since: exp.Expr, cutoff: exp.Expr) -> exp.Expr:
         return exists_at(since, cutoff, self.time_kind)
@@ -221,7 +232,9 @@ class TableSource:
 
     def population(self, type_name: str, comparisons: Sequence[tuple[str, Value]] = ()) -> int:
         if not comparisons:
-            return self.populations[type_name]
+            if type_name not in self._populations:
+                self._populations[type_name] = self._in_tables(type_name) + self._named.get(type_name, 0)
+            return self._populations[type_name]
         query = exp.select(exp.Count(this=exp.Star())).from_(own_table(self.constants(type_name), "c"))
         return self._number(query.where(*(compared(own_column("constant", "c"), *c) for c in comparisons)))
 
@@ -248,19 +261,18 @@ class TableSource:
             self._sizes[place] = ColumnSizes(int(distinct), int(largest or 0), int(sum_of_squares or 0))
         return self._sizes[place]
 
-    def count_populations(self, named: Mapping[str, Iterable[str]]) -> dict[str, set[str]]:
-        """Set the size of each type's population: the constants of its columns, and those of ``named``.
+    def _in_tables(self, type_name: str) -> int:
+        """The number of constants of a type in the tables."""
+        others, keys = self._columns_of(type_name), self._key_tables.get(type_name, ())
+        if len(others) == len(keys) == 1 and keys[0].rows is not None and not self._ends(keys[0]):
+            return keys[0].rows
+        return self._number(exp.select(exp.Count(this=exp.Star())).from_(self.constants(type_name)))
 
-        Returns for each type the names of ``named`` that no column has.
-        """
-        not_in_tables = {}
-        for type_name in self.schema.types():
-            n_constants = self._number(
-                exp.select(exp.Count(this=exp.Star())).from_(self.constants(type_name))
-            )
-            names = set(named.get(type_name, ()))
-            not_in_tables[type_name] = names - self.present(type_name, sorted(names))
-            self.populations[type_name] = n_constants + len(not_in_tables[type_name])
+    def add_names(self, type_name: str, names: Iterable[str]) -> set[str]:
+        """Count names as constants of a type; returns those that no table has."""
+        given = set(names)
+        not_in_tables = given - self.present(type_name, sorted(given))
+        self._named[type_name] = len(not_in_tables)
         return not_in_tables
 
     def present(self, type_name: str, names: Sequence[str]) -> set[str]:
@@ -291,29 +303,43 @@ class TableSource:
         if type_name not in self._constants:
             columns = self._columns_of(type_name)
             union: exp.Query | None = None
-            for value, item in columns:
-                part = exp.select(exp.alias_(value, "constant")).distinct().from_(item)
+            for value, item, is_unique in columns:
+                part = exp.select(exp.alias_(value, "constant")).from_(item)
+                part = part if is_unique else part.distinct()
                 union = part if union is None else union.union(part)
             if union is None:
                 union = exp.select(exp.alias_(exp.cast(exp.null(), "TEXT"), "constant")).where(exp.false())
             constant = own_column("constant", "c")
             query = exp.select(constant, exp.alias_(as_text(constant.copy()), "name"))
-            if len(columns) < 2:
-                query = query.distinct()
             known = exp.Not(this=exp.Is(this=constant.copy(), expression=exp.null()))
             self._constants[type_name] = self._make(query.from_(union.subquery("c")).where(known))
         return self._constants[type_name]
 
-    def _columns_of(self, type_name: str) -> list[tuple[exp.Expr, exp.Expr]]:
-        """The columns that hold constants of a type, each with its table."""
-        columns: list[tuple[exp.Expr, exp.Expr]] = []
-        for predicate in sorted(self.tables):
-            for position, type_of_column in enumerate(self.schema.types_of(predicate)):
-                if type_of_column == type_name:
-                    relation = self.relation(predicate)
-                    columns.append((relation.column(position, "f"), aliased(relation.item, "f")))
+    def _columns_of(self, type_name: str) -> list[tuple[exp.Expr, exp.Expr, bool]]:
+        """The columns that hold constants of a type, each with its table, and whether it holds each once.
+
+        Columns whose values are keys of a table of keys are left out: they add none.
+        """
         key_tables = self._key_tables.get(type_name, ())
-        return columns + [(table.expressions("f")[0], table.expression("f")) for table in key_tables]
+        # A row may link to a key whose own row comes after the end.
+        covers = bool(key_tables) and not any(map(self._ends, key_tables))
+        columns: list[tuple[exp.Expr, exp.Expr, bool]] = []
+        for predicate, table in sorted(self.tables.items()):
+            for position, type_of_column in enumerate(self.schema.types_of(predicate)):
+                is_covered = covers and table.columns[position] in table.covered
+                if type_of_column == type_name and not is_covered:
+                    relation = self.relation(predicate)
+                    columns.append((relation.column(position, "f"), aliased(relation.item, "f"), False))
+        return columns + [(*self._keys_of(table), True) for table in key_tables]
+
+    def _keys_of(self, table: SqlTable) -> tuple[exp.Expr, exp.Expr]:
+        """The column of a table of keys, and the table, up to the end."""
+        key = table.expressions("f")[0]
+        if not self._ends(table):
+            return key, table.expression("f")
+        keys, times = table.with_times(exp.select(exp.alias_(key, "k")).from_(table.expression("f")), "f")
+        of_rows = [numeric(time, self.time_kind == DATE) for time in times]
+        return own_column("k", "f"), keys.where(self._is_in_time(of_rows)).subquery("f")
 
     def _distinct(self, predicate: str) -> SqlRelation:
         if predicate not in self.tables:
@@ -323,25 +349,42 @@ class TableSource:
         names = tuple(f"c{number}" for number in range(len(columns)))
         values = [exp.alias_(value.copy(), name) for value, name in zip(columns, names, strict=True)]
         facts = exp.select(*values).from_(table.expression("f")).where(*table.conditions("f"))
+        facts, times = table.with_times(facts, "f")
+        of_rows = [numeric(time, self.time_kind == DATE) for time in times]
+        if self._ends(table):
+            facts = facts.where(self._is_in_time(of_rows))
         n_rows, n_complete, n_distinct = self._row_counts(table, facts)
         self._rows[predicate] = n_distinct
         if n_distinct < n_complete:
-            if table.time is None:
+            if not times:
                 return SqlRelation(exp.to_table(self._make(facts.distinct())), names, own=True)
-            first = exp.Min(this=numeric(column(table.time, "f"), self.time_kind == DATE))
+            first = exp.Min(this=latest(of_rows))
             facts = facts.select(exp.alias_(first, "since")).group_by(*(value.copy() for value in columns))
             return SqlRelation(exp.to_table(self._make(facts)), names, True, "since")
-        if n_complete == n_rows:
-            return SqlRelation(table.item(), table.columns, time=table.time)
-        if table.time is not None:
-            facts = facts.select(exp.alias_(column(table.time, "f"), "since"))
-        return SqlRelation(facts.subquery(), names, True, None if table.time is None else "since")
+        is_own = len(times) < 2 and not any(each.links for each in table.times)
+        if n_complete == n_rows and is_own:
+            return SqlRelation(table.item(), table.columns, time=table.times[0].column if times else None)
+        if times:
+            facts = facts.select(exp.alias_(times[0] if len(times) == 1 else latest(of_rows), "since"))
+        return SqlRelation(facts.subquery(), names, True, "since" if times else None)
+
+    def _ends(self, table: SqlTable) -> bool:
+        """Whether some rows of a table may be left out because they come after the end."""
+        return bool(table.times) and self._end < np.inf
+
+    def _is_in_time(self, of_rows: Sequence[exp.Expr]) -> exp.Expr:
+        """The condition that a row is not after the end."""
+        return self.exists(latest(of_rows), cutoff_value(self.cutoff_text(self._end), self.time_kind))
 
     def _row_counts(self, table: SqlTable, facts: exp.Select) -> tuple[int, int, int]:
         """How many rows a table has, how many of them are facts, and how many distinct facts."""
+        if table.rows is not None and table.distinct and not self._ends(table):
+            return table.rows, table.rows, table.rows
         is_fact = exp.Case(ifs=[exp.If(this=conjunction(table.conditions("f")), true=integer(1))])
         counts = exp.select(exp.Count(this=exp.Star()), exp.Count(this=is_fact))
         ((n_rows, n_complete),) = self.run(counts.from_(table.expression("f")))
+        if self._ends(table):
+            n_complete = self._number(exp.select(exp.Count(this=exp.Star())).from_(facts.subquery("facts")))
         if table.distinct:
             return int(n_rows), int(n_complete), int(n_complete)
         count = exp.select(exp.Count(this=exp.Star())).from_(facts.distinct().subquery("facts"))

@@ -33,7 +33,6 @@ from hornbeam.model.files import (
     fields_of,
     read_fields,
     register_kind,
-    version_of,
 )
 
 LEAST_SHARE = 1e-6
@@ -387,9 +386,4 @@ def _read_chain(common: Common, target: JointTarget, of: str, text: str, fields:
     return clause
 
 
-def _version(model: JointModel) -> int:
-    models = [each for member in model.members for each in (member.model, member.inner) if each is not None]
-    return max(2, *map(version_of, models))
-
-
-register_kind(JOINT, ModelKind(_fields, _read, _version))
+register_kind(JOINT, ModelKind(_fields, _read))

@@ -9,7 +9,7 @@ from hornbeam.drawing.markup import factor_text, number_text, percent_text
 from hornbeam.errors import plural
 from hornbeam.joint.neighbours import COUNT, SHARE, Neighbours, Term, TermWeights
 from hornbeam.joint.things import JointTarget
-from hornbeam.logic import effects as kinds
+from hornbeam.logic import features as kinds
 from hornbeam.logic.clauses import Clause
 from hornbeam.logic.effects import Curve, Effect, Feature
 from hornbeam.logic.english import Wording, capital, feature_pieces, text_of

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,15 +14,15 @@ from hornbeam.data.relations import Examples
 from hornbeam.engines.contract import Engine
 from hornbeam.errors import DataError, OptionError
 from hornbeam.learning import loop
-from hornbeam.learning.history import INTERRUPTED, History, Record
+from hornbeam.learning.history import INTERRUPTED, History, Record, ended_of
 from hornbeam.learning.learners import learn
 from hornbeam.learning.loop import NO_CONTROL, Control, Shared, ShouldStop
 from hornbeam.learning.losses.class_weights import class_weights
-from hornbeam.learning.losses.named import NUMERIC
 from hornbeam.learning.numbers import Floats
 from hornbeam.learning.options import AUTO, Options
 from hornbeam.model.class_model import PLAIN_WEIGHTS, ClassModel
 from hornbeam.model.files import LearnedModel
+from hornbeam.model.scales import NUMERIC_LOSSES
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +37,8 @@ class ClassHistory:
 
     @property
     def ended(self) -> str:
-        """Why the fits ended: interrupted if any was, otherwise the ending of the last one."""
-        endings = [history.ended for history in self.by_class.values()]
-        return INTERRUPTED if INTERRUPTED in endings else endings[-1]
+        """Why the fits ended: interrupted or by the time limit if any was, otherwise as the last one."""
+        return ended_of(self.by_class.values())
 
     def scores(self) -> tuple[str, ...]:
         """For each model, a line that says how well it predicts held-out examples."""
@@ -79,12 +79,12 @@ def fit_classes(
 ) -> ClassFit:
     """Learn a model for each class; labels are positions in the examples' classes.
 
-    Each model gets an equal share of the time limit, which is in seconds. Each class has its own folder
-    for checkpoints. Ctrl-C keeps the steps of the current model; later models then get no steps.
+    Each model gets an equal share of what is left of the time limit, which is in seconds. Each class has its
+    own folder for checkpoints. Ctrl-C keeps the steps of the current model; later models then get no steps.
     """
     target, classes, labels = examples.target, examples.classes, examples.labels
     loss = getattr(options, "loss", AUTO)
-    if loss in NUMERIC:
+    if loss in NUMERIC_LOSSES:
         raise OptionError(f'loss "{loss}" is refused: "{target}" has classes, not numbers; leave it out.')
     if len(classes) < 2:
         raise DataError(f'"{target}" has only one class; learning needs at least two.')
@@ -96,10 +96,12 @@ def fit_classes(
     held_out: list[Floats | None] = []
     wanted = range(1, 2) if len(classes) == 2 else range(len(classes))
     shared = control.shared or Shared()
+    end = time.monotonic() + (time_limit or 0.0)
     for number in wanted:
         interrupted = any(history.ended == INTERRUPTED for history in histories.values())
         of_class = replace(examples, labels=(labels == number).astype(np.int8), classes=())
-        limit = None if time_limit is None else loop.time_limit(time_limit / len(wanted))
+        left = 0.0 if time_limit is None else max(end - time.monotonic(), 0.0) / (wanted.stop - number)
+        limit = None if time_limit is None else loop.time_limit(left)
         stop = _stop_at_once if interrupted else _first_of(control.should_stop, limit)
         folder = None if control.checkpoint is None else Path(control.checkpoint) / f"class{number + 1}"
         own = replace(control, checkpoint=folder, should_stop=stop, shared=shared)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from hornbeam.data.database import Notice
+from hornbeam.drawing.frames import frame_of
 from hornbeam.drawing.notebook import notebook_table
 from hornbeam.engines.contract import Skipped
 from hornbeam.errors import plural
 from hornbeam.model.clause_model import WeightedClause
-from hornbeam.model.effects import frame_of
 
 if TYPE_CHECKING:
     import pandas
@@ -21,6 +22,12 @@ INTERRUPTED = "interrupted"
 TIME_LIMIT = "time limit"
 NO_EFFECT = "no effect lowers the loss on held-out examples"
 LOG_LOSS = "log-loss"
+
+
+def ended_of(histories: Iterable[Ended]) -> str:
+    """Why fits ended: interrupted or by the time limit if any was, otherwise as the last one."""
+    endings = [history.ended for history in histories]
+    return next((ending for ending in (INTERRUPTED, TIME_LIMIT) if ending in endings), endings[-1])
 
 
 def loss_text(loss: float) -> str:
@@ -34,6 +41,13 @@ def loss_text(loss: float) -> str:
 
 _SHOWN = 20
 """Number of records that a notebook shows: the last ones."""
+
+
+class Ended(Protocol):
+    """The history of one fit or of several."""
+
+    @property
+    def ended(self) -> str: ...
 
 
 class Record(Protocol):
@@ -182,6 +196,10 @@ class History:
     """number of steps in the model, if those that predict held-out examples worse are left out"""
     score: str = ""
     """how well the model predicts held-out examples, in one line"""
+    length: str = ""
+    """how much of the long model's gain the effects keep, in one line"""
+    notes: tuple[str, ...] = ()
+    """what the user should know about the examples, as sentences"""
 
     def __repr__(self) -> str:
         return f"History({plural(len(self.steps), 'record')}, ended: {self.ended})"
@@ -201,12 +219,12 @@ class History:
         return notebook_table(f"Ended: {self.ended}", ("step", ""), rows, 1, note)
 
     def scores(self) -> tuple[str, ...]:
-        """A line that says how well the model predicts held-out examples; none if that is not known."""
-        return (self.score,) if self.score else ()
+        """Lines that say how well the model predicts held-out examples, and what its effects keep."""
+        return tuple(line for line in (self.score, self.length) if line)
 
     def notices(self) -> tuple[Notice, ...]:
         """Messages for the user: the fit was stopped, learned nothing, or skipped clauses."""
-        messages = []
+        messages = list(self.notes)
         if self.cut:
             done = self.steps[-1].number if self.steps else 0
             kept = plural(done if self.kept is None else self.kept, "step")
@@ -227,7 +245,8 @@ class History:
             "cut": self.cut,
             "steps": [step.as_dict() for step in self.steps],
             "skipped": [skipped_fields(each) for each in self.skipped],
-        } | ({"score": self.score} if self.score else {})
+            **{name: line for name, line in (("score", self.score), ("length", self.length)) if line},
+        }
 
 
 def skipped_fields(skipped: Skipped) -> dict[str, object]:

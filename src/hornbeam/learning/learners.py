@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from importlib import import_module
+from math import isfinite
 from typing import NamedTuple
 
 from hornbeam.data.relations import Examples
 from hornbeam.engines.contract import Engine
 from hornbeam.errors import DataError, OptionError, did_you_mean
 from hornbeam.learning.loop import NO_CONTROL, Control
-from hornbeam.learning.options import DEFAULT, OPTIONS, PAPER, Options, fit_options
+from hornbeam.learning.options import (
+    DEFAULT,
+    OPTIONS,
+    PAPER,
+    ILPOptions,
+    Options,
+    PaperOptions,
+    fit_options,
+)
 from hornbeam.learning.problem import Fit
 from hornbeam.model.files import LearnedModel
 
@@ -33,10 +43,10 @@ class Home(NamedTuple):
 
 
 LEARNERS: Mapping[str, Home] = {
-    "agg-lr": Home("hornbeam.study.agg_lr.learner", checkpoint=False, numeric=True),
-    "ilp-rlr": Home("hornbeam.study.ilp_rlr.learner", checkpoint=False),
-    "mln-boost": Home("hornbeam.learning.boosting.mln_boost", checkpoint=True),
-    "rdn-boost": Home("hornbeam.learning.trees.rdn_boost", checkpoint=True, numeric=True),
+    "agg-lr": Home("hornbeam.rivals.agg_lr.learner", checkpoint=False, numeric=True),
+    "ilp-rlr": Home("hornbeam.rivals.ilp_rlr.learner", checkpoint=False),
+    "mln-boost": Home("hornbeam.rivals.mln_boost", checkpoint=True),
+    "rdn-boost": Home("hornbeam.rivals.trees.rdn_boost", checkpoint=True, numeric=True),
     "rlr": Home("hornbeam.learning.effects.learner", True, "hornbeam.learning.boosting.boost", numeric=True),
 }
 
@@ -101,5 +111,10 @@ def learn(
             f'"{examples.target}" holds numbers, and {which} learns labels only; use learner "rlr" with its '
             'default preset, "rdn-boost" or "agg-lr", or classes.'
         )
+    if isinstance(options, PaperOptions | ILPOptions) and isfinite(
+        engine.database.last_cutoff(examples.target, examples.keys)
+    ):
+        # Populations of other data would hold what comes after a cut-off.
+        options = replace(options, populations="training")
     fitted: Fit[LearnedModel] = import_module(module).fit(engine, examples, options, control)
     return fitted

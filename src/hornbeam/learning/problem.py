@@ -17,6 +17,8 @@ from hornbeam.learning.options import BASE_RATE
 from hornbeam.logic.clauses import head_atom
 from hornbeam.logic.refine import Language, additions
 
+LARGEST_TARGET = 1e100
+"""The largest number that can be learned: its square and sums of squares must stay finite."""
 Learned = TypeVar("Learned", covariant=True)
 
 
@@ -58,6 +60,12 @@ def check_values(target: str, values: Floats) -> None:
         raise DataError(
             f'"{target}" holds {wrong[0]}: NaN and infinity cannot be learned; give each training example a '
             "finite number."
+        )
+    largest = float(np.abs(values).max(initial=0.0))
+    if largest > LARGEST_TARGET:
+        raise DataError(
+            f'"{target}" holds {largest:g}, which is too large to learn: numbers up to {LARGEST_TARGET:g} '
+            "are allowed; if it stands for a missing value, remove these examples."
         )
     if values.min(initial=np.inf) >= values.max(initial=-np.inf):
         found = (

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hornbeam.data.database import Database
 from hornbeam.errors import OptionError
-from hornbeam.loading.facts.folder import load_folder
 from hornbeam.loading.facts.layout import DEFAULT_SPLIT
 from hornbeam.loading.kind_of_source import kind_of_source
 
@@ -22,10 +21,13 @@ def load(
     schema: object = None,
     examples: Any = None,
     negatives: str | float | None = None,
-    dangling: str = "error",
+    dangling: str | None = None,
     seed: int = 0,
     origin: Mapping[str, object] | None = None,
+    as_of: float = float("inf"),
     allow_outside: bool = False,
+    missing: Sequence[str] | None = None,
+    views: bool = False,
 ) -> Database:
     """Load facts and examples into memory, from a folder of facts or from tables.
 
@@ -41,13 +43,22 @@ def load(
             )
         if isinstance(negatives, int | float) and not negatives > 0:
             raise OptionError(f"negatives={negatives} is refused: it must be 'all' or a number above 0.")
-        options = TableOptions(target, schema, examples, negatives, dangling, seed, origin, allow_outside)
+        options = TableOptions(
+            *(target, schema, examples, negatives, dangling, seed, origin, as_of),
+            allow_outside=allow_outside,
+            missing=missing,
+            views=views,
+        )
         from hornbeam.loading.inspect.suspicions import suspicious_columns
 
         return load_tables(source, options, suspicious_columns if origin is None else lambda _: ())
     assert isinstance(source, str | os.PathLike)
-    not_default = None if dangling == "error" else dangling
-    for name, given in (("schema", schema), ("negatives", negatives), ("dangling", not_default)):
+    for_tables = {"schema": schema, "negatives": negatives, "dangling": dangling, "missing": missing}
+    for_tables["views"] = views or None
+    for name, given in for_tables.items():
         if given is not None:
             raise OptionError(f"{name} is for tables, but there are no tables in {source}.")
+    # Imported here, because loading tables does not need it.
+    from hornbeam.loading.facts.folder import load_folder
+
     return load_folder(source, split, default_split, target, examples, allow_outside)

@@ -12,8 +12,17 @@ from dataclasses import dataclass
 from itertools import count
 
 from hornbeam.logic.canonical import canonical_body
-from hornbeam.logic.clauses import Atom, Clause, Comparison, Literal, Not, atom_of, literal_variables, rename
-from hornbeam.logic.components import cut
+from hornbeam.logic.clauses import (
+    Atom,
+    Clause,
+    Comparison,
+    Literal,
+    Not,
+    atom_of,
+    cut,
+    literal_variables,
+    rename,
+)
 
 MOST_VARIABLES = 26
 """The variables A to Z. Up to this number, the names of variables sort in the order of their numbers."""

@@ -4,8 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hornbeam.logic.clauses import Atom, Clause, Comparison, Literal, Not, Term, atom_of, literal_variables
-from hornbeam.logic.components import cut
+from hornbeam.logic.clauses import (
+    Atom,
+    Clause,
+    Comparison,
+    Literal,
+    Not,
+    Term,
+    atom_of,
+    cut,
+    literal_variables,
+)
 from hornbeam.logic.text import format_constant, format_name, variable_name
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from hornbeam.errors import SchemaError
 from hornbeam.logic.clauses import Atom, Comparison
-from hornbeam.logic.effects import OF_NUMBERS, SINCE, SPREAD, SUM, Body, Equals, Feature, NumberOf, atom_in
+from hornbeam.logic.effects import Body, Equals, Feature, NumberOf, atom_in
+from hornbeam.logic.features import DATES, KINDS, NUMBERS
 from hornbeam.logic.schema import DATE, NUMBER, Schema
 from hornbeam.logic.text import variable_name
 
@@ -59,13 +60,15 @@ def feature_misfit(
 
     ``name`` is the variable's name in the sentence.
     """
-    if feature.variable is None or feature.kind not in (*OF_NUMBERS, SINCE):
+    if feature.variable is None or KINDS[feature.kind].needs not in (NUMBERS, DATES):
         return None
     type_name = variable_types(schema, head, body)[feature.variable]
     kind = kind_of_type(schema, type_name)
     name = name or variable_name(feature.variable)
-    if feature.kind == SINCE and kind != DATE:
-        return f'"{SINCE}" needs a date, but variable {name} is of type {type_name}, which is not a date.'
+    if KINDS[feature.kind].needs == DATES and kind != DATE:
+        return (
+            f'"{feature.kind}" needs a date, but variable {name} is of type {type_name}, which is not a date.'
+        )
     if kind is None:
         return (
             f'"{feature.kind}" needs a number, but variable {name} is of type {type_name}, '
@@ -76,6 +79,6 @@ def feature_misfit(
 
 def has_dates(schema: Schema, head: Atom, body: Body, feature: Feature) -> bool:
     """Whether the values of a feature are dates."""
-    if feature.variable is None or feature.kind not in OF_NUMBERS or feature.kind in (SUM, SPREAD):
+    if feature.variable is None or not KINDS[feature.kind].dates:
         return False
     return kind_of_type(schema, variable_types(schema, head, body)[feature.variable]) == DATE

@@ -25,30 +25,6 @@ from hornbeam.logic.clauses import (
 )
 from hornbeam.logic.text import format_constant, format_threshold, variable_name
 
-COUNT = "count"
-SHARE = "share"
-VALUE = "value"
-SUM = "sum"
-MEAN = "mean"
-MINIMUM = "min"
-MAXIMUM = "max"
-SPREAD = "spread"
-FIRST = "first"
-LAST = "last"
-DISTINCT = "distinct"
-SINCE_FIRST = "since first"
-SINCE_LAST = "since last"
-SINCE = "since"
-MONTH = "month"
-OF_NUMBERS = (VALUE, SUM, MEAN, MINIMUM, MAXIMUM, SPREAD, FIRST, LAST)
-"""Features of the values of a numeric variable."""
-OF_VARIABLES = (*OF_NUMBERS, DISTINCT, SINCE)
-"""Features that name a variable; ``since`` names a date."""
-OF_TIMES = (SINCE_FIRST, SINCE_LAST)
-"""Features of the times of the last step that has times."""
-KINDS = (COUNT, SHARE, *OF_VARIABLES, *OF_TIMES, MONTH)
-"""Every kind of feature."""
-
 
 class Recent(NamedTuple):
     """A link limited in time: ``last 5 race(B,A)``, ``within 365 race(B,A)``.
@@ -98,6 +74,7 @@ class Feature(NamedTuple):
     """A number that the groundings of a body give for an example: ``count``, ``mean V``."""
 
     kind: str
+    """its name in ``logic.features.KINDS``"""
     variable: int | None = None
 
     def __str__(self) -> str:
@@ -128,7 +105,7 @@ class Effect(NamedTuple):
     """A body with one feature and its curve.
 
     >>> curve = Curve((3.0,), (-0.5, 0.5))
-    >>> print(Effect(Atom("bad", (0,)), (Atom("age", (0, 1)),), Feature(VALUE, 1), curve))
+    >>> print(Effect(Atom("bad", (0,)), (Atom("age", (0, 1)),), Feature("value", 1), curve))
     value B [< 3: -0.5; else: 0.5] : bad(A) :- age(A,B).
     """
 
@@ -207,7 +184,7 @@ def in_order_of_use(effect: Effect) -> Effect:
     """The effect with its variables numbered by first use: the head's first, then as the text has them.
 
     >>> curve = Curve((), (1.0,))
-    >>> print(in_order_of_use(Effect(Atom("bad", (0,)), (Atom("age", (0, 7)),), Feature(VALUE, 7), curve)))
+    >>> print(in_order_of_use(Effect(Atom("bad", (0,)), (Atom("age", (0, 7)),), Feature("value", 7), curve)))
     value B [else: 1] : bad(A) :- age(A,B).
     """
     names: dict[int, int] = {}

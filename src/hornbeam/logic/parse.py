@@ -46,6 +46,8 @@ CLAUSE_TOKEN = re.compile(
 )
 MOST_ARGUMENTS = 1000
 """The most arguments of a predicate: the number of inferred modes grows with the square of this number."""
+MOST_LITERALS = 200
+"""The most literals of a body. No learner makes longer ones, and putting them into words would take long."""
 _ESCAPES = {"n": "\n", "r": "\r", "t": "\t"}
 
 
@@ -159,6 +161,12 @@ class Parser:
                 self.text.place(opening.offset),
             )
 
+    def check_length(self, literals: int) -> None:
+        """Refuse a body that goes on after ``MOST_LITERALS`` literals."""
+        if literals >= MOST_LITERALS:
+            place = self.text.place(self.token.offset)
+            raise ParseError(f"more than {MOST_LITERALS:,} literals in one body; shorten it.", place)
+
     def on_new_line(self, token: Token) -> bool:
         """Whether the current token is on a later line than the given one."""
         return "\n" in self.text.text[token.offset : self.token.offset]
@@ -256,6 +264,7 @@ def parse_clause(text: str, schema: Schema | None = None, source: str = "clause"
         else:
             body.append(reader.literal())
             while parser.at(","):
+                parser.check_length(len(body))
                 parser.next()
                 body.append(reader.literal())
     parser.end("," if body else instead)

@@ -12,8 +12,8 @@ import re
 from typing import NamedTuple
 
 from hornbeam.errors import ParseError, SchemaError, did_you_mean
-from hornbeam.logic import effects as kinds
-from hornbeam.logic.clauses import Atom, Comparison, Value
+from hornbeam.logic import features as kinds
+from hornbeam.logic.clauses import Atom, Clause, Comparison, Value
 from hornbeam.logic.effect_types import NUMBER_OF_FACTS, feature_misfit, has_dates
 from hornbeam.logic.effects import (
     Body,
@@ -27,7 +27,17 @@ from hornbeam.logic.effects import (
     new_variables_of,
     step_variables,
 )
-from hornbeam.logic.parse import BEGINNING, CLAUSE_TOKEN, WORD, ClauseReader, Parser, Text, Token, is_variable
+from hornbeam.logic.parse import (
+    BEGINNING,
+    CLAUSE_TOKEN,
+    WORD,
+    ClauseReader,
+    Parser,
+    Text,
+    Token,
+    is_variable,
+    parse_clause,
+)
 from hornbeam.logic.schema import DATE, NUMBER, Schema, kind_of, number_of, read_value
 
 _CURVE_TOKEN = re.compile(
@@ -40,6 +50,10 @@ _CURVE_TOKEN = re.compile(
     """,
     re.VERBOSE,
 )
+
+
+_STEPS = re.compile(r"=\s*number\s+of\b|\b(?:last|within)\s+[0-9]", re.IGNORECASE)
+"""What bodies of clauses do not have."""
 
 
 class _NamedFeature(NamedTuple):
@@ -77,6 +91,55 @@ def parse_feature(
     named = _read_feature(parser)
     parser.end()
     return _read_clause(Parser(Text(clause, source), pattern=CLAUSE_TOKEN), named, schema)
+
+
+def parse_line(
+    text: str, schema: Schema | None = None, source: str = "effect"
+) -> tuple[Atom, Body, Feature, Curve | None]:
+    """A head, a body, a feature and, if it is there, a curve, from one text.
+
+    >>> head, body, feature, curve = parse_line("mean X : bad(P) :- last 5 orders(P,O), amount(O,X)")
+    >>> str(feature), curve is None
+    ('mean C', True)
+    """
+    whole = Text(text, source)
+    parser = Parser(whole, pattern=_CURVE_TOKEN)
+    named = _read_feature(parser)
+    if parser.at("["):
+        effect = parse_effect(text, schema, source)
+        return effect.head, effect.body, effect.feature, effect.curve
+    parser.take(":", '":" and a clause, or "[" and a curve, after the feature')
+    return *_read_clause(Parser(whole, parser.token.offset, CLAUSE_TOKEN), named, schema), None
+
+
+class ShownFeature(NamedTuple):
+    """A head, a body, a feature and, if it is known, a curve."""
+
+    head: Atom
+    body: Body
+    feature: Feature
+    curve: Curve | None = None
+
+
+def parse_shown(text: str, schema: Schema | None = None, source: str = "clause") -> Clause | ShownFeature:
+    """A clause or an effect, from a line that shows one: the weights of a clause are left out.
+
+    A body with steps that clauses do not have is that of an effect, whose feature is the count.
+
+    >>> print(parse_shown("[0.1, 0.3, 0] : bad(A) :- orders(A,B)."))
+    bad(A) :- orders(A,B).
+    >>> str(parse_shown("bad(A) :- C = number of orders(A,B), C >= 3").feature)
+    'count'
+    """
+    before, arrow, after = text.partition(":-")
+    if before.lstrip().startswith("["):
+        # Names in the weights may hold anything but the end of the bracket.
+        text = f"{before[before.rfind(' : ') + 3 :]}{arrow}{after}"
+    elif ":" in before:
+        return ShownFeature(*parse_line(text, schema, source))
+    elif _STEPS.search(after):
+        return ShownFeature(*parse_line(f"count : {text}", schema, source))
+    return parse_clause(text, schema, source)
 
 
 def cut_misfit(schema: Schema, effect: Effect) -> str | None:
@@ -164,6 +227,7 @@ def _read_clause(parser: Parser, feature: _NamedFeature, schema: Schema | None) 
     else:
         body.append(reader.step())
         while parser.at(","):
+            parser.check_length(len(body))
             parser.next()
             body.append(reader.step())
     parser.end("," if body else "")
@@ -287,6 +351,11 @@ class _StepReader(ClauseReader):
             raise self.parser.fail('a constant, or "number of" and an atom', token)
         number = self.term(variable)
         assert isinstance(number, int)
+        if self.types.get(number, ("", ""))[1] == NUMBER_OF_FACTS:
+            raise SchemaError(
+                f'variable {variable.value} is a number of facts, not a constant; compare it by ">=" or "<".',
+                self.parser.text.place(variable.offset),
+            )
         return Equals(number, token.value)
 
     def _number_of(self, variable: Token) -> NumberOf:

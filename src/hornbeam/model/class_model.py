@@ -7,19 +7,20 @@ With two classes there is one model, for the second class.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from hornbeam.data.database import Codes
+from hornbeam.drawing.frames import frame_of
 from hornbeam.drawing.markup import element
 from hornbeam.engines.contract import Engine
 from hornbeam.errors import ModelError, OptionError, did_you_mean
 from hornbeam.logic.schema import Schema
 from hornbeam.model.clause_model import Floats, Model
-from hornbeam.model.effects import frame_of
+from hornbeam.model.editing.edits import Edit
 from hornbeam.model.fields import Fields
 from hornbeam.model.files import (
     Common,
@@ -28,7 +29,6 @@ from hornbeam.model.files import (
     fields_of,
     read_fields,
     register_kind,
-    version_of,
 )
 from hornbeam.model.training import Training
 
@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     import pandas
 
 LEARNER = "one-vs-rest"
-WITH_WEIGHTS = 4
-"""The version of model files that has weights of classes."""
 
 
 class ClassWeights(NamedTuple):
@@ -154,6 +152,14 @@ class ClassModel:
         known = list(models)
         raise OptionError(f'no model of class "{name}". {did_you_mean(name, known, "Classes with a model")}')
 
+    def edited(self, *edits: str | Edit, by: str = "", of_class: str | None = None) -> ClassModel:
+        """The model after edits of one class's model (see ``Model.edited``); of two classes, the second."""
+        if of_class is None and len(self.models) > 1:
+            raise OptionError(f"name the class to edit; it is one of: {', '.join(self.classes)}.")
+        chosen = self.member(of_class or self.classes[-1])
+        models = tuple(with_edits(each, edits, by) if each is chosen else each for each in self.models)
+        return replace(self, models=models)
+
     def most_probable(self, engine: Engine, keys: Codes) -> list[str]:
         """For each example, the most probable class that has a model; with two classes, always the second."""
         if len(self.models) == 1:
@@ -181,6 +187,13 @@ class ClassModel:
         unscaled = np.where(sums > 0.0, unscaled, 1.0)
         scaled: Floats = unscaled / unscaled.sum(axis=1, keepdims=True)
         return scaled
+
+
+def with_edits(model: LearnedModel, edits: Sequence[str | Edit], by: str = "") -> Model:
+    """A model after some edits; an error if its kind has no curves to edit."""
+    if not isinstance(model, Model):
+        raise OptionError(f"a model of learner {model.learner} has no effects that can be edited.")
+    return model.edited(*edits, by=by)
 
 
 def _fields(model: ClassModel) -> dict[str, object]:
@@ -218,9 +231,4 @@ def _read_weights(fields: Fields, n_classes: int) -> ClassWeights:
     return weights
 
 
-def _version(model: ClassModel) -> int:
-    of_models = max(map(version_of, model.models), default=1)
-    return of_models if model.weights == PLAIN_WEIGHTS else WITH_WEIGHTS
-
-
-register_kind(LEARNER, ModelKind(_fields, _read, _version))
+register_kind(LEARNER, ModelKind(_fields, _read))

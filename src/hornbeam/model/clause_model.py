@@ -7,12 +7,11 @@ constants appear by name. Nothing here knows how a model is learned.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
-import numpy.typing as npt
 
 from hornbeam.data.database import Codes
 from hornbeam.data.numbers import CutoffRule
@@ -27,57 +26,36 @@ from hornbeam.logic.effects import predicates_in
 from hornbeam.logic.english import Wording, wording_of
 from hornbeam.logic.guards import GUARDED, guard_of
 from hornbeam.logic.schema import Schema
-from hornbeam.model.constant_counts import contribution_of_constants
+from hornbeam.model.choices import SETTING, choice_place, choices_of
+from hornbeam.model.editing.edits import Edit, Editable, apply_edits, edit_words, read_edits
 from hornbeam.model.effects import (
-    LOGISTIC,
-    POISSON,
     SHOWN_EFFECTS,
     FittedEffect,
     by_importance,
     effects_frame,
     levels_of,
+    mean_level,
     merged,
     values_of,
 )
 from hornbeam.model.features import WeightedClause, bound_of, false_counts
+from hornbeam.model.groundings.constants import contribution_of_constants
 from hornbeam.model.readable.cards import Readers, effects_html, effects_text
 from hornbeam.model.readable.clauses import clauses_html, clauses_text, constants_cards, weight_columns
+from hornbeam.model.scales import LOGISTIC, SCALES, Floats, Scale, shares
 from hornbeam.model.training import Training
 
 if TYPE_CHECKING:
     import pandas
 
-    from hornbeam.engines.export.scoring import ScoredClause
+    from hornbeam.engines.export.scoring import ScoredClause, ScoringModel
     from hornbeam.engines.export.user_tables import Table
+    from hornbeam.engines.sql.expressions import SqlTable
 
-__all__ = ["LINKS", "LOGISTIC", "Floats", "Model", "WeightedClause", "false_counts", "sigmoid"]
-
-Floats = npt.NDArray[np.float64]
-
+__all__ = ["Floats", "Model", "WeightedClause", "false_counts"]
 
 _SHOWN_CLASS = "shown class"
 """The setting that names a class, in copies of a model that are shown to people."""
-
-
-def sigmoid(scores: Floats) -> Floats:
-    """1 / (1 + exp(-score)), without overflow."""
-    small = np.exp(-np.abs(scores))
-    return np.where(scores >= 0, 1.0, small) / (1.0 + small)
-
-
-def exponential(scores: Floats) -> Floats:
-    """exp(score), without overflow."""
-    result: Floats = np.exp(np.minimum(scores, 709.0))
-    return result
-
-
-LINKS: Mapping[str, Callable[[Floats], Floats]] = {
-    LOGISTIC: sigmoid,
-    "squared": lambda scores: scores,
-    "absolute": lambda scores: scores,
-    POISSON: exponential,
-}
-"""For each loss, the prediction that a score stands for."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +63,7 @@ class Model:
     """The prior, the weighted clauses and the effects of a target.
 
     ``P = sigmoid(prior + sum of contributions)``. What an effect adds is the level of its curve. A model of
-    a numeric target predicts the sum itself, or its exponential (``loss``).
+    a numeric target predicts what the sum stands for on the ``scale`` of its loss.
     """
 
     target: str
@@ -97,14 +75,17 @@ class Model:
     effects: tuple[FittedEffect, ...] = ()
     training: Training | None = None
     loss: str = LOGISTIC
-    """what was minimised; it says what a score stands for"""
+    """what was minimised"""
+    edits: tuple[Edit, ...] = ()
+    """what a person changed in it, in order"""
 
     def __repr__(self) -> str:
         return f"Model({self.target}, {self.size_text}, prior {self.prior:.4g})"
 
     def __str__(self) -> str:
         strongest = by_importance(self.effects)[:SHOWN_EFFECTS]
-        lines = [f"prior {self.prior:.6g}", *map(str, self.clauses), *map(str, strongest)]
+        edited = [f"edited: {edit}" for edit in self.edits]
+        lines = [f"prior {self.prior:.6g}", *edited, *map(str, self.clauses), *map(str, strongest)]
         more = len(self.effects) - SHOWN_EFFECTS
         return "\n".join([*lines, f"and {plural(more, 'more effect')}"] if more > 0 else lines)
 
@@ -128,7 +109,7 @@ class Model:
         """What cards of effects need to know about the model."""
         average = self.settings.get("average_score" if self.is_numeric else "average_log_odds")
         known = float(average) if isinstance(average, int | float) else None
-        return Readers(self.schema, self.dated, self.wording, known, self.loss)
+        return Readers(self.schema, self.dated, self.wording, known, self.scale)
 
     def words(self) -> str:
         """The model for people: the question, weights per constant, and each effect as a table."""
@@ -136,11 +117,42 @@ class Model:
         title = f"{self.size_text}, prior {self.prior:+.4g}"
         if readers.average is not None:
             what = "prediction for" if self.is_numeric else "probability of"
-            average = readers.text_of(readers.predicted(readers.average))
+            average = readers.text_of(self.scale.of_score(readers.average))
             title += f"; {what} an average {readers.wording.example or 'pair'}: {average}"
-        clauses = clauses_text(self.clauses, self.schema, readers.wording)
+        clauses = clauses_text(self.clauses, self.schema, readers.wording, self.scale)
         effects = effects_text(self.effects, readers)
-        return "\n\n".join(filter(None, [f"{readers.wording.question}\n{title}", clauses, effects]))
+        changes = [f"     {line}" for line in self.edit_lines()]
+        edits = "\n".join(["Edited:", *changes]) if changes else ""
+        return "\n\n".join(filter(None, [f"{readers.wording.question}\n{title}", edits, clauses, effects]))
+
+    def edited(self, *edits: str | Edit, by: str = "") -> Model:
+        """The model after some edits, which it keeps with the name of who made them.
+
+        An edit is a text: ``off`` (the effect adds its mean to every example), ``flatten``, ``straighten``,
+        ``rise``, ``fall`` (the nearest curve of that shape) or ``round``, then the number of the effect in
+        ``words()``, its feature and clause, or ``all``: ``"rise 2"``, ``"round all to 0.1"``. Numbers are
+        those of this model, before its first edit. The edits of another model may be given too.
+        """
+        parts = Editable(self.prior, self.clauses, self.effects)
+        read = read_edits(edits, parts, self.schema, by)
+        if not read:
+            return self
+        prior, clauses, effects = apply_edits(read, parts)
+        settings = {name: value for name, value in self.settings.items() if name != "held_out_loss"}
+        for name in ("average_log_odds", "average_score"):
+            if isinstance(average := settings.get(name), int | float):
+                # Weights of a clause that is switched off have an unknown mean.
+                del settings[name]
+                if len(clauses) == len(self.clauses):
+                    before, after = (math.fsum(map(mean_level, each)) for each in (self.effects, effects))
+                    settings[name] = round(average + prior - self.prior + after - before, 6)
+        made = (*self.edits, *read)
+        return replace(self, prior=prior, clauses=clauses, effects=effects, settings=settings, edits=made)
+
+    def edit_lines(self, wording: Wording | None = None) -> list[str]:
+        """What was edited, a line for each edit."""
+        own = wording or self.wording
+        return [edit_words(each, self.schema, self.dated, own) for each in self.edits]
 
     def weight_columns(self) -> tuple[int, ...]:
         """Which of the weights (bias, true, false) some clause uses; the others are zero everywhere."""
@@ -148,10 +160,11 @@ class Model:
 
     def _repr_html_(self) -> str:
         title = f"{self.size_text} of {self.target}, prior {signed_text(self.prior)}"
+        title += "".join(f"; {line}" for line in self.edit_lines())
         if not self.effects:
             return clauses_html(title, self.clauses, self.schema)
         readers = self.readers
-        constants = constants_cards(self.clauses, self.schema, readers.wording)
+        constants = constants_cards(self.clauses, self.schema, readers.wording, self.scale)
         others = [weighted for weighted in self.clauses if weighted.each is None]
         tables = [effects_html(f"{readers.wording.question} {title}", self.effects, readers)]
         tables = [*constants, *tables] if constants else tables
@@ -255,16 +268,26 @@ class Model:
         """P(y=1) of each example."""
         if self.is_numeric:
             raise ModelError(f'the model of "{self.target}" predicts numbers, not probabilities.')
-        return sigmoid(self.scores(engine, keys))
+        return self.predictions(engine, keys)
+
+    @property
+    def scale(self) -> Scale:
+        """What scores stand for."""
+        return SCALES[self.loss]
 
     @property
     def is_numeric(self) -> bool:
         """Whether the model predicts numbers."""
-        return self.loss != LOGISTIC
+        return self.scale.numeric
 
     def predictions(self, engine: Engine, keys: Codes) -> Floats:
         """The prediction for each example: a probability, or a number on the target's scale."""
-        return LINKS[self.loss](self.scores(engine, keys))
+        scores = self.scores(engine, keys)
+        return (
+            shares(scores, choices_of(self, engine, keys))
+            if self.scale.of_choice
+            else self.scale.link(scores)
+        )
 
     def sql(
         self,
@@ -284,16 +307,31 @@ class Model:
         of the target's column, or a table ``examples``); its time column holds the cut-offs. Facts at a
         cut-off count as they did for the model.
         """
-        from hornbeam.engines.export.scoring import ScoringModel, scoring_query
+        from hornbeam.engines.export.scoring import scoring_query
+
+        facts, asked = self.places(tables, examples)
+        return scoring_query(self.as_scored(), dialect, facts, asked)
+
+    def places(
+        self, tables: Mapping[str, Table] | None, examples: Table | None
+    ) -> tuple[dict[str, SqlTable], SqlTable]:
+        """The tables that the query reads: one for each predicate, and the table of examples."""
         from hornbeam.engines.sql.expressions import SqlTable
         from hornbeam.loading.tables.learned import examples_table, learned_tables
 
         learned, given = learned_tables(self.settings), dict(tables or {})
-        compact = self.compact()
         if learned is not None:
-            given = learned.places(self.predicates(), self.schema.predicates, given) | given
-        asked = SqlTable.of(*(examples or examples_table(self.settings, self.schema.arity(self.target))))
-        model = ScoringModel(
+            used = {*self.predicates()} | {each for each in [self._choice_in_sql()] if isinstance(each, str)}
+            given = learned.places(sorted(used), self.schema.predicates, given) | given
+        asked = examples or examples_table(self.settings, self.schema.arity(self.target))
+        return {name: SqlTable.of(*each) for name, each in given.items()}, SqlTable.of(*asked)
+
+    def as_scored(self) -> ScoringModel:
+        """The model as the query computes it: each body once, with what it adds to the score."""
+        from hornbeam.engines.export.scoring import Prediction, ScoringModel
+
+        compact = self.compact()
+        return ScoringModel(
             self.target,
             self.schema,
             self.prior,
@@ -301,9 +339,22 @@ class Model:
             [fitted.effect for fitted in compact.effects],
             cast("str | None", self.settings.get("times")),
             CutoffRule.of_settings(self.settings).at_cutoff,
-            self.loss,
+            Prediction(self.scale.prediction, self.scale.sql),
+            self._choice_in_sql(),
         )
-        return scoring_query(model, dialect, {n: SqlTable.of(*each) for n, each in given.items()}, asked)
+
+    def _choice_in_sql(self) -> int | str | None:
+        """The argument or the predicate that says which examples are one choice; None without choices."""
+        if not self.scale.of_choice:
+            return None
+        column = self.settings.get(SETTING)
+        if column is None:
+            raise ModelError(
+                f'the model of "{self.target}" was learned with a list of choices; a query needs a column of '
+                "them, so learn it with choice=COLUMN."
+            )
+        argument, predicate = choice_place(self.schema, self.target, self.settings, str(column))
+        return predicate if argument is None else argument
 
     def _scored(self, weighted: WeightedClause) -> list[ScoredClause]:
         """A clause for SQL; weights of constants need one join if the body allows it, else a clause each."""

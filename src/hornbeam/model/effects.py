@@ -3,27 +3,33 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+import sys
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hornbeam.data.database import Codes
 from hornbeam.data.numbers import Floats
+from hornbeam.drawing.frames import frame_of
 from hornbeam.engines.contract import Engine, Skipped
 from hornbeam.engines.counting.count import LEAST_KEYS
-from hornbeam.engines.features.values import FeatureRequest, feature_values
-from hornbeam.errors import EngineError, LimitError
-from hornbeam.logic.effects import Curve, Effect, in_order_of_use
+from hornbeam.engines.questions import FeatureRequest
+from hornbeam.errors import InputError, LimitError
+from hornbeam.logic.clauses import Value
+from hornbeam.logic.effects import Curve, Effect, body_text, in_order_of_use
 from hornbeam.logic.english import PLAIN, Wording, capital, curve_rows, effect_sentence, text_of
-from hornbeam.logic.schema import Schema, kind_of, number_of
+from hornbeam.logic.parse_effect import cut_misfit, parse_feature
+from hornbeam.logic.schema import Schema, kind_of, number_of, read_value
+from hornbeam.logic.text import format_value
+from hornbeam.model.fields import Fields
 
 if TYPE_CHECKING:
     import pandas
 
-LOGISTIC, POISSON = "logistic", "poisson"
-"""The loss of models that predict probabilities, and the loss of those whose scores are logarithms."""
 SHOWN_EFFECTS = 20
 """Maximum number of effects that the text of a model shows; the others are counted."""
 AT_ONCE = 16
@@ -45,6 +51,17 @@ class FittedEffect:
     def __str__(self) -> str:
         return str(self.effect)
 
+    @property
+    def is_weak(self) -> bool:
+        """Whether its highest and lowest level differ by less than the standard error of their difference."""
+        if not self.errors:
+            return False
+        curve = self.effect.curve
+        levels = [*zip(curve.levels, self.errors[1:], strict=True)]
+        levels += [(curve.missing, self.errors[0])] if curve.missing else []
+        (high, of_high), (low, of_low) = max(levels), min(levels)
+        return 0.0 < high - low < math.hypot(of_high, of_low)
+
     def to_frame(self) -> pandas.DataFrame:
         """The curve as a data frame with a row for each level."""
         rows = curve_rows(self.effect.curve, self.effect.feature)
@@ -61,17 +78,6 @@ class FittedEffect:
         if self.examples:
             columns["examples"] = [self.examples[place] for place in places]
         return frame_of(columns)
-
-
-def frame_of(columns: Mapping[str, Sequence[object]]) -> pandas.DataFrame:
-    """A data frame of pandas, which is imported here because nothing else needs it."""
-    try:
-        import pandas
-    except ImportError:
-        raise EngineError(
-            "a data frame needs pandas, which is not installed: run pip install pandas."
-        ) from None
-    return pandas.DataFrame(dict(columns))
 
 
 def levels_of(curve: Curve, values: Floats) -> Floats:
@@ -92,7 +98,7 @@ def values_of(engine: Engine, effects: Sequence[Effect], keys: Codes) -> Iterato
     """
     for start in range(0, len(effects), AT_ONCE):
         requests = [FeatureRequest(each.head, each.body, each.feature) for each in effects[start:][:AT_ONCE]]
-        for request, values in zip(requests, feature_values(engine, requests, keys), strict=True):
+        for request, values in zip(requests, engine.features(requests, keys), strict=True):
             yield _in_halves(engine, (request, values), keys) if isinstance(values, Skipped) else values
 
 
@@ -107,7 +113,7 @@ def _in_halves(engine: Engine, refused: tuple[FeatureRequest, Skipped], keys: Co
     middle = len(keys) // 2
     halves = []
     for half in (keys[:middle], keys[middle:]):
-        (values,) = feature_values(engine, [request], half)
+        (values,) = engine.features([request], half)
         halves.append(_in_halves(engine, (request, values), half) if isinstance(values, Skipped) else values)
     return np.concatenate(halves)
 
@@ -136,7 +142,8 @@ def effects_frame(
             "importance": [fitted.importance for fitted in ordered],
             "feature": [str(fitted.effect.feature) for fitted in ordered],
             "sentence": [
-                capital(text_of(effect_sentence(fitted.effect, schema, dated, wording))) for fitted in ordered
+                capital(text_of(effect_sentence(fitted.effect, schema, dated, wording, fitted.is_weak)))
+                for fitted in ordered
             ],
             "effect": [str(fitted) for fitted in ordered],
         }
@@ -176,3 +183,74 @@ def _sum(members: Sequence[FittedEffect]) -> FittedEffect:
         (),
         members[0].examples if same else (),
     )
+
+
+# --- effects as JSON values of a model file; levels are read back exactly ---------------------------
+
+LARGEST_FLOAT = sys.float_info.max
+
+
+def effect_fields(fitted: FittedEffect) -> dict[str, object]:
+    """An effect as JSON values; its variables are numbered by first use."""
+    effect = in_order_of_use(fitted.effect)
+    curve = effect.curve
+    return {
+        "feature": str(effect.feature),
+        "clause": body_text(effect.head, effect.body),
+        "cuts": [format_value(cut) if isinstance(cut, datetime) else cut for cut in curve.cuts],
+        "levels": list(curve.levels),
+        "missing": curve.missing,
+        "importance": fitted.importance,
+        "errors": list(fitted.errors),
+        "examples": list(fitted.examples),
+    }
+
+
+def read_effect(target: str, schema: Schema, fields: Fields) -> FittedEffect:
+    """The effect that ``effect_fields`` wrote."""
+    feature, clause = fields.text("feature"), fields.text("clause")
+    try:
+        head, body, parsed = parse_feature(feature, clause, schema, "clause")
+    except InputError as error:
+        named = "feature" if error.place is not None and error.place.source == "feature" else "clause"
+        value = feature if named == "feature" else clause
+        raise fields.wrong(named, f"a {named} of the model's schema ({error})", value) from None
+    if head.predicate != target:
+        raise fields.wrong("clause", f'a clause with head "{target}"', clause)
+    cuts, levels = _read_cuts(fields), fields.numbers("levels")
+    if len(levels) != len(cuts) + 1:
+        raise fields.wrong("levels", f"{len(cuts) + 1} numbers, one more than cuts", list(levels))
+    effect = Effect(head, body, parsed, Curve(cuts, levels, fields.number("missing")))
+    problem = cut_misfit(schema, effect)
+    if problem is not None:
+        raise fields.wrong("cuts", f"numbers ({problem})", list(map(str, cuts)))
+    importance = fields.number("importance")
+    if importance < 0:
+        raise fields.wrong("importance", "a number of at least 0", importance)
+    errors, examples = fields.numbers("errors"), fields.wholes("examples")
+    _check_numbers(fields, "errors", errors, len(levels))
+    _check_numbers(fields, "examples", examples, len(levels))
+    fields.close()
+    return FittedEffect(effect, importance, errors, examples)
+
+
+def _read_cuts(fields: Fields) -> tuple[Value, ...]:
+    cuts: list[Value] = []
+    for value in fields.values("cuts"):
+        # Cuts are only compared with values, so they may be as large as any value of the data.
+        cut = read_value(value) if isinstance(value, str) else fields.as_number("cuts", value, LARGEST_FLOAT)
+        if cut is None or (isinstance(value, str) and not isinstance(cut, datetime)):
+            raise fields.wrong("cuts", "numbers, or dates such as 2001-12-31", value)
+        cuts.append(cut)
+    if len({kind_of(cut) for cut in cuts}) > 1:
+        raise fields.wrong("cuts", "all numbers or all dates", list(map(str, cuts)))
+    if any(number_of(one) >= number_of(other) for one, other in pairwise(cuts)):
+        raise fields.wrong("cuts", "in ascending order, each once", list(map(str, cuts)))
+    return tuple(cuts)
+
+
+def _check_numbers(fields: Fields, name: str, numbers: Sequence[float], n_levels: int) -> None:
+    """Refuse numbers that do not belong to the levels: one for missing values, then one for each level."""
+    if numbers and (len(numbers) != n_levels + 1 or min(numbers) < 0):
+        expected = f"empty, or {n_levels + 1} numbers of at least 0: for missing values, then for each level"
+        raise fields.wrong(name, expected, list(numbers))

@@ -149,6 +149,74 @@ def evaluate_classes(
 
 
 @dataclass(frozen=True, slots=True)
+class ChoiceScores:
+    """Scores of predicted probabilities of the alternatives of choices."""
+
+    hit_rate: float
+    """share of choices whose most probable alternative is right; ties count in part"""
+    log_loss: float
+    """mean over the choices of -log P(right alternative), in nats; the mean of several right ones"""
+    equal_chances: float
+    """the log-loss if all alternatives of a choice are equally probable"""
+    mean_reciprocal_rank: float
+    """mean over the choices of 1 / rank of the best right alternative; equal ones share their mean rank"""
+    n_choices: int
+    n_alternatives: int
+    without_right: int
+    """choices without a right alternative, which are left out"""
+
+    def as_dict(self) -> dict[str, float | int]:
+        """The scores by name, in the order of the fields."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        return "\n".join(
+            f"{name:<20} {value:,}" if isinstance(value, int) else f"{name:<20} {value:.6f}"
+            for name, value in self.as_dict().items()
+        )
+
+
+def evaluate_choices(
+    labels: npt.ArrayLike, probabilities: npt.ArrayLike, choices: npt.ArrayLike
+) -> ChoiceScores:
+    """All scores of probabilities of alternatives; equal values of ``choices`` are one choice.
+
+    >>> scores = evaluate_choices([1, 0, 0, 1], [0.7, 0.3, 0.6, 0.4], ["a", "a", "b", "b"])
+    >>> scores.hit_rate, scores.mean_reciprocal_rank, round(scores.log_loss, 4)
+    (0.5, 0.75, 0.6365)
+    """
+    label, probability = np.asarray(labels), np.asarray(probabilities, dtype=np.float64)
+    _, which = np.unique(np.asarray(choices), return_inverse=True)
+    if label.ndim != 1 or label.shape != probability.shape or label.shape != which.ravel().shape:
+        raise DataError("labels, probabilities and choices must be lists of the same length.")
+    if not np.isin(label, (0, 1)).all():
+        raise DataError("labels must be 0 or 1.")
+    groups = _members(which.ravel())
+    kept = [members for members in groups if (label[members] == 1).any()]
+    if not kept:
+        raise DataError("no choice has a right alternative; scores need at least one.")
+    each = np.array([_of_choice(label[members] == 1, probability[members]) for members in kept])
+    hit, loss, equal, rank = each.mean(axis=0).tolist()
+    size = sum(map(len, kept))
+    return ChoiceScores(hit, loss, equal, rank, len(kept), size, len(groups) - len(kept))
+
+
+def _members(which: npt.NDArray[np.int64]) -> list[npt.NDArray[np.intp]]:
+    """The positions of the members of each group."""
+    order = np.argsort(which, kind="stable")
+    return np.split(order, np.flatnonzero(np.diff(which[order])) + 1) if len(which) else []
+
+
+def _of_choice(right: npt.NDArray[np.bool_], probability: Floats) -> tuple[float, float, float, float]:
+    """Hit, loss, loss of equal chances, and reciprocal rank of one choice."""
+    top = probability == probability.max()
+    loss = -np.log(np.maximum(probability[right], np.finfo(np.float64).tiny)).mean()
+    best = probability[right].max()
+    rank = 1.0 + np.count_nonzero(probability > best) + (np.count_nonzero(probability == best) - 1) / 2.0
+    return float(right[top].mean()), float(loss), float(np.log(len(right))), float(1.0 / rank)
+
+
+@dataclass(frozen=True, slots=True)
 class NumberScores:
     """Scores of predicted numbers, and the same scores of a constant."""
 

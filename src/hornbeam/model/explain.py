@@ -5,27 +5,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import singledispatch
 from typing import TYPE_CHECKING, Protocol
 
+import numpy as np
+
 from hornbeam.data.database import Codes, Database
-from hornbeam.drawing.markup import MINUS, element, percent_text, signed_text
+from hornbeam.data.keys import Names
+from hornbeam.drawing.frames import frame_of
+from hornbeam.drawing.markup import MINUS, Markup, element, percent_text, signed_text
 from hornbeam.drawing.notebook import bar_picture, notebook_table
 from hornbeam.engines.contract import Engine
 from hornbeam.errors import ModelError, plural
 from hornbeam.logic.clauses import Atom, Clause, Comparison, Literal, Not, Term
 from hornbeam.logic.english import capital, plain_name, plural_of, wording_of
 from hornbeam.logic.text import format_constant, variable_name
-from hornbeam.model.clause_model import LINKS, LOGISTIC, Model, WeightedClause
-from hornbeam.model.constant_counts import counts_by_constant
-from hornbeam.model.effects import POISSON, frame_of
+from hornbeam.model.clause_model import Model, WeightedClause
 from hornbeam.model.features import COUNT, SHARE, bound_of
-from hornbeam.model.files import LearnedModel, loss_of
+from hornbeam.model.files import LearnedModel, scale_of
+from hornbeam.model.groundings.constants import counts_by_constant
 from hornbeam.model.groundings.search import groundings
 from hornbeam.model.readable.constants import noun_of_constants
 from hornbeam.model.readable.reasons import EffectReason, effect_reasons
+from hornbeam.model.readable.runner_up import RunnerUp, compared
+from hornbeam.model.scales import LOG_ODDS, Integers, Scale, shares
 
 if TYPE_CHECKING:
     import pandas
@@ -136,8 +141,10 @@ class Explanation:
     reasons: tuple[Reason, ...]
     title: str = ""
     """the example and what is predicted of it, in words: ``Customer c401: churned``"""
-    loss: str = LOGISTIC
-    """the loss of the model, which says what the score is"""
+    scale: Scale = LOG_ODDS
+    """what the score stands for"""
+    runner_up: RunnerUp | None = None
+    """for a choice, the best of the other alternatives"""
 
     def of_class(self, name: str) -> Explanation:
         """The explanation with the class in its title, if it explains one of several classes."""
@@ -147,16 +154,14 @@ class Explanation:
     def heading(self) -> str:
         """The title with the probability or the prediction, in words."""
         title = self.title or str(Atom(self.target, self.key))
-        if self.loss != LOGISTIC:
+        if self.scale.numeric:
             return f"{title} {self.probability:.6g}"
         return f"{title} with probability {percent_text(self.probability, 1)}"
 
     @property
     def score_text(self) -> str:
         """The score that the contributions add up to; empty if it is the prediction itself."""
-        if self.loss not in (LOGISTIC, POISSON):
-            return ""
-        return f", {'log-odds' if self.loss == LOGISTIC else 'logarithm'} {self.log_odds:+.4g}"
+        return f", {self.scale.score} {self.log_odds:+.4g}" if self.scale.score else ""
 
     def as_dict(self) -> dict[str, object]:
         """The explanation as JSON values."""
@@ -166,12 +171,11 @@ class Explanation:
             "prior": self.prior,
             **self._predicted(),
             "reasons": [reason.as_dict() for reason in self.reasons],
-        }
+        } | ({} if self.runner_up is None else {"runner_up": self.runner_up.as_dict()})
 
     def _predicted(self) -> dict[str, object]:
-        if self.loss == LOGISTIC:
-            return {"log_odds": self.log_odds, "probability": self.probability}
-        return {"score": self.log_odds, "prediction": self.probability}
+        score = "score" if self.scale.numeric or self.scale.of_choice else "log_odds"
+        return {score: self.log_odds, self.scale.prediction: self.probability}
 
     @property
     def others_text(self) -> str:
@@ -188,8 +192,8 @@ class Explanation:
         return frame_of({"adds": [*added, self.prior], "because": [*because, "the prior"]})
 
     def __repr__(self) -> str:
-        what = "probability" if self.loss == LOGISTIC else "prediction"
-        return f"Explanation({Atom(self.target, self.key)}, {what} {self.probability:.4f})"
+        what = f"{self.scale.prediction} {self.probability:.4f}"
+        return f"Explanation({Atom(self.target, self.key)}, {what})"
 
     def __str__(self) -> str:
         lines = [f"{self.heading}{self.score_text}"]
@@ -201,6 +205,7 @@ class Explanation:
         if self.others_text:
             lines.append(f"  +0 from {self.others_text}")
         lines.append(f"  {self.prior:+.4g} from the prior")
+        lines += [] if self.runner_up is None else self.runner_up.lines()
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
@@ -213,7 +218,16 @@ class Explanation:
         rows = [(signed_text(added), bar_picture(added, most), because) for added, because in entries]
         title = [element("b", self.heading), self.score_text.replace("-", MINUS)]
         note = f"{n_zero} more add nothing." if n_zero else ""
-        return notebook_table(title, ("adds", "", "because"), rows, 1, note)
+        table = notebook_table(title, ("adds", "", "because"), rows, 1, note)
+        return table if self.runner_up is None else Markup(f"{table}{_runner_up_html(self.runner_up)}")
+
+
+def _runner_up_html(runner_up: RunnerUp) -> Markup:
+    most = max((abs(each.adds) for each in runner_up.differences), default=1.0)
+    rows = [
+        (signed_text(each.adds), bar_picture(each.adds, most), each.because) for each in runner_up.differences
+    ]
+    return notebook_table(capital(runner_up.heading), ("adds", "", "because"), rows, 1)
 
 
 class Explanations(list[Explanation]):
@@ -229,8 +243,8 @@ class Explanations(list[Explanation]):
                 (each.prior, "the prior"),
             ]
         ]
-        numeric = any(each.loss != LOGISTIC for each in self)
-        names = ("example", "prediction" if numeric else "probability", "adds", "because")
+        predicted = self[0].scale.prediction if self else LOG_ODDS.prediction
+        names = ("example", predicted, "adds", "because")
         columns: list[Sequence[object]] = list(zip(*rows, strict=True)) if rows else [()] * len(names)
         return frame_of(dict(zip(names, columns, strict=True)))
 
@@ -315,17 +329,43 @@ def explanation(
     """The explanation of one example, with its reasons sorted by absolute contribution."""
     log_odds = model.scores(engine, key.reshape(1, -1))
     names = tuple(name)[: model.schema.arity(model.target)]  # a cut-off may follow
-    loss = loss_of(model)
+    scale = scale_of(model)
     return Explanation(
         target=model.target,
         key=names,
         prior=model.prior,
         log_odds=float(log_odds[0]),
-        probability=float(LINKS[loss](log_odds)[0]),
+        # Without other alternatives, an example is the only one of its choice.
+        probability=1.0 if scale.of_choice else float(scale.link(log_odds)[0]),
         reasons=tuple(sorted(reasons, key=lambda reason: -abs(reason.contribution))),
         title=_title(model, engine.database, names),
-        loss=loss,
+        scale=scale,
     )
+
+
+def explain_choices(
+    model: LearnedModel, engine: Engine, keys: Codes, names: Names, choices: Integers, shown: int = SHOWN
+) -> Iterator[Explanation]:
+    """The explanation of each alternative, compared with the best other one of its choice."""
+    predicted = shares(model.scores(engine, keys), choices)
+    explained: dict[int, Explanation] = {}
+    for place in range(len(keys)):
+        members = np.flatnonzero(choices == choices[place])
+        others = members[members != place]
+        best = [int(others[predicted[others].argmax()])] if len(others) else []
+        for each in {place, *best} - explained.keys():
+            explained[each] = explain(model, engine, keys[each], names[each], shown)
+        own, runner_up = explained[place], None
+        for each in best:
+            other = explained[each]
+            differences = compared(_in_order(own.reasons), own.key, _in_order(other.reasons), other.key)
+            runner_up = RunnerUp(other.key, float(predicted[each]), len(members), differences)
+        yield replace(own, probability=float(predicted[place]), runner_up=runner_up)
+
+
+def _in_order(reasons: Sequence[Reason]) -> list[Reason]:
+    """Reasons in an order that is the same for all examples."""
+    return sorted(reasons, key=lambda each: str(getattr(each, "effect", getattr(each, "clause", each))))
 
 
 def _title(model: LearnedModel, database: Database, names: tuple[str, ...]) -> str:

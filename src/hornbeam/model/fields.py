@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 
+from hornbeam.data.numbers import AT_CUTOFF
 from hornbeam.errors import ModelError, Place
+from hornbeam.logic.schema import DATE, NUMBER
 
 LARGEST = 1e200
 """The size of the largest number of a model: sums of products with counts must stay finite."""
@@ -98,20 +100,96 @@ class Fields:
             raise self.wrong(name, "a list", value)
         return value
 
-    def as_number(self, name: str, value: object) -> float:
-        """A value of a field as a finite number."""
+    def as_number(self, name: str, value: object, largest: float = LARGEST) -> float:
+        """A value of a field as a finite number, of a limited size because it is added and multiplied."""
         if isinstance(value, int | float) and not isinstance(value, bool):
             try:
                 number = float(value)
             except OverflowError:
                 number = math.inf
-            if abs(number) <= LARGEST:
+            if abs(number) <= largest:
                 return number
             if math.isfinite(number):
-                raise self.wrong(name, f"a number of at most {LARGEST:g} in size", value)
+                raise self.wrong(name, f"a number of at most {largest:g} in size", value)
         raise self.wrong(name, "a finite number", value)
 
     def _whole(self, name: str, value: object) -> int:
         if not isinstance(value, int) or isinstance(value, bool) or value < 0:
             raise self.wrong(name, "a whole number of at least 0", value)
+        if value > LARGEST:
+            raise self.wrong(name, f"a whole number of at most {LARGEST:g}", value)
         return value
+
+
+# --- settings: most only say how a model was learned; those that the program uses again are checked --
+
+DEEPEST = 8
+"""How deeply settings may be nested."""
+
+NUMBERS = (
+    "average_log_odds",
+    "average_score",
+    "base_loss",
+    "constant",
+    "effects_of_long",
+    "gain_kept",
+    "held_out_loss",
+)
+"""Settings that are finite numbers."""
+WORDS: Mapping[str, tuple[str, ...]] = {
+    "at_cutoff": AT_CUTOFF,
+    "times": (DATE, NUMBER),
+}
+"""Settings that are one of a few words."""
+
+
+def read_settings(fields: Fields) -> dict[str, object]:
+    """The settings of a model, each of a type that the program can use."""
+    values = fields.mapping("settings")
+    settings = fields.nested("settings")
+    for name, value in values.items():
+        _check_plain(settings, name, value, DEEPEST)
+    for name in NUMBERS:
+        if settings.has(name):
+            settings.number(name)
+    for name, words in WORDS.items():
+        if settings.has(name) and values[name] not in words:
+            raise settings.wrong(name, " or ".join(words), values[name])
+    if settings.has("choice"):
+        settings.text("choice")
+    if settings.has("tables"):
+        tables = settings.nested("tables")
+        for name in settings.mapping("tables"):
+            _check_table(tables, name)
+    if settings.has("names"):
+        names = settings.nested("names")
+        for name, texts in settings.mapping("names").items():
+            if not isinstance(texts, dict) or not all(isinstance(text, str) for text in texts.values()):
+                raise names.wrong(name, "a text for each constant", texts)
+    return values
+
+
+def _check_plain(fields: Fields, name: str, value: object, depth: int) -> None:
+    """Refuse numbers that are too large to compute with, and values that are nested without end."""
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        fields.as_number(name, value)
+    if isinstance(value, list | dict):
+        if depth == 0:
+            raise fields.wrong(name, f"nested at most {DEEPEST} deep", value)
+        for each in value.values() if isinstance(value, dict) else value:
+            _check_plain(fields, name, each, depth - 1)
+
+
+def _check_table(tables: Fields, name: str) -> None:
+    """What a model says of one table; its links lead to tables of the model."""
+    table = tables.nested(name)
+    if not any(table.has(word) for word in ("key", "links", "roles")):
+        raise tables.wrong(name, "a table with a key, links or roles", {})
+    for word in ("links", "roles", "labels"):
+        if table.has(word):
+            table.mapping(word)
+    if table.has("words"):
+        table.text("words")
+    for column, other in table.mapping("links").items() if table.has("links") else ():
+        if isinstance(other, str) and not tables.has(other):
+            raise table.wrong("links", "links to tables of the model", {column: other})

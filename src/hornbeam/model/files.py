@@ -3,9 +3,7 @@
 A file holds the format version, target, schema, numeric types, learner, the settings that change
 the result, and the fields of the learner's kind of model: for ``rlr`` the prior and the weighted
 clauses with their totals on the training data. It never holds times or paths, or how the model
-was computed. Version 2 adds effects and a fingerprint of the training keys; models that have neither
-are written in version 1. Version 3 adds the loss of a numeric target,
-version 4 the weights by which models of several classes are put together.
+was computed.
 
 Each learner has a kind of model, registered by the module that defines it. ``HOMES`` names these
 modules, so that reading a file imports no more than the file needs.
@@ -20,6 +18,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
+import numpy as np
+import numpy.typing as npt
+
 from hornbeam.data.database import Codes
 from hornbeam.engines.contract import Engine
 from hornbeam.errors import InputError, ModelError, OptionError, Place
@@ -28,14 +29,17 @@ from hornbeam.logic.clauses import Clause, Comparison
 from hornbeam.logic.guards import GUARDED, new_variables
 from hornbeam.logic.parse import parse_clause
 from hornbeam.logic.schema import KINDS, Schema
-from hornbeam.model.clause_model import LINKS, LOGISTIC, Floats, Model, WeightedClause
-from hornbeam.model.effect_fields import effect_fields, read_effect
+from hornbeam.model.choices import best_of, choices_of
+from hornbeam.model.clause_model import Floats, Model, WeightedClause
+from hornbeam.model.editing.edits import edit_fields, read_edit
+from hornbeam.model.effects import effect_fields, read_effect
 from hornbeam.model.features import COUNT, FEATURES, SHARE, is_feature
-from hornbeam.model.fields import Fields
+from hornbeam.model.fields import Fields, read_settings
+from hornbeam.model.scales import LOGISTIC, SCALES, Integers, Scale, shares
 from hornbeam.model.training import read_training, training_fields
 
-FORMAT_VERSION = 4
-"""The newest version of the format; each model is written in the oldest version that can hold it."""
+FORMAT_VERSION = 1
+"""The version of the format. It rises when a file of it may mean something else."""
 MOST_BYTES = 1 << 28
 """Size limit of a model file, so that reading ends even if the file is an endless device."""
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
@@ -75,24 +79,39 @@ class LearnedModel(Protocol):
         ...
 
 
-def loss_of(model: LearnedModel) -> str:
-    """The loss of a model; models of numeric targets have one that is not logistic."""
-    return str(getattr(model, "loss", LOGISTIC))
+def scale_of(model: LearnedModel) -> Scale:
+    """What the scores of a model stand for."""
+    return SCALES[_loss_of(model)]
 
 
-def predictions_of(model: LearnedModel, engine: Engine, keys: Codes) -> Floats:
-    """The prediction for each example: probabilities, or numbers if the target is numeric."""
-    loss = loss_of(model)
-    if loss == LOGISTIC:
-        return model.probabilities(engine, keys)
-    return LINKS[loss](model.scores(engine, keys))
+def predictions_of(
+    model: LearnedModel, engine: Engine, keys: Codes, choices: Integers | None = None
+) -> Floats:
+    """The prediction for each example: probabilities, or numbers if the target is numeric.
+
+    ``choices`` has the choice of each example, for a model that was not learned with a column of choices.
+    """
+    scale = scale_of(model)
+    if scale.of_choice:
+        return shares(model.scores(engine, keys), choices_of(model, engine, keys, choices))
+    return scale.link(model.scores(engine, keys)) if scale.numeric else model.probabilities(engine, keys)
+
+
+def chosen_of(
+    model: LearnedModel, engine: Engine, keys: Codes, predicted: Floats, choices: Integers | None = None
+) -> npt.NDArray[np.bool_] | None:
+    """For a model of choices, whether each example is the best one of its choice."""
+    if not scale_of(model).of_choice:
+        return None
+    return best_of(predicted, choices_of(model, engine, keys, choices))
 
 
 def probabilities_of(model: LearnedModel, engine: Engine, keys: Codes) -> Floats:
     """P(y=1) of each example, from scores; an error if the model predicts numbers."""
-    if loss_of(model) != LOGISTIC:
+    scale = scale_of(model)
+    if scale.numeric:
         raise ModelError(f'the model of "{model.target}" predicts numbers, not probabilities.')
-    return LINKS[LOGISTIC](model.scores(engine, keys))
+    return predictions_of(model, engine, keys) if scale.of_choice else scale.link(model.scores(engine, keys))
 
 
 def constant_of(model: LearnedModel) -> float | None:
@@ -116,19 +135,17 @@ class ModelKind(NamedTuple):
 
     fields: Callable[[Any], dict[str, object]]
     read: Callable[[Common, Fields], LearnedModel]
-    version: Callable[[Any], int] = lambda model: 1
-    """the oldest version of the format that can hold a model"""
 
 
 JOINT = "joint"
 """The learner of models of targets that depend on each other."""
 HOMES: dict[str, str] = {
-    "agg-lr": "hornbeam.study.agg_lr.model",
-    "ilp-rlr": "hornbeam.study.ilp_rlr.learner",
-    "mln-boost": "hornbeam.learning.boosting.mln_boost",
+    "agg-lr": "hornbeam.rivals.agg_lr.model",
+    "ilp-rlr": "hornbeam.rivals.ilp_rlr.learner",
+    "mln-boost": "hornbeam.rivals.mln_boost",
     JOINT: "hornbeam.joint.model",
     "one-vs-rest": "hornbeam.model.class_model",
-    "rdn-boost": "hornbeam.learning.trees.model",
+    "rdn-boost": "hornbeam.rivals.trees.model",
 }
 """Modules that register the kinds of other learners, imported when a model file needs one."""
 _kinds: dict[str, ModelKind] = {}
@@ -149,15 +166,10 @@ def read_fields(common: Common, fields: Fields) -> LearnedModel:
     return _kind(common.learner, None).read(common, fields)
 
 
-def version_of(model: LearnedModel) -> int:
-    """The version of the format in which a model is written."""
-    return _kind(model.learner, None).version(model)
-
-
 def model_text(model: LearnedModel) -> str:
     """The model as JSON text: sorted keys, fixed layout, a newline at the end."""
     document: dict[str, object] = {
-        "format_version": version_of(model),
+        "format_version": FORMAT_VERSION,
         "learner": model.learner,
         "schema": {name: list(types) for name, types in model.schema.predicates.items()},
         "settings": dict(model.settings),
@@ -175,21 +187,19 @@ def parse_model(text: str, source: str = "model") -> LearnedModel:
     if not fields.has("format_version"):
         raise ModelError("this is not a Hornbeam model: it has no format_version.", place)
     version = fields.whole("format_version")
-    if version > FORMAT_VERSION:
+    if version != FORMAT_VERSION:
         raise ModelError(
-            f"the model has format version {version}, but this Hornbeam reads up to {FORMAT_VERSION}: "
-            "install a newer Hornbeam.",
+            f"the model has format version {version}, but this Hornbeam reads version {FORMAT_VERSION}: "
+            "install the Hornbeam that wrote it, or fit again.",
             place,
         )
     learner = fields.text("learner")
     kind = _kind(learner, place)
-    common = Common(fields.text("target"), _schema(fields), fields.mapping("settings"), learner)
+    common = Common(fields.text("target"), _schema(fields), read_settings(fields), learner)
     if common.target not in common.schema.predicates:
         raise fields.wrong("target", "a predicate of the schema", common.target)
     model = kind.read(common, fields)
     fields.close()
-    if version_of(model) != version:
-        raise fields.wrong("format_version", f"{version_of(model)} for what the file holds", version)
     return model
 
 
@@ -202,7 +212,7 @@ def save_model(model: LearnedModel, path: str | Path) -> None:
 
 
 def load_model(path: str | Path) -> LearnedModel:
-    """Read a model file; raises ``ModelError`` if it is damaged, too new, or of an unknown learner."""
+    """Read a model file; ``ModelError`` if it is damaged, or of another format or an unknown learner."""
     try:
         with Path(path).open("rb") as file:
             data = file.read(MOST_BYTES + 1)
@@ -306,6 +316,8 @@ def _clause_fields(model: Model) -> dict[str, object]:
         more["effects"] = [effect_fields(fitted) for fitted in model.effects]
     if model.training is not None:
         more["training"] = training_fields(model.training)
+    if model.edits:
+        more["edits"] = [edit_fields(edit) for edit in model.edits]
     more |= loss_fields(model)
     return {"prior": model.prior, "clauses": clauses, **more}
 
@@ -319,6 +331,10 @@ def _read_clauses(common: Common, fields: Fields) -> Model:
     ]
     training = read_training(fields.nested("training")) if fields.has("training") else None
     loss = read_loss(fields)
+    edits = [
+        read_edit(common.schema, member)
+        for member in (fields.objects("edits", "edit") if fields.has("edits") else ())
+    ]
     return Model(
         common.target,
         common.schema,
@@ -329,30 +345,25 @@ def _read_clauses(common: Common, fields: Fields) -> Model:
         tuple(effects),
         training,
         loss,
+        tuple(edits),
     )
+
+
+def _loss_of(model: LearnedModel) -> str:
+    return str(getattr(model, "loss", LOGISTIC))
 
 
 def loss_fields(model: LearnedModel) -> dict[str, object]:
     """The loss, if the target is numeric."""
-    loss = loss_of(model)
-    return {} if loss == LOGISTIC else {"loss": loss}
+    return {} if _loss_of(model) == LOGISTIC else {"loss": _loss_of(model)}
 
 
 def read_loss(fields: Fields) -> str:
     """The loss of a model; a file without it is of a model of labels."""
     loss = fields.text("loss") if fields.has("loss") else LOGISTIC
-    if loss not in LINKS:
-        raise fields.wrong("loss", " or ".join(LINKS), loss)
+    if loss not in SCALES:
+        raise fields.wrong("loss", " or ".join(SCALES), loss)
     return loss
-
-
-def loss_version(model: LearnedModel) -> int:
-    """The oldest version of the format that holds the loss."""
-    return 1 if loss_of(model) == LOGISTIC else 3
-
-
-def _clause_version(model: Model) -> int:
-    return max(loss_version(model), 2 if model.effects or model.training is not None else 1)
 
 
 def _read_clause(common: Common, fields: Fields) -> WeightedClause:
@@ -393,5 +404,5 @@ def _can_share(common: Common, clause: Clause, fields: Fields) -> bool:
     return guarded and not new_variables(clause) and not fields.has("each")
 
 
-WEIGHTED_CLAUSES = ModelKind(_clause_fields, _read_clauses, _clause_version)
+WEIGHTED_CLAUSES = ModelKind(_clause_fields, _read_clauses)
 register_kind("rlr", WEIGHTED_CLAUSES)

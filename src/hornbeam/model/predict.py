@@ -16,11 +16,23 @@ from hornbeam.data.database import UNKNOWN, Codes, Database, Examples, Notice
 from hornbeam.data.keys import Names
 from hornbeam.data.numbers import CutoffRule
 from hornbeam.data.under_schema import under
-from hornbeam.engines.contract import DEFAULT_MEMORY
+from hornbeam.engines.contract import DEFAULT_MEMORY, Engine
 from hornbeam.engines.registry import open_engine
 from hornbeam.errors import DataError, ModelError, OptionError, SchemaError
-from hornbeam.model.clause_model import LOGISTIC, Floats
-from hornbeam.model.files import LearnedModel, loss_of, predictions_of
+from hornbeam.model.choices import choices_of
+from hornbeam.model.class_model import ClassModel
+from hornbeam.model.clause_model import Floats
+from hornbeam.model.evaluate import (
+    ChoiceScores,
+    ClassScores,
+    NumberScores,
+    Scores,
+    evaluate,
+    evaluate_choices,
+    evaluate_classes,
+    evaluate_numbers,
+)
+from hornbeam.model.files import LearnedModel, constant_of, predictions_of, scale_of
 
 UNKNOWN_KEYS = ("warn", "error")
 """How to treat keys that are not in the data: as having no facts, with a notice, or as an error."""
@@ -56,7 +68,7 @@ def predict(
 
 def examples_for(model: LearnedModel, examples: Examples) -> Examples:
     """The examples with numbers, classes or labels, whichever the model predicts."""
-    if loss_of(model) != LOGISTIC:
+    if scale_of(model).numeric:
         if examples.classes:
             raise DataError(
                 f'the model predicts numbers, but an example of "{examples.target}" has the label '
@@ -73,6 +85,27 @@ def examples_for(model: LearnedModel, examples: Examples) -> Examples:
             "labels must be 0 and 1."
         )
     return examples
+
+
+def scores_of(
+    model: LearnedModel, engine: Engine, examples: Examples
+) -> Scores | ClassScores | NumberScores | ChoiceScores:
+    """How good a model is on the examples that have a label, from ``examples_for``."""
+    examples = examples.labelled()
+    if not len(examples):
+        raise DataError(f'no example of "{model.target}" has a label, so the model cannot be scored.')
+    if scale_of(model).of_choice:
+        choices = choices_of(model, engine, examples.keys, examples.choices)
+        return evaluate_choices(
+            examples.labels, predictions_of(model, engine, examples.keys, choices), choices
+        )
+    predicted = predictions_of(model, engine, examples.keys)
+    if examples.values is not None:
+        return evaluate_numbers(examples.values, predicted, constant_of(model))
+    if isinstance(model, ClassModel):
+        labels = [examples.classes[label] for label in examples.labels]
+        return evaluate_classes(labels, predicted, model.classes)
+    return evaluate(examples.labels, predicted)
 
 
 def data_for(model: LearnedModel, database: Database) -> tuple[Database, tuple[Notice, ...]]:
@@ -106,7 +139,7 @@ def _check_arguments(model: LearnedModel, database: Database) -> None:
     given, known = _arguments(database.origin), _arguments(model.settings)
     pairs = [(f'table "{table}" links', given[table], known[table]) for table in given.keys() & known.keys()]
     if "tables" in database.origin:
-        # Older models do not store the order of links; the types show it where they differ.
+        # Where the order is not stated, the types show it if they differ.
         for name in database.schema.predicates.keys() & model.schema.predicates.keys():
             own, wanted = list(database.schema.types_of(name)), list(model.schema.types_of(name))
             if own != wanted and database.has_facts(name):

@@ -86,12 +86,12 @@ def test_rows_are_sorted_and_distinct_whatever_the_sizes() -> None:
     assert columns[0].tolist() == [2, 0, 2, 0], "the columns given stay as they are"
 
 
-def test_examples_are_positives_then_negatives_each_in_the_order_given() -> None:
+def test_examples_have_the_order_in_which_they_are_given() -> None:
     rows = [["cat"], ["ann"], ["bob"], ["dan"]]
     database = build(SCHEMA, (), {}, examples={"cancer": (rows, [0, 1, 0, 1])})
     keys, labels = database.examples("cancer")
-    assert keys.tolist() == [["ann"], ["dan"], ["cat"], ["bob"]]
-    assert labels.tolist() == [1, 1, 0, 0]
+    assert keys.tolist() == rows
+    assert labels.tolist() == [0, 1, 0, 1]
     assert database.notices == ()
 
 

@@ -22,7 +22,8 @@ from hornbeam.learning.options import Options, effect_options, paper_options
 from hornbeam.learning.search.beam import SearchLimits, SearchSpace, search
 from hornbeam.learning.search.ridge import Ridge, response
 from hornbeam.logic.clauses import Atom, Comparison, atoms_of
-from hornbeam.logic.effects import VALUE, Feature
+from hornbeam.logic.effects import Feature
+from hornbeam.logic.features import VALUE
 from hornbeam.logic.modes import schema_of
 from hornbeam.logic.parse import parse_clause, parse_mode
 from hornbeam.logic.refine import Language, refinements

@@ -4,10 +4,21 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from hornbeam.data.hashes import hash_of_rows, mixed, name_hashes
 from hornbeam.data.relations import Relation
-from hornbeam.data.rows import count_rows, distinct_rows, fold, grouped, probe, row_numbers, sorted_distinct
+from hornbeam.data.rows import (
+    by_first,
+    count_rows,
+    distinct_rows,
+    fold,
+    grouped,
+    probe,
+    row_numbers,
+    sorted_distinct,
+)
 
 SMALL = [4, 3, 5]
 WIDE = [2**30] * 3
@@ -114,3 +125,16 @@ def test_the_hash_of_rows_depends_on_names_and_not_on_order() -> None:
     renumbered = name_hashes(["cat", "ann", "bob"])
     assert hash_of_rows([renumbered, renumbered], [(one + 1) % 3, (other + 1) % 3]) == here
     assert hash_of_rows([names, names], [one, other], np.zeros(3)) != here
+
+
+@given(st.lists(st.tuples(st.integers(0, 12), st.integers(0, 3)), max_size=12))
+def test_rows_in_order_of_the_first_column(rows: list[tuple[int, int]]) -> None:
+    columns = [np.array([row[place] for row in rows], dtype=np.int32) for place in (0, 1)]
+    expected = [list(column) for column in zip(*sorted(set(rows)), strict=True)] or [[], []]
+    if rows:
+        assert [column.tolist() for column in sorted_distinct(columns, [13, 4])] == expected
+    found = by_first(columns)
+    if found is not None:
+        assert [column.tolist() for column in found] == [[*map(int, column)] for column in expected]
+    repeat, wide = len({row[0] for row in rows}) < len(rows), max(rows, default=(0,))[0] >= 8 * len(rows)
+    assert repeat or wide or found is not None

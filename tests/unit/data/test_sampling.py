@@ -25,7 +25,7 @@ def kept(world: Database, ratio: float | None, seed: int = 0) -> set[tuple[str, 
     examples = world.examples_of("likes")
     positions = sampled(world, "likes", examples.keys, examples.labels, ratio, seed)
     assert positions.tolist() == sorted(positions.tolist())
-    names, _ = world.examples("likes")
+    names = world.names_of("likes", examples.keys)
     return {tuple(row) for row in names[positions].tolist()}
 
 

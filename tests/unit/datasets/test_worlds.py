@@ -8,7 +8,7 @@ import pytest
 
 from every_engine import ENGINES
 from hornbeam.data.database import Database
-from hornbeam.data.relations import Numbered
+from hornbeam.data.names import Numbered
 from hornbeam.datasets.worlds import (
     SHOPPERS_TRUTH,
     SMOKERS_TRUTH,

@@ -10,7 +10,7 @@ from sklearn.model_selection import cross_val_score
 
 from hornbeam.data.build import build
 from hornbeam.data.database import Database
-from hornbeam.data.relations import Numbered
+from hornbeam.data.names import Numbered
 from hornbeam.data.sampling import sampled
 from hornbeam.data.under_schema import under
 from hornbeam.engines.memory.engine import MemoryEngine
@@ -26,8 +26,8 @@ from hornbeam.logic.schema import NUMBER, Schema
 from hornbeam.model.clause_model import Model, WeightedClause
 from hornbeam.model.evaluate import evaluate
 from hornbeam.model.explain import explain
-from hornbeam.study.agg_lr.aggregates import Aggregate
-from hornbeam.study.agg_lr.joiner import Joiner
+from hornbeam.rivals.agg_lr.aggregates import Aggregate
+from hornbeam.rivals.agg_lr.joiner import Joiner
 
 SCHEMA = Schema({"churns": ("customer",), "visit": ("customer", "shop"), "called": ("customer",)})
 INF = float("inf")

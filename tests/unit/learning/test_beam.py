@@ -10,9 +10,9 @@ import pytest
 
 from hornbeam.data.build import build
 from hornbeam.data.database import Codes
-from hornbeam.engines.contract import Counts, Engine, Session, Skipped
+from hornbeam.engines.contract import Counts, Session, Skipped
 from hornbeam.engines.counting.count_cache import CountCache
-from hornbeam.engines.tally import Tally, TallyRequest
+from hornbeam.engines.naive import NaiveEngine
 from hornbeam.learning.search.beam import SearchLimits, SearchResult, SearchSpace, first_in_rank, search
 from hornbeam.learning.search.ridge import Ridge, clause_sums, exact_gain, gains, response
 from hornbeam.logic.clauses import Atom, Clause
@@ -28,7 +28,7 @@ def clause(*names: str) -> Clause:
     return Clause(HEAD, tuple(Atom(name, (0,)) for name in names))
 
 
-class TableEngine(Engine):
+class TableEngine(NaiveEngine):
     """Counts by the names in a body; a body that is not written down is skipped."""
 
     name = "table"
@@ -47,9 +47,6 @@ class TableEngine(Engine):
             else:
                 found.append(Counts(np.array(row, dtype=np.int64), self.total_of_all))
         return found
-
-    def tally(self, requests: Sequence[TallyRequest], keys: Codes) -> list[Tally | Skipped]:
-        raise AssertionError("a cache of counts and a search of clauses ask for no tallies")
 
     def session(self, keys: Codes) -> Session:
         return CountCache(self, keys)

@@ -7,13 +7,16 @@ from hypothesis import strategies as st
 
 import hornbeam as hb
 from hornbeam.datasets.worlds import smokers
-from hornbeam.learning.losses.named import LOSSES, NUMERIC, loss_for
+from hornbeam.learning.losses.named import LOSSES, loss_for
+from hornbeam.model.scales import NUMERIC_LOSSES
 
 VALUES = np.array([0.0, 1.0, 1.0, 3.0, 7.0, 20.0])
 ONE = np.ones(len(VALUES))
+ALONE = [name for name, loss in LOSSES.items() if not loss.together]
+"""The losses of single examples."""
 
 
-@pytest.mark.parametrize("name", LOSSES)
+@pytest.mark.parametrize("name", ALONE)
 @given(
     target=st.integers(0, 1), score=st.floats(-3, 3).filter(lambda score: abs(score - round(score)) > 1e-3)
 )
@@ -40,7 +43,7 @@ def test_the_curvature_of_poisson_bounds_the_second_derivative_where_a_step_coul
     assert (np.abs(first / second) <= 1.0).all()
 
 
-@pytest.mark.parametrize("name", LOSSES)
+@pytest.mark.parametrize("name", ALONE)
 def test_no_constant_is_better_than_the_start(name):
     loss = LOSSES[name]
     values = (VALUES > 1).astype(float) if name == "logistic" else VALUES
@@ -51,7 +54,15 @@ def test_no_constant_is_better_than_the_start(name):
         assert loss.each(targets, np.full(len(targets), other)).mean() >= best
 
 
-@pytest.mark.parametrize("name", NUMERIC)
+@pytest.mark.parametrize("name", LOSSES)
+def test_no_examples_have_no_losses(name):
+    """If later examples judge, a bag of all examples holds none out."""
+    loss, none = LOSSES[name], np.zeros(0)
+    found = (*loss.gradients(none, none), loss.each(none, none), loss.excess(none, none, none))
+    assert [each.shape for each in found] == [(0,)] * 4
+
+
+@pytest.mark.parametrize("name", NUMERIC_LOSSES)
 def test_targets_do_not_depend_on_the_unit_and_are_whole_multiples(name):
     loss = LOSSES[name]
     targets, unit = loss.prepared(VALUES, ONE)
@@ -68,7 +79,7 @@ def test_targets_do_not_depend_on_the_unit_and_are_whole_multiples(name):
             assert np.allclose(back, VALUES, atol=1e-6)
 
 
-@pytest.mark.parametrize("name", NUMERIC)
+@pytest.mark.parametrize("name", NUMERIC_LOSSES)
 def test_weights_count_as_repetitions(name):
     loss, weights = LOSSES[name], np.array([1.0, 2.0, 1.0, 3.0, 1.0, 1.0])
     repeated = np.repeat(VALUES, weights.astype(int))

@@ -12,12 +12,12 @@ import pytest
 from hornbeam.data.build import build
 from hornbeam.engines.naive import NaiveEngine
 from hornbeam.errors import ModelError
-from hornbeam.learning.trees.model import DEEPEST, TreeModel
-from hornbeam.learning.trees.trees import Leaf, Node, places
 from hornbeam.logic.clauses import Atom
 from hornbeam.logic.schema import Schema
 from hornbeam.model.explain import explain
 from hornbeam.model.files import model_text, parse_model
+from hornbeam.rivals.trees.model import DEEPEST, TreeModel
+from hornbeam.rivals.trees.trees import Leaf, Node, places
 
 SCHEMA = Schema({"friends": ("person", "person"), "smokes": ("person",), "risk": ("person",)})
 SMOKES, FRIEND, HIS = Atom("smokes", (0,)), Atom("friends", (0, 1)), Atom("smokes", (1,))

@@ -86,6 +86,14 @@ def test_a_column_that_is_nothing_like_numbers_is_not_told(tmp_path, number):
     assert not table.notices
 
 
+def test_names_may_hold_another_separator(tmp_path):
+    table = read(tmp_path, "id,a;b;c;d\n1,x\n2,y\n")
+    assert rows(table, "a;b;c;d") == ["x", "y"]
+    # Rows of other lengths are refused with the separator of the row of names.
+    with pytest.raises(DataError, match="this row has 1 value, but the table has 2 columns"):
+        read(tmp_path, "id,a\n1\n2,y\n")
+
+
 @pytest.mark.parametrize("separator", [",", ";", "\t", "|"])
 def test_the_separator_is_found_out(tmp_path, separator):
     table = read(tmp_path, f'a{separator}b\n1{separator}"x{separator}y"\n')

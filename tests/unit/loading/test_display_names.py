@@ -10,11 +10,15 @@ from folders import write
 from hornbeam.engines.memory.engine import MemoryEngine
 from hornbeam.engines.registry import open_engine
 from hornbeam.errors import SchemaError
+from hornbeam.logic.english import Wording, feature_pieces, text_of, wording_of
 from hornbeam.logic.parse import parse_clause
 from hornbeam.logic.parse_effect import parse_effect
+from hornbeam.logic.schema import Schema
 from hornbeam.model.clause_model import Model, WeightedClause
 from hornbeam.model.effects import FittedEffect
 from hornbeam.model.explain import explain
+from hornbeam.model.readable.constants import constants_card, constants_lines, shown_names
+from hornbeam.model.scales import LOG_ODDS
 
 USERS = "user_id,gender\n" + "".join(f"u{n},{'FM'[n % 2]}\n" for n in range(8))
 MOVIES = "movie_id,title,slogan\n" + "".join(f"{n},Film {n},Slogan {n} for all\n" for n in range(30))
@@ -50,6 +54,76 @@ def test_names_that_many_rows_share_are_no_display_names(tmp_path):
     files = {"users.csv": USERS, "movies.csv": movies, "seen.csv": SEEN}
     database = hb.load(write(tmp_path / "tables", files), target="users.gender=F")
     assert dict(database.display_names) == {}
+
+
+def test_labels_name_single_rows_and_count_more_than_the_column(folder):
+    schema = {"movies": {"labels": {3: "The third"}}, "users": {"labels": {"u1": "Ann"}}}
+    database = hb.load(folder, target="users.gender=F", schema=schema)
+    assert database.display_names["movies"]["3"] == "The third"
+    assert database.display_names["movies"]["4"] == "Film 4"
+    assert database.display_names["users"] == {"u1": "Ann"}
+    again = hb.load(folder, origin=dict(database.origin))
+    assert again.display_names == database.display_names
+
+
+def test_labels_name_rows_of_tables_in_place(folder):
+    schema = {"movies": {"labels": {"3": "The third"}}, "users": {"labels": {"u1": "Ann"}}}
+    database = hb.load(folder, target="users.gender=F", schema=schema, engine="duckdb")
+    assert database.display_names["movies"]["3"] == "The third"
+    assert database.display_names["movies"]["4"] == "Film 4"
+    assert dict(database.display_names["users"]) == {"u1": "Ann"}
+
+
+def test_what_a_row_is_can_be_stated(folder):
+    schema = {"movies": {"words": "film"}, "users": {"words": "viewer"}}
+    database = hb.load(folder, target="users.gender=F", schema=schema)
+    head = next(iter(database.example_sets), "gender_f")
+    wording = wording_of(head, database.schema, dict(database.origin))
+    assert (wording.question, wording.noun("movies")) == ("Which viewers have gender F?", "film")
+
+
+@pytest.mark.parametrize("labels", [["Rock"], {"1": 2}, {"1": ""}])
+def test_labels_that_are_no_texts_are_refused(folder, labels):
+    with pytest.raises(SchemaError, match="labels must be pairs of a key and a text"):
+        hb.load(folder, target="users.gender=F", schema={"movies": {"labels": labels}})
+
+
+def test_names_in_words_of_capitals_name_the_rows(tmp_path):
+    movies = "MovieID,MovieName\n" + "".join(f"{n},Film {n}\n" for n in range(30))
+    seen = "user_id,MovieID\n" + "".join(f"u{n % 8},{n}\n" for n in range(30))
+    folder = write(tmp_path / "tables", {"users.csv": USERS, "Movies.csv": movies, "seen.csv": seen})
+    assert hb.load(folder, target="users.gender=F").display_names["movies"]["3"] == "Film 3"
+
+
+def test_a_model_keeps_the_names_of_the_constants_that_its_effects_name():
+    schema = Schema({"good": ("users",), "seen": ("users", "movies"), "kind": ("movies", "kinds")})
+    names = {"movies": {"1": "Alien", "2": "Brazil"}, "kinds": {"7": "Drama", "8": "Farce"}}
+    body = "good(A) :- seen(A,B), kind(B,C), C = '7', not seen(A,'2')."
+    effect = parse_effect(f"count [< 1: 0; else: 1] : {body}", schema)
+    assert shown_names((), [effect], schema, names) == {"movies": {"2": "Brazil"}, "kinds": {"7": "Drama"}}
+
+
+def test_sentences_say_the_names_of_linked_things_not_their_keys():
+    schema = Schema({"good": ("users",), "seen": ("users", "movies"), "kind": ("movies", "kinds")})
+    wording = Wording(example="user", names={"kinds": {"7": "Science Fiction"}})
+    body = "good(A) :- seen(A,B), kind(B,C), C ="
+    known, unknown = (parse_effect(f"count [< 1: 0; else: 1] : {body} '{key}'.", schema) for key in "78")
+    assert text_of(feature_pieces(known, schema, False, wording)) == (
+        "the number of the user's movies with kind Science Fiction"
+    )
+    assert text_of(feature_pieces(unknown, schema, False, wording)).endswith("with kind 8")
+
+
+def test_a_list_of_weights_names_five_and_counts_the_others():
+    schema = Schema({"good": ("users",), "seen": ("users", "movies")})
+    clause = parse_clause("good(A) :- seen(A,B).")
+    weights = [(f"m{n}", float(n + 1)) for n in range(17)] + [("bad", -1.0)]
+    card = constants_card([(clause, 1)], weights, schema, Wording(), LOG_ODDS)
+    title, rising, falling = constants_lines(card)
+    assert title == "Weights of 18 movies (seen)"
+    assert rising.count("×") == 5
+    assert rising.endswith(" and 12 more")
+    assert "more" not in falling
 
 
 def test_a_stated_column_must_exist(folder):

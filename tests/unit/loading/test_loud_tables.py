@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -54,10 +55,51 @@ def test_a_column_that_may_be_a_link_is_named_with_the_line_for_the_schema(tmp_p
     )
 
 
-def test_a_column_of_nearly_only_keys_is_named_too(tmp_path: Path) -> None:
+def test_a_column_of_nearly_only_keys_is_a_link_too(tmp_path: Path) -> None:
     data = folder(tmp_path, teams=TEAMS, games=games("team_1", last="99"))
-    (suspicion,) = inspect_tables(data, TableOptions()).suspicions
-    assert suspicion.why.startswith('97% of its values are keys of "teams"; if it is a link, state links')
+    inspected = inspect_tables(data, TableOptions())
+    assert inspected.tables[0].links == {"team_1": "teams"}
+    (suspicion,) = inspected.suspicions
+    assert suspicion.why == '1 key in 1 row is not in "teams" (first: 99); not used'
+
+
+def coded(share: float, n_values: int = 20) -> str:
+    """Flights whose destinations are codes, this share of them codes of airports."""
+    known = round(share * n_values)
+    words = [f"X{n:02}" if n < known else f"Y{n:02}" for n in range(n_values)]
+    return "flight,dest\n" + "".join(f"{n % 30},{words[n % n_values]}\n" for n in range(4 * n_values))
+
+
+AIRPORTS = "faa,alt\n" + "".join(f"X{n:02},{n}\n" for n in range(40))
+
+
+@pytest.mark.parametrize(("share", "is_link"), [(1.0, True), (0.75, True), (0.7, False), (0.5, False)])
+def test_a_column_is_a_link_if_three_quarters_of_it_are_keys(
+    share: float, is_link: bool, tmp_path: Path
+) -> None:
+    data = folder(tmp_path, airports=AIRPORTS, flights=coded(share))
+    found = hb.load(data).origin["tables"]
+    assert found["flights"]["links"] == ({"dest": "airports"} if is_link else {})  # type: ignore[index]
+    near = [each.why for each in inspect_tables(data, TableOptions()).suspicions if each.column == "dest"]
+    suggested = f'{share:.0%} of its values are keys of "airports"; if it is a link, state links'
+    assert any(why.startswith(suggested) for why in near) is not is_link
+
+
+def test_a_column_of_which_less_than_half_are_keys_is_not_named(tmp_path: Path) -> None:
+    data = folder(tmp_path, airports=AIRPORTS, flights=coded(0.45))
+    assert not [each for each in inspect_tables(data, TableOptions()).suspicions if each.column == "dest"]
+
+
+@pytest.mark.parametrize("name", ["flight", "flight_id", "flights"])
+def test_a_table_is_not_linked_to_itself_where_its_keys_are_a_plain_range(name: str, tmp_path: Path) -> None:
+    flights = f"id,{name}\n" + "".join(f"{n},{n % 25 + 1}\n" for n in range(1, 101))
+    assert hb.load(folder(tmp_path, flights=flights)).origin["tables"]["flights"]["links"] == {}  # type: ignore[index]
+
+
+def test_a_table_is_linked_to_itself_where_its_keys_are_words(tmp_path: Path) -> None:
+    people = "id,reports_to\n" + "".join(f"p{n},p{n // 3}\n" for n in range(30))
+    links = hb.load(folder(tmp_path, people=people)).origin["tables"]["people"]["links"]  # type: ignore[index]
+    assert links == {"reports_to": "people"}
 
 
 def test_values_alone_make_no_link_and_no_suspicion(tmp_path: Path) -> None:
@@ -122,7 +164,7 @@ def test_text_in_frames_that_reads_as_dates_or_numbers_is_named() -> None:
     [("%Y-%m-%d", {}), ("%d.%m.%Y", {"dates": {"at": "%d.%m.%Y"}}), ("%Y-%m-%dT%H:%MZ", {})],
 )
 def test_cut_offs_and_times_may_be_text(form: str, stated: dict[str, Any]) -> None:
-    """Where no table has a time, the error says which column may be one; text cut-offs are read."""
+    """Where no time is stated, the error says which column may be one; text cut-offs are read."""
     days = [day.strftime(form) for day in pd.date_range("2024-01-01", periods=28)]
     frames = {
         "users": pd.DataFrame({"user_id": ["a", "b"]}),
@@ -132,7 +174,7 @@ def test_cut_offs_and_times_may_be_text(form: str, stated: dict[str, Any]) -> No
         {"user_id": ["a", "b"], "cutoff": ["2024-01-03", "2024-01-09T01:00Z"], "label": [0, 1]}
     )
     options: dict[str, Any] = {"target": "good(users)", "examples": examples}
-    with pytest.raises(HornbeamError, match=r'state one, such as \[events\] .*time = "at", in schema.toml'):
+    with pytest.raises(HornbeamError, match=r'state .*time = "at" or time = false under \[events\]'):
         hb.load(frames, **options)
     database = hb.load(frames, **options, schema={"events": {"time": "at", **stated}})
     assert sorted(hb.count(database, "good(A) :- user_id(B,A).").true) == [1, 4]
@@ -166,20 +208,84 @@ def test_numbers_with_more_digits_than_a_float_are_numbers(value: Any) -> None:
 # --- missing words ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("word", ["?", "NA", "n/a", "NULL", "-"])
-@pytest.mark.parametrize(
-    ("value", "kind"), [("31", "numbers"), ("2024-12-31", "dates"), ("true", "booleans")]
-)
-def test_words_for_nothing_among_other_values_are_offered_as_missing(
-    word: str, value: str, kind: str, tmp_path: Path
+WORDS = ["?", "NA", "NULL", "NaN"]
+VALUES = [("31", "number"), ("2024-12-31", "date"), ("true", "boolean"), ("0.5", "number")]
+
+
+@pytest.mark.parametrize(("engine", "size"), [(None, 9), (None, 3000), ("duckdb", 9)])
+@pytest.mark.parametrize("word", WORDS)
+@pytest.mark.parametrize(("value", "kind"), VALUES)
+def test_words_for_nothing_among_other_values_are_missing(
+    word: str, value: str, kind: str, engine: str | None, size: int, tmp_path: Path
 ) -> None:
-    text = "id,a\n" + "".join(f"u{n},{value if n % 3 else word}\n" for n in range(9))
-    said = notices(folder(tmp_path, users=text))
-    line = f'missing = ["{word}"]'
-    assert f'3 values of 9 are not {kind} ("{word}"); if they stand for missing values, state {line}' in said
-    (tmp_path / "schema.toml").write_text(f"[users]\n{line}\n")
+    text = "id,a,y\n" + "".join(f"u{n},{value if n % 3 else word},{n % 2}\n" for n in range(size))
+    database = hb.load(folder(tmp_path, users=text), target="users.y", engine=engine)
+    said = "\n".join(map(str, database.notices))
+    is_word = word not in ("NULL", "NaN")
+    assert (
+        f"words such as NA are missing values in {size // 3:,} cells of 1 column (users.a)" in said
+    ) is is_word
+    assert database.n_facts("a") == size - size // 3
     (table,) = inspect_tables(tmp_path, TableOptions()).tables
-    assert table.columns[1].domain == kind.removesuffix("s") and table.columns[1].n_missing == 3
+    assert table.columns[1].domain == kind and table.columns[1].n_missing == size // 3
+
+
+def column_of(tmp_path: Path, words: Sequence[str], **options: Any) -> Any:
+    text = "id,a\n" + "".join(f"u{n},{word}\n" for n, word in enumerate(words))
+    (table,) = inspect_tables(folder(tmp_path, users=text), TableOptions(**options)).tables
+    return table.columns[1]
+
+
+@pytest.mark.parametrize(
+    ("words", "n_values", "n_missing"),
+    [
+        (["low", "NA", "high"], 2, 1),
+        (["low", "n/a", "high"], 3, 0),
+        (["DE", "NA", "US"], 3, 0),
+        (["DE", "NA", "USA"], 2, 1),
+        (["NA", "NA"], 0, 2),
+        (["-", "?"], 2, 0),
+        (["low", "NULL", "NaN"], 1, 2),
+    ],
+)
+def test_na_in_text_is_missing_unless_the_other_words_are_codes_of_two_letters(
+    words: list[str], n_values: int, n_missing: int, tmp_path: Path
+) -> None:
+    column = column_of(tmp_path, words)
+    assert (column.n_values, column.n_missing) == (n_values, n_missing)
+
+
+def test_further_words_are_stated_for_all_tables_or_for_one(tmp_path: Path) -> None:
+    words = ["1", "2", "old", "NA"]
+    assert column_of(tmp_path, words).domain == "text"
+    assert column_of(tmp_path, words, missing=["old"]).n_missing == 2
+    assert column_of(tmp_path, ["1", "NA", "NULL"], missing=["none"]).n_values == 3
+    assert column_of(tmp_path, words, schema={"users": {"missing": ["old"]}}).domain == "number"
+    assert column_of(tmp_path, ["1", "NA"], schema={"users": {"missing": []}}).domain == "text"
+    # What a table states about itself counts more.
+    both = column_of(tmp_path, ["1", "NA"], schema={"users": {"missing": []}}, missing=["old"])
+    assert both.domain == "text"
+    with pytest.raises(HornbeamError, match="none is refused beside other words"):
+        column_of(tmp_path, words, missing=["none", "old"])
+
+
+def test_stated_words_are_missing_in_frames_too() -> None:
+    frame = pd.DataFrame({"id": range(3), "x": ["old", "b", "c"], "n": [-1, 5, 6]})
+    database = hb.load({"things": frame}, missing=["old", "-1"])
+    assert database.n_facts("x") == 2 and database.n_facts("n") == 2
+
+
+def test_stated_words_in_parquet_in_place_are_refused(tmp_path: Path) -> None:
+    pd.DataFrame({"id": range(3), "x": ["old", "b", "c"]}).to_parquet(tmp_path / "things.parquet")
+    with pytest.raises(HornbeamError, match="in place only text files can have them"):
+        hb.load(tmp_path, engine="duckdb", missing=["old"])
+
+
+def test_a_model_keeps_the_words_for_missing_values(tmp_path: Path) -> None:
+    text = "id,a,y\n" + "".join(f"u{n},{n if n % 3 else 'old'},{n % 2}\n" for n in range(9))
+    first = hb.load(folder(tmp_path, users=text), target="users.y", missing=["old"])
+    again = hb.load(tmp_path, origin=first.origin)
+    assert again.schema == first.schema and again.n_facts("a") == first.n_facts("a") == 6
 
 
 # --- text files ------------------------------------------------------------------------------
@@ -284,3 +390,33 @@ def test_an_odd_third_label_is_named(pair: tuple[str, str], tmp_path: Path) -> N
         f'"users.y" holds {pair[0]} and {pair[1]}, but also "maybe" in 1 row, so it is learned as 3' in said
     )
     assert "maybe" not in notices(folder(tmp_path, users=users), target="users.y=maybe")
+
+
+# --- exports of other programs ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize("engine", [None, "duckdb"])
+def test_an_index_that_pandas_wrote_without_a_name_is_left_out(engine: str | None, tmp_path: Path) -> None:
+    users = pd.DataFrame({"name": [f"n{n % 4}" for n in range(30)], "y": [n % 2 for n in range(30)]})
+    users.sample(20, random_state=0).assign(id=range(20)).to_parquet(tmp_path / "users.parquet")
+    with hb.load(tmp_path, target="users.y", engine=engine) as database:
+        stated = database.origin["tables"]["users"]  # type: ignore[index]
+    assert stated["key"] == "id" and set(stated["roles"]) == {"name", "y"}
+
+
+@pytest.mark.parametrize("rows", [0, 1, 3])
+def test_stated_arguments_make_a_link_table_whatever_its_rows(rows: int) -> None:
+    users = pd.DataFrame({"id": ["a", "b", "c"]})
+    friends = pd.DataFrame({"who": ["a", "a", "a"], "whom": ["b", "b", "c"]})[:rows]
+    links = {"who": "users", "whom": "users"}
+    schema = {"users": {"key": "id"}, "friends": {"links": links, "arguments": ["who", "whom"]}}
+    database = hb.load({"users": users, "friends": friends}, schema=schema)
+    assert database.schema.types_of("friends") == ("users", "users")
+
+
+def test_a_key_is_not_guessed_among_stated_links() -> None:
+    users = pd.DataFrame({"id": ["a", "b", "c"]})
+    friends = pd.DataFrame({"who": ["a"], "whom": ["b"]})
+    schema = {"users": {"key": "id"}, "friends": {"links": {"who": "users", "whom": "users"}}}
+    database = hb.load({"users": users, "friends": friends}, schema=schema)
+    assert database.schema.types_of("friends") == ("users", "users")

@@ -73,7 +73,7 @@ def test_floats_of_32_bits_are_exact_below_2_to_the_24() -> None:
 def test_long_numbers_among_fractions_are_text_and_keep_their_digits() -> None:
     links = orders(pd.Series([*IDS, 0.5], dtype=object))
     with pytest.raises(HornbeamError, match=r"1 key in 1 row is not in .* \(first: 0.5\)"):
-        linked(USERS, links)
+        hb.load({"users": USERS, "orders": links}, schema=SCHEMA, dangling="error")
 
 
 @pytest.mark.parametrize("type_name", ["DOUBLE", "FLOAT", "DECIMAL(22,1)"])

@@ -7,6 +7,8 @@ from datetime import datetime
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from hornbeam.errors import DataError
 from hornbeam.loading.tables.columns import types as module
@@ -112,17 +114,14 @@ def message(words: Sequence[str | None]) -> str:
     return "" if notice is None else notice.message
 
 
-def test_words_for_nothing_are_offered_as_missing_values() -> None:
-    assert message(["31", "27", "?"]) == (
-        'column "age" is read as text, because 1 value of 3 is not a number ("?"); if it stands for a '
-        'missing value, state missing = ["?"] in schema.toml.'
-    )
-    assert '2 values of 4 are not dates ("NA", "null")' in message(["2001-02-03", "NA", "null", "1999-01-01"])
-    assert '("-", "?", "NA", ...)' in message(["1", "2", "?", "NA", "-", "none"])
-    assert message(["x", "NA"]) == "", "nothing else is of a kind"
-    assert message(["NA", "?"]) == "", "nothing is left"
+def test_columns_of_other_words_get_no_notice() -> None:
     assert message(["x", "y"]) == ""
     assert nearly_numbers(numbers(1.0, 2.0)) is None, "not text"
+
+
+def test_words_for_nothing_are_missing_where_a_type_is_stated() -> None:
+    column = as_domain(text_column("age", ["-", "NA", "?"]), Domain.NUMBER)
+    assert (column.domain, column.n_values, column.n_missing) == (Domain.NUMBER, 0, 3)
 
 
 def test_a_column_that_is_nearly_of_numbers_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -135,3 +134,21 @@ def test_a_column_that_is_nearly_of_numbers_is_noticed(monkeypatch: pytest.Monke
     monkeypatch.setattr(module, "_SAMPLE", 5)
     assert '5 values of 100 are not numbers ("few", "none of it")' in message(nearly)
     assert message([*(f"w{number}" for number in range(50)), *map(str, range(50))]) == ""
+
+
+@given(
+    st.sampled_from([1, 7, 86_400_000_000, 2**40]),
+    st.lists(st.integers(-3, 9), min_size=1, max_size=30),
+    st.sampled_from([np.int64, np.float64]),
+    st.sampled_from([0.0, 0.5, 0.01, 0.1, 1 / 3]),
+)
+def test_distinct_numbers_are_found_by_counting_as_by_sorting(
+    step: int, wholes: list[int], dtype: type, more: float
+) -> None:
+    values = np.array(wholes, dtype=dtype) * step
+    if dtype is np.float64:
+        values = values / 100 + more
+    column = number_column("n", values)
+    distinct, places = np.unique(values, return_inverse=True)
+    assert column.values.tolist() == distinct.tolist()
+    assert column.codes.tolist() == places.tolist()

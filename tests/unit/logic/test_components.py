@@ -4,8 +4,7 @@ from itertools import permutations
 
 import pytest
 
-from hornbeam.logic.clauses import Literal
-from hornbeam.logic.components import Component, cut, extended, known, touched
+from hornbeam.logic.clauses import Component, Literal, cut, extended, known, touched
 from hornbeam.logic.parse import parse_clause
 
 

@@ -157,6 +157,10 @@ def test_what_is_wrong_in_an_effect_is_said_with_its_place(text: str, message: s
             "effect:1:56: variable N is a number of facts; compare it with a number.",
         ),
         (
+            "count [else: 0] : bad(A) :- N = number of orders(A,B), N = 2.",
+            'effect:1:56: variable N is a number of facts, not a constant; compare it by ">=" or "<".',
+        ),
+        (
             "count [else: 0] : bad(A) :- orders(A,B), B >= 3.",
             "effect:1:42: variable B is of type order, which is not numeric.",
         ),

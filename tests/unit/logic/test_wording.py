@@ -3,7 +3,7 @@
 import pytest
 
 from hornbeam.logic.effects import Feature
-from hornbeam.logic.english import effect_sentence, text_of, wording_of
+from hornbeam.logic.english import effect_sentence, named_by_target, text_of, wording_of
 from hornbeam.logic.english.curves import range_of, shape_of
 from hornbeam.logic.parse_effect import parse_effect
 from hornbeam.logic.schema import NUMBER, Schema
@@ -93,6 +93,67 @@ def sentence(text: str, schema: Schema, settings: dict[str, object]) -> str:
 def test_sentences_use_the_words_of_the_tables(text, expected):
     schema = Schema({"gender_f": ("users",), **TYPES}, NUMERIC)
     assert sentence(text, schema, {"tables": TABLES, "target": "users.gender=F"}) == expected
+
+
+def test_a_target_that_names_a_linked_thing_says_what_people_call_it():
+    tables = {"Track": {"links": {"GenreId": "Genre"}, "roles": {}}, "Genre": {"links": {}}}
+    settings: dict[str, object] = {"tables": tables, "target": "Track.GenreId=1"}
+    schema = Schema({"genreid_1": ("track",), "genreid": ("track", "genre")})
+    named = wording_of("genreid_1", schema, settings, names={"genre": {"1": "Rock"}})
+    assert (named.question, named.labels) == ("Which tracks have genre Rock?", ("not Rock", "Rock"))
+    assert wording_of("genreid_1", schema, settings).question == "Which tracks have genre 1?"
+    assert named_by_target(settings) == ("genre", "1")
+    assert named_by_target({"tables": tables, "target": "Track.Title=1"}) is None
+
+
+def test_a_link_column_or_table_as_target_asks_which_things_are_linked():
+    tables = {
+        "Customer": {"links": {"SupportRepId": "Employee"}},
+        "Employee": {"links": {}},
+        "PlayedBy": {"links": {"CustomerId": "Customer", "EmployeeId": "Employee"}, "arguments": ["x", "y"]},
+    }
+    types = ("customer", "employee")
+    schema = Schema({"supportrepid": types, "playedby": types})
+    for target, name in (("Customer.SupportRepId", "support rep"), ("PlayedBy", "played by")):
+        head = target.rpartition(".")[2].lower()
+        question = wording_of(head, schema, {"tables": tables, "target": target}).question
+        assert question == f"Which customers and employees are linked by {name}?"
+
+
+def test_names_of_tables_and_columns_become_words():
+    tables = {
+        "Track": {"key": "TrackId", "roles": {"UnitPrice": "number", "BPM": "number"}, "links": {}},
+        "OrderLines": {
+            "key": "OrderLineId",
+            "links": {"TrackId": "Track", "CustomerKey": "Customer"},
+            "roles": {"Quantity": "number"},
+        },
+        "Customer": {"key": "CustomerKey", "links": {}, "roles": {"IsVIP": "flag"}},
+    }
+    schema = Schema(
+        {
+            "isvip": ("customer",),
+            "unitprice": ("track", "unitprice_value"),
+            "bpm": ("track", "bpm_value"),
+            "quantity": ("orderlines", "quantity_value"),
+            "trackid": ("orderlines", "track"),
+            "customerkey": ("orderlines", "customer"),
+        },
+        {"unitprice_value": "number", "bpm_value": "number", "quantity_value": "number"},
+    )
+    settings: dict[str, object] = {"tables": tables, "target": "Customer.IsVIP"}
+    wording = wording_of("isvip", schema, settings)
+    assert wording.question == "Which customers are VIP?"
+    assert (wording.column("trackid"), wording.column("customerkey")) == ("track", "customer")
+    body = "isvip(A) :- customerkey(B,A)"
+    assert sentence(f"count [< 3: 0; else: 1] : {body}.", schema, settings) == (
+        "is VIP is likelier if the number of the customer's order lines is 3 or more."
+    )
+    body = f"{body}, trackid(B,C)"
+    assert sentence(f"mean D [< 3: 0; else: 1] : {body}, unitprice(C,D).", schema, settings) == (
+        "is VIP is likelier if the mean unit price of the tracks of the customer's order lines is 3 or more."
+    )
+    assert "mean BPM of" in sentence(f"mean D [< 3: 0; else: 1] : {body}, bpm(C,D).", schema, settings)
 
 
 def test_types_that_the_loader_named_get_nouns():

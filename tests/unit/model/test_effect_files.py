@@ -53,7 +53,7 @@ def test_the_layout_is_fixed():
         '    {"clause": "bad(A) :- born(A,B).", "cuts": ["2001-01-01"], "errors": [], "examples": [], '
         '"feature": "min B", "importance": 0.0, "levels": [1.0, 0.0], "missing": 0.0}\n'
         "  ],\n"
-        '  "format_version": 2,\n'
+        '  "format_version": 1,\n'
         '  "learner": "rlr",\n'
         '  "numeric": {\n    "amount_value": "number",\n    "day": "date"\n  },\n'
         '  "prior": -0.1,\n'
@@ -67,35 +67,22 @@ def test_the_layout_is_fixed():
     assert parse_model(model_text(MODEL)) == MODEL
 
 
-@pytest.mark.parametrize(
-    ("changes", "version"),
-    [
-        ({"effects": (), "training": None}, 1),
-        ({"effects": ()}, 2),
-        ({"training": None}, 2),
-        ({}, 2),
-    ],
-)
-def test_a_file_has_the_oldest_version_that_can_hold_the_model(changes, version):
+@pytest.mark.parametrize("changes", [{"effects": (), "training": None}, {"effects": ()}, {"training": None}])
+def test_effects_and_training_keys_may_be_absent(changes):
     model = replace(MODEL, **changes)
-    text = model_text(model)
-    assert json.loads(text)["format_version"] == version
-    assert parse_model(text) == model
+    assert parse_model(model_text(model)) == model
 
 
 def test_models_of_classes_hold_effects():
     plain = replace(MODEL, effects=(), training=None)
     classes = ClassModel("bad", SCHEMA, ("a", "b", "c"), (plain, MODEL, plain), {"seed": 0})
     text = model_text(classes)
-    assert json.loads(text)["format_version"] == 2
     back = parse_model(text)
     assert model_text(back) == text
     assert back.models[1].effects == EFFECTS
     assert back.predicates() == ("amount", "born", "orders")
     with pytest.raises(ModelError, match=r'"levels" of effect 1 of model 2 must be 2 numbers'):
         parse_model(text.replace("[-0.1, 0.4]", "[-0.1]"))
-    with pytest.raises(ModelError, match=r'"format_version" must be 2 for what the file holds, found 1\.'):
-        parse_model(text.replace('"format_version": 2', '"format_version": 1'))
 
 
 def damaged(**changes):
@@ -116,12 +103,6 @@ def effect(**changes):
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        (damaged(format_version=1), '"format_version" must be 2 for what the file holds, found 1.'),
-        (
-            damaged(format_version=5),
-            "m.json: the model has format version 5, but this Hornbeam reads up to 4: ",
-        ),
-        (damaged(effects=..., training=...), '"format_version" must be 1 for what the file holds, found 2.'),
         (damaged(effects={}), '"effects" must be a list, found {}.'),
         (damaged(effects=[3]), '"effects" must be a list of JSON objects, found 3.'),
         (damaged(training=[]), '"training" must be a JSON object, found [].'),

@@ -100,9 +100,8 @@ def clause(**changes):
         ("[" * 100_000, "the model file is damaged: not usable JSON."),
         ("[1]", "m.json: this is not a Hornbeam model: not a JSON object."),
         ("{}", "m.json: this is not a Hornbeam model: it has no format_version."),
-        (damaged(format_version=FORMAT_VERSION + 1), "m.json: the model has format version 5,"
-         " but this Hornbeam reads up to 4: install a newer Hornbeam."),
-        (damaged(format_version=2), '"format_version" must be 1 for what the file holds, found 2.'),
+        (damaged(format_version=FORMAT_VERSION + 1), "m.json: the model has format version 2,"
+         " but this Hornbeam reads version 1: install the Hornbeam that wrote it, or fit again."),
         (damaged(format_version="1"), "\"format_version\" must be a whole number of at least 0, found '1'."),
         (damaged(learner="oracle"), 'm.json: unknown learner "oracle"; known learners are: '),
         (damaged(target=...), 'm.json: field "target" is missing; the file is damaged.'),

@@ -7,8 +7,9 @@ from hornbeam.data.build import build
 from hornbeam.errors import DataError, ModelError, OptionError
 from hornbeam.logic.parse import parse_clause
 from hornbeam.logic.schema import Schema
-from hornbeam.model.clause_model import Model, WeightedClause, sigmoid
+from hornbeam.model.clause_model import Model, WeightedClause
 from hornbeam.model.predict import codes_for, data_for, predict
+from hornbeam.model.scales import sigmoid
 
 SCHEMA = Schema({"friends": ("person", "person"), "smokes": ("person",), "cancer": ("person",)})
 CLAUSE = parse_clause("cancer(A) :- friends(A,B), smokes(B).", SCHEMA)

@@ -16,6 +16,8 @@ from hornbeam.drawing.markup import percent_text
 from hornbeam.engines.memory.engine import MemoryEngine
 from hornbeam.learning.effects.learner import fit
 from hornbeam.learning.options import EffectOptions
+from hornbeam.logic.english import PLAIN
+from hornbeam.logic.parse import parse_clause
 from hornbeam.logic.parse_effect import parse_effect
 from hornbeam.logic.schema import Schema
 from hornbeam.model.class_model import ClassModel
@@ -24,6 +26,9 @@ from hornbeam.model.effects import FittedEffect
 from hornbeam.model.evaluate import evaluate
 from hornbeam.model.files import model_text, parse_model
 from hornbeam.model.readable.cards import Readers, card_table, effect_card
+from hornbeam.model.readable.constants import constants_card, odds_factor
+from hornbeam.model.scales import LOG_ODDS
+from hornbeam.report.html.class_list import all_classes
 from hornbeam.report.html.clause_list import count_rows
 from hornbeam.report.numbers.classes import class_view
 from hornbeam.report.numbers.intervals import auc_interval
@@ -32,6 +37,35 @@ from hornbeam.report.plots.predictions import calibration_plot, score_plot
 
 SCHEMA = Schema({"bad": ("person",), "orders": ("person", "order"), "late": ("order",)})
 finite = st.floats(-5, 5)
+
+
+@pytest.mark.parametrize(
+    ("errors", "weak"),
+    [((0.0, 0.8, 0.8), True), ((0.0, 0.6, 0.6), False), ((), False)],
+)
+def test_an_effect_within_its_standard_error_has_no_direction(errors, weak):
+    effect = parse_effect("count [< 3: -0.5; else: 0.5] : bad(A) :- orders(A,B).", SCHEMA)
+    card = effect_card(
+        FittedEffect(effect, 0.5, errors, (0, 5, 5) if errors else ()), Readers(SCHEMA, average=0.0)
+    )
+    expected = (
+        "Bad(A) hardly depends on the number of its orders: "
+        "what it changes is smaller than its standard error."
+        if weak
+        else "Bad(A) is likelier if the number of its orders is 3 or more."
+    )
+    assert (card.sentence, bool(card.change)) == (expected, not weak)
+
+
+def test_a_missing_value_that_matters_is_no_weak_effect():
+    effect = parse_effect("count [missing: 3; < 3: -0.1; else: 0.1] : bad(A) :- orders(A,B).", SCHEMA)
+    assert not FittedEffect(effect, 0.5, (0.1, 0.5, 0.5)).is_weak
+
+
+def test_thresholds_in_sentences_have_six_digits():
+    schema = Schema({"bad": ("person",), "size": ("person", "size_value")}, {"size_value": "number"})
+    effect = parse_effect("value B [< 109164.44877603318: 0; else: 1] : bad(A) :- size(A,B).", schema)
+    assert "is 109164 or more" in effect_card(FittedEffect(effect), Readers(schema)).sentence
 
 
 @given(st.lists(st.integers(0, 40), min_size=1, max_size=200), st.integers(2, 9))
@@ -132,6 +166,21 @@ def test_classes_have_a_confusion_matrix():
     learned = ClassModel("kind", database.schema, ("a", "b", "c"), members)
     view = class_view(learned, MemoryEngine(database), examples)
     assert view.confusion == (("a", "b", "c"), ((2, 0, 0), (0, 2, 0), (0, 0, 1)))
+    assert [(row.name, row.examples) for row in view.classes] == [("a", 2), ("b", 2), ("c", 1)]
+    assert {(row.recall, row.precision, row.auc) for row in view.classes} == {(1.0, 1.0, 1.0)}
+    shown = all_classes(view.classes, view.confusion, {})
+    assert [f"<summary>{name}: 1 effect</summary>" in shown for name in "abc"] == [True] * 3
+    assert shown.count('class="card"') == 3
+
+
+def test_weights_that_change_nothing_are_not_shown():
+    clause = parse_clause("bad(A) :- orders(A,B).", SCHEMA)
+    weights = [("o1", 0.7), ("o2", 0.002), ("o3", -0.0001), ("o4", -0.4)]
+    card = constants_card([(clause, 1)], weights, SCHEMA, PLAIN, LOG_ODDS)
+    assert odds_factor(0.002) == odds_factor(-0.0001) == "× 1"
+    assert card.rising == (("o1", 0.7),)
+    assert card.falling == (("o4", -0.4),)
+    assert card.total == 4
 
 
 def test_percent_has_sensible_digits():

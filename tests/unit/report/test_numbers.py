@@ -12,6 +12,7 @@ from hornbeam.data.build import build
 from hornbeam.data.ranking import ranking
 from hornbeam.datasets.worlds import smokers
 from hornbeam.drawing.axes import ticks
+from hornbeam.drawing.markup import percent_text
 from hornbeam.engines.registry import open_engine
 from hornbeam.logic.english import sentence, text_of
 from hornbeam.logic.parse import parse_clause
@@ -24,7 +25,7 @@ from hornbeam.report.numbers.curves import calibration, histogram, thinned
 from hornbeam.report.numbers.evidence import PER_CLAUSE, find_evidence
 from hornbeam.report.numbers.examples_data import examples_data, packed
 from hornbeam.report.numbers.measurements import choose_examples, measure
-from hornbeam.report.plots.predictions import roc_plot
+from hornbeam.report.plots.predictions import LOOKED_AT, gain_plot, roc_plot
 
 labelled = st.lists(
     st.tuples(st.integers(0, 1), st.sampled_from([0.0, 0.1, 0.25, 0.5, 0.75, 1.0])), min_size=2, max_size=40
@@ -39,6 +40,22 @@ def test_the_area_under_the_drawn_curve_is_the_score(rows):
     assert np.trapezoid(y, x) == pytest.approx(scores.auc_roc)
     recall, precision = found.precision_recall()
     assert (np.diff(np.concatenate([[0.0], recall])) * precision).sum() == pytest.approx(scores.auc_pr)
+
+
+@given(labelled)
+def test_the_gain_is_what_a_random_order_of_equal_examples_finds_on_average(rows):
+    labels, probabilities = (np.array(column) for column in zip(*rows, strict=True))
+    order = np.argsort(-probabilities, kind="stable")
+    ranked, sure = labels[order], probabilities[order]
+    mean = np.array([ranked[sure == each].mean() for each in sure])
+    looked, found = (
+        np.arange(len(rows) + 1) / len(rows),
+        np.concatenate([[0.0], mean.cumsum()]) / labels.sum(),
+    )
+    for share, (_, part, lift) in zip(LOOKED_AT, gain_plot(labels, probabilities).rows, strict=True):
+        expected = float(np.interp(share, looked, found))
+        assert part == percent_text(expected, 1)
+        assert float(lift) == pytest.approx(expected / share, abs=0.0051)
 
 
 @given(labelled, st.floats(0, 1))

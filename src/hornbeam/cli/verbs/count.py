@@ -1,8 +1,9 @@
-"""The verb ``count``: count a clause."""
+"""The verb ``count``: count a clause, or compute the value of an effect."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -11,14 +12,19 @@ from hornbeam.cli.command import verb
 from hornbeam.cli.data import load_data
 from hornbeam.cli.flags import Counting, ExampleSource, Out, TableTarget
 from hornbeam.cli.messages import say, say_written
+from hornbeam.cli.opened import open_model
 from hornbeam.cli.output import check_writable, csv_text, write_result
 from hornbeam.errors import OptionError, plural
 from hornbeam.learning.options.declared import FALSE_GROUNDINGS
 from hornbeam.logic.guards import FALSE_COUNTS, GUARDED, POPULATION
 
 if TYPE_CHECKING:
-    from hornbeam.data.database import Database
+    from hornbeam.data.database import Database, Examples
+    from hornbeam.engines.contract import Engine
     from hornbeam.logic.clauses import Clause
+    from hornbeam.logic.parse_effect import ShownFeature
+
+    CsvRows = tuple[list[str], Iterable[Sequence[object]]]
 
 _MANY = 1000
 """If there are more names than this, no similar name is suggested."""
@@ -28,11 +34,19 @@ _MANY = 1000
 def count(
     *,
     source: ExampleSource,
-    clause: Annotated[
-        str, typer.Argument(metavar="CLAUSE", help="The clause, such as 'cancer(A) :- friends(A,B).'")
+    line: Annotated[
+        str,
+        typer.Argument(
+            metavar="LINE",
+            help="A clause, such as 'cancer(A) :- friends(A,B).', or any line of logic that show prints.",
+        ),
     ],
     out: Out = None,
     target: TableTarget = None,
+    model: Annotated[
+        Path | None,
+        typer.Option("--model", metavar="FILE", help="Read the data as for this model, with its target."),
+    ] = None,
     false_counts: Annotated[
         str,
         typer.Option(
@@ -43,45 +57,107 @@ def count(
     ] = POPULATION,
     counting: Counting,
 ) -> None:
-    """Count a clause for every example of its head.
+    """Count a clause or compute an effect for every example.
 
     The result is CSV, a row for each example in the order of --examples or of the data. Its columns are the
-    keys under their names in the tables (arg1..argk for facts), true and false. If examples have cut-offs,
-    there is a column for them. For tables, the head may be the name of a table; the clause is then counted
-    for each key of that table.
+    keys under their names in the tables (arg1..argk for facts), and true and false for a clause. If examples
+    have cut-offs, there is a column for them. For an effect, the columns are the keys, the value of its
+    feature (empty if it is missing) and, if the line has a curve, log_odds: what it adds.
+
+    For tables, the head may be the name of a table; the clause is then counted for each key of that table.
 
     \b
     Example: hornbeam count data/toy_cancer "cancer(A) :- friends(A,B), smokes(B)."
     """
-    from hornbeam.data.database import Notice
-    from hornbeam.engines.counting.count import count_all
-    from hornbeam.engines.counting.guarded import count_guarded
-    from hornbeam.engines.registry import open_engine
-    from hornbeam.logic.parse import parse_clause
-    from hornbeam.model.readable.predictions import key_columns
+    from hornbeam.logic.clauses import Clause
+    from hornbeam.logic.parse_effect import parse_shown
 
-    budget = counting.budget
-    check_writable(out, source.data, source.examples)
+    check_writable(out, source.data, source.examples, model)
     if false_counts not in FALSE_COUNTS:
         raise OptionError(
             f"--false-counts {false_counts} is refused: it must be {' or '.join(FALSE_COUNTS)}."
         )
-    database = load_data(source, counting, target=target or parse_clause(clause).head.predicate)
+    engine = _engine(line, source, counting, target, model)
+    parsed = parse_shown(line, engine.database.schema)
+    examples = engine.database.examples_of(parsed.head.predicate).as_given()
+    guarded = false_counts == GUARDED
+    if isinstance(parsed, Clause):
+        what, (columns, rows) = "counts", _counts(parsed, engine, examples, guarded)
+    else:
+        what, (columns, rows) = "values", _values(parsed, engine, examples, guarded)
+    write_result(csv_text(columns, rows), out, exact=True)
+    say_written(out, f"the {what} of {plural(len(examples), 'example')}")
+
+
+def _engine(
+    line: str, source: ExampleSource, counting: Counting, target: str | None, model: Path | None
+) -> Engine:
+    """An engine on the data, which are read as for a model, or for a target."""
+    from hornbeam.engines.registry import open_engine
+    from hornbeam.logic.parse_effect import parse_shown
+
+    if model is not None:
+        if target is not None:
+            raise OptionError("--target is refused beside --model: the model has its own target.")
+        return open_model(model, source, counting).engine
+    budget, head = counting.budget, parse_shown(line).head.predicate
+    database = load_data(source, counting, target=target or head)
     say(database.notices)
-    parsed = parse_clause(clause, database.schema)
-    if not parsed.touches_head():
+    return open_engine(counting.engine_name, database, budget)
+
+
+def _counts(clause: Clause, engine: Engine, examples: Examples, guarded: bool) -> CsvRows:
+    """The columns and the rows with true and false counts."""
+    from hornbeam.data.database import Notice
+    from hornbeam.engines.counting.count import count_all
+    from hornbeam.engines.counting.guarded import count_guarded
+    from hornbeam.model.readable.predictions import key_columns
+
+    database = engine.database
+    if not clause.touches_head():
         say([Notice("the body shares no variable with the head: the counts of all examples are equal.")])
-    say(_unknown_constants(parsed, database))
-    examples = database.examples_of(parsed.head.predicate).as_given()
-    count_clauses = count_guarded if false_counts == GUARDED and parsed.body else count_all
-    (counts,) = count_clauses(open_engine(counting.engine, database, budget), [parsed], examples.keys)
+    say(_unknown_constants(clause, database))
+    count_clauses = count_guarded if guarded and clause.body else count_all
+    (counts,) = count_clauses(engine, [clause], examples.keys)
     columns = key_columns(database, examples, database.origin, ["true", "false"])
     rows = (
         (*key, int(counts.true[place]), counts.false_of(place))
         for place, key in enumerate(zip(*columns.values(), strict=True))
     )
-    write_result(csv_text([*columns, "true", "false"], rows), out, exact=True)
-    say_written(out, f"the counts of {plural(len(examples), 'example')}")
+    return [*columns, "true", "false"], rows
+
+
+def _values(asked: ShownFeature, engine: Engine, examples: Examples, guarded: bool) -> CsvRows:
+    """The columns and the rows with the values of a feature and, if there is a curve, what it adds."""
+    from hornbeam.logic.effect_types import has_dates
+    from hornbeam.logic.effects import Curve, Effect
+    from hornbeam.model.effects import levels_of, values_of
+    from hornbeam.model.readable.predictions import key_columns
+
+    if guarded:
+        raise OptionError("--false-counts is refused: an effect has no false counts.")
+    head, body, feature, curve = asked
+    database = engine.database
+    (values,) = values_of(engine, [Effect(head, body, feature, curve or Curve((), (0.0,)))], examples.keys)
+    dates = has_dates(database.schema, head, body, feature)
+    names = ["value", *(["log_odds"] if curve else [])]
+    columns = dict(key_columns(database, examples, database.origin, names))
+    columns["value"] = [_value_text(value, dates) for value in values.tolist()]
+    if curve:
+        columns["log_odds"] = levels_of(curve, values).tolist()
+    return list(columns), zip(*columns.values(), strict=True)
+
+
+def _value_text(value: float, dates: bool) -> object:
+    """A value of a feature: whole numbers without a point, dates as dates, nothing if it is missing."""
+    from hornbeam.logic.schema import DATE, value_of
+    from hornbeam.logic.text import format_value
+
+    if value != value:
+        return ""
+    if dates:
+        return format_value(value_of(value, DATE))
+    return int(value) if value.is_integer() and abs(value) < 2**53 else value
 
 
 def _unknown_constants(clause: Clause, database: Database) -> Iterator[str]:

@@ -9,15 +9,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hornbeam.cli.command import verb
-from hornbeam.cli.flags import CountingInPlace, EvidenceFile, Json, LinkedSource, ModelFile
+from hornbeam.cli.flags import CountingInPlace, EvidenceFile, Json, LinkedSource, ModelFlags
 from hornbeam.cli.messages import say
 from hornbeam.cli.opened import open_model
 from hornbeam.cli.output import json_text, write_result
 from hornbeam.cli.verbs.joint import explain_joint, joint_model, together
-from hornbeam.errors import DataError, OptionError
+from hornbeam.errors import DataError, OptionError, near_names
 
 if TYPE_CHECKING:
     from hornbeam.data.database import Codes, Database
+    from hornbeam.engines.contract import Engine
+    from hornbeam.model.explain import Explanation
     from hornbeam.model.files import LearnedModel
 
 
@@ -25,13 +27,16 @@ if TYPE_CHECKING:
 def explain(
     *,
     source: LinkedSource,
-    model: ModelFile,
-    example: Annotated[
-        str,
-        typer.Option(
-            "--example", metavar="KEY", help='The example: its key, or an atom such as "cancer(ann)".'
+    model: ModelFlags,
+    given_key: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="KEY", help='The example: its key, or an atom such as "cancer(ann)".', show_default=False
         ),
-    ],
+    ] = None,
+    example: Annotated[
+        str | None, typer.Option("--example", metavar="KEY", help="The example; the same as KEY.")
+    ] = None,
     cutoff: Annotated[
         str | None,
         typer.Option("--cutoff", metavar="TIME", help="Ignore facts that are not before this time."),
@@ -41,10 +46,7 @@ def explain(
         typer.Option("--class", metavar="CLASS", help="Class to explain (default: the most probable)."),
     ] = None,
     shown: Annotated[
-        int,
-        typer.Option(
-            "--shown", min=0, metavar="NUMBER", help="Maximum number of true groundings to show per clause."
-        ),
+        int, typer.Option("--shown", min=0, metavar="NUMBER", help="Most true groundings per clause.")
     ] = 5,
     evidence: EvidenceFile = None,
     json: Json = False,
@@ -53,34 +55,58 @@ def explain(
     """Explain the probability of one example.
 
     Lists what each clause, tree or feature of the model adds to the log-odds and why, the strongest first.
-    For clauses and trees, it shows some of the groundings that make them true.
+    For clauses and trees, it shows some of the groundings that make them true. For a choice, it compares the
+    example with the best of the other alternatives in the data.
 
     \b
-    Example: hornbeam explain data/uwcse/fold1 --model m.json --example "person1, person2"
+    Example: hornbeam explain data/uwcse/fold1 m.json "person1, person2"
     """
     from hornbeam.cli.terminal import on_terminal, print_explanation
     from hornbeam.model.class_model import ClassModel
-    from hornbeam.model.explain import explain as explanation_of
 
-    if (joint := joint_model(model, evidence)) is not None:
+    asked = _one_key(given_key, example)
+    if (joint := joint_model(model.path, evidence)) is not None:
         _, found = together(joint, source, counting, evidence)
-        explain_joint(found, example, json)
+        explain_joint(found, asked, json)
         return
-    learned, engine, _ = open_model(model, source, counting, negatives=False)
-    key, names = _example(learned, engine.database, example, cutoff)
+    learned, engine, _ = open_model(model.path, source, counting, negatives=False)
+    key, names = _example(learned, engine.database, asked, cutoff)
     if isinstance(learned, ClassModel):
-        if of_class is None:
-            of_class = learned.most_probable(engine, key.reshape(1, -1))[0]
-        learned = learned.member(of_class)
+        of_class = of_class or learned.most_probable(engine, key.reshape(1, -1))[0]
+        explanation = _explained(learned.member(of_class), engine, key, names, shown).of_class(of_class)
     elif of_class is not None:
         raise OptionError("--class is refused: the model has no classes.")
-    explanation = explanation_of(learned, engine, key, names, shown)
-    if of_class is not None:
-        explanation = explanation.of_class(of_class)
+    else:
+        explanation = _explained(learned, engine, key, names, shown)
     if not json and on_terminal():
         print_explanation(explanation)
         return
     write_result([json_text(explanation.as_dict()) if json else f"{explanation}\n"], None)
+
+
+def _one_key(given: str | None, example: str | None) -> str:
+    """The key that was asked for: as an argument, or by --example."""
+    asked = example if given is None else given
+    if asked is None or None not in (example, given):
+        raise OptionError("name the key of one example after the model, such as c401, or by --example KEY.")
+    return asked
+
+
+def _explained(
+    learned: LearnedModel, engine: Engine, key: Codes, names: tuple[str, ...], shown: int
+) -> Explanation:
+    """The explanation of an example, for a choice with the other alternatives of the data."""
+    from hornbeam.model.choices import SETTING, choices_in_data
+    from hornbeam.model.explain import explain as explanation_of
+    from hornbeam.model.explain import explain_choices
+    from hornbeam.model.files import scale_of
+
+    database = engine.database
+    if not scale_of(learned).of_choice or SETTING not in learned.settings:
+        return explanation_of(learned, engine, key, names, shown)
+    keys, choices = choices_in_data(learned, database, engine, key)
+    known = database.names_of(learned.target, keys)
+    return next(iter(explain_choices(learned, engine, keys, known, choices, shown)))
 
 
 def _example(
@@ -89,6 +115,7 @@ def _example(
     """The codes and names of an example of the model's target."""
     import numpy as np
 
+    from hornbeam.data.database import UNKNOWN
     from hornbeam.model.predict import codes_for
 
     names = _names(learned, text)
@@ -96,6 +123,12 @@ def _example(
         raise DataError("--cutoff is refused: no table of the data has a time column.")
     row = names if cutoff is None else (*names, cutoff)
     keys, notices = codes_for(learned, database, np.array([row], dtype=object))
+    types = learned.schema.types_of(learned.target)
+    for name, code, type_name in zip(names, keys[0].tolist(), types, strict=False):
+        if code == UNKNOWN:
+            near = near_names(name, database.population(type_name).names)
+            hint = f" Near it: {', '.join(near)}." if near else ""
+            raise DataError(f'the data have no key "{name}" of {type_name}.{hint}')
     say(notices)
     return keys[0], names
 

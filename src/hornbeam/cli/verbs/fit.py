@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hornbeam.cli.command import INTERRUPTED, verb
+from hornbeam.cli.command import INTERRUPTED, NOTHING_LEARNED, verb
 from hornbeam.cli.data import TRAIN, data_name, load_data, split_name
 from hornbeam.cli.flags import DATA, LEARNING, OUTPUT, CountingInPlace, ExampleSource, read_duration
 from hornbeam.cli.learner_flags import LearnerFlags, chosen_options
@@ -28,8 +28,9 @@ if TYPE_CHECKING:
     from hornbeam.cli.page import Clock
     from hornbeam.data.database import Database, Examples
     from hornbeam.engines.contract import Engine
-    from hornbeam.joint.fitting.learner import JointFit
-    from hornbeam.learning.classes import ClassFit
+    from hornbeam.joint.fitting.learner import JointFit, JointHistory
+    from hornbeam.learning.classes import ClassFit, ClassHistory
+    from hornbeam.learning.history import History
     from hornbeam.learning.loop import Control
     from hornbeam.learning.options import Options
     from hornbeam.learning.problem import Fit
@@ -41,8 +42,8 @@ Targets = Annotated[
         "--target",
         metavar="NAME",
         help="Predicate to learn; for tables a column (users.premium, users.occupation, users.age), a value "
-        "(users.gender=F) or a link table (ratings). With --joint, it may be given several times, or left "
-        "out: then all targets that have examples are learned.",
+        "(users.gender=F), a threshold (users.age>30) or a link table (ratings). With --joint, it may be "
+        "given several times, or left out: then all targets that have examples are learned.",
         rich_help_panel=DATA,
     ),
 ]
@@ -183,7 +184,7 @@ def fit(
     With --joint, labels of linked things count too, and the unknown ones are guessed together.
 
     Ctrl-C ends the fit and keeps the steps done so far. The engines duckdb, postgres and spark count tables
-    in place; all other data are loaded first.
+    in place; other data are loaded, without --engine only tables that fit the memory.
 
     LEARNERS
 
@@ -203,7 +204,7 @@ def fit(
     loaded = replace(source, examples=None) if labels else source
     clock = Clock()
     with _time_for_loading(limits):
-        database = load_data(loaded, counting, target=first, seed=flags.seed or 0)
+        database = load_data(loaded, counting.loading(joint), target=first, seed=flags.seed or 0)
     context.call_on_close(database.close)
     say(database.notices)
     clock.lap("load")
@@ -211,14 +212,14 @@ def fit(
         learn = partial(learn_joint, database, target or [], labels, options)
         _fit_joint(learn, options, limits, output, clock)
         return
-    examples = _labelled(database, first, options)
-    engine = open_engine(counting.engine, database, counting.budget, **counting.place())
+    database, examples = _labelled(database, first, options, source)
+    engine = open_engine(counting.engine_name, database, counting.budget, **counting.place())
     fitted = _learned(engine, examples, options, limits, clock)
     clock.lap("learn")
     detail(", ".join(f"{name} {seconds:.1f} s" for name, seconds in clock.laps()))
-    interrupted = _was_interrupted(fitted)
+    interrupted = _was_interrupted(fitted.history, limits)
     say(fitted.history.notices())
-    for line in fitted.history.scores():
+    for line in (*fitted.history.scores(), *_explained(fitted, examples)):
         print_message(line)
     _write(fitted, output, len(examples))
     if output.report is not None:
@@ -274,17 +275,39 @@ def _fit_joint(
     stop = None if seconds is None else time_limit(seconds)
     with progress(getattr(options, "n_steps", None)) as on_step:
         fitted = learn(Control(on_step, None, stop))
+    _was_interrupted(fitted.history, limits)
     say(fitted.history.notices())
     for line in fitted.history.scores():
         print_message(line)
     _write(fitted, output, sum(len(each.keys) for each in fitted.model.known))
 
 
-def _labelled(database: Database, target: str | None, options: Options) -> Examples:
-    """The examples that have a label; with the loss logistic, numbers are classes."""
-    from hornbeam.errors import DataError
-    from hornbeam.learning.losses.loss import Logistic
+def _name_targets(database: Database, source: ExampleSource) -> None:
+    """If a target must be named, stop, and say which columns and tables it may be."""
+    from hornbeam.errors import OptionError
+    from hornbeam.loading.inspect.inspectors import inspect_tables
+    from hornbeam.loading.inspect.targets import possible_targets
+    from hornbeam.loading.tables.database import TableOptions
 
+    if database.example_sets or "tables" not in database.origin or "target" in database.origin:
+        return
+    options = TableOptions(schema=source.schema, allow_outside=source.allow_outside)
+    found = possible_targets(inspect_tables(source.data, options))
+    raise OptionError(f"name what to learn by --target; the tables have {found or 'no column to learn'}.")
+
+
+def _labelled(
+    database: Database, target: str | None, options: Options, source: ExampleSource
+) -> tuple[Database, Examples]:
+    """The examples that have a label, and the data up to their last cut-off; numbers are classes for the loss
+    logistic.
+    """
+    from hornbeam.data.ending import before_the_end
+    from hornbeam.errors import DataError
+    from hornbeam.model.scales import LOGISTIC
+
+    if target is None:
+        _name_targets(database, source)
     name = database.target_named(target)
     examples = database.examples_of(name).labelled()
     if not len(examples):
@@ -292,7 +315,8 @@ def _labelled(database: Database, target: str | None, options: Options) -> Examp
             f'no example of "{target or name}" has a label; name a column that has labels, or give them in a '
             'column "label" of --examples FILE.'
         )
-    return examples.as_classes() if getattr(options, "loss", "") == Logistic.name else examples
+    as_classes = getattr(options, "loss", "") == LOGISTIC
+    return before_the_end(database, examples.as_classes() if as_classes else examples)
 
 
 def _learned(
@@ -314,20 +338,36 @@ def _learned(
         return learn(learner, engine, examples, options, control)
 
 
+def _explained(fitted: Fit[LearnedModel] | ClassFit, examples: Examples) -> list[str]:
+    """What the losses mean, if examples were held out."""
+    from hornbeam.learning.classes import ClassFit
+    from hornbeam.learning.held_out import explained_text
+
+    if isinstance(fitted, ClassFit):
+        text = explained_text(fitted.model.models, fitted.held_out, examples)
+    else:
+        text = explained_text([fitted.model], [fitted.held_out], examples)
+    return [text] if text else []
+
+
 def _time_left(limits: Limits, clock: Clock) -> float | None:
     """The seconds of the time limit that loading has left; None without a limit."""
     return None if limits.seconds is None else max(limits.seconds - clock.total(), 0.0)
 
 
-def _was_interrupted(fitted: Fit[LearnedModel] | ClassFit) -> bool:
-    """Whether Ctrl-C ended the fit; if that was before the first step, the command ends."""
-    from hornbeam.learning import history
+def _was_interrupted(history: History | ClassHistory | JointHistory, limits: Limits) -> bool:
+    """Whether Ctrl-C ended the fit. If that, or the time limit, was before any step, the command ends."""
+    from hornbeam.learning.history import INTERRUPTED as STOPPED
+    from hornbeam.learning.history import TIME_LIMIT
 
-    interrupted = fitted.history.ended == history.INTERRUPTED
-    if interrupted and not fitted.history.steps:
+    if history.ended == STOPPED and not history.steps:
         say(["interrupted before the first step was done; nothing was written."])
         raise typer.Exit(INTERRUPTED)
-    return interrupted
+    if history.ended == TIME_LIMIT and not history.steps:
+        why = f"nothing was learned within --time {limits.time}, so nothing was written"
+        say([f"{why}; allow more time, or leave out tables and columns by schema.toml."])
+        raise typer.Exit(NOTHING_LEARNED)
+    return history.ended == STOPPED
 
 
 def _write(fitted: Fit[LearnedModel] | ClassFit | JointFit, output: Output, n_examples: int) -> None:
@@ -354,6 +394,7 @@ def _write_report(
     clock: Clock,
 ) -> None:
     from hornbeam.cli.page import write_page
+    from hornbeam.learning.classes import ClassFit
     from hornbeam.report.html.summary import About
 
     about = About(
@@ -362,6 +403,7 @@ def _write_report(
         of_training=True,
         history=fitted.history.as_dict(),
         phases=clock.laps(),
+        held_out=fitted.held_out if isinstance(fitted, ClassFit) else (fitted.held_out,),
     )
     write_page(path, fitted.model, engine, examples, about)
     remark(f"wrote the report to {path}")

@@ -44,6 +44,8 @@ def check_joint(joint: bool, targets: list[str], options: Options, others: Mappi
     for flag, value in others.items():
         if value is not None:
             raise OptionError(f"{flag} is refused: joint models do not have it.")
+    if getattr(options, "loss", "") == "choice":
+        raise OptionError("--loss choice is refused: joint models have no choices.")
     if options.learner != "rlr" or options.preset == "paper":
         raise OptionError("--joint is refused: it needs the learner rlr with its default preset.")
 
@@ -82,7 +84,7 @@ def together(
     """Load the data and guess all unknown labels."""
     from hornbeam.joint.predict import predict_together, world_of
 
-    database = load_for(model, source, counting, negatives=isinstance(source, ExampleSource))
+    database = load_for(model, source, counting.loading(), negatives=isinstance(source, ExampleSource))
     known = None if evidence is None else _evidence(model, evidence)
     found = predict_together(world_of(model, database, {}, known, counting.budget))
     say(found.notices)

@@ -11,7 +11,7 @@ import typer
 
 from hornbeam.cli.command import verb
 from hornbeam.cli.data import TEST, data_name, split_name
-from hornbeam.cli.flags import OUTPUT, Counting, ExampleSource, ModelFile
+from hornbeam.cli.flags import OUTPUT, Counting, ExampleSource, ModelFlags
 from hornbeam.cli.messages import say_written
 from hornbeam.cli.opened import open_examples
 from hornbeam.cli.output import check_writable
@@ -23,7 +23,7 @@ from hornbeam.errors import DataError, Place, plural
 def report(
     *,
     source: ExampleSource,
-    model: ModelFile,
+    model: ModelFlags,
     history: Annotated[
         Path | None,
         typer.Option(
@@ -60,20 +60,20 @@ def report(
     curves, the schema, and a table of examples, each with its explanation.
 
     \b
-    Example: hornbeam report data/uwcse/fold1 --model m.json --out report.html
+    Example: hornbeam report data/uwcse/fold1 m.json --out report.html
     """
     from hornbeam.cli.page import Clock, write_page
     from hornbeam.report.html.summary import About
 
-    check_writable(out, model, source.data, source.examples, history)
+    check_writable(out, model.path, source.data, source.examples, history)
     steps = None if history is None else _history(history)
     clock = Clock()
     about = About(data=data_name(source.data), split=split_name(source, TEST), history=steps)
-    if (joint := joint_model(model, None)) is not None:
+    if (joint := joint_model(model.path, None)) is not None:
         number = report_joint(*together(joint, source, counting, None), of_class, Page(about, out, shown))
         say_written(out, f"the report of {plural(number, 'example')}")
         return
-    learned, engine, examples = open_examples(model, source, counting)
+    learned, engine, examples = open_examples(model.path, source, counting)
     clock.lap("load")
     about = replace(about, phases=clock.laps())
     write_page(out, learned, engine, examples, about, of_class, shown)

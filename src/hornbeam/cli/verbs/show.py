@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeGuard
 
 import typer
 
 from hornbeam.cli.command import verb
-from hornbeam.cli.flags import Json, Out
+from hornbeam.cli.flags import Json, ModelFlags, Out
 from hornbeam.cli.messages import say_written
 from hornbeam.cli.output import check_writable, one_form, write_result
 from hornbeam.errors import OptionError
 
 if TYPE_CHECKING:
+    from hornbeam.model.clause_model import Model
     from hornbeam.model.files import LearnedModel
+    from hornbeam.rivals.agg_lr.model import AggregateModel
 
 
 @verb
 def show(
     *,
-    model: Annotated[Path, typer.Argument(metavar="MODEL", help="Model file (JSON).")],
+    model: ModelFlags,
     compact: Annotated[
         bool, typer.Option("--compact", help="For clauses: print each body once, with its weights added up.")
     ] = False,
@@ -47,13 +48,11 @@ def show(
     Example: hornbeam show m.json --compact
     """
     from hornbeam.cli.terminal import on_terminal, print_model
-    from hornbeam.model.clause_model import Model
     from hornbeam.model.files import load_model, model_text
-    from hornbeam.study.agg_lr.model import AggregateModel
 
     one_form({"--svg": svg, "--clauses": clauses, "--json": json, "--logic": logic})
-    check_writable(out, model)
-    learned = load_model(model)
+    check_writable(out, model.path)
+    learned = load_model(model.path)
     if compact:
         learned = _method(learned, "compact", "--compact")()
     if svg:
@@ -62,9 +61,9 @@ def show(
         text = f"{_method(learned, 'clause_text', '--clauses')()}\n"
     elif json:
         text = model_text(learned)
-    elif not logic and _has_effects(learned):
+    elif not logic and _has_words(learned):
         text = f"{_method(learned, 'words', '--logic')()}\n"
-    elif out is None and not logic and on_terminal() and isinstance(learned, Model | AggregateModel):
+    elif out is None and not logic and on_terminal() and _is_table(learned):
         print_model(learned)
         return
     else:
@@ -73,15 +72,26 @@ def show(
     say_written(out, learned.size_text)
 
 
-def _has_effects(learned: LearnedModel) -> bool:
-    """Whether a model has effects, or one of its classes has, or it is a joint model, which has words."""
+def _is_table(learned: LearnedModel) -> TypeGuard[Model | AggregateModel]:
+    """Whether it is a list of clauses or of aggregates with weights."""
+    from hornbeam.model.clause_model import Model
+
+    return isinstance(learned, Model) or learned.learner == "agg-lr"
+
+
+def _has_words(learned: LearnedModel) -> bool:
+    """Whether a model or one of its classes has effects or weights per constant, or it is a joint model."""
     from hornbeam.model.class_model import ClassModel
     from hornbeam.model.files import JOINT
 
     if learned.learner == JOINT:
         return True
     models = [each for _, each in learned.members()] if isinstance(learned, ClassModel) else [learned]
-    return any(getattr(each, "effects", ()) for each in models)
+    return any(
+        getattr(model, "effects", ())
+        or any(getattr(weighted, "each", None) is not None for weighted in getattr(model, "clauses", ()))
+        for model in models
+    )
 
 
 def _method(learned: LearnedModel, name: str, flag: str) -> Callable[[], Any]:

@@ -16,7 +16,8 @@ from hornbeam.errors import OptionError
 from hornbeam.logic.clauses import Clause
 from hornbeam.logic.modes import Argument, Kind, Mode, schema_of
 from hornbeam.logic.schema import Schema
-from hornbeam.model.clause_model import Model, WeightedClause, sigmoid
+from hornbeam.model.clause_model import Model, WeightedClause
+from hornbeam.model.scales import sigmoid
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hornbeam.data.database import Codes, Database, Population
-from hornbeam.data.relations import Numbered
+from hornbeam.data.names import Numbered
 from hornbeam.datasets.worlds.building import (
     Floats,
     Integers,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from hornbeam.data.database import Database, Population
-from hornbeam.data.relations import Numbered
+from hornbeam.data.names import Numbered
 from hornbeam.datasets.worlds.building import (
     Floats,
     Integers,

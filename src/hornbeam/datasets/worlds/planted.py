@@ -21,7 +21,7 @@ import numpy.typing as npt
 from hornbeam.datasets.worlds.building import Floats, check_limits
 from hornbeam.errors import DataError, OptionError, Place, did_you_mean
 from hornbeam.files.writing import write_file
-from hornbeam.model.clause_model import sigmoid
+from hornbeam.model.scales import sigmoid
 
 TARGET = "good(things)"
 """The target of all planted worlds: labels are in the table of examples."""

@@ -15,8 +15,7 @@ import numpy.typing as npt
 from hornbeam.data.database import Codes
 from hornbeam.engines.contract import Engine, Skipped
 from hornbeam.logic.canonical import canonical
-from hornbeam.logic.clauses import Atom, Clause, Literal, literal_variables, rename
-from hornbeam.logic.components import Component
+from hornbeam.logic.clauses import Atom, Clause, Component, Literal, literal_variables, rename
 
 Body = tuple[Literal, ...]
 Truth = npt.NDArray[np.bool_]

@@ -15,8 +15,6 @@ from hornbeam.engines.sql.expressions import Dialect, integer, own_column, own_t
 from hornbeam.engines.sql.plan import HeadBindings, Root, Shape, SqlMessage
 from hornbeam.logic.clauses import Atom, Clause, Comparison, literal_variables
 
-LARGEST_SCORE = 700
-"""Scores are clipped to this size: some systems refuse exp of a larger number, because it overflows."""
 AT_ONCE = 20
 """Number of terms added in one pair of parentheses, so that no expression is nested too deeply."""
 
@@ -70,30 +68,6 @@ def _added(terms: Sequence[exp.Expr]) -> exp.Expr:
     for term in others:
         first = exp.Add(this=first, expression=term)
     return first
-
-
-def probability_of(score: exp.Expr) -> exp.Expr:
-    """1 / (1 + exp(-score))."""
-    above = exp.GT(this=score.copy(), expression=real(LARGEST_SCORE))
-    below = exp.LT(this=score.copy(), expression=real(-LARGEST_SCORE))
-    limits = [(above, LARGEST_SCORE), (below, -LARGEST_SCORE)]
-    within = exp.Case(
-        ifs=[exp.If(this=condition, true=real(limit)) for condition, limit in limits],
-        default=score.copy(),
-    )
-    power = exp.Paren(this=exp.Add(this=real(1.0), expression=exp.Exp(this=exp.Neg(this=within))))
-    return exp.Div(this=real(1.0), expression=power, typed=False, safe=False)
-
-
-def prediction_of(score: exp.Expr, loss: str) -> exp.Expr:
-    """The prediction that a score stands for, as a named column."""
-    if loss == "logistic":
-        return exp.alias_(probability_of(score), "probability")
-    if loss == "poisson":
-        above = exp.GT(this=score.copy(), expression=real(LARGEST_SCORE))
-        most = exp.If(this=above, true=real(LARGEST_SCORE))
-        return exp.alias_(exp.Exp(this=exp.Case(ifs=[most], default=score.copy())), "prediction")
-    return exp.alias_(score.copy(), "prediction")
 
 
 def is_join(clause: Clause) -> bool:

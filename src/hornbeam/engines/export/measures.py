@@ -7,16 +7,26 @@ at the end. So a mean that is exactly at a cut of a curve stays there, whatever 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from sqlglot import exp
 
 from hornbeam.engines.sql.expressions import own_alias, own_column, own_table, real
+from hornbeam.logic.features import COUNT, DISTINCT, FIRST, MAXIMUM, MEAN, MINIMUM, SPREAD, SUM
 
-COUNT, DISTINCT, MINIMUM, MAXIMUM, SUM, SPREAD = "count", "distinct", "min", "max", "sum", "spread"
-ALL, FIRST, LAST = "all", "first", "last"
+ALL = "all"
 """Which groundings of an example: all, or those with the earliest or latest time."""
+NEEDED: Mapping[str, tuple[str, ...]] = {
+    COUNT: (COUNT,),
+    DISTINCT: (DISTINCT,),
+    MEAN: (SUM, COUNT),
+    SUM: (SUM,),
+    MINIMUM: (MINIMUM,),
+    MAXIMUM: (MAXIMUM,),
+    SPREAD: (SPREAD, COUNT),
+}
+"""For each measure of features, what a query over groundings measures for it."""
 _TINY = 1e-280
 """Numbers below this one need no split: no system multiplies them without loss."""
 _BITS = 26
@@ -97,7 +107,16 @@ def _columns(measure: Measure) -> list[exp.Expr]:
     ]
 
 
-def spread_of(table: str, name: str) -> exp.Expr:
+def measured(measure: str, table: str, name: str) -> exp.Expr:
+    """The value of a measure, from what a table has measured of the values ``name``."""
+    if measure == SPREAD:
+        return _spread(table, name)
+    parts = [Measure(each, None if each == COUNT else name) for each in NEEDED[measure]]
+    first, *more = [own_column(each.name, table) for each in parts]
+    return _quotient(first, more[0]) if more else first
+
+
+def _spread(table: str, name: str) -> exp.Expr:
     """The standard deviation, from the measures ``spread`` and ``count`` in a table; NULL without these."""
     above, squares, width = (own_column(f"{kind}_{name}", table) for kind in ("above", "squares", "width"))
     count = own_column(COUNT, table)

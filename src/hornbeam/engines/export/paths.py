@@ -14,19 +14,12 @@ from sqlglot import exp
 
 from hornbeam.engines.export.measures import (
     ALL,
-    COUNT,
-    DISTINCT,
-    FIRST,
-    LAST,
-    MAXIMUM,
-    MINIMUM,
-    SPREAD,
-    SUM,
+    NEEDED,
     Measure,
     edge_query,
+    measured,
     measures_query,
     scaled_query,
-    spread_of,
 )
 from hornbeam.engines.export.user_tables import FreeNames, NamedQuery, UserFacts, comment_of
 from hornbeam.engines.sql.expressions import (
@@ -41,34 +34,17 @@ from hornbeam.engines.sql.expressions import (
 from hornbeam.engines.sql.tallies.queries import Bindings, Expressions, StepsQuery
 from hornbeam.engines.tally import DAY, TallyRequest, head_variables
 from hornbeam.errors import OptionError
-from hornbeam.logic import effects as kinds
+from hornbeam.logic import features as kinds
 from hornbeam.logic.clauses import Atom, Value
 from hornbeam.logic.effect_types import NUMBER_OF_FACTS, kind_of_type, variable_types
 from hornbeam.logic.effects import Body, Curve, Effect, Recent, body_text, in_order_of_use, predicates_in
+from hornbeam.logic.features import COUNT, KINDS
 from hornbeam.logic.schema import DATE, Schema, number_of
 
 MOST_JOINS = 30
 """Number of tables of measures joined at once; SQLite joins at most 64 tables."""
 _NO_LIMIT = -1e300
 """The earliest time of a link for an example without a cut-off."""
-_EDGES = {kinds.FIRST: FIRST, kinds.LAST: LAST}
-_MEASURES = {
-    kinds.COUNT: (COUNT,),
-    kinds.SHARE: (COUNT,),
-    kinds.VALUE: (SUM, COUNT),
-    kinds.MEAN: (SUM, COUNT),
-    kinds.FIRST: (SUM, COUNT),
-    kinds.LAST: (SUM, COUNT),
-    kinds.SUM: (SUM,),
-    kinds.MINIMUM: (MINIMUM,),
-    kinds.MAXIMUM: (MAXIMUM,),
-    kinds.SPREAD: (SPREAD, COUNT),
-    kinds.DISTINCT: (DISTINCT,),
-    kinds.SINCE: (MINIMUM,),
-    kinds.SINCE_FIRST: (MINIMUM,),
-    kinds.SINCE_LAST: (MAXIMUM,),
-}
-"""What each feature is computed from."""
 
 
 def level_of(value: exp.Expr, curve: Curve) -> exp.Expr:
@@ -217,7 +193,7 @@ class EffectQueries:
     def _ask(self, effect: Effect) -> None:
         """Note what the feature of an effect is computed from."""
         kind, variable = effect.feature
-        if kind == kinds.MONTH:
+        if KINDS[kind].needs == kinds.CUTOFF:
             if self._facts.times.cutoffs and self._facts.times.kind != DATE:
                 raise OptionError('the feature "month" needs cut-offs that are dates, but they are numbers.')
             return
@@ -231,10 +207,10 @@ class EffectQueries:
 
     def _bodies(self, effect: Effect) -> tuple[Body, ...]:
         """The bodies whose groundings a feature needs."""
-        kind = effect.feature.kind
-        if kind == kinds.MONTH or (kind in kinds.OF_TIMES and not self._has_moment(effect.body)):
+        needs = KINDS[effect.feature.kind].needs
+        if needs == kinds.CUTOFF or (needs == kinds.TIMES and not self._has_moment(effect.body)):
             return ()
-        return (effect.body, effect.body[:-1]) if kind == kinds.SHARE else (effect.body,)
+        return (effect.body, effect.body[:-1]) if needs == kinds.GUARD else (effect.body,)
 
     def _has_moment(self, body: Body) -> bool:
         """Whether the groundings of a body have times."""
@@ -242,16 +218,17 @@ class EffectQueries:
         return any(isinstance(atom, Atom) and self._facts.has_time(atom.predicate) for atom in atoms)
 
     def _needs_times(self, effect: Effect) -> bool:
-        kind = effect.feature.kind
-        return kind in (kinds.FIRST, kinds.LAST, *kinds.OF_TIMES) and self._has_moment(effect.body)
+        return bool(KINDS[effect.feature.kind].edge) and self._has_moment(effect.body)
 
     def _edge(self, effect: Effect) -> str:
-        return _EDGES.get(effect.feature.kind, ALL) if self._has_moment(effect.body) else ALL
+        kind = KINDS[effect.feature.kind]
+        of_values = kind.has_variable and self._has_moment(effect.body)
+        return kind.edge if of_values and kind.edge else ALL
 
     def _measures(self, effect: Effect) -> list[Measure]:
-        kind, variable = effect.feature
-        name = "moment" if kind in kinds.OF_TIMES else f"g{variable}"
-        return [Measure(each, None if each == COUNT else name) for each in _MEASURES[kind]]
+        kind = KINDS[effect.feature.kind]
+        name = "moment" if kind.needs == kinds.TIMES else f"g{effect.feature.variable}"
+        return [Measure(each, None if each == COUNT else name) for each in NEEDED[kind.measure]]
 
     def _measure(self, path: _Path) -> None:
         """Write the groundings of a body and what is measured over them."""
@@ -331,35 +308,33 @@ class EffectQueries:
 
     def _value(self, effect: Effect, width: int, joined: Mapping[MeasuredPath, str]) -> exp.Expr:
         """The value of the feature of an effect, from joined tables of measures."""
-        kind = effect.feature.kind
+        kind = KINDS[effect.feature.kind]
         aliases = [joined[table] for table in self._tables(effect)]
-        if kind == kinds.MONTH or kind == kinds.SINCE or kind in kinds.OF_TIMES:
+        if kind.needs in (kinds.CUTOFF, kinds.DATES, kinds.TIMES):
             return self._relative_to_cutoff(effect, own_column(f"k{width - 1}", "f"), aliases)
-        first, *more = [own_column(each.name, aliases[0]) for each in self._measures(effect)]
-        if kind in (kinds.COUNT, kinds.DISTINCT):
-            return _or_zero(first)
-        if kind == kinds.SHARE:
+        value = measured(kind.measure, aliases[0], f"g{effect.feature.variable}")
+        if kind.whole:
+            return _or_zero(value)
+        if kind.needs == kinds.GUARD:
             total = own_column(COUNT, aliases[1])
-            share = exp.Div(this=_or_zero(first), expression=total, typed=False, safe=False)
+            share = exp.Div(this=_or_zero(value), expression=total, typed=False, safe=False)
             some = exp.GT(this=total.copy(), expression=real(0.0))
             return exp.Case(ifs=[exp.If(this=some, true=share)])
-        if kind == kinds.SPREAD:
-            return spread_of(aliases[0], f"g{effect.feature.variable}")
-        return exp.Div(this=first, expression=more[0], typed=False, safe=False) if more else first
+        return value
 
     def _relative_to_cutoff(self, effect: Effect, cutoff: exp.Expr, aliases: Sequence[str]) -> exp.Expr:
         """A month, or a length of time; missing for an example without a cut-off."""
-        kind, facts = effect.feature.kind, self._facts
+        needs, facts = KINDS[effect.feature.kind].needs, self._facts
         missing = exp.cast(exp.null(), "DOUBLE")
-        if not facts.times.cutoffs or (kind != kinds.MONTH and not aliases):
+        if not facts.times.cutoffs or (needs != kinds.CUTOFF and not aliases):
             return missing
-        if kind == kinds.MONTH:
+        if needs == kinds.CUTOFF:
             month = exp.cast(exp.Extract(this=exp.var("MONTH"), expression=cutoff.copy()), "DOUBLE")
             return self._if_cut_off(cutoff, month, missing)
         (measure,) = self._measures(effect)
         edge: exp.Expr = own_column(measure.name, aliases[0])
         dated = facts.times.kind == DATE
-        if kind != kinds.SINCE:
+        if needs != kinds.DATES:
             edge = as_number(facts, edge)
         length: exp.Expr = exp.Sub(this=as_number(facts, cutoff.copy()), expression=edge)
         if dated:

@@ -20,7 +20,6 @@ from hornbeam.engines.export.features import (
     double,
     feature_value,
     join_of,
-    prediction_of,
     share,
     sums_query,
     total_of,
@@ -95,6 +94,16 @@ class ScoredClause(NamedTuple):
         return any(weights)
 
 
+class Prediction(NamedTuple):
+    """What the score stands for: the name of its column, and its SQL of the column ``score``."""
+
+    name: str
+    sql: str
+
+
+SCORE_ALONE = Prediction("prediction", "score")
+
+
 @dataclass(frozen=True, slots=True)
 class ScoringModel:
     """A model as the scoring query needs it."""
@@ -108,8 +117,9 @@ class ScoringModel:
     """the kind of times, numbers or dates; None if the model was learned from facts without times"""
     at_cutoff: str = BEFORE
     """whether facts at the very time of a cut-off exist"""
-    loss: str = "logistic"
-    """what a score stands for: log-odds, a logarithm (``poisson``), or the prediction itself"""
+    prediction: Prediction = SCORE_ALONE
+    choice: int | str | None = None
+    """for a model of choices, the argument of the target or the predicate that has the choice"""
 
 
 def scoring_query(
@@ -199,6 +209,8 @@ class _ScoringQuery:
         self._sizes: dict[ComparisonRange, str] = {}
         self._sums_of: dict[int, tuple[str, tuple[int, ...]]] = {}
         """for a clause with weights of constants: the expression with its sums, and its head variables"""
+        self._choice: list[str] = []
+        """for a model of choices, the columns whose equal values are one choice"""
 
     def text(self) -> str:
         """The text of the whole query."""
@@ -221,12 +233,13 @@ class _ScoringQuery:
         values = [*effects.with_values(features.name, self._width, [*self._effects])]
         last = values[-1] if values else features
         scores = NamedQuery(self._names.take("example_scores"), self._scores(last.name))
+        of_choices = [self._choices(scores.name)] if self._model.choice is not None else []
         populations = [NamedQuery(name, self._size(range_)) for range_, name in self._sizes.items()]
         examples = NamedQuery(self._keys, self._key_columns())
         facts = self._facts.queries()
         expressions = [examples, *facts, *populations, *messages, counts, *sums, features]
-        expressions += [*effects.queries(), *values, scores]
-        query = self._result(scores.name)
+        expressions += [*effects.queries(), *values, scores, *of_choices]
+        query = self._result(expressions[-1].name)
         for name, expression, comment in expressions:
             if comment:
                 expression.add_comments([comment_of(comment)])
@@ -380,10 +393,48 @@ class _ScoringQuery:
             terms.append(level_of(own_column(f"value_{number}"), effect.curve))
         return exp.select(exp.Star(), exp.alias_(double(total_of(terms)), "score")).from_(features)
 
+    def _choices(self, scores: str) -> NamedQuery:
+        """Scores with the choice of each example, and how far each is above the largest one of its choice."""
+        select = exp.select("s.*").from_(own_table(scores, "s"))
+        keys = [own_column(f"k{number}", "s") for number in range(self._width)]
+        given = self._model.choice
+        choice: list[exp.Expr]
+        if isinstance(given, int):
+            choice = [keys[given]]
+        else:
+            assert given is not None
+            own = own_column(f"c{self._arity}", "f")
+            same: list[exp.Expr] = [
+                exp.EQ(this=own_column(f"c{number}", "f"), expression=key.copy())
+                for number, key in enumerate(keys[: self._arity])
+            ]
+            if given in self._facts.timed():
+                same.append(self._facts.exists(own_column("since", "f"), keys[-1].copy()))
+            facts = own_table(self._facts.name(given), "f")
+            select = select.join(facts, on=conjunction(same), join_type="LEFT")
+            # An example without a choice is one of its own.
+            alone = exp.Is(this=own.copy(), expression=exp.null())
+            choice = [own]
+            choice += [exp.Case(ifs=[exp.If(this=alone.copy(), true=key.copy())]) for key in keys]
+        most = exp.Window(
+            this=exp.Max(this=own_column("score", "s")), partition_by=[each.copy() for each in choice]
+        )
+        self._choice = [f"choice_{number}" for number in range(len(choice))]
+        named = [exp.alias_(each, name) for each, name in zip(choice, self._choice, strict=True)]
+        above = exp.Sub(this=own_column("score", "s"), expression=most)
+        return NamedQuery(
+            self._names.take("scores_in_choice"), select.select(*named, exp.alias_(above, "above"))
+        )
+
     def _result(self, scores: str) -> exp.Select:
+        keys: list[exp.Expr] = [own_column(f"k{number}") for number in range(self._width)]
+        if self._times is not None:
+            # An example without a cut-off comes back without one.
+            keys[-1] = exp.Nullif(this=keys[-1], expression=self._facts.everything())
+        names = [*self._examples.columns, self._examples.time][: self._width]
         named = [
-            exp.alias_(own_column(f"k{number}"), exp.to_identifier(name, quoted=True))
-            for number, name in enumerate([*self._examples.columns, self._examples.time][: self._width])
+            exp.alias_(key, exp.to_identifier(name, quoted=True))
+            for key, name in zip(keys, names, strict=True)
         ]
         for number, weighted in self._clauses.items():
             if weighted.each is not None:
@@ -392,8 +443,15 @@ class _ScoringQuery:
             kinds = ("true", "false") if weighted.weighs_false else ("true",)
             named += [own_column(f"{kind}_{number}") for kind in kinds]
         named += [own_column(f"value_{number}") for number in self._effects]
-        named += [own_column("score"), prediction_of(own_column("score"), self._model.loss)]
+        named += [own_column("score"), self._prediction()]
         return exp.select(*named).from_(scores)
+
+    def _prediction(self) -> exp.Expr:
+        name, sql = self._model.prediction
+        parsed = sqlglot.parse_one(sql)
+        for window in parsed.find_all(exp.Window):
+            window.set("partition_by", [own_column(each) for each in self._choice])
+        return exp.alias_(parsed, name)
 
 
 def _distinct(value: exp.Column, table: str) -> exp.Select:

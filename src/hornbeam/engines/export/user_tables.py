@@ -8,9 +8,16 @@ from typing import NamedTuple
 
 from sqlglot import exp
 
-from hornbeam.data.numbers import INCLUDE
+from hornbeam.data.numbers import INCLUDE, TimeColumn
 from hornbeam.engines.export.user_values import UserValues
-from hornbeam.engines.sql.expressions import EVERYTHING, SqlRelation, SqlTable, column, cutoff_value
+from hornbeam.engines.sql.expressions import (
+    EVERYTHING,
+    SqlRelation,
+    SqlTable,
+    column,
+    cutoff_value,
+    latest,
+)
 from hornbeam.errors import SchemaError, plural
 from hornbeam.logic.clauses import Value
 from hornbeam.logic.schema import DATE, Schema, read_value
@@ -18,9 +25,10 @@ from hornbeam.logic.schema import DATE, Schema, read_value
 Table = (
     tuple[str | Sequence[str], Sequence[str]]
     | tuple[str | Sequence[str], Sequence[str], str | None]
-    | tuple[str | Sequence[str], Sequence[str], str | None, str | None]
+    | tuple[str | Sequence[str], Sequence[str], str | None, str | tuple[TimeColumn, ...] | None]
 )
-"""A table in a database: name (or the parts of a qualified name), columns, flag column, time column."""
+"""A table in a database: name (or the parts of a qualified name), columns, flag column, time column. There
+may be several columns of times, of which the latest counts."""
 
 
 class NamedQuery(NamedTuple):
@@ -35,7 +43,7 @@ class FreeNames:
     """Makes plain names for common table expressions that differ from the names of the user's tables."""
 
     def __init__(self, tables: Iterable[SqlTable]) -> None:
-        self._taken = {table.name[-1].lower() for table in tables}
+        self._taken = {name[-1].lower() for table in tables for name in table.names()}
 
     def take(self, word: str) -> str:
         while word in self._taken:
@@ -94,7 +102,7 @@ class UserFacts:
 
     def has_time(self, predicate: str) -> bool:
         """Whether the facts of a predicate have times."""
-        return self.times.kind is not None and self._tables[predicate].time is not None
+        return self.times.kind is not None and bool(self._tables[predicate].times)
 
     def relation_with_time(self, predicate: str) -> SqlRelation:
         """The facts of a predicate with their times, if they have any."""
@@ -150,11 +158,16 @@ class UserFacts:
         conditions = [self.values.is_present(value) for value in columns]
         if table.true is not None:
             conditions.append(self.values.is_set(column(table.true, "f")))
+        for name, other, key in table.keys:
+            keys = exp.select(column(key, "k")).from_(SqlTable(other, ()).expression("k"))
+            conditions.append(exp.In(this=column(name, "f"), query=keys.subquery()))
         select = exp.select(*named).from_(table.expression("f")).where(*conditions)
         if predicate not in self.timed() | self._with_time:
             return select.distinct()
-        assert table.time is not None and self.times.kind is not None
-        earliest = exp.Min(this=self.values.of_kind(column(table.time, "f"), self.times.kind))
+        kind = self.times.kind
+        assert kind is not None
+        select, times = table.with_times(select, "f")
+        earliest = exp.Min(this=latest([self.values.of_kind(time, kind) for time in times]))
         return select.select(exp.alias_(earliest, "since")).group_by(*(value.copy() for value in columns))
 
 

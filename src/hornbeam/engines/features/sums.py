@@ -11,8 +11,8 @@ from hornbeam.data.numbers import Floats
 from hornbeam.errors import DataError
 
 Whole = npt.NDArray[np.int64]
-BITS = 26
-"""Bits of each part of a value: sums of fewer than 2**26 such parts are exact."""
+BITS, LEAST_BITS = 26, 8
+"""Bits of each part of a value: fewer than 2**26 parts of 26 bits have an exact sum; of more, it is fewer."""
 MOST_PARTS = 8
 _MOST = 2.0**53
 """Whole numbers up to this one are exact as floats."""
@@ -26,15 +26,14 @@ def sums_by_row(row: Whole, values: Floats, number: Whole, size: int) -> Floats:
     """
     if not len(values):
         return np.zeros(size)
-    largest, groundings = float(np.abs(values).max()), float(number.sum(dtype=np.float64))
+    # Each row is a sum of its own, so the row with most groundings decides how many bits are exact.
+    largest, groundings = float(np.abs(values).max()), float(np.bincount(row, number).max())
     if not math.isfinite(largest * groundings):
-        # The sum of all rows may be too large, while that of each row is not.
-        groundings = float(np.bincount(row, number).max())
-        if not math.isfinite(largest * groundings):
-            raise DataError("a sum of numbers exceeds the largest float; scale the column, or leave it out.")
+        raise DataError("a sum of numbers exceeds the largest float; scale the column, or leave it out.")
     if largest * groundings < _MOST and (values == np.rint(values)).all():
         return _sums(row, values * number, size)
-    parts = _parts(values, math.frexp(largest)[1]) if groundings < 2.0**BITS else None
+    bits = min(BITS, 2 * BITS - math.frexp(groundings)[1])
+    parts = _parts(values, math.frexp(largest)[1], bits) if bits >= LEAST_BITS else None
     if parts is None:
         return _one_by_one(row, values, number, size)
     sums = [_sums(row, part * number, size) for part in parts]
@@ -43,16 +42,16 @@ def sums_by_row(row: Whole, values: Floats, number: Whole, size: int) -> Floats:
     return np.array([math.fsum(each) for each in zip(*(column.tolist() for column in sums), strict=True)])
 
 
-def _parts(values: Floats, top: int) -> list[Floats] | None:
-    """Values below 2**top as sums of parts of 26 bits, whose sums are exact; None if that takes too many.
+def _parts(values: Floats, top: int, bits: int) -> list[Floats] | None:
+    """Values below 2**top as sums of parts of so many bits; None if that takes too many.
 
-    >>> [part.tolist() for part in _parts(np.array([3.0, 2.0**-30]), 2)]
+    >>> [part.tolist() for part in _parts(np.array([3.0, 2.0**-30]), 2, 26)]
     [[3.0, 0.0], [0.0, 9.313225746154785e-10]]
     """
     parts: list[Floats] = []
     rest = values
-    for place in range(1, MOST_PARTS + 1):
-        coarse = math.ldexp(1.0, top - BITS * place)
+    for place in range(1, MOST_PARTS * BITS // bits + 1):
+        coarse = math.ldexp(1.0, top - bits * place)
         if coarse < np.finfo(np.float64).tiny:
             return None
         part = np.rint(rest / coarse) * coarse

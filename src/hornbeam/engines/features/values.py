@@ -6,86 +6,71 @@ Counts and numbers of distinct values are never missing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
-from hornbeam.data.database import Codes
+from hornbeam.data.database import Codes, Database
 from hornbeam.data.numbers import Floats
 from hornbeam.data.rows import run_starts
-from hornbeam.engines.contract import Engine, Skipped
 from hornbeam.engines.features.sums import sums_by_row
+from hornbeam.engines.questions import FeatureRequest
 from hornbeam.engines.tally import DAY, Tally, TallyRequest
 from hornbeam.errors import DataError
-from hornbeam.logic import effects as kinds
-from hornbeam.logic.clauses import Atom
-from hornbeam.logic.effects import Body, Feature, atom_in
+from hornbeam.logic import features as kinds
+from hornbeam.logic.effects import atom_in
+from hornbeam.logic.features import COUNT, DISTINCT, KINDS, MAXIMUM, MEAN, MINIMUM, SPREAD, SUM
 
-
-class FeatureRequest(NamedTuple):
-    """A body and one feature of its groundings."""
-
-    head: Atom
-    body: Body
-    feature: Feature
-
-
-def feature_values(engine: Engine, requests: Sequence[FeatureRequest], keys: Codes) -> list[Floats | Skipped]:
-    """The values of each feature, one per row of keys."""
-    asked = list(dict.fromkeys(tally for request in requests for tally in tallies_for(request)))
-    tallies = dict(zip(asked, engine.tally(asked, keys), strict=True))
-    answers: list[Floats | Skipped] = []
-    for request in requests:
-        found = [tallies[tally] for tally in tallies_for(request)]
-        skipped = [each for each in found if isinstance(each, Skipped)]
-        known = [each for each in found if isinstance(each, Tally)]
-        answers.append(skipped[0] if skipped else _value(engine, request, known, keys))
-    return answers
+Starts = npt.NDArray[np.intp]
 
 
 def tallies_for(request: FeatureRequest) -> tuple[TallyRequest, ...]:
     """The tallies from which a feature is computed."""
     head, body, (kind, variable) = request
     variables = () if variable is None else (variable,)
-    if kind == kinds.SHARE:
+    row = KINDS[kind]
+    if row.needs == kinds.GUARD:
         return TallyRequest(head, body), TallyRequest(head, body[:-1])
-    if kind == kinds.MONTH:
+    if row.needs == kinds.CUTOFF:
         return ()
-    return (TallyRequest(head, body, variables, kind in (kinds.FIRST, kinds.LAST, *kinds.OF_TIMES)),)
+    return (TallyRequest(head, body, variables, bool(row.edge)),)
 
 
-def _value(engine: Engine, request: FeatureRequest, tallies: list[Tally], keys: Codes) -> Floats:
+def value_of_request(
+    database: Database, request: FeatureRequest, tallies: Sequence[Tally], keys: Codes
+) -> Floats:
+    """The value of a feature for each row of keys, from its tallies."""
     kind, size = request.feature.kind, len(keys)
-    if kind == kinds.SHARE:
+    needs = KINDS[kind].needs
+    if needs == kinds.GUARD:
         return share_of(counts_of(tallies[0], size), counts_of(tallies[1], size))
-    if kind in (kinds.MONTH, kinds.SINCE, *kinds.OF_TIMES):
-        cutoffs = cutoffs_for(engine, request.head.predicate, keys)
-        if kind == kinds.MONTH:
+    if needs in (kinds.CUTOFF, kinds.DATES, kinds.TIMES):
+        cutoffs = cutoffs_for(database, request.head.predicate, keys)
+        if needs == kinds.CUTOFF:
             return months_of(cutoffs)
-        return since(tallies[0], kind, cutoffs, is_dated(engine))
-    return value_of_request(request, tallies[0], size)
-
-
-def value_of_request(request: FeatureRequest, tally: Tally, size: int) -> Floats:
-    """A feature of one tally; if a sum is too large, the error names the predicate of the numbers."""
+        return since(tallies[0], kind, cutoffs, is_dated(database))
     try:
-        return value_of_tally(tally, request.feature.kind, size)
+        return value_of_tally(tallies[0], kind, size)
     except DataError as error:
-        atoms = [atom for step in request.body if (atom := atom_in(step)) is not None]
-        own = [atom.predicate for atom in atoms if request.feature.variable in atom.args]
-        raise DataError(f'"{own[0]}": {error.message}' if own else error.message) from None
+        raise DataError(about_numbers(request, error)) from None
 
 
-def is_dated(engine: Engine) -> bool:
+def about_numbers(request: FeatureRequest, error: DataError) -> str:
+    """The message of an error about numbers that are too large, with the predicate that has them."""
+    atoms = [atom for step in request.body if (atom := atom_in(step)) is not None]
+    own = [atom.predicate for atom in atoms if request.feature.variable in atom.args]
+    return f'"{own[0]}": {error.message}' if own else error.message
+
+
+def is_dated(database: Database) -> bool:
     """Whether times are dates, so that lengths of time are in days."""
-    return engine.database.origin.get("times") == "date"
+    return database.origin.get("times") == "date"
 
 
-def cutoffs_for(engine: Engine, target: str, keys: Codes) -> Floats:
+def cutoffs_for(database: Database, target: str, keys: Codes) -> Floats:
     """The cut-off of each row of keys; NaN for one that sees every fact."""
-    cutoffs = engine.database.real_cutoffs_of(target, keys)
+    cutoffs = database.real_cutoffs_of(target, keys)
     if cutoffs is None:
         return np.full(len(keys), np.nan)
     return np.where(np.isfinite(cutoffs), cutoffs, np.nan)
@@ -114,35 +99,44 @@ def share_of(true: Floats, guard: Floats) -> Floats:
 
 def value_of_tally(tally: Tally, kind: str, size: int) -> Floats:
     """A feature of one tally: of its counts, or of the values in its first column."""
-    if kind == kinds.COUNT:
-        return counts_of(tally, size)
-    if kind == kinds.DISTINCT:
-        return np.bincount(tally.row, minlength=size).astype(np.float64)
+    _, _, measure, *_ = row = KINDS[kind]
+    if measure in OF_GROUNDINGS:
+        return OF_GROUNDINGS[measure](tally, size)
     values = tally.columns[0]
     tally = at_rows(tally, ~np.isnan(values)) if np.isnan(values).any() else tally
-    if kind in (kinds.FIRST, kinds.LAST):
-        tally = at_edge(tally, kind == kinds.LAST)
-    row, values, number = tally.row, tally.columns[0], tally.number
+    if row.edge:
+        tally = at_edge(tally, row.edge == kinds.LAST)
     result = np.full(size, np.nan)
-    if not len(row):
-        return result
-    starts = run_starts(row)
-    there = row[starts]
-    if kind in (kinds.MINIMUM, kinds.MAXIMUM):
-        edge = np.minimum if kind == kinds.MINIMUM else np.maximum
-        result[there] = edge.reduceat(values, starts)
-        return result
-    counts = counts_of(tally, size)[there]
-    if kind == kinds.SPREAD:
-        result[there] = _spread(tally, starts, counts)
-        return result
-    sums = sums_by_row(row, values, number, size)[there]
-    result[there] = sums if kind == kinds.SUM else sums / counts
+    if len(tally.row):
+        starts = run_starts(tally.row)
+        result[tally.row[starts]] = OF_VALUES[measure](tally, starts)
     return result
 
 
-def _spread(tally: Tally, starts: npt.NDArray[np.intp], counts: Floats) -> Floats:
-    """The standard deviation of the values of each example, whose rows start at ``starts``."""
+def _distinct(tally: Tally, size: int) -> Floats:
+    return np.bincount(tally.row, minlength=size).astype(np.float64)
+
+
+def _minimum(tally: Tally, starts: Starts) -> Floats:
+    return np.minimum.reduceat(tally.columns[0], starts)
+
+
+def _maximum(tally: Tally, starts: Starts) -> Floats:
+    return np.maximum.reduceat(tally.columns[0], starts)
+
+
+def _sum(tally: Tally, starts: Starts) -> Floats:
+    sums: Floats = sums_by_row(tally.row, tally.columns[0], tally.number, int(tally.row[-1]) + 1)
+    return sums[tally.row[starts]]
+
+
+def _mean(tally: Tally, starts: Starts) -> Floats:
+    return _sum(tally, starts) / np.add.reduceat(tally.number, starts)
+
+
+def _spread(tally: Tally, starts: Starts) -> Floats:
+    """The standard deviation."""
+    counts = np.add.reduceat(tally.number, starts)
     lengths = np.diff(starts, append=len(tally.row))
     values = tally.columns[0]
     # Scaled to below 1 by a power of two, so that no square is too large or too small for a float.
@@ -156,14 +150,27 @@ def _spread(tally: Tally, starts: npt.NDArray[np.intp], counts: Floats) -> Float
     return spread
 
 
+OF_GROUNDINGS: Mapping[str, Callable[[Tally, int], Floats]] = {COUNT: counts_of, DISTINCT: _distinct}
+"""Measures of all groundings, for each of so many examples."""
+OF_VALUES: Mapping[str, Callable[[Tally, Starts], Floats]] = {
+    MINIMUM: _minimum,
+    MAXIMUM: _maximum,
+    MEAN: _mean,
+    SUM: _sum,
+    SPREAD: _spread,
+}
+"""Measures of the values in the first column of a tally, for each example; its rows start at ``starts``."""
+
+
 def since(tally: Tally, kind: str, cutoffs: Floats, dated: bool) -> Floats:
     """The time from the first or last fact, or from the earliest value of a date, to the cut-off."""
     result = np.full(len(cutoffs), np.nan)
-    at = tally.columns[0] if kind == kinds.SINCE else tally.times
+    row = KINDS[kind]
+    at = tally.columns[0] if row.needs == kinds.DATES else tally.times
     assert at is not None
     if len(tally.row):
         starts = run_starts(tally.row)
-        edge = np.maximum if kind == kinds.SINCE_LAST else np.minimum
+        edge = np.maximum if row.measure == MAXIMUM else np.minimum
         result[tally.row[starts]] = edge.reduceat(at, starts)
     result[~np.isfinite(result)] = np.nan
     lengths: Floats = (cutoffs - result) / (DAY if dated else 1.0)

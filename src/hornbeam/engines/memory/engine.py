@@ -24,13 +24,13 @@ from hornbeam.engines.contract import (
     INT64_MAX,
     Column,
     Counts,
-    Engine,
     Session,
     Skipped,
     narrowest,
 )
 from hornbeam.engines.counting.count_cache import CountCache
 from hornbeam.engines.estimate import BYTES_PER_BINDING, ArgumentSizes, Estimates
+from hornbeam.engines.features.answers import TallyEngine
 from hornbeam.engines.memory.cutoffs import CutoffFactors
 from hornbeam.engines.memory.incidence import incidence
 from hornbeam.engines.memory.indexes import FactIndexes
@@ -101,11 +101,10 @@ class ExampleRows:
     cutoffs: CutoffFactors | None = None
 
 
-class MemoryEngine(Engine):
+class MemoryEngine(TallyEngine):
     """Counts in memory, in exact integers, with partial results under the memory budget."""
 
     name = "memory"
-    keeps_keys = True
     counts_components = True
     has_copies = True
 

@@ -63,6 +63,10 @@ class Connection(ABC):
         """Create a table with the rows of a query."""
 
     @abstractmethod
+    def view(self, query: exp.Select) -> str:
+        """Create a view of the rows of a query; returns its name."""
+
+    @abstractmethod
     def load(self, name: str, columns: Mapping[str, Values]) -> None:
         """Create a table from columns of integers or text."""
 

@@ -8,7 +8,8 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from hornbeam.data.database import Codes, Database
-from hornbeam.engines.contract import DEFAULT_MEMORY, Counts, Engine, Session, Skipped
+from hornbeam.engines.contract import DEFAULT_MEMORY, Counts, Session, Skipped
+from hornbeam.engines.features.answers import TallyEngine
 from hornbeam.engines.sql.connection import Connection
 from hornbeam.engines.sql.expressions import Dialect
 from hornbeam.engines.sql.loaded import LoadedSource
@@ -31,11 +32,10 @@ class SourceInPlace(MeasuredSource, Protocol):
     def connection(self) -> Connection: ...
 
 
-class SqlEngine(Engine):
+class SqlEngine(TallyEngine):
     """Counts with SQL; a subclass connects to a SQL system."""
 
     _dialect: Dialect
-    keeps_keys = True
 
     def __init__(self, database: Database, memory: int = DEFAULT_MEMORY) -> None:
         super().__init__(database, memory)
@@ -63,7 +63,7 @@ class SqlEngine(Engine):
         connection, source = self._opened()
         return self._tallies_of(connection, source, keys).answers(requests)
 
-    def expect(self, requests: Sequence[TallyRequest], keys: Codes) -> None:
+    def expect_tallies(self, requests: Sequence[TallyRequest], keys: Codes) -> None:
         connection, source = self._opened()
         self._tallies_of(connection, source, keys).expect(requests)
 

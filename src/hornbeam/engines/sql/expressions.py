@@ -16,6 +16,7 @@ import numpy.typing as npt
 from sqlglot import exp
 
 from hornbeam.data.database import Codes
+from hornbeam.data.numbers import TimeColumn
 from hornbeam.errors import OptionError
 from hornbeam.logic.clauses import AT_LEAST, Value
 from hornbeam.logic.schema import DATE, NUMBER, Schema
@@ -99,6 +100,16 @@ class SqlTable(NamedTuple):
     """columns in which empty text means a missing value"""
     distinct: bool = False
     """whether all rows are known to be different facts"""
+    since: tuple[TimeColumn, ...] = ()
+    """in place of ``time``, columns of which the latest has the time from which each fact exists"""
+    rows: int | None = None
+    """the number of rows, if all of them are known to be facts"""
+    unique: tuple[str, ...] = ()
+    """columns that are known to have another value in each row"""
+    covered: tuple[str, ...] = ()
+    """columns whose values are known to be keys of the table of their type"""
+    keys: tuple[tuple[str, tuple[str, ...], str], ...] = ()
+    """columns whose values must be keys to make a fact, each with the table and column of these keys"""
 
     @classmethod
     def of(
@@ -106,19 +117,55 @@ class SqlTable(NamedTuple):
         name: str | Sequence[str],
         columns: Sequence[str],
         true: str | None = None,
-        time: str | None = None,
+        time: str | tuple[TimeColumn, ...] | None = None,
+        keys: Sequence[tuple[str, str | Sequence[str], str]] = (),
     ) -> SqlTable:
         """A table from its name: a text with dots between the parts, or a sequence of the parts.
 
         >>> SqlTable.of("social.friends", ["who", "whom"]).name
         ('social', 'friends')
         """
-        parts = tuple(name.split(".") if isinstance(name, str) else name)
-        if not parts or not all(parts) or len(parts) > 3:
-            raise OptionError(
-                f"{name!r} is not the name of a table; give table, schema.table or a list of the parts."
+        known = tuple((column, _parts(table), key) for column, table, key in keys)
+        if isinstance(time, tuple):
+            return cls(_parts(name), tuple(columns), true, since=time, keys=known)
+        return cls(_parts(name), tuple(columns), true, time, keys=known)
+
+    @property
+    def times(self) -> tuple[TimeColumn, ...]:
+        """The columns with times; none if its facts have no times."""
+        return self.since if self.time is None else (TimeColumn(self.time),)
+
+    def names(self) -> list[tuple[str, ...]]:
+        """The names of the table and of those whose times or keys count."""
+        of_times = (SqlTable.of(table, ()).name for each in self.since for _, table, _ in each.links)
+        return [self.name, *of_times, *(table for _, table, _ in self.keys)]
+
+    def renamed(self, names: Mapping[tuple[str, ...], tuple[str, ...]]) -> SqlTable:
+        """The same with other names of all of its tables."""
+        since = tuple(
+            TimeColumn(
+                name, tuple((link, names[SqlTable.of(table, ()).name], key) for link, table, key in links)
             )
-        return cls(parts, tuple(columns), true, time)
+            for name, links in self.since
+        )
+        keys = tuple((link, names[table], key) for link, table, key in self.keys)
+        return self._replace(name=names[self.name], since=since, keys=keys)
+
+    def with_times(self, facts: exp.Select, alias: str) -> tuple[exp.Select, list[exp.Expr]]:
+        """A query of the table, joined with the tables to which links for times lead; and all times."""
+        times: list[exp.Expr] = []
+        places: dict[tuple[object, ...], str] = {(): alias}
+        for name, links in self.times:
+            place: tuple[object, ...] = ()
+            for link, table, key in links:
+                before, place = places[place], (*place, link, table, key)
+                if place not in places:
+                    places[place] = f"{alias}{len(places)}"
+                    same = exp.EQ(this=column(link, before), expression=column(key, places[place]))
+                    item = SqlTable.of(table, ()).expression(places[place])
+                    facts = facts.join(item, on=same, join_type="LEFT")
+            times.append(column(name, places[place]))
+        return facts, times
 
     def item(self) -> exp.Table:
         """The table as an expression, without an alias."""
@@ -147,6 +194,16 @@ class SqlTable(NamedTuple):
         if self.true is not None:
             conditions.append(exp.NEQ(this=exp.cast(column(self.true, alias), "INT"), expression=integer(0)))
         return conditions
+
+
+def _parts(name: str | Sequence[str]) -> tuple[str, ...]:
+    """The parts of the name of a table."""
+    parts = tuple(name.split(".") if isinstance(name, str) else name)
+    if not parts or not all(parts) or len(parts) > 3:
+        raise OptionError(
+            f"{name!r} is not the name of a table; give table, schema.table or a list of the parts."
+        )
+    return parts
 
 
 class SqlFacts(Protocol):
@@ -223,6 +280,18 @@ NOTHING = {NUMBER: "-inf", DATE: "0001-01-01 00:00:00"}
 def cutoff_value(cutoff: str | exp.Expr, kind: str) -> exp.Expr:
     """A cut-off, from text or an expression, as a value that compares with times of this kind."""
     return numeric(exp.Literal.string(cutoff) if isinstance(cutoff, str) else cutoff, kind == DATE)
+
+
+def latest(times: Sequence[exp.Expr]) -> exp.Expr:
+    """The latest of some times; NULL if one of them is."""
+    result, *others = times
+    for other in others:
+        later = exp.GTE(this=result, expression=other)
+        earlier = exp.LT(this=result.copy(), expression=other.copy())
+        result = exp.Case(
+            ifs=[exp.If(this=later, true=result.copy()), exp.If(this=earlier, true=other.copy())]
+        )
+    return result
 
 
 def exists_at(since: exp.Expr, cutoff: exp.Expr, kind: str) -> exp.Expr:

@@ -32,11 +32,12 @@ from hornbeam.logic.clauses import (
     Literal,
     Not,
     Value,
+    cut,
     literal_variables,
     rename,
     rename_atom,
+    touched,
 )
-from hornbeam.logic.components import cut, touched
 from hornbeam.logic.schema import Schema
 
 

@@ -28,7 +28,7 @@ from hornbeam.joint.neighbours import Neighbours
 from hornbeam.joint.surroundings import Surroundings
 from hornbeam.joint.things import JointTarget, JointTask, facts_fingerprint, hidden
 from hornbeam.learning.classes import ClassHistory
-from hornbeam.learning.history import History
+from hornbeam.learning.history import History, Record, ended_of
 from hornbeam.learning.loop import NO_CONTROL, Control, Shared
 from hornbeam.learning.options import EffectOptions, Options
 
@@ -39,6 +39,16 @@ class JointHistory:
 
     by_target: Mapping[str, History | ClassHistory]
     lines: tuple[str, ...] = ()
+
+    @property
+    def ended(self) -> str:
+        """Why the fits ended: interrupted or by the time limit if any was, otherwise as the last one."""
+        return ended_of(self.by_target.values())
+
+    @property
+    def steps(self) -> tuple[Record, ...]:
+        """The steps of all separate models."""
+        return tuple(step for history in self.by_target.values() for step in history.steps)
 
     def notices(self) -> tuple[Notice, ...]:
         return tuple(

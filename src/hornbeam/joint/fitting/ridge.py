@@ -20,6 +20,7 @@ from hornbeam.joint.reach import Sparse
 from hornbeam.joint.surroundings import DISTANCES, chances_of
 from hornbeam.joint.things import JointTarget
 from hornbeam.learning.effects.examples.bagging import FOLDS
+from hornbeam.learning.losses.newton import Stopping, conjugate_gradients, minimise
 from hornbeam.learning.losses.softmax import LabelDesign, fit_softmax, log_softmax
 
 SHAPES = ((1.0, 1.0, 1.0, 1.0), (0.1, 0.1, 1.0, 1.0), (0.0, 0.0, 0.0, 1.0))
@@ -30,7 +31,13 @@ MOST_EXAMPLES = 3_000
 """With more examples, their constants are not replaced."""
 DENSE = 0.4
 """With a larger part of values that are not 0, all values are stored."""
-STEPS = 500
+STOPPING = Stopping(rounds=50, shortest=1e-6)
+CLOSE = 1e-8
+"""A fit ends when the gradient is at most this times the penalty: no weight is further from its optimum."""
+ROUGH = 1e-2
+"""The same while shapes and penalties are compared."""
+MOST_TURNS = 500
+"""Maximum number of iterations of conjugate gradients in a Newton step."""
 _COLUMNS = 2_000
 _LEAST = 1e-9
 """This part of the mean square of a row is added to each, so that equal rows differ."""
@@ -66,8 +73,13 @@ def fit_ridge(task: RidgeTask) -> FittedRidge:
     with threadpool_limits(1, user_api="blas"):
         best = min((_of_shape(task, form) for form in _forms(task.blocks)), key=lambda each: each.loss)
         whole = np.ones(len(task.labels), np.bool_)
-        every = _minimised(task, best.form.values, whole, best.penalty, best.by_fold[0])
-        return FittedRidge(best.form.unfolded(every), tuple(map(best.form.unfolded, best.by_fold)))
+        parts = [whole, *(task.folds != fold for fold in range(FOLDS))]
+        starts = [best.by_fold[0], *best.by_fold]
+        every, *by_fold = (
+            best.form.unfolded(_minimised(task, best.form.values, part, best.penalty, start, CLOSE))
+            for part, start in zip(parts, starts, strict=True)
+        )
+        return FittedRidge(every, tuple(by_fold))
 
 
 class _ColumnWeights(NamedTuple):
@@ -138,7 +150,8 @@ def _of_shape(task: RidgeTask, form: _Form) -> _OfShape:
     before: list[_ColumnWeights | None] = [None] * FOLDS
     for penalty in PENALTIES:
         by_fold = [
-            _minimised(task, form.values, task.folds != fold, penalty, before[fold]) for fold in range(FOLDS)
+            _minimised(task, form.values, task.folds != fold, penalty, before[fold], ROUGH)
+            for fold in range(FOLDS)
         ]
         loss = _held_out_loss(task, form.values, by_fold)
         if best is not None and loss >= best.loss:
@@ -168,34 +181,72 @@ def _minimised(
     rows: npt.NDArray[np.bool_],
     penalty: float,
     start: _ColumnWeights | None,
+    close: float,
 ) -> _ColumnWeights:
     """The weights with the least sum of log-losses and half the penalty times the squared weights.
 
     Labels count as often as among all examples: of few examples, those without a fold have other shares of
     labels, and the biases would speak against the labels of the fold.
     """
-    from scipy.optimize import minimize
-
     values, labels, free = every_row[rows], task.labels[rows], task.target.columns
-    first = task.target.size - free
-    turned: Sparse = values.T
-    turned = turned.tocsr() if sparse.issparse(turned) else turned
-    wanted: Floats = np.zeros((len(labels), task.target.size))
-    wanted[np.arange(len(labels)), labels] = 1.0
     every, inside = (np.bincount(each, minlength=task.target.size) for each in (task.labels, labels))
     counts = (every / np.maximum(inside, 1))[labels][:, None]
-
-    def loss(flat: Floats) -> tuple[float, Floats]:
-        bias, weights = flat[:free], flat[free:].reshape(-1, free)
-        added = values @ weights + bias
-        logs = log_softmax(np.column_stack([np.zeros((len(added), first)), added]))
-        wrong = (counts * (np.exp(logs) - wanted))[:, first:]
-        gradient = np.concatenate([wrong.sum(axis=0), (turned @ wrong + penalty * weights).ravel()])
-        return float(0.5 * penalty * (weights**2).sum() - (counts * wanted * logs).sum()), gradient
-
     begin = np.zeros(free * (1 + values.shape[1]))
     if start is not None:
         begin = np.concatenate([start.bias, start.weights.ravel()])
-    options = {"maxiter": STEPS, "gtol": 1e-4, "ftol": 1e-7}
-    flat = minimize(loss, begin, jac=True, method="L-BFGS-B", options=options).x
+    flat = minimise(_RidgeLoss(values, labels, counts, task.target, penalty, close), begin, STOPPING)
     return _ColumnWeights(flat[:free], flat[free:].reshape(-1, free))
+
+
+class _RidgeLoss:
+    """The penalised loss of biases and weights of columns, one after the other in a vector."""
+
+    def __init__(
+        self,
+        values: Sparse | Floats,
+        labels: npt.NDArray[np.int64],
+        counts: Floats,
+        target: JointTarget,
+        penalty: float,
+        close: float,
+    ) -> None:
+        self.values, self.counts, self.penalty, self.close = values, counts, penalty, close
+        self.free, self.first = target.columns, target.size - target.columns
+        turned: Sparse = values.T
+        self.turned = turned.tocsr() if sparse.issparse(turned) else turned
+        self.wanted: Floats = np.zeros((len(labels), target.size))
+        self.wanted[np.arange(len(labels)), labels] = 1.0
+        self.first_length = 0.0
+
+    def scores(self, weights: Floats) -> Floats:
+        added: Floats = self.values @ self._of_columns(weights) + weights[: self.free]
+        return np.column_stack([np.zeros((len(added), self.first)), added])
+
+    def loss(self, weights: Floats, scores: Floats) -> float:
+        squares = float((self._of_columns(weights) ** 2).sum())
+        return 0.5 * self.penalty * squares - float((self.counts * self.wanted * log_softmax(scores)).sum())
+
+    def direction(self, weights: Floats, scores: Floats) -> Floats | None:
+        chances = np.exp(log_softmax(scores))
+        gradient = self._gradient(self.counts * (self.wanted - chances), -weights)
+        length = float(np.sqrt((gradient * gradient).sum()))
+        if length <= self.close * self.penalty:
+            return None
+        self.first_length = self.first_length or length
+        free = chances[:, self.first :]
+
+        def curvature_times(vector: Floats) -> Floats:
+            moved = free * self.scores(vector)[:, self.first :]
+            return self._gradient(self.counts * (moved - free * moved.sum(axis=1, keepdims=True)), vector)
+
+        residue = min(0.1, length / self.first_length)
+        return conjugate_gradients(curvature_times, gradient, residue, MOST_TURNS)
+
+    def _of_columns(self, weights: Floats) -> Floats:
+        return weights[self.free :].reshape(-1, self.free)
+
+    def _gradient(self, of_scores: Floats, weights: Floats) -> Floats:
+        """What changes of scores, and the penalty, are for biases and weights."""
+        inner = of_scores[:, -self.free :]
+        of_weights = self.turned @ inner + self.penalty * self._of_columns(weights)
+        return np.concatenate([inner.sum(axis=0), of_weights.ravel()])

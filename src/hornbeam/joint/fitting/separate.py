@@ -29,8 +29,9 @@ from hornbeam.learning.loop import Control
 from hornbeam.learning.options import EffectOptions, Options
 from hornbeam.learning.problem import Fit
 from hornbeam.model.class_model import ClassModel
-from hornbeam.model.clause_model import Model, sigmoid
+from hornbeam.model.clause_model import Model
 from hornbeam.model.files import LearnedModel
+from hornbeam.model.scales import sigmoid
 
 AnyFit = Fit[LearnedModel] | ClassFit
 

@@ -1,1 +1,1 @@
-"""Boosted clauses: relational logistic regression and MLN-Boost."""
+"""Boosted clauses: relational logistic regression, the preset `paper`."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from hornbeam.data.numbers import Floats
-from hornbeam.engines.features.values import FeatureRequest
+from hornbeam.engines.questions import FeatureRequest
 from hornbeam.learning.effects.candidates import Pool
 from hornbeam.learning.effects.examples.groups import EqualExamples
 from hornbeam.logic.clauses import Atom, Comparison

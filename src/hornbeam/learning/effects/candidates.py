@@ -2,59 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from hornbeam.data.database import Codes
-from hornbeam.data.numbers import Floats, weighted_quantiles
-from hornbeam.data.relations import Population
+from hornbeam.data.numbers import Floats
 from hornbeam.engines.contract import Engine, Skipped
-from hornbeam.engines.features.values import (
-    FeatureRequest,
-    counts_of,
-    counts_of_sides,
-    cutoffs_for,
-    is_dated,
-    months_of,
-    share_of,
-    since,
-    value_of_request,
-    value_of_tally,
-)
-from hornbeam.engines.tally import Tally, TallyRequest
+from hornbeam.engines.features.values import is_dated
+from hornbeam.engines.questions import FeatureRequest, FrequentConstant, ValueRequest
 from hornbeam.learning.effects.bins import BinBlocks, Bins, bins_of, cuts_of, scores_of
-from hornbeam.learning.effects.examples.groups import BinHashes, EqualExamples, KeyTallies, key_tallies
+from hornbeam.learning.effects.examples.groups import (
+    BinHashes,
+    DistinctKeys,
+    EqualExamples,
+    distinct_keys,
+)
 from hornbeam.learning.effects.links import paths as kinds
 from hornbeam.learning.effects.links.paths import Attribute, Path
 from hornbeam.logic.clauses import AT_LEAST, BELOW, Atom, Comparison
-from hornbeam.logic.effects import (
+from hornbeam.logic.effects import Body, Equals, Feature, Recent, atom_in, step_variables
+from hornbeam.logic.features import (
     COUNT,
     DISTINCT,
-    FIRST,
-    LAST,
-    MAXIMUM,
-    MEAN,
+    FAR_RECENT,
+    IN_ORDER,
+    KINDS,
+    MANY,
     MINIMUM,
     MONTH,
+    OF_TIMES,
+    RECENT,
     SHARE,
     SINCE,
-    SINCE_FIRST,
-    SINCE_LAST,
-    SPREAD,
-    SUM,
     VALUE,
-    Body,
-    Equals,
-    Feature,
-    Recent,
-    atom_in,
-    step_variables,
+    offered_for,
 )
 
 FEW_THRESHOLDS = 4
@@ -111,7 +97,7 @@ class Pool:
 
         Values are those of the examples, or of groups of examples with equal values.
         """
-        counts = request.feature.kind in (COUNT, DISTINCT)
+        counts = KINDS[request.feature.kind].whole
         sizes = None if equal is None else equal.counts
         cuts = cuts_of(values, self.n_cuts, self.min_support, counts, sizes)
         number = len(values) if equal is None else len(equal.which)
@@ -158,9 +144,16 @@ def _fingerprint(bins: Bins, number: int, equal: EqualExamples | None) -> bytes:
     return blake2b(ranks.tobytes(), digest_size=16).digest()
 
 
+class _AskedOfAttribute(NamedTuple):
+    """The features that are asked about an attribute, or why its constants are not known."""
+
+    features: tuple[FeatureRequest, ...]
+    skipped: Skipped | None = None
+
+
 @dataclass(eq=False)
 class Offers:
-    """Asks an engine for tallies, and makes candidates of them."""
+    """Asks an engine about paths, and makes candidates of the answers."""
 
     engine: Engine
     head: Atom
@@ -174,40 +167,55 @@ class Offers:
     """the groundings of all paths so far, each times the number of attributes"""
     left_out: set[Body] = field(default_factory=set)
     """the bodies of paths whose attributes were left out"""
-    _at: KeyTallies = field(init=False)
-    """the keys for which the present path is tallied"""
-    _known: dict[tuple[int, ...], KeyTallies] = field(default_factory=dict)
+    _at: DistinctKeys = field(init=False)
+    """the keys about which the present path is asked"""
+    _known: dict[tuple[int, ...], DistinctKeys] = field(default_factory=dict)
 
     def of_path(self, path: Path) -> None:
         """Add the candidates of a path and of its attributes."""
         self._at = self._keys_for(path)
-        timed = self.cut and not path.general and _is_timed(self, path.body)
-        request = TallyRequest(self.head, path.body, (), timed)
-        requests = [TallyRequest(self.head, (*path.body, *a.steps), _wanted(a)) for a in path.attributes]
-        self._at.expect([request, *requests])
-        whole = self._at.tally([request])[0]
-        if isinstance(whole, Skipped):
-            self.skipped.append(whole)
-            self.left_out.add(path.body)
+        groundings = self._of_groundings(path)
+        count = groundings[0]
+        # Times of groundings are asked for with their number.
+        edge = next(each for each in reversed(groundings) if each.feature.kind != SHARE)
+        self._at.expect([edge, *(self._first_of(path, attribute) for attribute in path.attributes)])
+        counts, *others = self._at.features(groundings)
+        if isinstance(counts, Skipped):
+            self._leave_out(path, counts)
             return
-        counts = counts_of(whole, len(self._at))
-        if path.body:
-            self._of_groundings(path, whole, counts)
+        for request, values in zip(groundings, (counts, *others), strict=True):
+            if path.body and not isinstance(values, Skipped):
+                self._add(request, values)
         work = int((counts if self._at.sizes is None else counts * self._at.sizes).sum())
         work *= len(path.attributes)
         most = min(MOST_OF_GENERAL if path.general else MOST_OF_PATH, MOST_WORK - self.work)
         if work > most:
-            self.skipped.append(Skipped(request, TOO_MUCH, work, most))
-            self.left_out.add(path.body)
+            self._leave_out(path, Skipped(count, TOO_MUCH, work, most))
             return
         self.work += work
-        answers = self._at.tally(requests)
-        self.skipped += [answer for answer in answers if isinstance(answer, Skipped)]
-        for attribute, answer in zip(path.attributes, answers, strict=True):
-            if isinstance(answer, Tally):
-                self._of_attribute(path, attribute, answer, counts)
+        self._add_attributes(path)
+        self._at.expect([])
 
-    def _keys_for(self, path: Path) -> KeyTallies:
+    def _leave_out(self, path: Path, why: Skipped) -> None:
+        self.skipped.append(why)
+        self.left_out.add(path.body)
+
+    def _add_attributes(self, path: Path) -> None:
+        """Add what is asked about the attributes of a path, in their order."""
+        asked = self._asked(path)
+        values = self._at.features([request for each in asked for request in each.features])
+        for each in asked:
+            # The first feature is of the values alone; if it is known, others may need too much memory.
+            skipped = each.skipped
+            for place, (request, found) in enumerate(zip(each.features, values, strict=False)):
+                if not isinstance(found, Skipped):
+                    self._add(request, found)
+                elif place == 0:
+                    skipped = found
+            if skipped is not None:
+                self.skipped.append(skipped)
+
+    def _keys_for(self, path: Path) -> DistinctKeys:
         """The keys without the variables that a path does not use."""
         arity = len(self.head.args)
         used = tuple(range(arity, self.keys.shape[1])) if path.general else tuple(range(arity))
@@ -217,141 +225,134 @@ class Offers:
             found |= {attribute.node.variable for attribute in path.attributes}
             used = tuple(sorted(variable for variable in found if variable < arity))
         if used not in self._known:
-            self._known[used] = key_tallies(self.engine, self.keys, used, arity)
+            self._known[used] = distinct_keys(self.engine, self.keys, used, arity)
         return self._known[used]
 
     def of_cutoffs(self) -> None:
         """Add the month of the cut-off, if times are dates."""
-        self._at = KeyTallies(self.engine, self.keys)
-        if self.cut and is_dated(self.engine):
-            cutoffs = cutoffs_for(self.engine, self.head.predicate, self.keys)
-            self._add((), Feature(MONTH), months_of(cutoffs))
+        self._at = DistinctKeys(self.engine, self.keys)
+        if self.cut and is_dated(self.engine.database):
+            month = self._request((), MONTH)
+            (values,) = self._at.features([month])
+            if not isinstance(values, Skipped):
+                self._add(month, values)
 
-    def _of_groundings(self, path: Path, tally: Tally, counts: Floats) -> None:
-        self._add(path.body, Feature(COUNT), counts)
+    # --- what is asked ---------------------------------------------------------------------------
+
+    def _request(self, body: Body, kind: str, variable: int | None = None) -> FeatureRequest:
+        return FeatureRequest(self.head, body, Feature(kind, variable))
+
+    def _of_groundings(self, path: Path) -> list[FeatureRequest]:
+        """The features of the groundings of a path, their number first."""
+        asked = [COUNT]
         if path.meets and len(path.body) > 1:
-            guard = self._at.tally([TallyRequest(self.head, path.body[:-1])])[0]
-            if isinstance(guard, Tally):
-                share = share_of(counts, counts_of(guard, len(self._at)))
-                self._add(path.body, Feature(SHARE), share)
-        if tally.times is not None:
-            cutoffs = cutoffs_for(self.engine, self.head.predicate, self.keys)
-            for kind in (SINCE_FIRST, SINCE_LAST):
-                self._add(path.body, Feature(kind), since(tally, kind, cutoffs, is_dated(self.engine)))
+            asked.append(SHARE)
+        if self.cut and not path.general and _is_timed(self, path.body):
+            asked += OF_TIMES
+        return [self._request(path.body, kind) for kind in asked]
 
-    def _of_attribute(self, path: Path, attribute: Attribute, tally: Tally, counts: Floats) -> None:
+    def _first_of(self, path: Path, attribute: Attribute) -> FeatureRequest:
+        """A feature of the values of an attribute, whichever follow."""
         body = (*path.body, *attribute.steps)
         if attribute.kind == kinds.FLAG:
-            true = counts_of(tally, len(self._at))
-            self._add(body, Feature(COUNT), true)
-            if not path.single and len(attribute.steps) == 1:
-                self._add(body, Feature(SHARE), share_of(true, counts))
-        elif attribute.kind == kinds.CATEGORY:
-            self._of_category(path, attribute, tally)
-        elif attribute.kind == kinds.THING:
-            if not path.single:
-                number = value_of_tally(tally, DISTINCT, len(self._at))
-                self._add(body, Feature(DISTINCT, attribute.node.variable), number)
-        elif attribute.kind == kinds.DATE:
-            kind = SINCE if self.cut else VALUE if path.single else MINIMUM
-            self._add(body, Feature(kind, attribute.node.variable), self._of_date(tally, kind))
-        else:
-            self._of_number(path, attribute, tally)
+            return self._request(body, COUNT)
+        named = attribute.kind in (kinds.CATEGORY, kinds.THING)
+        return self._request(body, DISTINCT if named else MINIMUM, attribute.node.variable)
 
-    def _of_date(self, tally: Tally, kind: str) -> Floats:
-        if kind != SINCE:
-            return value_of_tally(tally, kind, len(self._at))
-        cutoffs = cutoffs_for(self.engine, self.head.predicate, self._at.own)
-        return since(tally, kind, cutoffs, is_dated(self.engine))
+    def _asked(self, path: Path) -> list[_AskedOfAttribute]:
+        """What is asked about each attribute of a path."""
+        thresholds, constants = self._thresholds(path), self._constants(path)
+        asked = []
+        for attribute in path.attributes:
+            body = (*path.body, *attribute.steps)
+            if attribute.kind == kinds.FLAG:
+                share = not path.single and len(attribute.steps) == 1
+                own = [self._request(body, kind) for kind in ((COUNT, SHARE) if share else (COUNT,))]
+            elif attribute.kind == kinds.CATEGORY:
+                found = constants[attribute]
+                if isinstance(found, Skipped):
+                    asked.append(_AskedOfAttribute((), found))
+                    continue
+                own = self._of_category(path, attribute, found)
+            elif attribute.kind == kinds.THING:
+                own = [] if path.single else [self._first_of(path, attribute)]
+            elif attribute.kind == kinds.DATE:
+                since = self.cut and is_dated(self.engine.database)
+                kind = SINCE if since else VALUE if path.single else MINIMUM
+                own = [self._request(body, kind, attribute.node.variable)]
+            else:
+                own = self._of_number(path, attribute, thresholds.get(attribute, ()))
+            asked.append(_AskedOfAttribute(tuple(own)))
+        return asked
 
-    def _of_number(self, path: Path, attribute: Attribute, tally: Tally) -> None:
+    def _thresholds(self, path: Path) -> dict[Attribute, tuple[float, ...]]:
+        """The thresholds of the attributes that are numbers of several rows."""
+        found: dict[Attribute, tuple[float, ...]] = {}
+        numbers = [each for each in path.attributes if each.kind in (kinds.NUMBER, kinds.FACTS)]
+        for few in (False, True):
+            own = [each for each in numbers if (_is_limited(path.body) or each.kind == kinds.FACTS) == few]
+            number = min(self.n_thresholds, FEW_THRESHOLDS) if few else self.n_thresholds
+            if own and not path.single:
+                answers = self._at.thresholds([self._values(path, each) for each in own], number)
+                found |= {
+                    each: answer
+                    for each, answer in zip(own, answers, strict=True)
+                    if not isinstance(answer, Skipped)
+                }
+        return found
+
+    def _constants(self, path: Path) -> dict[Attribute, tuple[FrequentConstant, ...] | Skipped]:
+        """The constants of the attributes that are categories."""
+        own = [each for each in path.attributes if each.kind == kinds.CATEGORY]
+        answers = (
+            self._at.constants([self._values(path, each) for each in own], MOST_CONSTANTS) if own else []
+        )
+        return dict(zip(own, answers, strict=True))
+
+    def _values(self, path: Path, attribute: Attribute) -> ValueRequest:
+        return ValueRequest(self.head, (*path.body, *attribute.steps), attribute.node.variable)
+
+    def _of_number(
+        self, path: Path, attribute: Attribute, thresholds: Sequence[float]
+    ) -> list[FeatureRequest]:
         body, variable = (*path.body, *attribute.steps), attribute.node.variable
         if path.single:
-            self._add_value(body, Feature(VALUE, variable), tally)
-            return
+            return [self._request(body, VALUE, variable)]
         limited = _is_limited(path.body)
-        offered: tuple[str, ...] = (MEAN, SUM, MINIMUM, MAXIMUM, SPREAD)
+        what = MANY
         if limited:
-            offered = (MEAN, MINIMUM, MAXIMUM) if path.links == 1 and not path.general else (MEAN,)
-        for kind in offered:
-            self._add_value(body, Feature(kind, variable), tally)
+            what = RECENT if path.links == 1 and not path.general else FAR_RECENT
+        own = [self._request(body, kind, variable) for kind in offered_for(what)]
         if self.cut and _is_timed(self, path.body) and not limited:
-            timed = self._at.tally([TallyRequest(self.head, body, (variable,), True)])[0]
-            if isinstance(timed, Tally):
-                for kind in (FIRST, LAST):
-                    self._add_value(body, Feature(kind, variable), timed)
-        self._of_thresholds(body, variable, tally, few=limited or attribute.kind == kinds.FACTS)
-
-    def _of_thresholds(self, body: Body, variable: int, tally: Tally, few: bool) -> None:
-        """Counts and shares of the groundings on one side of a threshold."""
-        values, total, size = tally.columns[0], counts_of(tally, len(self._at)), len(self._at)
-        distinct, inverse = np.unique(values, return_inverse=True)
-        facts = np.bincount(inverse.ravel(), self._at.weighted(tally))
-        number = min(self.n_thresholds, FEW_THRESHOLDS) if few else self.n_thresholds
-        found = weighted_quantiles(distinct, facts, number, "number")
-        thresholds = [each for each in found if isinstance(each, float) and each == each]
-        for threshold, (below, above) in zip(
-            thresholds, counts_of_sides(tally, thresholds, size), strict=True
-        ):
-            for operator, true in ((AT_LEAST, above), (BELOW, below)):
+            own += [self._request(body, kind, variable) for kind in offered_for(IN_ORDER)]
+        for threshold in thresholds:
+            for operator in (AT_LEAST, BELOW):
                 steps = (*body, Comparison(variable, operator, threshold))
                 if not _is_limited(body):
-                    self._add(steps, Feature(COUNT), true)
+                    own.append(self._request(steps, COUNT))
                 if operator == AT_LEAST:
-                    self._add(steps, Feature(SHARE), share_of(true, total))
+                    own.append(self._request(steps, SHARE))
+        return own
 
-    def _of_category(self, path: Path, attribute: Attribute, tally: Tally) -> None:
-        size = len(self._at)
-        if not path.single:
-            feature = Feature(DISTINCT, attribute.node.variable)
-            self._add((*path.body, *attribute.steps), feature, value_of_tally(tally, DISTINCT, size))
-        total = counts_of(tally, size)
-        population = self.engine.database.population(attribute.node.type)
-        for name, rows, number in _by_constant(tally, self._at.sizes, self.pool.min_support, population):
-            body = (*path.body, *attribute.steps, Equals(attribute.node.variable, name))
-            true = np.zeros(size)
-            true[rows] = number
-            if not _is_limited(body):
-                self._add(body, Feature(COUNT), true)
+    def _of_category(
+        self, path: Path, attribute: Attribute, constants: Sequence[FrequentConstant]
+    ) -> list[FeatureRequest]:
+        body, variable = (*path.body, *attribute.steps), attribute.node.variable
+        own = [] if path.single else [self._request(body, DISTINCT, variable)]
+        names = [name for name, examples in constants if examples >= self.pool.min_support]
+        if path.single and len(names) == 2:
+            # The second one says the same as the first, and a condition says what is unusual.
+            names.reverse()
+        for name in names:
+            steps = (*body, Equals(variable, name))
+            if path.single or not _is_limited(steps):
+                own.append(self._request(steps, COUNT))
             if not path.single:
-                self._add(body, Feature(SHARE), share_of(true, total))
-            elif _is_limited(body):
-                self._add(body, Feature(COUNT), true)
+                own.append(self._request(steps, SHARE))
+        return own
 
-    def _add_value(self, body: Body, feature: Feature, tally: Tally) -> None:
-        values = value_of_request(FeatureRequest(self.head, body, feature), tally, len(self._at))
-        self._add(body, feature, values)
-
-    def _add(self, body: Body, feature: Feature, values: Floats) -> None:
-        self.pool.add(FeatureRequest(self.head, body, feature), values, self._at.equal)
-
-
-def _by_constant(
-    tally: Tally, of_key: Floats | None, least: int, population: Population
-) -> Iterator[tuple[str, npt.NDArray[Any], npt.NDArray[Any]]]:
-    """For each frequent constant: its name, the rows that have it, and how often.
-
-    ``of_key`` has how many examples each row stands for; None for one.
-    Names decide between equally frequent constants: codes depend on where the facts are.
-    """
-    codes = tally.columns[0]
-    order = np.argsort(codes, kind="stable")
-    distinct, starts, sizes = np.unique(codes[order], return_index=True, return_counts=True)
-    ends = starts + sizes
-    if of_key is not None and len(starts):
-        sizes = np.add.reduceat(of_key[tally.row[order]], starts).astype(np.int64)
-    if len(sizes) > MOST_CONSTANTS:
-        least = max(least, int(np.sort(sizes)[-MOST_CONSTANTS]))
-    frequent = np.flatnonzero(sizes >= least)
-    names = population.decode(distinct[frequent].astype(np.int32))
-    ranked = sorted(zip((-sizes[frequent]).tolist(), names, frequent.tolist(), strict=True))
-    for _, name, place in ranked[:MOST_CONSTANTS]:
-        rows = order[starts[place] : ends[place]]
-        yield name, tally.row[rows], tally.number[rows]
-
-
-def _wanted(attribute: Attribute) -> tuple[int, ...]:
-    return () if attribute.kind == kinds.FLAG else (attribute.node.variable,)
+    def _add(self, request: FeatureRequest, values: Floats) -> None:
+        self.pool.add(request, values, self._at.equal)
 
 
 def _is_timed(offers: Offers, body: Body) -> bool:

@@ -9,7 +9,7 @@ scores do not predict held-out examples better than a constant, by a standard er
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -18,29 +18,21 @@ import numpy.typing as npt
 
 from hornbeam.data.database import Codes
 from hornbeam.data.sparse import Matrix, summed
-from hornbeam.engines.contract import Engine
-from hornbeam.engines.tally import Tally, TallyRequest
+from hornbeam.engines.contract import Engine, Skipped
+from hornbeam.engines.questions import CountsByConstant, ValueRequest
 from hornbeam.learning.effects.links.paths import CATEGORY, THING, Path
 from hornbeam.learning.losses.loss import Loss
 from hornbeam.learning.losses.sparse import fit_sparse_weights, rows_of
 from hornbeam.learning.numbers import Floats, round_weight
 from hornbeam.learning.workers import ALONE, Jobs
 from hornbeam.logic.clauses import Atom
-from hornbeam.logic.effects import (
-    DISTINCT,
-    Body,
-    Curve,
-    Effect,
-    Feature,
-    clause_of,
-    in_order_of_use,
-    is_clause,
-)
+from hornbeam.logic.effects import Body, Curve, Effect, Feature, clause_of, in_order_of_use, is_clause
+from hornbeam.logic.features import DISTINCT
 from hornbeam.model.clause_model import WeightedClause
 from hornbeam.model.features import LOG
 
-PENALTIES = (1000.0, 300.0, 100.0, 30.0, 10.0, 3.0)
-"""Penalties to try, from strong to weak."""
+PENALTIES = (1000.0, 300.0, 100.0, 30.0, 10.0, 3.0, 1.0, 0.3, 0.1)
+"""Penalties to try, from strong to weak, until one predicts held-out examples worse than the one before."""
 LEAST_EXAMPLES = 5
 """Minimum number of training examples that reach a constant with a weight."""
 MOST_CONSTANTS = 5000
@@ -53,8 +45,6 @@ FOLDS = 5
 MANY_ENTRIES = 50_000
 """With at least this many pairs of an example and a constant, workers fit some of the folds."""
 NAME = "folds"
-STRENGTH = 0.6
-"""Share of the fitted weights that a model has: effects beside them predict better, and explain the rest."""
 
 
 class Family(NamedTuple):
@@ -74,6 +64,16 @@ class ConstantWeights:
     clauses: tuple[WeightedClause, ...]
     intercept: float
     crossed: Floats
+
+    def at(self, strength: float) -> ConstantWeights:
+        """A share of the weights: effects beside them explain some of what they do."""
+        clauses = tuple(
+            replace(
+                each, constants=tuple((name, round_weight(strength * own)) for name, own in each.constants)
+            )
+            for each in self.clauses
+        )
+        return ConstantWeights(clauses, strength * self.intercept, strength * self.crossed)
 
     @property
     def mean(self) -> float:
@@ -177,9 +177,9 @@ def constant_weights(
     gained = data.weights * (loss.each(targets, base) - loss.each(targets, crossed))
     if gained.mean() <= gained.std() / np.sqrt(len(targets)):
         return None
-    weights = STRENGTH * data.fitted(matrix, np.arange(len(targets)), penalty, None)
+    weights = data.fitted(matrix, np.arange(len(targets)), penalty, None)
     clauses = _clauses(engine, head, families, scale * weights)
-    return ConstantWeights(clauses, float(weights[-1]), STRENGTH * crossed)
+    return ConstantWeights(clauses, float(weights[-1]), crossed)
 
 
 def _base(data: Weighted, folds: npt.NDArray[np.int64]) -> Floats:
@@ -197,10 +197,11 @@ def _matrix(engine: Engine, head: Atom, paths: Sequence[Path], keys: Codes) -> t
     rows, columns, entries = [], [], []
     width = number = 0
     for body, node, type_name in _variables(paths):
-        tally = engine.tally([TallyRequest(head, body, (node,))], keys)[0]
-        if not isinstance(tally, Tally):
+        answer = engine.counts_by_constant(ValueRequest(head, body, node), keys)
+        if isinstance(answer, Skipped):
             continue
-        found = tally.columns[0]
+        counts = CountsByConstant(*(np.concatenate(each) for each in zip(*answer, strict=True)))
+        found = counts.code
         sizes = np.bincount(found[found >= 0])
         frequent = np.flatnonzero(sizes >= LEAST_EXAMPLES).astype(np.int32)
         more = number + int(sizes[frequent].sum())
@@ -215,9 +216,9 @@ def _matrix(engine: Engine, head: Atom, paths: Sequence[Path], keys: Codes) -> t
         places = place[found]  # an unknown constant, -1, is at the end
         keep = places >= 0
         families.append(Family(body, node, type_name, codes, width))
-        rows.append(tally.row[keep])
+        rows.append(counts.row[keep])
         columns.append(width + places[keep])
-        entries.append(np.log1p(tally.number[keep].astype(np.float64)))
+        entries.append(np.log1p(counts.number[keep].astype(np.float64)))
         width += len(codes)
     if not any(len(family.codes) >= MANY for family in families):
         return [], Matrix(np.zeros(1, dtype=np.int32), np.zeros(0, dtype=np.int32), np.zeros(0), (0, 0))

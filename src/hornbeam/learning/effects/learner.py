@@ -23,9 +23,10 @@ import numpy as np
 import numpy.typing as npt
 
 from hornbeam.data.relations import Examples
+from hornbeam.data.rows import distinct_rows
 from hornbeam.data.sampling import in_order, sampled
 from hornbeam.engines.contract import Engine, Skipped
-from hornbeam.errors import DataError
+from hornbeam.errors import DataError, OptionError
 from hornbeam.learning.checkpoint import Checkpoint, Replay, Saved, fit_fingerprint, read_round
 from hornbeam.learning.effects.bodies import BodyLimits
 from hornbeam.learning.effects.candidates import Offers
@@ -35,28 +36,34 @@ from hornbeam.learning.effects.conditions.pairs import rules_of
 from hornbeam.learning.effects.conditions.search import NO_SEARCH, Search
 from hornbeam.learning.effects.constants import ConstantWeights, Weighted, constant_weights
 from hornbeam.learning.effects.examples.bagging import fold_numbers
+from hornbeam.learning.effects.examples.choices import alternatives_of
 from hornbeam.learning.effects.examples.problem import Problem
 from hornbeam.learning.effects.links.paths import MOST_ATTRIBUTES, MOST_PATHS, Path, PathFinder
 from hornbeam.learning.effects.links.vocabulary import Vocabulary
 from hornbeam.learning.effects.links.windows import windows_of
-from hornbeam.learning.effects.long_model import LongModel, pays
+from hornbeam.learning.effects.long_model import LongModel
 from hornbeam.learning.effects.steps.boosting import most_steps
+from hornbeam.learning.effects.strength import at_best_strength
 from hornbeam.learning.history import ALL_STEPS, INTERRUPTED, NO_EFFECT, Collected, History, Record, Round
 from hornbeam.learning.loop import NO_CONTROL, Control, Ending, Pause, Shared, run
 from hornbeam.learning.losses.loss import Loss
-from hornbeam.learning.losses.named import NUMERIC, loss_for
+from hornbeam.learning.losses.named import loss_for
 from hornbeam.learning.numbers import Floats, round_weight
 from hornbeam.learning.options import BASE_RATE, EffectOptions
 from hornbeam.learning.problem import Fit, check_labels, check_values, language_for, prior_of
 from hornbeam.learning.workers import ALONE, Jobs
 from hornbeam.logic.clauses import Atom, head_atom
-from hornbeam.model.clause_model import LINKS, LOGISTIC, Model, WeightedClause
+from hornbeam.logic.english import named_by_target
+from hornbeam.model.clause_model import Model, WeightedClause
 from hornbeam.model.effects import FittedEffect, mean_level
 from hornbeam.model.readable.constants import shown_names
+from hornbeam.model.scales import LOGISTIC, NUMERIC_LOSSES, SCALES
 from hornbeam.model.training import key_names, training_of
 
-CUTS, CUTS_OF_NUMBERS = 8, 32
-"""Maximum number of cuts of a curve for labels, and for numbers, which need finer curves."""
+FEWEST_CUTS, MOST_CUTS = 8, 32
+"""Maximum number of cuts of a curve: for labels of few examples, and for those of many and for numbers."""
+EXAMPLES_PER_CUT = 64
+"""Labels of this many examples are worth a cut."""
 LEAST_ATTRIBUTES = 300
 MOST_VALUES = 10_000_000
 """About this many values of attributes are looked at: with more examples, fewer attributes."""
@@ -101,12 +108,18 @@ def _problem(
     database, target = engine.database, examples.target
     loss = loss_for(options.loss, examples.values is not None)
     head = head_atom(target, database.schema.arity(target))
-    if loss.name in NUMERIC:
+    if loss.name in NUMERIC_LOSSES:
         examples = examples.as_numbers()
     if options.n_cuts is None:
-        options = replace(options, n_cuts=CUTS if examples.values is None else CUTS_OF_NUMBERS)
+        # An example that is given twice does not tell its features finer than once.
+        distinct = len(distinct_rows([*examples.keys.T], len(examples))[0])
+        options = replace(options, n_cuts=n_cuts_for(distinct, examples.values is not None))
+    if options.choice is not None and not loss.together:
+        raise OptionError(f'choice="{options.choice}" is refused: only the loss choice has choices.')
     if examples.values is not None:
         return _numeric_problem(engine, head, examples, options, loss)
+    if loss.together:
+        return _choice_problem(engine, head, examples, options)
     check_labels(examples)
     rows = sampled(database, target, examples.keys, examples.labels, options.neg_pos_ratio, options.seed)
     rows = rows[in_order(database, target, examples.keys[rows], examples.labels[rows])]
@@ -121,16 +134,35 @@ def _problem(
     return Problem(engine, head, kept, options, loss, targets, correction=correction), rows
 
 
+def _choice_problem(
+    engine: Engine, head: Atom, examples: Examples, options: EffectOptions
+) -> tuple[Problem, npt.NDArray[np.intp]]:
+    """The problem of alternatives, and the examples of it in order. No alternative is left out at random."""
+    rows, choices, targets, loss, notes = alternatives_of(engine, examples, options)
+    options = replace(options, n_steps=options.n_steps or most_steps(len(rows), options.validate))
+    kept = examples.at(rows)
+    return Problem(engine, head, kept, options, loss, targets, choices=choices, notes=notes), rows
+
+
+def n_cuts_for(examples: int, numeric: bool) -> int:
+    """The maximum number of cuts of a curve: numbers need finer curves, and many examples bear them.
+
+    >>> n_cuts_for(300, False), n_cuts_for(1_000, False), n_cuts_for(5_000, False), n_cuts_for(300, True)
+    (8, 15, 32, 32)
+    """
+    return MOST_CUTS if numeric else min(MOST_CUTS, max(FEWEST_CUTS, examples // EXAMPLES_PER_CUT))
+
+
 def _numeric_problem(
     engine: Engine, head: Atom, examples: Examples, options: EffectOptions, loss: Loss
 ) -> tuple[Problem, npt.NDArray[np.intp]]:
     """The problem of a numeric target, and the order of the examples in it."""
     assert examples.values is not None
     target = examples.target
-    if loss.name not in NUMERIC:
+    if loss.name not in NUMERIC_LOSSES:
         raise DataError(
             f'"{target}" holds numbers, which the loss {loss.name} cannot learn; choose one of '
-            f"{', '.join(NUMERIC)}, or learn them as classes."
+            f"{', '.join(NUMERIC_LOSSES)}, or learn them as classes."
         )
     check_values(target, examples.values)
     refusal = loss.refusal(examples.values)
@@ -164,6 +196,7 @@ class _Learner:
         if folder is not None:
             settings = problem.options.settings() | {"learner": "rlr"}
             settings |= {} if problem.loss.name == LOGISTIC else {"loss": problem.loss.name}
+            settings |= {} if problem.choices is None else {"choices": problem.targets.tolist()}
             database, memory = problem.engine.database, problem.engine.memory
             fingerprint = fit_fingerprint(database, self.all_examples, settings, memory)
             self.checkpoint = Checkpoint(FilePath(folder), fingerprint, read_round)
@@ -191,8 +224,8 @@ class _Learner:
         paths, offers, search = _candidates(self.problem, pause, self.control, self.jobs)
         pause()
         block = _block(self.problem, paths, self.jobs)
-        if block is not None and not pays(self.problem, offers.pool, block, self.jobs, search, pause):
-            block = None
+        if block is not None:
+            block = at_best_strength(self.problem, offers.pool, block, self.jobs, search, pause)
         pause()
         long = LongModel(self.problem, offers.pool, block, self.jobs, search)
         offers.pool.rows.clear()
@@ -215,7 +248,7 @@ class _Learner:
         effects: tuple[FittedEffect, ...] = ()
         if long is None:
             prior = _prior_alone(problem)
-            history = History((), ending.reason, ending.cut)
+            history = History((), ending.reason, ending.cut, notes=problem.notes)
         else:
             try:
                 if problem.is_judged_later and not ending.cut:
@@ -228,7 +261,8 @@ class _Learner:
             clauses = () if long.block is None else long.block.clauses
             nothing = not ending.cut and not effects and not clauses
             reason = NO_EFFECT if nothing else ending.reason
-            history = History(state.rounds, reason, ending.cut, state.skipped, long.steps, long.score())
+            said = long.score(), long.length_text(), problem.notes
+            history = History(state.rounds, reason, ending.cut, state.skipped, long.steps, *said)
         database, target = problem.engine.database, problem.examples.target
         chosen = {} if long is None else long.settings() | self._for_readers(long, prior, effects)
         model = Model(
@@ -259,13 +293,18 @@ class _Learner:
         database, block = self.problem.engine.database, long.block
         of_block = 0.0 if block is None else self.problem.unit.scale * block.mean
         average = prior + sum(map(mean_level, effects)) + of_block
-        names = {} if block is None else shown_names(block.clauses, database.schema, database.display_names)
+        fitted, clauses = [each.effect for each in effects], () if block is None else block.clauses
+        named = named_by_target(database.origin)
+        names = shown_names(clauses, fitted, database.schema, database.display_names, named)
         problem = self.problem
-        if problem.loss.name == LOGISTIC:
-            about: dict[str, object] = {"average_log_odds": round(average, 6)}
+        scale = SCALES[problem.loss.name]
+        if scale.of_choice:
+            about: dict[str, object] = {}
+        elif not scale.numeric:
+            about = {"average_log_odds": round(average, 6)}
         else:
             constant = problem.unit.of_model(problem.loss.start(problem.targets, problem.weights))
-            predicted = float(LINKS[problem.loss.name](np.array([constant]))[0])
+            predicted = scale.of_score(constant)
             about = {"average_score": round_weight(average), "constant": round_weight(predicted)}
         return about | ({"names": names} if names else {})
 
@@ -274,7 +313,7 @@ def _prior_alone(problem: Problem) -> float:
     """The prior of a model without effects."""
     if problem.options.prior != BASE_RATE:
         return float(problem.options.prior)
-    if problem.examples.values is None and problem.examples.weights is None:
+    if problem.loss.name == LOGISTIC and problem.examples.weights is None:
         return prior_of(problem.examples.labels, BASE_RATE) + problem.correction
     start = problem.loss.start(problem.targets, problem.weights)
     return problem.unit.of_model(start) + problem.correction
@@ -296,7 +335,7 @@ def _candidates(
     settings = PathSettings(
         problem.head,
         examples.keys,
-        options.n_cuts or CUTS,
+        options.n_cuts or FEWEST_CUTS,
         _support(problem),
         options.n_thresholds,
         limits,

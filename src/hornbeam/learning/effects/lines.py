@@ -23,27 +23,17 @@ from hornbeam.learning.losses.newton import Stopping, minimise
 from hornbeam.learning.losses.sparse import INTERCEPT_PENALTY, RowLoss, rows_of
 from hornbeam.learning.losses.threads import one_thread
 from hornbeam.learning.numbers import Floats
-from hornbeam.logic.effects import (
-    COUNT,
-    LAST,
-    MEAN,
-    MONTH,
-    SINCE,
-    SINCE_FIRST,
-    SINCE_LAST,
-    SUM,
-    VALUE,
+from hornbeam.logic.features import (
+    KINDS,
 )
 
-KINDS = (VALUE, MEAN, SUM, LAST, COUNT, SINCE, SINCE_FIRST, SINCE_LAST, MONTH)
-"""The features that may have lines. Others, such as a minimum, say much the same as the mean."""
 MOST = 200
 """Maximum number of candidates with lines; those with fewer links come first."""
 PENALTIES = (1000.0, 300.0, 100.0, 30.0, 10.0)
 """Tried one after the other, until the loss of the judged examples rises."""
 SHARES = (0.25, 0.5, 0.75)
 """The shares of lines in the scores that are tried."""
-STOPPING = Stopping(rounds=20, shortest=1e-6, fallen=1e-5)
+STOPPING = Stopping(rounds=50, shortest=1e-6, close=1e-8)
 DIGITS = 9
 """Weights are rounded to this many digits: the last ones depend on the machine."""
 
@@ -90,7 +80,7 @@ def _is_simple(candidate: FeatureCandidate) -> bool:
     _, body, feature = candidate.request
     # The last step to a variable reads an attribute; the others are links.
     links = len(body) - (feature.variable is not None)
-    return feature.kind in KINDS and links <= 1 and n_conditions(body) == 0
+    return KINDS[feature.kind].line and links <= 1 and n_conditions(body) == 0
 
 
 def fitted_lines(data: LineData, simple: Sequence[int], weights: Floats, judged: Floats) -> Lines | None:

@@ -3,52 +3,40 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from hashlib import blake2b
 
 import numpy as np
 
+from hornbeam.errors import plural
 from hornbeam.learning.effects.bodies import n_conditions
 from hornbeam.learning.effects.candidates import FeatureCandidate, Pool
 from hornbeam.learning.effects.conditions.pairs import candidate_of
 from hornbeam.learning.effects.conditions.search import NO_SEARCH, Search
 from hornbeam.learning.effects.constants import ConstantWeights
 from hornbeam.learning.effects.examples.bagging import SHARE
+from hornbeam.learning.effects.examples.groups import all_alone
 from hornbeam.learning.effects.examples.problem import Problem
 from hornbeam.learning.effects.lines import LineData, Lines, fitted_lines, share_of_lines, simple_candidates
-from hornbeam.learning.effects.shortening import Long, shortened
+from hornbeam.learning.effects.shortening import Long, Short, Wanted, shortened
 from hornbeam.learning.effects.steps.bag_steps import StepData, Steps
 from hornbeam.learning.effects.steps.boosting import Boosting
 from hornbeam.learning.effects.steps.gains import score_table
 from hornbeam.learning.effects.steps.pairs import Bins, Pair, row_of
 from hornbeam.learning.history import Round, loss_text
-from hornbeam.learning.loop import Pause
 from hornbeam.learning.losses.loss import PLAIN_UNIT
 from hornbeam.learning.numbers import Floats, round_weight
 from hornbeam.learning.options import ALL, BASE_RATE
 from hornbeam.learning.workers import ALONE, Jobs
-from hornbeam.logic.effect_types import kind_of_type, variable_types
-from hornbeam.logic.effects import (
-    FIRST,
-    LAST,
-    MAXIMUM,
-    MINIMUM,
-    VALUE,
-    Body,
-    Curve,
-    Effect,
-    Feature,
-    in_order_of_use,
-)
-from hornbeam.logic.schema import NUMBER, value_of
+from hornbeam.logic.effect_types import has_dates
+from hornbeam.logic.effects import Body, Curve, Effect, Feature, in_order_of_use
+from hornbeam.logic.schema import DATE, NUMBER, value_of
 from hornbeam.model.effects import FittedEffect
 
 MORE_STEPS = 1.5
 """Number of steps of the model, as a multiple of the number that is best for its judges."""
-TRIED = 200
-"""Number of steps after which models with and without weights per constant are compared."""
-DATED = (VALUE, MINIMUM, MAXIMUM, FIRST, LAST)
-"""Features of a date that are dates themselves."""
+NOISE = 1.5
+"""The steps must lower the loss of held-out examples by this many standard errors: of worlds of coin flips,
+fewer than one in ten does by chance."""
 
 
 class LongModel:
@@ -67,7 +55,9 @@ class LongModel:
         examples, options = problem.examples, problem.options
         self.block = block
         offset = np.zeros(len(examples.labels)) if block is None else block.crossed - block.crossed.mean()
-        self.groups = pool.hashes.groups(pool.rows, [problem.targets, offset])
+        together = problem.loss.together
+        columns = [problem.targets, offset]
+        self.groups = all_alone(len(offset)) if together else pool.hashes.groups(pool.rows, columns)
         first = self.groups.first
         self.bins = np.zeros((len(pool.rows), len(first)), dtype=np.uint8)
         for own, row in zip(self.bins, pool.rows, strict=True):
@@ -100,9 +90,13 @@ class LongModel:
         self.bags = self.boosting.bags
         self.lines: tuple[float, Lines] | None = None
         """the share of lines in the scores, and the lines"""
-        self.base_loss = self._base_loss()
-        self.kept_loss: float | None = None
-        """the loss of the short model on held-out examples, if it is kept"""
+        self.constant_loss = self._constant_loss()
+        self.short: Short | None = None
+        """the short model, once it is made"""
+        self._surely: dict[int, bool] = {}
+        """whether a number of steps gains more than noise does"""
+        self.length = 0, 0
+        """the numbers of effects of the short model and of the long one"""
 
     def add_lines(self) -> None:
         """Put lines beside the steps, if both together predict the judged examples better.
@@ -117,7 +111,7 @@ class LongModel:
         data = LineData(self.bins, self.bin_scores, self.targets, self.offset, self.sizes, loss)
         lines = fitted_lines(data, simple, self.weights, self.judged)
         if lines is not None:
-            both = self._scores(*self._of_steps()), self._scores(*lines)
+            both = self._scores(*self._of_steps(self.steps)), self._scores(*lines)
             share = share_of_lines(loss, self.targets, self.judged, both)
             self.lines = (share, lines) if share else None
 
@@ -142,7 +136,25 @@ class LongModel:
         losses = self.bags.mean_losses
         best = int(np.argmin(losses))
         more = min(int(MORE_STEPS * best), self.bags.done)
-        return more if self.problem.is_judged_later and losses[more] < losses[0] else best
+        chosen = more if self.problem.is_judged_later and losses[more] < losses[0] else best
+        if chosen not in self._surely:
+            self._surely[chosen] = self._gains_surely(chosen)
+        return chosen if self._surely[chosen] else 0
+
+    def _gains_surely(self, steps: int) -> bool:
+        """Whether some steps lower the loss of judged examples by more than noise does."""
+        times = self.judged.sum(axis=1)
+        if not times.any() or not steps:
+            return True
+        loss, targets = self.problem.loss, self.targets[:, None]
+        before = self.bags.start[None, :] + self.offset[:, None]
+        gains = loss.each(targets, before) - loss.each(targets, self._scores(*self._of_steps(steps)))
+        # An example that judges several models counts once, with its mean.
+        each = (gains * self.judged).sum(axis=1)[times > 0] / times[times > 0]
+        sizes = np.minimum(times, self.sizes)[times > 0]
+        mean = float((each * sizes).sum() / sizes.sum())
+        variance = float((((each - mean) ** 2) * sizes).sum() / sizes.sum())
+        return mean > NOISE * math.sqrt(variance / float(sizes.sum()))
 
     @property
     def held_out_loss(self) -> float | None:
@@ -150,7 +162,18 @@ class LongModel:
 
         It is that of the model that is kept, once its effects are known, and of the long model before.
         """
-        return self._measured(self._long_loss()) if self.kept_loss is None else self.kept_loss
+        lost = 0.0 if self.short is None else self.short.lost
+        return self._measured(self._long_loss() + lost)
+
+    @property
+    def base_loss(self) -> float | None:
+        """The loss of the held-out examples under the best constant of each bag."""
+        return self._measured(self.constant_loss)
+
+    @property
+    def kept_gain(self) -> float | None:
+        """The share of the long model's gain on held-out examples that the short model keeps."""
+        return None if self.short is None or not math.isfinite(self.short.kept) else self.short.kept
 
     def _long_loss(self) -> float:
         """The mean loss of the long model on judged examples."""
@@ -180,19 +203,32 @@ class LongModel:
 
     def settings(self) -> dict[str, object]:
         """What was chosen, and how well the model predicts held-out examples."""
-        losses = {"held_out_loss": self.held_out_loss, "base_loss": self.base_loss}
+        numbers = {"held_out_loss": self.held_out_loss, "base_loss": self.base_loss}
+        if self.kept_gain is not None:
+            numbers |= {"gain_kept": round(self.kept_gain, 6), "effects_of_long": self.length[1]}
         return {
             "steps": self.steps,
             "candidates": len(self.pool.candidates),
-        } | {name: loss for name, loss in losses.items() if loss is not None}
+        } | {name: number for name, number in numbers.items() if number is not None}
 
-    def _base_loss(self) -> float | None:
-        """The loss of the held-out examples under the best constant of each bag."""
+    def length_text(self) -> str:
+        """How much of the long model's gain the effects keep; empty if no effects are left out."""
+        few, many = self.length
+        if self.kept_gain is None or few == many:
+            return ""
+        weights = 0 if self.block is None else sum(len(each.constants) for each in self.block.clauses)
+        beside = f", beside weights of {plural(weights, 'constant')}," if weights else ""
+        verb = "keeps" if few == 1 else "keep"
+        share = min(100, math.floor(100 * self.kept_gain + 0.5))
+        return f"{plural(few, 'effect')}{beside} {verb} {share} % of what {many:,} gain on held-out examples"
+
+    def _constant_loss(self) -> float:
+        """The mean loss of the held-out examples under the best constant of each bag; NaN without any."""
         held_out, loss = self.judged, self.problem.loss
         start = np.array([loss.start(self.targets, weights) for weights in self.weights.T])
         total = float(held_out.sum())
         each = loss.each(self.targets[:, None], start[None, :])
-        return self._measured(float((each * held_out).sum() / total)) if total else None
+        return float((each * held_out).sum() / total) if total else math.nan
 
     def _measured(self, mean: float) -> float | None:
         """A mean loss as readers see it; None if no example is held out."""
@@ -222,22 +258,21 @@ class LongModel:
             np.column_stack([models, averaged]),
             np.column_stack([self.weights, self.sizes]),
             self.judged,
-            self.judged.sum(axis=1) if self.problem.is_judged_later else self.sizes,
             [table[:, : int(bins.max()) + 1] for table in self._tables(used, curves)],
             self.offset,
             np.array([n_conditions(self._candidate(each).request.body) for each in used]),
         )
-        most = self.options.max_effects
-        if short and most != ALL:
-            limit = None if most is None else int(most)
-            gained = self.bags.mean_losses[0] - self._long_loss()
-            judge = self.options.validate, gained
-            few = shortened(long, self.targets, self.problem.loss, limit, judge, self.jobs)
-            if limit is not None or (few.enough and self.options.validate):
-                chosen = [used[place] for place in few.chosen]
-                levels, *of_bags = (dict(zip(chosen, own, strict=True)) for own in (few.curves, *few.of_bags))
-                self.kept_loss = None if few.held_out_loss is None else self._measured(few.held_out_loss)
-                return self._based(few.intercept), self._ordered(levels, of_bags)
+        most, validate = self.options.max_effects, self.options.validate
+        if short and most != ALL and (validate or most is not None):
+            share = self.options.keep_gain if validate else 1.0
+            gain = self.constant_loss - self._long_loss()
+            wanted = Wanted(share, gain, None if most is None else int(most))
+            few = shortened(long, self.targets, self.problem.loss, wanted, self.jobs)
+            chosen = [used[place] for place in few.chosen]
+            levels, *of_bags = (dict(zip(chosen, own, strict=True)) for own in (few.curves, *few.of_bags))
+            effects = self._ordered(levels, of_bags)
+            self.short, self.length = few, (len(effects), len(used))
+            return self._based(few.intercept), effects
         return self._long(used, curves, intercepts)
 
     def _long(
@@ -254,7 +289,7 @@ class LongModel:
 
     def _curves(self) -> tuple[list[dict[int, Floats]], list[float]]:
         """For each model its curves and the intercept."""
-        curves, intercepts = self._of_steps()
+        curves, intercepts = self._of_steps(self.steps)
         if self.lines is None:
             return curves, intercepts
         share, lines = self.lines
@@ -265,13 +300,13 @@ class LongModel:
         mixed = zip(intercepts, lines.intercepts, strict=True)
         return curves, [(1.0 - share) * own + share * beside for own, beside in mixed]
 
-    def _of_steps(self) -> tuple[list[dict[int, Floats]], list[float]]:
-        """For each model the curves after the chosen number of steps, and the intercept."""
+    def _of_steps(self, steps: int) -> tuple[list[dict[int, Floats]], list[float]]:
+        """For each model the curves after some steps, and the intercept."""
         curves: list[dict[int, Floats]] = []
         intercepts: list[float] = []
         for start, additions in zip(self.bags.start, self.bags.additions, strict=True):
             own: dict[int, Floats] = {}
-            done = [each for each in additions[: self.steps] if each.candidate >= 0]
+            done = [each for each in additions[:steps] if each.candidate >= 0]
             for candidate, change, _ in done:
                 levels = own.setdefault(candidate, self._none())
                 levels[: len(change)] += change
@@ -337,10 +372,8 @@ class LongModel:
 
     def _kind(self, body: Body, feature: Feature) -> str:
         """Whether the values of a feature are numbers or dates."""
-        if feature.variable is None or feature.kind not in DATED:
-            return NUMBER
-        types = variable_types(self.problem.engine.database.schema, self.problem.head, body)
-        return kind_of_type(self.problem.engine.database.schema, types[feature.variable]) or NUMBER
+        schema = self.problem.engine.database.schema
+        return DATE if has_dates(schema, self.problem.head, body, feature) else NUMBER
 
     def _spread(self, candidate: int, curves: list[dict[int, Floats]]) -> Floats:
         """The standard error of each level, from its spread between bags that share most examples."""
@@ -363,24 +396,6 @@ class LongModel:
         if self.block is None:
             return intercept
         return intercept + self.block.intercept - float(self.block.crossed.mean())
-
-
-def pays(
-    problem: Problem, pool: Pool, block: ConstantWeights, jobs: Jobs, search: Search, pause: Pause
-) -> bool:
-    """Whether weights per constant beside effects predict held-out examples better than effects alone.
-
-    Pairs are left out. Each bag has its own candidates, as in the fit: held-out examples judge here too.
-    """
-    tried = min(problem.options.n_steps or TRIED, TRIED)
-    short = replace(problem, options=replace(problem.options, n_steps=tried))
-    losses = []
-    for each in (block, None):
-        long = LongModel(short, pool, each, jobs, search._replace(pairs=None))
-        for _ in long.boosting.run():
-            pause()
-        losses.append(min(long.bags.mean_losses))
-    return not problem.options.validate or not losses[0] >= losses[1]
 
 
 def scaled(value: float, scale: float) -> float:

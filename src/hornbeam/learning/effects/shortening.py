@@ -1,16 +1,20 @@
-"""The short model: the fewest effects that predict held-out examples as well as the long model.
+"""The short model: the fewest effects that keep most of what the long model gains on held-out examples.
 
-Effects are chosen one by one so that their curves, fitted to the long model's scores, leave least of them
-unexplained. The same choice is fitted to the scores of each model, and judged on the same examples as it.
-The short model has the fewest effects whose loss is within one paired standard error of the long model's, and
-whose scores are close to the long model's: bags overfit more than their average does, so that their held-out
-examples alone would be content with too few effects.
+Effects are chosen one after the other, so that the curves of all that are chosen, fitted together to the long
+model's scores, leave least of them unexplained.
+
+What a choice keeps is measured on examples that its curves were not fitted to: in each bag, the curves are
+fitted to the long model's scores of the examples in the bag, and compared with those of the examples that
+judge the bag. What the difference costs, if the long model is right, is the part of its gain that is lost.
+(Losses by the labels of these examples would be too favourable: a bag's own model overfits more than the
+average does, so that any short model seems as good.)
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -26,12 +30,11 @@ SWEEPS = 3
 """How often each curve is fitted again to what the others leave, whenever effects were added."""
 RIDGE = 5.0
 """Weight of the long model's level in the fit of a level: other effects' curves replace little of it."""
-SHARE_LOST, MOST_LOST = 0.002, 0.005
-"""Share of the long model's gain over no effects that the difference of scores may cost at most: usually, and
-with the largest number of effects, beyond which nobody reads a model."""
 AS_GOOD = 0.8
 """Of the effects that explain at least this share of what the best one explains, the simplest is chosen."""
-SIZES = (0, 1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 18, 22, 27, 33, 40, 50, 60, 75, 95, 120)
+FEW, ENOUGH = 20, 0.95
+"""This many effects are not exceeded if they keep at least this share of the gain."""
+SIZES = (*range(11), 12, 14, 16, 18, FEW, 22, 25, 28, 32, 36, 40, 45, 50, 55, 60, 70, 80, 100, 120)
 """The numbers of effects that are judged on held-out examples."""
 
 OTHER_FITS = 10
@@ -51,14 +54,28 @@ class Long(NamedTuple):
     """weight of each example in each model; the last column counts every example"""
     judged: Floats
     """weight of each example where each model is judged, but for the average"""
-    judging: Floats
-    """weight of each example among those that judge"""
     curves: list[Floats]
     """the curves of each model: a row for each candidate"""
     offset: Floats
     """what effects other than curves add to the score of each example"""
     conditions: Floats
     """the number of conditions in the body of each candidate"""
+
+    @property
+    def average(self) -> int:
+        """The column of the long model."""
+        return len(self.curves) - 1
+
+
+class Wanted(NamedTuple):
+    """What a short model has to keep."""
+
+    share: float
+    """the share of the long model's gain"""
+    gain: float
+    """how much the long model lowers the mean loss of the examples that judge; NaN if none do"""
+    most: int | None = None
+    """the largest number of effects; None for ``FEW``, or more if these do not keep enough"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,101 +85,101 @@ class Short:
     chosen: tuple[int, ...]
     curves: Floats
     intercept: float
-    enough: bool = True
-    """whether it predicts held-out examples as well as the long model"""
-    held_out_loss: float | None = None
-    """the mean loss of the same effects, fitted in each model, on the examples that judge it"""
+    lost: float
+    """how much of the long model's gain is lost on the examples that judge; NaN if none do"""
+    kept: float
+    """the share of the gain that is kept; NaN if that is not known"""
     of_bags: Sequence[Floats] = ()
-    """the curves of the same effects in each bag"""
+    """the curves of the same effects, fitted to the scores of each bag"""
+
+    def is_enough(self, wanted: Wanted) -> bool:
+        """Whether the model keeps what is wanted."""
+        if len(self.chosen) == FEW and wanted.most is None:
+            return self.kept >= min(wanted.share, ENOUGH)
+        return self.kept >= wanted.share
 
 
-def shortened(
-    long: Long,
-    targets: Floats,
-    loss: Loss,
-    most: int | None,
-    judge: tuple[bool, float],
-    jobs: Jobs = ALONE,
-) -> Short:
-    """The short model; ``most`` is the largest number of effects allowed.
-
-    ``judge`` says whether held-out examples judge it, and how much the long model lowered their loss.
-    Otherwise it has as many effects as allowed.
-    """
-    judged, gained = judge
+def shortened(long: Long, targets: Floats, loss: Loss, wanted: Wanted, jobs: Jobs = ALONE) -> Short:
+    """The shortest model that keeps what is wanted; without one, the shortest of those that keep most."""
     rows = _Rows(long.bins)
     order = _Order(long, rows, targets, loss)
-    limit = SIZES[-1] if most is None else most
-    final = _Fit(long, rows, long.scores.shape[1] - 1, targets, loss)
+    final = _Fit(long, rows, (long.average, long.average), targets, loss)
     fits = _FitsOfBags(long, targets, loss, jobs)
-    enough, held_out = not judged, None
-    for size in (*(size for size in SIZES if judged and size < limit), limit):
+    gain = min(wanted.gain, _lost_by_a_constant(long, targets, loss))
+    tried: list[Short] = []
+    for size in _sizes(wanted):
         chosen = order.first(size)
         final.extend(chosen)
-        excess, held_out = fits.judged(chosen)
-        if judged:
-            mean, error = excess
-            share = MOST_LOST if size == SIZES[-1] else SHARE_LOST
-            enough = mean <= error and final.distance() <= share * gained
-        if enough or len(chosen) < size or order.is_complete(size):
+        lost = fits.lost(chosen)
+        kept = 1.0 - lost / gain if gain > 0 else math.nan
+        tried.append(Short(tuple(chosen), final.levels(), final.intercept, lost, kept))
+        if tried[-1].is_enough(wanted) or order.is_complete(size):
             break
-    return Short(tuple(final.chosen), final.levels(), final.intercept, enough, held_out, fits.curves())
+    best = tried[-1] if tried[-1].is_enough(wanted) else max(tried, key=_kept_share)
+    return replace(best, of_bags=fits.curves(list(best.chosen)))
 
 
-class HeldOut(NamedTuple):
-    """The loss of each example outside a bag, times its weight there: of the short model, and its excess."""
+def _lost_by_a_constant(long: Long, targets: Floats, loss: Loss) -> float:
+    """How much the best constant of all examples loses against the long model on the examples that judge.
 
-    losses: Floats
-    excess: Floats
+    With few examples, constants of bags lose more by chance than effects could gain.
+    """
+    judging = long.judged.sum(axis=1)
+    total = float(judging.sum())
+    right = long.scores[:, long.average]
+    constant = np.full(len(targets), loss.start(targets, long.weights[:, long.average]))
+    return float((judging * loss.excess(targets, right, constant)).sum()) / total if total else math.nan
+
+
+def _kept_share(short: Short) -> float:
+    return -math.inf if math.isnan(short.kept) else short.kept
+
+
+def _sizes(wanted: Wanted) -> tuple[int, ...]:
+    """The numbers of effects that are judged."""
+    if wanted.most is None:
+        return SIZES
+    smaller = tuple(size for size in SIZES if size < wanted.most) if wanted.share < 1 else ()
+    return (*smaller, wanted.most)
 
 
 class BagFits:
     """The short models of some bags, judged on the examples outside them."""
 
-    def __init__(self, long: Long, targets: Floats, loss: Loss, columns: Sequence[int]) -> None:
-        rows = _Rows(long.bins)
-        self._loss = loss
-        self._fits = [_Fit(long, rows, column, targets, loss) for column in columns]
-        self._outside = [outside_of(long, column) for column in columns]
-        self._targets = [targets[places] for places, _ in self._outside]
-        self._whole = [
-            loss.each(own, long.scores[places, column])
-            for own, (places, _), column in zip(self._targets, self._outside, columns, strict=True)
-        ]
+    def __init__(self, long: Long, targets: Floats, loss: Loss, bags: Sequence[int]) -> None:
+        self._long, self._targets, self._loss, self._bags = long, targets, loss, bags
+        self._rows = _Rows(long.bins)
+        self._fits = [_Fit(long, self._rows, (long.average, bag), targets, loss) for bag in bags]
 
-    def extend(self, chosen: list[int]) -> list[HeldOut]:
-        """Fit the curves of more candidates, and judge each bag."""
-        for fit in self._fits:
+    def extend(self, chosen: list[int]) -> list[float]:
+        """Fit the curves of more candidates to the long model, and sum up what is lost outside each bag."""
+        lost = []
+        for fit, bag in zip(self._fits, self._bags, strict=True):
             fit.extend(chosen)
-        return [
-            self._held_out(self._loss.each(own, fit.score[places]), whole, weights)
-            for fit, own, (places, weights), whole in zip(
-                self._fits, self._targets, self._outside, self._whole, strict=True
-            )
-        ]
+            weights = self._long.judged[:, bag]
+            places = np.flatnonzero(weights != 0)
+            right, scores = self._long.scores[places, self._long.average], fit.score[places]
+            excess = self._loss.excess(self._targets[places], right, scores)
+            lost.append(float((weights[places] * excess).sum()))
+        return lost
 
-    def curves(self) -> list[Floats]:
-        """The curves of each bag, in order of choice."""
-        return [fit.levels() for fit in self._fits]
-
-    def _held_out(self, short: Floats, whole: Floats, weights: Floats) -> HeldOut:
-        return HeldOut(short * weights, weights * (short - whole))
-
-
-def outside_of(long: Long, column: int) -> tuple[npt.NDArray[np.intp], Floats]:
-    """The examples outside a bag, and their weights there."""
-    weights = long.judged[:, column]
-    places = np.flatnonzero(weights != 0)
-    return places, weights[places]
+    def curves(self, chosen: list[int]) -> list[Floats]:
+        """The curves of candidates, fitted to the scores of each bag."""
+        found = []
+        for bag in self._bags:
+            fit = _Fit(self._long, self._rows, (bag, bag), self._targets, self._loss)
+            fit.extend(chosen)
+            found.append(fit.levels())
+        return found
 
 
 class _FitsOfBags:
     """The short models of all bags: some in this process, the others in workers."""
 
     def __init__(self, long: Long, targets: Floats, loss: Loss, jobs: Jobs) -> None:
-        number = long.scores.shape[1] - 1
-        self._long, self._jobs, self._workers = long, jobs, jobs.workers[:number]
-        self._outside = [outside_of(long, column)[0] for column in range(number)]
+        number = long.average
+        self._total = float(long.judged.sum())
+        self._jobs, self._workers = jobs, jobs.workers[:number]
         # The order of the effects, which takes as long as some bags, is found in this process too.
         own = number
         if self._workers:
@@ -176,14 +193,14 @@ class _FitsOfBags:
             for worker in self._workers:
                 worker.answer()
 
-    def judged(self, chosen: list[int]) -> tuple[tuple[float, float], float | None]:
-        """What more candidates give: mean and standard error of the excess, and the mean loss."""
-        found: list[HeldOut] = self._asked("extend", chosen)
-        return self._excess(found), self._mean_loss(found)
+    def lost(self, chosen: list[int]) -> float:
+        """How much of the long model's gain is lost with more candidates, on average; NaN if none judge."""
+        lost: list[float] = self._asked("extend", chosen)
+        return sum(lost) / self._total if self._total else math.nan
 
-    def curves(self) -> list[Floats]:
-        """The curves of each bag, in order of choice."""
-        return self._asked("curves")
+    def curves(self, chosen: list[int]) -> list[Floats]:
+        """The curves of candidates, fitted to the scores of each bag."""
+        return self._asked("curves", chosen)
 
     def _asked(self, method: str, *arguments: Any) -> list[Any]:
         """The answers for all bags, in order."""
@@ -194,31 +211,6 @@ class _FitsOfBags:
             for worker in self._workers:
                 found += worker.answer()
         return found
-
-    def _mean_loss(self, found: list[HeldOut]) -> float | None:
-        total = float(self._long.judged.sum())
-        each = np.zeros(self._long.judged.shape)
-        for column, (places, held_out) in enumerate(zip(self._outside, found, strict=True)):
-            each[places, column] = held_out.losses
-        return float(each.sum() / total) if total else None
-
-    def _excess(self, found: list[HeldOut]) -> tuple[float, float]:
-        """The mean loss above the long model's on the examples that judge, and its standard error."""
-        long = self._long
-        times = long.judged.sum(axis=1)
-        total = np.zeros(len(times))
-        for places, held_out in zip(self._outside, found, strict=True):
-            total[places] += held_out.excess
-        seen = times > 0
-        if not seen.any():
-            return 0.0, 0.0
-        # An example that is outside several bags counts once, with its mean.
-        each = total[seen] / times[seen]
-        number = long.judging[seen]
-        size = float(number.sum())
-        mean = float((each * number).sum() / size)
-        spread = float((((each - mean) ** 2) * number).sum() / size)
-        return mean, float(np.sqrt(spread / size))
 
 
 class _Rows:
@@ -240,7 +232,7 @@ class _Order:
 
     def __init__(self, long: Long, rows: _Rows, targets: Floats, loss: Loss) -> None:
         self._long = long
-        self._fit = _Fit(long, rows, long.scores.shape[1] - 1, targets, loss)
+        self._fit = _Fit(long, rows, (long.average, long.average), targets, loss)
         self._of_bins = bin_sums(long.bins, self._fit.size)
         self._weights = self._sums(self._fit.weights)
         self._chosen: list[int] = []
@@ -281,15 +273,20 @@ class _Order:
 
 
 class _Fit:
-    """Curves of some candidates that approximate the scores of one model by weighted least squares."""
+    """Curves of some candidates that approximate the scores of a model by weighted least squares.
 
-    def __init__(self, long: Long, rows: _Rows, column: int, targets: Floats, loss: Loss) -> None:
+    ``columns`` are those of the scores and of the weights of the examples.
+    """
+
+    def __init__(
+        self, long: Long, rows: _Rows, columns: tuple[int, int], targets: Floats, loss: Loss
+    ) -> None:
+        of_scores, of_weights = columns
         self.rows = rows
-        self.wanted = long.scores[:, column]
+        self.wanted = long.scores[:, of_scores]
         _, curvature = loss.gradients(targets, self.wanted)
-        self.weights = long.weights[:, column] * np.maximum(curvature, 1e-3)
-        self.total = float(long.weights[:, column].sum())
-        self.own = long.curves[column]
+        self.weights = long.weights[:, of_weights] * np.maximum(curvature, 1e-3)
+        self.own = long.curves[of_scores]
         self.size = self.own.shape[1]
         self.chosen: list[int] = []
         self.curves: dict[int, Floats] = {}
@@ -318,11 +315,6 @@ class _Fit:
     def levels(self) -> Floats:
         """A row for each candidate so far: its curve."""
         return np.array([self.curves[each] for each in self.chosen]).reshape(-1, self.size)
-
-    def distance(self) -> float:
-        """The loss that the difference of scores costs, if the wanted scores were right."""
-        left = self.wanted - self.score
-        return float(0.5 * (self.weights * left * left).sum() / self.total)
 
     def _fit(self, candidate: int) -> None:
         row = self.rows[candidate]

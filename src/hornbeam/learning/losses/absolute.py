@@ -24,6 +24,7 @@ class Absolute:
     name = "absolute"
     measure = "MAE"
     constant = "median"
+    together = False
 
     def refusal(self, values: Floats) -> str:
         return ""
@@ -45,11 +46,17 @@ class Absolute:
     def gradients(self, targets: Floats, scores: Floats) -> tuple[Floats, Floats]:
         left = targets - scores
         some = np.abs(left[:: len(left) // LOOKED_AT + 1])
-        sizes = np.maximum(np.median(some, axis=0), LEAST)
+        sizes = np.maximum(np.median(some, axis=0), LEAST) if len(some) else LEAST
         return np.sign(left), np.broadcast_to(1.0 / sizes, left.shape)
 
     def each(self, targets: Floats, scores: Floats) -> Floats:
         return np.abs(targets - scores)
+
+    def excess(self, targets: Floats, right: Floats, scores: Floats) -> Floats:
+        # A small error costs by its square, because about half of the targets are on its other side.
+        left = np.abs(right - scores)
+        _, curvature = self.gradients(targets, right)
+        return left * np.minimum(0.5 * curvature * left, 1.0)
 
     def measured(self, loss: float, unit: Unit) -> float:
         return unit.scale * loss

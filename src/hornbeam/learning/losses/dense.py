@@ -15,7 +15,7 @@ import numpy as np
 from hornbeam.learning.losses.logistic import curvatures, losses
 from hornbeam.learning.losses.newton import Stopping, minimise
 from hornbeam.learning.numbers import Floats, Labels, round_weight
-from hornbeam.model.clause_model import sigmoid
+from hornbeam.model.scales import sigmoid
 
 STOPPING = Stopping(rounds=100, shortest=1e-9, close=1e-10)
 LEAST_CURVATURE = 1e-12

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from hornbeam.learning.numbers import Floats, Integers, Labels, whole_gradients
-from hornbeam.model.clause_model import sigmoid
+from hornbeam.model.scales import sigmoid
 
 
 def losses(labels: Labels, scores: Floats) -> Floats:

@@ -12,6 +12,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from hornbeam.learning.numbers import GRADIENT_BITS, Floats
+from hornbeam.model.scales import LOGISTIC, sigmoid
 
 _UNITS = 2.0**GRADIENT_BITS
 
@@ -38,10 +39,14 @@ class Loss(Protocol):
     """A convex loss of a score for each example, with its first two derivatives."""
 
     name: str
+    """its name in ``SCALES``, which say what its scores stand for"""
     measure: str
     """the name of the measure that readers see"""
     constant: str
     """what predicts the same for all examples"""
+    together: bool
+    """whether the loss of an example depends on the scores of others: examples keep their order, and none is
+    merged with another one"""
 
     def refusal(self, values: Floats) -> str:
         """Why it cannot learn these values; empty if it can."""
@@ -63,6 +68,13 @@ class Loss(Protocol):
         """The loss of each example."""
         ...
 
+    def excess(self, targets: Floats, right: Floats, scores: Floats) -> Floats:
+        """How much more loss than the right scores the scores of examples have, on average over targets.
+
+        The right scores are those that the targets were drawn for.
+        """
+        ...
+
     def measured(self, loss: float, unit: Unit) -> float:
         """The measure that readers see, for a mean loss."""
         ...
@@ -75,9 +87,10 @@ class Loss(Protocol):
 class Logistic:
     """Log-loss of labels 0 and 1; the score is in log-odds."""
 
-    name = "logistic"
+    name = LOGISTIC
     measure = "log-loss"
     constant = "base rate"
+    together = False
 
     def refusal(self, values: Floats) -> str:
         return ""
@@ -99,6 +112,10 @@ class Logistic:
     def each(self, targets: Floats, scores: Floats) -> Floats:
         result: Floats = np.logaddexp(0.0, (1.0 - 2.0 * targets) * scores)
         return result
+
+    def excess(self, targets: Floats, right: Floats, scores: Floats) -> Floats:
+        more = np.logaddexp(0.0, scores) - np.logaddexp(0.0, right) - sigmoid(right) * (scores - right)
+        return np.maximum(more, 0.0)
 
     def measured(self, loss: float, unit: Unit) -> float:
         return loss

@@ -1,7 +1,8 @@
-"""Newton's method with step halving, for a convex loss of a vector of weights."""
+"""Newton's method with step halving, for a convex loss of weights; conjugate gradients for its steps."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -33,8 +34,6 @@ class Stopping(NamedTuple):
     """a step is not halved below this share of its length"""
     close: float = 0.0
     """the iteration ends when no weight moves by this much"""
-    fallen: float | None = None
-    """the iteration ends when the loss falls by no more than this share of itself"""
 
 
 def minimise(objective: Objective, start: Floats, stopping: Stopping) -> Floats:
@@ -55,8 +54,29 @@ def minimise(objective: Objective, start: Floats, stopping: Stopping) -> Floats:
             length /= 2
         else:
             break
-        ended = stopping.fallen is not None and loss - moved_loss <= stopping.fallen * abs(moved_loss)
         weights, scores, loss = moved, moved_scores, moved_loss
-        if ended or float(np.max(np.abs(length * direction))) < stopping.close:
+        if float(np.max(np.abs(length * direction))) < stopping.close:
             break
     return weights
+
+
+def conjugate_gradients(
+    product: Callable[[Floats], Floats], right: Floats, residue: float, turns: int
+) -> Floats:
+    """Solve ``product(x) = right`` until what remains has this share of the length of ``right``."""
+    solution = np.zeros_like(right)
+    remaining = right.copy()
+    direction = remaining.copy()
+    size = float((remaining * remaining).sum())
+    enough = residue * residue * size
+    for _ in range(turns):
+        if size <= enough:
+            break
+        turned = product(direction)
+        length = size / float((direction * turned).sum())
+        solution += length * direction
+        remaining -= length * turned
+        new_size = float((remaining * remaining).sum())
+        direction = remaining + (new_size / size) * direction
+        size = new_size
+    return solution

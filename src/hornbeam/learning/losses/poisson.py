@@ -25,6 +25,7 @@ class Poisson:
     name = "poisson"
     measure = "Poisson deviance"
     constant = "mean"
+    together = False
 
     def refusal(self, values: Floats) -> str:
         least = float(values.min())
@@ -50,6 +51,9 @@ class Poisson:
         least = targets - targets * np.log(np.where(targets > 0, targets, 1.0))
         result: Floats = np.maximum(np.exp(score) - targets * score - least, 0.0)
         return result
+
+    def excess(self, targets: Floats, right: Floats, scores: Floats) -> Floats:
+        return self.each(np.exp(np.clip(right, -MOST, MOST)), scores)
 
     def measured(self, loss: float, unit: Unit) -> float:
         return 2.0 * loss * math.exp(min(unit.centre, MOST))

@@ -11,7 +11,7 @@ from hornbeam.data.numbers import Floats
 from hornbeam.learning.losses.newton import Stopping, minimise
 from hornbeam.learning.losses.threads import one_thread
 
-STOPPING = Stopping(rounds=50, shortest=1e-6, fallen=1e-8)
+STOPPING = Stopping(rounds=50, shortest=1e-6, close=1e-8)
 
 
 class LabelDesign(NamedTuple):

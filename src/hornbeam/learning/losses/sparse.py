@@ -8,7 +8,6 @@ whatever the number of threads.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Protocol
 
 import numpy as np
@@ -16,17 +15,19 @@ import numpy as np
 from hornbeam.data.sparse import Matrix
 from hornbeam.learning.losses.logistic import curvatures, grouped_losses
 from hornbeam.learning.losses.loss import Logistic, Loss
-from hornbeam.learning.losses.newton import Stopping, minimise
+from hornbeam.learning.losses.newton import Stopping, conjugate_gradients, minimise
 from hornbeam.learning.numbers import Floats
-from hornbeam.model.clause_model import sigmoid
+from hornbeam.model.scales import sigmoid
 
 STOPPING = Stopping(rounds=30, shortest=1e-6)
 LEAST_CURVATURE = 1e-10
-CLOSE = 1e-4
+CLOSE = 1e-8
 """A fit ends when the gradient has shrunk to this share of its length at zero weights."""
 INTERCEPT_PENALTY = 1e-3
 """Keeps the intercept finite where one label is missing."""
-MOST_TURNS = 60
+RESIDUE = 0.01
+"""A Newton step is solved until at most this share of the gradient remains; less near the optimum."""
+MOST_TURNS = 500
 """Maximum number of iterations of conjugate gradients."""
 
 
@@ -119,13 +120,14 @@ class _SparseLoss:
     def direction(self, weights: Floats, scores: Floats) -> Floats | None:
         first, curvature = self.rows.gradients(scores)
         gradient = self._transposed(first) - self.penalty * weights
-        if _length(gradient) <= CLOSE * self.first_length:
+        share = _length(gradient) / self.first_length if self.first_length else 0.0
+        if share <= CLOSE:
             return None
 
         def hessian_times(vector: Floats) -> Floats:
             return self._transposed(curvature * self.scores(vector)) + self.penalty * vector
 
-        return _solved(hessian_times, gradient)
+        return conjugate_gradients(hessian_times, gradient, min(RESIDUE, share), MOST_TURNS)
 
     def _transposed(self, values: Floats) -> Floats:
         """The product of the transposed features, and of the intercept's column, with values per row."""
@@ -137,23 +139,3 @@ class _SparseLoss:
 
 def _length(vector: Floats) -> float:
     return math.sqrt(vector.dot(vector))
-
-
-def _solved(product: Callable[[Floats], Floats], right: Floats) -> Floats:
-    """Solve ``product(x) = right`` by conjugate gradients until the residual is a hundredth of ``right``."""
-    solution = np.zeros_like(right)
-    residual = right.copy()
-    direction = residual.copy()
-    size = float((residual * residual).sum())
-    enough = 1e-4 * size
-    for _ in range(MOST_TURNS):
-        if size <= enough:
-            break
-        turned = product(direction)
-        length = size / float((direction * turned).sum())
-        solution += length * direction
-        residual -= length * turned
-        new_size = float((residual * residual).sum())
-        direction = residual + (new_size / size) * direction
-        size = new_size
-    return solution

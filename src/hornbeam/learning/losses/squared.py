@@ -8,14 +8,16 @@ import numpy as np
 
 from hornbeam.learning.losses.loss import Loss, Unit, binary_scale, exact_mean, whole_units
 from hornbeam.learning.numbers import Floats
+from hornbeam.model.scales import SQUARED
 
 
 class Squared:
     """Half the squared error; the unit is the standard deviation of the values around their mean."""
 
-    name = "squared"
+    name = SQUARED
     measure = "RMSE"
     constant = "mean"
+    together = False
 
     def refusal(self, values: Floats) -> str:
         return ""
@@ -37,6 +39,9 @@ class Squared:
     def each(self, targets: Floats, scores: Floats) -> Floats:
         left = targets - scores
         return 0.5 * left * left
+
+    def excess(self, targets: Floats, right: Floats, scores: Floats) -> Floats:
+        return self.each(right, scores)
 
     def measured(self, loss: float, unit: Unit) -> float:
         return unit.scale * math.sqrt(2.0 * loss)

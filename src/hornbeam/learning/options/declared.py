@@ -14,6 +14,7 @@ from typing import ClassVar
 from hornbeam.learning.options.bounds import NameOrNone, Number, OneOf, Share, Whole, YesNo
 from hornbeam.learning.options.option import Option, Options
 from hornbeam.logic.guards import FALSE_COUNTS, POPULATION
+from hornbeam.model.scales import SCALES
 
 DEFAULT = "default"
 """The preset that learns effects with curves."""
@@ -67,7 +68,7 @@ FALSE_GROUNDINGS = Option(
     OneOf(FALSE_COUNTS),
 )
 N_CUTS = Option(
-    "Maximum number of cuts of a curve; auto for 8, or 32 for numeric targets.",
+    "Maximum number of cuts of a curve; auto for 8 to 32, by the number of examples; 32 for numbers.",
     CLAUSES,
     Whole(1, 100, words=(None,)),
     flag="--cuts",
@@ -167,13 +168,14 @@ REFIT = Option(
 )
 LOSS = Option(
     "Loss to minimise: logistic for labels and classes; for numbers squared, absolute, or poisson, which is "
-    "for counts. auto is logistic for labels and squared for numbers; logistic learns numbers as classes.",
+    "for counts; choice for which of several alternatives is right. auto is logistic for labels and squared "
+    "for numbers; logistic learns numbers as classes.",
     WEIGHTS,
-    OneOf((AUTO, "logistic", "squared", "absolute", "poisson")),
+    OneOf((AUTO, *SCALES)),
 )
 POPULATIONS = Option(
     "Data that give the total number of groundings of each clause in a prediction: the data to predict on "
-    "(database), or the training data (training).",
+    "(database), or the training data (training; always if examples have cut-offs).",
     WEIGHTS,
     OneOf(("database", "training")),
 )
@@ -194,18 +196,32 @@ GROUP = Option(
     NameOrNone(),
     none="none",
 )
+CHOICE = Option(
+    "For the loss choice, the column whose equal values are one choice: a column of the target's table, or "
+    "one of its keys. Bags, folds and held-out examples have a choice whole or not at all. If it is not "
+    "given, the examples need a column choice.",
+    WEIGHTS,
+    NameOrNone(),
+    none="none",
+)
 VALIDATE = Option(
     "Choose the number of steps and of effects on held-out examples; otherwise all steps are done.",
     WEIGHTS,
     YesNo(),
 )
 MAX_EFFECTS = Option(
-    "Maximum number of effects in the model, or all for the long model. With auto, the model has the fewest "
-    "effects whose loss on held-out examples is within a standard error of the long model's.",
+    "Maximum number of effects in the model, or all for the long model. With auto, it is 20, or up to 120 if "
+    "20 keep less than 95 % of what the long model gains on held-out examples. The model has the fewest "
+    "effects that keep the share keep_gain.",
     WEIGHTS,
     Whole(1, 1_000_000, words=(None, ALL)),
     flag="--effects",
     none="auto",
+)
+KEEP_GAIN = Option(
+    "Share of the long model's gain on held-out examples over a constant that the effects of the model keep.",
+    WEIGHTS,
+    Number(0.0, most=1.0),
 )
 RENAMED = MappingProxyType({"max_clauses": "max_effects"})
 """Old names of options, which are accepted with a warning."""
@@ -248,6 +264,7 @@ class EffectOptions(Options):
     max_conditions: int = MAX_CONDITIONS.default(2)
     max_literals: int | None = MAX_LITERALS.default(None, bound=Whole(1, 20, words=(None,)))
     max_effects: int | str | None = MAX_EFFECTS.default(None)
+    keep_gain: float = KEEP_GAIN.default(0.97)
     min_support: int | None = MIN_SUPPORT.default(None)
     per_constant: bool = PER_CONSTANT.default(True)
     validate: bool = VALIDATE.default(True)
@@ -258,10 +275,11 @@ class EffectOptions(Options):
     n_thresholds: int = N_THRESHOLDS.default(8)
     loss: str = LOSS.default(AUTO)
     group: str | None = GROUP.default(None)
+    choice: str | None = CHOICE.default(None)
 
     def settings(self) -> dict[str, object]:
-        """The options by name; the model itself states the loss, and a file names a group if there is one."""
-        left_out = {"loss"} | ({"group"} if self.group is None else set())
+        """The options by name; the model itself states the loss. A group and a choice are named if given."""
+        left_out = {"loss"} | {name for name in ("group", "choice") if getattr(self, name) is None}
         return {name: value for name, value in asdict(self).items() if name not in left_out}
 
 

@@ -16,7 +16,7 @@ from hornbeam.errors import DataError, OptionError, Place, SchemaError, did_you_
 from hornbeam.loading.facts.background import MOST_SHOWN, Background, background_of, first, named_places
 from hornbeam.loading.facts.imports import FileRole, SourceFile, read_sources
 from hornbeam.loading.facts.infer_modes import infer_modes, infer_target_types
-from hornbeam.loading.facts.layout import DEFAULT_SPLIT, find_layout
+from hornbeam.loading.facts.layout import DEFAULT_SPLIT, MODES_INFERRED, find_layout
 from hornbeam.loading.facts.reader import Signature
 from hornbeam.loading.facts.statements import Import
 from hornbeam.loading.modes import target_mode
@@ -25,10 +25,6 @@ from hornbeam.logic.english import plain_name
 from hornbeam.logic.modes import Mode, schema_of
 
 Columns = tuple[Coded, ...]
-MODES_INFERRED = Notice(
-    "the data state no modes, so types and modes were inferred from shared constants; "
-    "run `hornbeam modes` to see them."
-)
 
 
 def load_folder(

@@ -15,6 +15,11 @@ from hornbeam.errors import DataError, OptionError, Place
 from hornbeam.loading.files import entries, reason
 from hornbeam.loading.kind_of_source import FACT_FILES, is_there, splits_in
 
+MODES_INFERRED = Notice(
+    "the data state no modes, so types and modes were inferred from shared constants; "
+    "run `hornbeam modes` to see them."
+)
+
 DEFAULT_SPLIT = "train"
 
 

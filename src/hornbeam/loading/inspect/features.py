@@ -5,17 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from hornbeam.loading.tables.schema_file import Role
+from hornbeam.logic.features import IN_ORDER, offered_for
 
-_OFFERED: Mapping[Role, tuple[str, ...]] = {
-    Role.NUMBER: ("value", "mean", "sum", "min", "max", "spread", "count", "share"),
-    Role.CATEGORY: ("count", "share", "distinct"),
-    Role.FLAG: ("count", "share"),
-    Role.DATE: ("value", "min", "since"),
-    Role.LINK: ("count", "distinct"),
-    Role.TIME: ("since first", "since last"),
-}
-_TIMED = ("first", "last")
-"""What a number offers besides, if its rows have times and the examples have cut-offs."""
 _MEANING: Mapping[Role, str] = {
     Role.NUMBER: "value, mean, sum, smallest, largest, standard deviation; counts and shares above and below "
     "thresholds",
@@ -30,7 +21,7 @@ _MEANING: Mapping[Role, str] = {
 
 def features_of(role: Role, timed: bool) -> tuple[str, ...]:
     """The features of a column with a role; ``timed`` says whether the rows of its table have times."""
-    return (*_OFFERED.get(role, ()), *(_TIMED if timed and role is Role.NUMBER else ()))
+    return (*offered_for(role.value), *(offered_for(IN_ORDER) if timed and role is Role.NUMBER else ()))
 
 
 def features_text(columns: Iterable[tuple[str, str]]) -> list[str]:

@@ -36,6 +36,10 @@ class TableReport:
     key: str | None
     links: Mapping[str, str]
     time: str | None
+    time_of: tuple[str, ...]
+    """links to the rows whose times the rows take over"""
+    from_start: bool
+    """whether all rows are known from the start, whatever the cut-offs"""
     predicate: str
     """the predicate of its rows, with the types of its arguments; empty if there is none"""
     columns: tuple[ColumnReport, ...]
@@ -68,6 +72,8 @@ class Inspection:
                     "key": table.key,
                     "links": dict(table.links),
                     "time": table.time,
+                    "time_of": list(table.time_of),
+                    "known_from_start": table.from_start,
                     "predicate": table.predicate or None,
                     "inferred": list(table.guessed),
                     "columns": [
@@ -158,6 +164,8 @@ def _table_lines(table: TableReport) -> list[str]:
     about += [f"key {table.key}"] if table.key is not None else []
     about += [f"{column} -> {other}" for column, other in table.links.items()]
     about += [f"time {table.time}"] if table.time is not None else []
+    about += [f"time of {link}" for link in table.time_of]
+    about += ["known from the start"] if table.from_start else []
     about += [f"predicate {table.predicate}"] if table.predicate else []
     cells = [("column", "role", "type", "values", "missing", "predicate")]
     cells += [

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from hornbeam.data.database import UNLABELLED, Database
+from hornbeam.data.numbers import TimeColumn
 from hornbeam.loading.inspect.features import features_of
 from hornbeam.loading.inspect.findings import ColumnReport, FactsInspection, Inspection, TableReport
 from hornbeam.loading.inspect.suspicions import leaks, odd_columns, unstated_links
@@ -17,14 +19,15 @@ from hornbeam.loading.tables.roles import SHOW, Form, Plan
 from hornbeam.loading.tables.schema_file import Role, Statement, file_settings
 from hornbeam.loading.tables.sources.read import stated_schema
 from hornbeam.loading.tables.targets import NO_NEGATIVES, examples_in_tables
-from hornbeam.loading.tables.to_logic import FactColumns, MappedPredicate
+from hornbeam.loading.tables.to_logic import FactColumns, MappedPredicate, time_columns
+from hornbeam.logic.schema import DATE
 from hornbeam.logic.text import format_name
 
 
 def inspect_tables(source: Source, options: TableOptions) -> Inspection:
     """Read tables and report on them; dangling links are listed, not refused."""
     relational = read_relational(source, replace(options, dangling=SHOW))
-    facts = FactColumns(relational.plans)
+    facts = FactColumns(relational.plans, relational.times == DATE)
     target = relational.target
     given = None
     if target is not None:
@@ -53,7 +56,7 @@ def inspect_tables(source: Source, options: TableOptions) -> Inspection:
 
 def _places(relational: Relational) -> dict[str, dict[str, object]]:
     """The table and columns of each predicate, except those of numbered rows, which no column names."""
-    times = {plan.name: plan.time for plan in relational.plans}
+    plans = {plan.name: plan for plan in relational.plans}
     places: dict[str, dict[str, object]] = {}
     for each in relational.mapping.predicates:
         if None not in each.columns:
@@ -61,9 +64,17 @@ def _places(relational: Relational) -> dict[str, dict[str, object]]:
                 "table": each.table,
                 "columns": list(each.columns),
                 **({} if each.flag is None else {"true": each.flag}),
-                **({} if times[each.table] is None else {"time": times[each.table]}),
+                **_places_of_times(time_columns(each, plans, relational.times == DATE)),
             }
     return places
+
+
+def _places_of_times(times: Sequence[TimeColumn]) -> dict[str, object]:
+    """The columns with times of facts: one of the table itself by its name, else each with its links."""
+    if len(times) == 1 and not times[0].links:
+        return {"time": times[0].column}
+    listed = [{"column": name, "links": [list(link) for link in links]} for name, links in times]
+    return {"time": listed} if listed else {}
 
 
 def _in_full(plan: Plan, statement: Statement) -> dict[str, object]:
@@ -102,7 +113,7 @@ def _report(plan: Plan, relational: Relational) -> TableReport:
                 column.n_values,
                 column.n_missing,
                 predicate,
-                features_of(role, plan.time is not None),
+                features_of(role, plan.is_timed),
             )
         )
     return TableReport(
@@ -112,6 +123,8 @@ def _report(plan: Plan, relational: Relational) -> TableReport:
         plan.key,
         plan.links,
         plan.time,
+        tuple(f"{name} -> {plan.links[name]}" for name in plan.time_of),
+        plan.from_start,
         _signature(of_rows),
         tuple(columns),
         plan.guessed,

@@ -10,7 +10,8 @@ import numpy.typing as npt
 
 from hornbeam.data.database import UNLABELLED, Coded
 from hornbeam.data.ranking import ranking
-from hornbeam.loading.tables.columns.column import MISSING, Column, Domain
+from hornbeam.loading.tables.columns.column import MISSING, TIMES, Column, Domain
+from hornbeam.loading.tables.columns.folding import spellings
 from hornbeam.loading.tables.database import Relational
 from hornbeam.loading.tables.given import GivenExamples
 from hornbeam.loading.tables.guess import is_constant, is_flag, is_nearly_unique, possible_links
@@ -35,7 +36,8 @@ class Suspicion:
 def odd_columns(plan: Plan) -> Iterator[Suspicion]:
     """Columns with dangling links, without values, with one value, or with nearly one value per row."""
     for name, links in plan.dangling.items():
-        why = f"{links}; other commands refuse this unless --dangling is drop or keep"
+        done = "other commands refuse this unless --dangling is drop or keep" if links.most else "not used"
+        why = f"{links}; {done}"
         yield Suspicion(plan.name, name, why)
     for name, column in plan.table.columns.items():
         role = plan.roles[name]
@@ -49,6 +51,10 @@ def odd_columns(plan: Plan) -> Iterator[Suspicion]:
         elif column.domain is Domain.TEXT and is_nearly_unique(column, plan.table.size):
             shown = f"{column.n_values:,} different texts in {plan.table.size:,} rows"
             yield Suspicion(plan.name, name, f"{shown}{unused}")
+        elif role is Role.CATEGORY and column.domain is Domain.TEXT and not column.stays:
+            found = spellings(column.texts, plan.name, name)
+            if found:
+                yield Suspicion(plan.name, name, found)
 
 
 def unstated_links(plans: Sequence[Plan]) -> Iterator[Suspicion]:
@@ -123,7 +129,7 @@ def _of_things(column: Column, rows: Coded, things: Coded) -> Column:
 
 def _alone(column: Column, known: npt.NDArray[np.bool_], truth: npt.NDArray[np.bool_]) -> float:
     codes = column.codes[known] + 1
-    ordered = column.domain in (Domain.NUMBER, Domain.DATE, Domain.MOMENT) and not is_flag(column)
+    ordered = column.domain in TIMES and not is_flag(column)
     if ordered:
         # Numbers are ranked by their order, up or down: as categories they would predict any label.
         score = ranking(truth, codes.astype(np.float64)).auc_roc()

@@ -2,27 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 import numpy as np
+import numpy.typing as npt
 
 from hornbeam.data.build import build
 from hornbeam.data.codes import without_facts
 from hornbeam.data.database import Database, Notice
+from hornbeam.data.names import names_not_in
 from hornbeam.errors import DataError, ModelError, OptionError, Place, SchemaError
 from hornbeam.loading.kind_of_source import Source
 from hornbeam.loading.modes import target_mode
-from hornbeam.loading.tables.columns.column import Column, Domain, Table
+from hornbeam.loading.tables.columns.column import TIMES, Column, Domain, Table
 from hornbeam.loading.tables.columns.other_forms import date_form
+from hornbeam.loading.tables.columns.types import without_values
 from hornbeam.loading.tables.display import display_names
 from hornbeam.loading.tables.examples import CUTOFF, given_examples, read_examples, unused_columns
 from hornbeam.loading.tables.given import GivenExamples
-from hornbeam.loading.tables.roles import Form, Plan, plans
-from hornbeam.loading.tables.schema_file import Role, Statement, check_statements, statements, with_files_of
-from hornbeam.loading.tables.sources.read import check_files, read_tables, stated_schema
-from hornbeam.loading.tables.target_notices import label_notices, tables_apart
+from hornbeam.loading.tables.notices import (
+    label_notices,
+    left_out,
+    missing_words,
+    pair_notices,
+    tables_apart,
+)
+from hornbeam.loading.tables.roles import SHOW, Form, Plan, plans, with_time_as_value
+from hornbeam.loading.tables.row_times import Earliest, check_times, with_times
+from hornbeam.loading.tables.schema_file import (
+    Role,
+    Statement,
+    check_statements,
+    statements,
+    with_files_of,
+    with_missing,
+)
+from hornbeam.loading.tables.sources.read import (
+    SourceAccess,
+    check_files,
+    names_of_files,
+    read_tables,
+    stated_schema,
+)
 from hornbeam.loading.tables.targets import (
     NO_NEGATIVES,
     Target,
@@ -30,6 +54,7 @@ from hornbeam.loading.tables.targets import (
     find_target,
     head_types,
     key_columns,
+    reached_from,
     without_label,
 )
 from hornbeam.loading.tables.to_logic import (
@@ -44,6 +69,11 @@ from hornbeam.loading.tables.to_logic import (
 from hornbeam.logic.modes import Mode
 from hornbeam.logic.schema import DATE, NUMBER, Schema
 
+PLAIN_NAMES = "plain_names"
+"""The setting of a model that lists tables whose names have dots, but no schema."""
+DROPPED = "dropped"
+"""The setting of a model that has, for each table, the columns with links that were left out."""
+
 
 @dataclass(frozen=True, slots=True)
 class TableOptions:
@@ -53,12 +83,18 @@ class TableOptions:
     schema: object = None
     examples: Any = None
     negatives: str | float | None = None
-    dangling: str = "error"
+    dangling: str | None = None
     seed: int = 0
     origin: Mapping[str, object] | None = None
     """the settings of a model: its tables and target; with it, nothing is inferred"""
+    as_of: float = np.inf
+    """the time from which on no example sees rows"""
     allow_outside: bool = False
     """whether a schema and the views of a DuckDB file may name files that are not part of the data"""
+    missing: Sequence[str] | None = None
+    """further words for missing values in all tables, or only "none" """
+    views: bool = False
+    """whether all views of a database are read, not only those that are stated"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,11 +106,14 @@ class Relational:
     target: Target | None
     notices: tuple[Notice, ...]
     stated: Mapping[str, Statement] = field(default_factory=dict)
+    times: str | None = None
+    """whether the times of rows are numbers or dates; None without times"""
+    examples: Table | None = None
+    """the table of examples that the user gave"""
 
 
-Reader = Callable[[Source, Mapping[str, Statement], bool], list[Table]]
-"""Gives the tables of a source, without those that are stated to be left out; the last argument says whether
-views may read files."""
+Reader = Callable[[Source, Mapping[str, Statement], SourceAccess], list[Table]]
+"""Gives the tables of a source, without those that are stated to be left out."""
 
 
 def read_relational(source: Source, options: TableOptions, reader: Reader = read_tables) -> Relational:
@@ -85,27 +124,92 @@ def read_relational(source: Source, options: TableOptions, reader: Reader = read
     stated = with_files_of(learned, stated) if learned else stated
     if not options.allow_outside:
         check_files(source, stated, place)
-    tables = reader(source, stated, options.allow_outside)
-    notices = [notice for table in tables for notice in table.notices]
+    stated = with_missing(stated, names_of_files(source, stated), options.missing)
+    tables = reader(source, stated, SourceAccess(options.allow_outside, options.views))
+    omitted = [table for table in tables if table.omitted]
+    tables = [table for table in tables if not table.omitted]
+    stated = with_missing(stated, [table.name for table in tables], options.missing)
+    tables = [_as_stated_cells(table, stated.get(table.name, Statement())) for table in tables]
+    notices = [notice for table in tables for notice in table.notices] + missing_words(tables)
+    notices += [] if learned else left_out(tables, omitted)
     if learned:
         tables, more = _completed(tables, learned, (options.origin or {}).get("times") == DATE)
         notices += more
     else:
         check_statements(stated, {table.name: table.columns for table in tables}, place)
-    planned, more = plans(tables, stated, options.dangling)
-    notices += more + time_notices(planned)
+    # A few rows to predict may all have keys that are not there.
+    planned, more = plans(tables, stated, options.dangling or ("drop" if learned else None))
+    notices += more
     text = options.target or cast("str | None", (options.origin or {}).get("target"))
     target = None if text is None else find_target(text, planned)
     if target is not None and not learned:
-        notices += tables_apart(target, planned)
+        notices += [*tables_apart(target, planned), *pair_notices(target, planned)]
+    examples = None if target is None or options.examples is None else read_examples(options.examples)
+    first = _earliest(examples, options.as_of, planned)
+    if target is not None and first is not None and _own_kind(planned) in (None, first.kind):
+        label = f"{target.table}.{target.column}"
+        planned, more = with_times(planned, reached_from(target, planned), first, label, bool(learned))
+        notices += more
+    if first is None and not learned and options.dangling != SHOW:
+        # Without cut-offs a time that was guessed says nothing but its value.
+        planned = [with_time_as_value(plan, stated.get(plan.name, Statement())) for plan in planned]
+    check_times(planned)
+    notices += time_notices(planned)
     mapping = map_tables(planned if target is None else without_label(planned, target))
-    return Relational(tuple(planned), mapping, target, tuple(notices), stated)
+    times = _own_kind(planned) or cast("str | None", (options.origin or {}).get("times"))
+    if times is None and first is not None and any(statement.time == "" for statement in stated.values()):
+        # Nothing has a time, as stated: then cut-offs say which dates are missing.
+        times = first.kind
+    return Relational(tuple(planned), mapping, target, tuple(notices), stated, times, examples)
+
+
+def _earliest(examples: Table | None, as_of: float, planned: Sequence[Plan]) -> Earliest | None:
+    """The earliest cut-off of examples, or the time at which the data are frozen; None without either."""
+    column = None if examples is None else examples.columns.get(CUTOFF)
+    times = column.times() if column is not None and column.domain in TIMES else np.empty(0)
+    earliest = min(as_of, float(times.min(initial=np.inf)))
+    if not np.isfinite(earliest):
+        return None
+    if column is not None and len(times):
+        return Earliest(earliest, NUMBER if column.domain is Domain.NUMBER else DATE)
+    return Earliest(earliest, _own_kind(planned) or DATE)
+
+
+def _own_kind(planned: Sequence[Plan]) -> str | None:
+    """Whether the columns with times of rows have numbers or dates; None without such a column."""
+    domains = [plan.table.columns[plan.time].domain for plan in planned if plan.time is not None]
+    return None if not domains else NUMBER if domains[0] is Domain.NUMBER else DATE
+
+
+_INDEX = re.compile(r"__index_level_[0-9]+__")
+"""what pandas calls an index without a name in files: the numbers of rows, which say nothing"""
+
+
+def _as_stated_cells(table: Table, statement: Statement) -> Table:
+    """A table without an index of pandas, and in which the stated words are missing values."""
+    words, named = statement.form.missing, {statement.key, *statement.roles, *(statement.links or ())}
+    columns = {}
+    for name, column in table.columns.items():
+        if _INDEX.fullmatch(name) and name not in named:
+            continue
+        # In text files such words have been missing since reading.
+        texts = column.texts if words and not column.stays else []
+        absent = np.array([text in (words or ()) for text in texts], dtype=bool)
+        columns[name] = without_values(column, absent) if absent.any() else column
+    return replace(table, columns=columns)
 
 
 def statements_of_model(origin: Mapping[str, object]) -> dict[str, Statement]:
     """What a model states about the tables it was learned from, checked: anyone may have edited its file."""
     tables = origin.get("tables", {})
-    types = {"target": str, "negatives": str | int | float, "negatives_seed": int, "tables": Mapping}
+    types = {
+        "target": str,
+        "negatives": str | int | float,
+        "negatives_seed": int,
+        "tables": Mapping,
+        DROPPED: Mapping,
+        PLAIN_NAMES: list,
+    }
     for name, kind in types.items():
         if name in origin and not isinstance(origin[name], kind):
             raise ModelError(f'"{name}" in the settings of the model is damaged: found {origin[name]!r}.')
@@ -123,12 +227,14 @@ class Logic:
     """the predicate of the target"""
 
 
-def logic_of(relational: Relational) -> Logic:
-    """The predicates, schema and modes that tables give."""
+def logic_of(relational: Relational, n_values: Callable[[MappedPredicate], int]) -> Logic:
+    """The predicates, schema and modes that tables give.
+
+    ``n_values`` gives the number of different values of a predicate, on which modes depend.
+    """
     predicates = _searched(relational)
     types_of = {each.name: each.types for each in predicates}
-    tables = {plan.name: plan.table for plan in relational.plans}
-    modes = [mode for each in predicates for mode in modes_of(each, _n_values(each, tables))]
+    modes = [mode for each in predicates for mode in modes_of(each, n_values(each) if each.value else 0)]
     head = None
     target = relational.target
     if target is not None:
@@ -145,8 +251,7 @@ def load_tables(
 ) -> Database:
     """Load facts, modes and examples from tables; ``suspect`` names columns that may be a mistake."""
     relational = read_relational(source, options)
-    facts = FactColumns(relational.plans)
-    logic = logic_of(relational)
+    facts = FactColumns(relational.plans, relational.times == DATE)
     notices = list(relational.notices)
     given = None
     if relational.target is not None:
@@ -156,6 +261,8 @@ def load_tables(
         raise OptionError(
             "examples need a target; name the column or the predicate that they are examples of."
         )
+    end = last_cutoff(given)
+    logic = logic_of(relational, lambda each: facts.n_values(each, end))
     columns = {each.name: facts.columns(each) for each in logic.predicates}
     head = logic.head
     if given is not None and head is not None and options.examples is not None:
@@ -176,6 +283,7 @@ def load_tables(
         origin_of(relational, options),
         {name: times for name, (_, times) in columns.items() if times is not None},
         None if given is None or head is None or given.cutoffs is None else {head: given.cutoffs},
+        {relational.mapping.types[name]: times for name, times in _times_of_keys(relational, facts)},
     )
     shown = display_names(relational.plans, relational.mapping.types, relational.stated)
     database = replace(database, display_names=shown, suspicions=tuple(suspect(relational)))
@@ -201,19 +309,33 @@ def _head(target: Target, taken: Mapping[str, object]) -> str:
     return name
 
 
-def _n_values(predicate: MappedPredicate, tables: Mapping[str, Table]) -> int:
-    if predicate.value is None:
-        return 0
-    return tables[predicate.table].columns[predicate.columns[-1] or ""].n_values
+def last_cutoff(given: GivenExamples | None) -> float:
+    """The last cut-off of examples; infinity if some of them see all rows."""
+    if given is None or given.cutoffs is None or not len(given.cutoffs):
+        return np.inf
+    return float(given.cutoffs.max())
 
 
 def _populations(relational: Relational, facts: FactColumns) -> dict[str, Sequence[str]]:
     """The keys of each type; a table whose key links to another table adds none."""
     return {
-        relational.mapping.types[plan.name]: facts.things(plan.name).names
-        for plan in relational.plans
-        if plan.form is not Form.LINK and plan.key not in plan.links
+        relational.mapping.types[plan.name]: facts.things(plan.name).names for plan in _things(relational)
     }
+
+
+def _times_of_keys(
+    relational: Relational, facts: FactColumns
+) -> Iterator[tuple[str, npt.NDArray[np.float64]]]:
+    """The tables of things whose rows have times, and the times of their keys."""
+    for plan in _things(relational):
+        times = facts.times_of_things(plan.name)
+        if times is not None:
+            yield plan.name, times
+
+
+def _things(relational: Relational) -> list[Plan]:
+    """The tables of things that are not those of another table."""
+    return [plan for plan in relational.plans if plan.form is not Form.LINK and plan.key not in plan.links]
 
 
 # --- examples --------------------------------------------------------------------------------
@@ -230,17 +352,18 @@ def given_in(
     seed = cast(int, origin.get("negatives_seed", options.seed))
     if options.examples is None:
         given = examples_in_tables(target, relational.plans, facts, negatives, seed, bool(origin))
-        return given, [] if origin else label_notices(target, given)
+        return given, [] if origin else label_notices(target, given, relational.plans)
     if options.negatives is not None:
         raise OptionError(
             "negatives cannot be used with examples, which list every example; leave one of them out."
         )
     known = examples_in_tables(target, relational.plans, facts, NO_NEGATIVES, seed, lenient=True)
-    table = read_examples(options.examples)
-    _check_cutoffs(table, relational.plans)
+    table = relational.examples
+    assert table is not None
+    _check_cutoffs(table, relational)
     arguments = key_columns(target, relational.plans)
     given = given_examples(table, arguments, known, [target.word])
-    timed = any(plan.time is not None for plan in relational.plans)
+    timed = any(plan.is_timed for plan in relational.plans)
     return given, [*table.notices, *unused_columns(table, arguments, timed)]
 
 
@@ -254,24 +377,22 @@ def _possible_time(plan: Plan) -> str:
     return ""
 
 
-def _check_cutoffs(table: Table, planned: Sequence[Plan]) -> None:
+def _check_cutoffs(table: Table, relational: Relational) -> None:
     column = table.columns.get(CUTOFF)
-    times = [
-        plan.table.columns[plan.time].domain is Domain.NUMBER for plan in planned if plan.time is not None
-    ]
     if column is None or not column.n_values:
         return
-    if not times:
-        example = next(filter(None, map(_possible_time, planned)), '[visits] time = "date"')
+    if relational.times is None:
+        example = next(filter(None, map(_possible_time, relational.plans)), '[visits] time = "date"')
         raise DataError(
             "the examples have cut-offs, but no table has a time column; state one, such as "
             f"{example}, in schema.toml."
         )
-    if (column.domain is Domain.NUMBER) != times[0]:
+    numbers = relational.times == NUMBER
+    if (column.domain is Domain.NUMBER) != numbers:
         kinds = ("dates", "numbers")
         raise DataError(
-            f"the examples' cut-offs are {kinds[not times[0]]}, but the times of the tables are "
-            f"{kinds[times[0]]}; write the cut-offs as {kinds[times[0]]}."
+            f"the examples' cut-offs are {kinds[not numbers]}, but the times of the tables are "
+            f"{kinds[numbers]}; write the cut-offs as {kinds[numbers]}."
         )
 
 
@@ -284,7 +405,7 @@ def _unknown_keys(
         unknown.append(set(column.names))
         for own, names in known:
             if own == type_name and unknown[-1]:
-                unknown[-1].difference_update(names)
+                unknown[-1] = names_not_in(unknown[-1], names)
     return without_facts(given.keys, unknown)
 
 
@@ -295,12 +416,23 @@ def origin_of(relational: Relational, options: TableOptions) -> dict[str, object
     """The tables and the target as the settings of a model keep them, in the words of ``schema.toml``."""
     tables = {plan.name: as_stated(plan) for plan in relational.plans}
     for name, section in tables.items():
-        if name in relational.stated and relational.stated[name].name is not None:
-            section["name"] = relational.stated[name].name
+        if name in relational.stated:
+            statement = relational.stated[name]
+            section |= {} if statement.name is None else {"name": statement.name}
+            section |= {"labels": dict(statement.labels)} if statement.labels else {}
+            section |= {} if statement.words is None else {"words": statement.words}
+            missing = statement.form.missing
+            section |= {} if missing is None else {"missing": list(missing)}
+            section |= {"fold": list(statement.fold)} if statement.fold else {}
     origin: dict[str, object] = {"tables": tables}
-    times = [plan.table.columns[plan.time].domain for plan in relational.plans if plan.time is not None]
-    if times:
-        origin["times"] = NUMBER if times[0] is Domain.NUMBER else DATE
+    read = {plan.name: plan.table for plan in relational.plans}
+    dropped = {plan.name: list(plan.dangling) for plan in relational.plans if plan.dangling}
+    if dropped and options.dangling != "keep":
+        origin[DROPPED] = dropped
+    plain_names = [name for name, table in read.items() if "." in name and not table.in_schema]
+    origin |= {PLAIN_NAMES: plain_names} if plain_names else {}
+    if relational.times is not None:
+        origin["times"] = relational.times
     if relational.target is not None:
         origin["target"] = relational.target.text
         if options.negatives is not None:
@@ -324,8 +456,10 @@ def as_stated(plan: Plan) -> dict[str, object]:
     if plan.form is Form.LINK and len(plan.links) > 1:
         # Other data may have the columns in another order: the model keeps the order of arguments.
         stated["arguments"] = list(plan.links)
-    if plan.time is not None:
-        stated["time"] = plan.time
+    if plan.time is not None or plan.from_start:
+        stated["time"] = False if plan.time is None else plan.time
+    stated |= {"time_of": list(plan.time_of)} if plan.time_of else {}
+    stated |= {"known": list(plan.known)} if plan.known else {}
     stated |= {"roles": roles} if roles else {}
     stated |= {"unused": unused} if unused else {}
     if plan.key is None:

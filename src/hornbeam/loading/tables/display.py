@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 
 from hornbeam.loading.tables.columns.column import MISSING, Column, Domain
 from hornbeam.loading.tables.roles import Form, Plan
-from hornbeam.loading.tables.schema_file import Role, Statements, looks_like_name
+from hornbeam.loading.tables.schema_file import Role, Statement, Statements, looks_like_name
 
 NEARLY_ALL = 0.9
 """Minimum share of rows whose name no other row has, for a column that is guessed to hold names."""
@@ -34,11 +34,15 @@ def display_column(plan: Plan, stated: str | None) -> str | None:
 def display_names(
     plans: Iterable[Plan], types: Mapping[str, str], stated: Statements
 ) -> dict[str, dict[str, str]]:
-    """For each type whose table has a display column, the display name of each key."""
-    names = {}
+    """For each type whose table has a display column or labels, the display names of its keys."""
+    names: dict[str, dict[str, str]] = {}
     for plan in plans:
-        column = display_column(plan, stated[plan.name].name if plan.name in stated else None)
-        if column is None or plan.key in plan.links:
+        statement = stated.get(plan.name, Statement())
+        if plan.form is not Form.THINGS or plan.key is None or plan.key in plan.links:
+            continue
+        column = display_column(plan, statement.name)
+        if column is None:
+            names |= {types[plan.name]: dict(statement.labels)} if statement.labels else {}
             continue
         key, shown = plan.table.columns[plan.key or ""], plan.table.columns[column]
         if isinstance(key, Column) and isinstance(shown, Column):
@@ -46,5 +50,5 @@ def display_names(
                 key.texts[code]: shown.texts[text]
                 for code, text in zip(key.codes.tolist(), shown.codes.tolist(), strict=True)
                 if code != MISSING and text != MISSING
-            }
+            } | dict(statement.labels)
     return names

@@ -15,13 +15,13 @@ from hornbeam.data.database import UNLABELLED, Coded, Notice
 from hornbeam.errors import DataError, did_you_mean
 from hornbeam.loading.kind_of_source import SourceKind, kind_of_table_file
 from hornbeam.loading.tables.columns.cells import read_moment, read_number, reads
-from hornbeam.loading.tables.columns.column import Column, Domain, Table
+from hornbeam.loading.tables.columns.column import TIMES, Column, Domain, Table
 from hornbeam.loading.tables.columns.types import inferred
 from hornbeam.loading.tables.given import GivenExamples
 from hornbeam.loading.tables.schema_file import TextForm
 from hornbeam.loading.tables.to_logic import times_of_rows
 
-LABEL, CUTOFF = "label", "cutoff"
+LABEL, CUTOFF, CHOICE = "label", "cutoff", "choice"
 _PREDICTED, _PROBABILITY = ("predicted", "prediction"), "probability"
 """columns of the files that ``predict`` writes"""
 
@@ -74,7 +74,9 @@ def given_examples(
         labels, names = _labels(table.columns[LABEL], known.classes if known else (), binary)
     elif known is not None:
         labels, names = _known_labels(keys, known), known.classes
-    return GivenExamples(keys, labels, names, cutoffs, label_texts=texts)
+    given = None if _is_key(CHOICE, arguments) else table.columns.get(CHOICE)
+    choices = None if given is None else given.codes.astype(np.int64)
+    return GivenExamples(keys, labels, names, cutoffs, label_texts=texts, choices=choices)
 
 
 def unused_columns(table: Table, arguments: Sequence[Sequence[str]], timed: bool) -> list[Notice]:
@@ -86,7 +88,7 @@ def unused_columns(table: Table, arguments: Sequence[Sequence[str]], timed: bool
     others = [
         f'"{name}"'
         for name in table.columns
-        if name not in {*keys, LABEL, CUTOFF, *_PREDICTED} and not name.startswith(_PROBABILITY)
+        if name not in {*keys, LABEL, CUTOFF, CHOICE, *_PREDICTED} and not name.startswith(_PROBABILITY)
     ]
     if not others:
         return []
@@ -122,7 +124,11 @@ def _known_values(keys: Sequence[Coded], known: GivenExamples) -> npt.NDArray[np
 
 
 def _key_columns(table: Table, arguments: Sequence[Sequence[str]]) -> list[Column]:
-    others = [name for name in table.columns if name not in (LABEL, CUTOFF)]
+    others = [
+        name
+        for name in table.columns
+        if name not in (LABEL, CUTOFF) and (name != CHOICE or _is_key(name, arguments))
+    ]
     chosen: list[str] = []
     for number, names in enumerate(arguments, start=1):
         free = [name for name in (f"arg{number}", *names) if name in others and name not in chosen]
@@ -132,10 +138,15 @@ def _key_columns(table: Table, arguments: Sequence[Sequence[str]]) -> list[Colum
             wanted = ", ".join(names[0] if names else f"arg{n}" for n, names in enumerate(arguments, start=1))
             raise DataError(
                 f"the examples have the columns {', '.join(table.columns) or 'none'}, but need {wanted} (or "
-                f'arg1, arg2, ...), and may have "{LABEL}" and "{CUTOFF}".'
+                f'arg1, arg2, ...), and may have "{LABEL}", "{CUTOFF}" and "{CHOICE}".'
             )
         chosen = others
     return [table.columns[name] for name in chosen]
+
+
+def _is_key(name: str, arguments: Sequence[Sequence[str]]) -> bool:
+    """Whether a column of this name is a key."""
+    return any(name in names for names in arguments)
 
 
 def _key(column: Column) -> Coded:
@@ -190,7 +201,7 @@ def _rows(keys: Sequence[Coded]) -> list[tuple[str, ...]]:
 
 def _cutoffs(column: Column) -> npt.NDArray[np.float64]:
     """Cut-offs in the form of the times of rows; an example without a cut-off sees every row."""
-    if column.domain not in (Domain.NUMBER, Domain.DATE, Domain.MOMENT) and column.n_values:
+    if column.domain not in TIMES and column.n_values:
         unread = (text for text in column.texts if not (reads(read_number, text) or reads(read_moment, text)))
         wrong = next(unread, column.texts[0])
         raise DataError(f'examples: the cut-off "{wrong}" is neither a number nor a date such as 2024-12-31.')

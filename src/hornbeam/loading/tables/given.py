@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from hornbeam.data.database import UNLABELLED, Coded
 from hornbeam.data.relations import Examples
+from hornbeam.data.rows import Integers
 from hornbeam.errors import DataError
 
 Labels = npt.NDArray[np.int8]
@@ -29,6 +30,8 @@ class GivenExamples:
     """for a numeric target its numbers; labels are then 0, or ``UNLABELLED`` where the number is missing"""
     label_texts: tuple[str, str] = ("0", "1")
     """what the data have for the labels 0 and 1 of a target without classes"""
+    choices: Integers | None = None
+    """the number of the choice of each example, -1 if it has none; None if choices are not given"""
 
     @classmethod
     def of_numbers(
@@ -46,11 +49,15 @@ class GivenExamples:
 
         Merging duplicates handles only positive and negative examples, so the others are set afterwards.
         """
-        if not self.classes and self.values is None:
+        plain = not self.classes and self.values is None
+        if plain and self.choices is None:
             return replace(examples, label_texts=self.label_texts)
         if len(examples) != len(self.labels):
-            kind = "numbers" if self.values is not None else "classes"
+            kind = "numbers" if self.values is not None else "classes" if self.classes else "choices"
             raise DataError(f"an example is given twice; for a target with {kind}, list each example once.")
+        if plain and self.choices is not None:
+            choices = self.choices if examples.places is None else self.choices[examples.places]
+            return replace(examples, label_texts=self.label_texts, choices=choices)
         return replace(examples, labels=self.labels, classes=self.classes, values=self.values)
 
     def to_merge(self) -> Labels:

@@ -1,13 +1,15 @@
 """Keys, links and roles of tables that no schema describes, guessed from values and names.
 
-Values alone are not enough: ages, for example, also occur among user ids. A link needs a name that fits, or
-values that are unlikely to fit by chance. Every guess is reported, and a ``schema.toml`` overrides it.
+A column is a link if at least three quarters of its values, and of its rows, are keys of one other table.
+Values alone are not enough where keys are a plain range of whole numbers: ages, for example, also occur among
+user ids. Such a link needs a name that fits, and a table is then not linked to itself. Every guess is
+reported, and a ``schema.toml`` overrides it.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from itertools import islice
 
 from hornbeam.loading.modes import MOST_CONSTANTS
@@ -23,14 +25,20 @@ from hornbeam.loading.tables.link_targets import (
 from hornbeam.loading.tables.schema_file import Role
 
 _TIMES = re.compile(r"(.*_)?(time|date|datetime|timestamp|ts|at|when|day|moment)")
-_ENOUGH = 0.5
-"""a column whose name fits is a link if at least this share of its values are keys of the other table"""
-_NEARLY = 0.95
-"""a column that shares a word with a table may be a link if at least this share of its values are keys"""
+_PERIODS = frozenset(["year", "season", "quarter", "month", "week", "round", "step", "tick", "period"])
+"""the last words of columns that may count time"""
+_ENOUGH = 0.75
+"""a column is a link if at least this share of its values and of its rows are keys of the other table"""
+_NEARLY = 0.5
+"""a column may be a link if at least this share of its values and of its rows are keys of the other table"""
+_MOST_KEYS = 0.5
+"""numbers whose name fits no table are a link only if they cover this share of its keys"""
 _BIRTHS = re.compile(r"born|birth|dob\b")
 """a birthday describes a thing; it is not the time at which a row was recorded"""
 _MOSTLY = 0.5
 """a column named like a key was meant as one if more than this share of its rows have distinct values"""
+_SOME = 4
+"""fewer words are keys of another table by chance"""
 _FEW = 20
 """if at least this many distinct numbers cover most keys of another table, it is unlikely to be by chance"""
 
@@ -108,7 +116,7 @@ def guess_links(table: Table, targets: LinkTargets) -> dict[str, str]:
             continue
         best = max(_by_name(table, column, targets), default=None)
         if best is None and targets.keys.get(table.name) != column.name:
-            best = max(_by_values(column, targets), default=None)
+            best = max(_by_values(table, column, targets), default=None)
         if best is not None:
             links[column.name] = best[-1]
     return links
@@ -122,36 +130,47 @@ def _by_name(table: Table, column: Column, targets: LinkTargets) -> Iterator[tup
         own = fits.pop(table.name, 0)
         fits = {other: fit for other, fit in fits.items() if fit == 3 and own < fit}
     for other, fit in fits.items():
+        if other == table.name and is_plain_range(targets.key_column(other)):
+            # Any number of a thing is a key of its table: the number of a flight, for example.
+            continue
         share = targets.share(column, other)
         if share >= _ENOUGH:
             yield fit, share, other
 
 
-def _by_values(column: Column, targets: LinkTargets) -> Iterator[tuple[float, float, str]]:
-    """The table whose keys include all values of a column, if it is unlikely to be by chance."""
+def _by_values(table: Table, column: Column, targets: LinkTargets) -> Iterator[tuple[float, float, str]]:
+    """The table whose keys are most values of a column, if it is unlikely to be by chance."""
     fitting = targets.names.fits(column.name)
     # Keys that count from 1 overlap in all tables; a shared word tells which table is meant.
     sharing = [
         other
         for other in targets.names.sharing(column.name)
-        if other not in fitting and targets.covers(other, column)
+        if other not in (*fitting, table.name) and targets.share(column, other) >= _ENOUGH
     ]
     if len(sharing) == 1 and _is_numbered_name(column.name, sharing[0]):
         yield 0.5, 1.0, sharing[0]
-    covering = (other for other in targets.covering(column) if other not in fitting)
+    others = sharing or list(islice(_holding(column, targets, _ENOUGH, fitting), 2))
     # Two are enough to know that there is more than one.
-    others = sharing or list(islice(covering, 2))
     if len(others) == 1:
         key = targets.key_column(others[0])
-        like_a_key = _last_word(column.name) in ("id", "key", "uuid")
         by_numbers = (
             column.is_whole
             and column.n_values >= _FEW
-            and column.n_values >= _ENOUGH * key.n_values
-            and _is_sparse(key)
+            and column.n_values >= _MOST_KEYS * key.n_values
+            and not is_plain_range(key)
+        )
+        like_a_key = _last_word(column.name) in ("id", "key", "uuid") and not (
+            others[0] == table.name and is_plain_range(key)
         )
         if column.domain is Domain.TEXT or like_a_key or by_numbers:
             yield 0, 1.0, others[0]
+
+
+def _holding(column: Column, targets: LinkTargets, share: float, left_out: Collection[str]) -> Iterator[str]:
+    """The tables whose keys include this share of the values and of the rows of a column."""
+    for other in targets.large_enough(column, share):
+        if other not in left_out and targets.share(column, other) >= share:
+            yield other
 
 
 def _is_numbered_name(column: str, table: str) -> bool:
@@ -161,18 +180,29 @@ def _is_numbered_name(column: str, table: str) -> bool:
 
 
 def possible_links(table: Table, column: Column, targets: LinkTargets) -> list[tuple[str, float]]:
-    """Tables that share a word with a column and whose keys are nearly all of its values, with that share."""
+    """Tables whose keys are at least half of the values of a column that is no link, with that share.
+
+    Where keys are a plain range of whole numbers, the column must share a word with the table.
+    """
     if not _may_be_key(column) or column.n_values < 2:
         return []
-    others = [other for other in targets.names.sharing(column.name) if other != table.name]
-    shares = [(other, targets.share(column, other)) for other in targets.keys if other in others]
-    return [(other, share) for other, share in shares if share >= _NEARLY]
+    named = [*targets.names.fits(column.name), *targets.names.sharing(column.name)]
+    others = list(_holding(column, targets, _NEARLY, named)) if column.n_values >= _SOME else []
+    others = [other for other in others if not is_plain_range(targets.key_column(other))]
+    shares = {
+        other: targets.share(column, other)
+        for other in targets.keys
+        if other in (*named, *others) and other != table.name
+    }
+    return [(other, share) for other, share in shares.items() if share >= _NEARLY]
 
 
-def _is_sparse(key: ColumnQuestions) -> bool:
-    """Whether a key has gaps. Any rank or counter would fit a key that counts from 1 without gaps."""
+def is_plain_range(key: ColumnQuestions) -> bool:
+    """Whether keys are whole numbers without large gaps: any rank or counter would be among them."""
+    if not key.is_whole or not key.n_values:
+        return False
     least, most = key.extent
-    return most - least >= 2 * key.n_values
+    return most - least < 2 * key.n_values
 
 
 def _last_word(name: str) -> str:
@@ -217,9 +247,23 @@ def is_nearly_unique(column: ColumnQuestions, size: int) -> bool:
     return column.n_values > MOST_CONSTANTS and 2 * column.n_values > size - column.n_missing
 
 
+def is_birthday(column: str) -> bool:
+    """Whether a column of dates says by its name that it describes a thing, as a date of birth does."""
+    return _BIRTHS.search(column.lower()) is not None
+
+
+def is_named_like_time(column: str) -> bool:
+    """Whether a column of numbers says by its name that it may be a time.
+
+    >>> [is_named_like_time(name) for name in ("paid_at", "year", "seasonYear", "yearly_pay")]
+    [True, True, True, False]
+    """
+    return bool(_TIMES.fullmatch(column.lower())) or _last_word(column) in _PERIODS
+
+
 def guess_time(table: Table, roles: Mapping[str, Role]) -> str | None:
     """The time of rows: the only date that is not a birthday, or else the only number named like a time."""
-    dates = [name for name, role in roles.items() if role is Role.DATE and not _BIRTHS.search(name.lower())]
+    dates = [name for name, role in roles.items() if role is Role.DATE and not is_birthday(name)]
     if dates:
         return dates[0] if len(dates) == 1 else None
     times = [

@@ -70,6 +70,7 @@ class LinkTargets:
         for name, column in self._columns.items():
             self._domains.setdefault(column.domain, []).append(name)
         self._sizes = {domain: self._sizes_of(names) for domain, names in self._domains.items()}
+        self._shares: dict[tuple[Column, str], float] = {}
 
     def _sizes_of(self, tables: list[str]) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
         """For each key the number of its values, and bounds of them if they are whole numbers."""
@@ -85,33 +86,28 @@ class LinkTargets:
         return self._columns[table]
 
     def share(self, column: Column, table: str) -> float:
-        """The share of a column's values that are keys of a table."""
-        return column.n_shared(self._columns[table]) / column.n_values
+        """The share of a column's values, or if smaller that of its rows, that are keys of a table."""
+        place = column, table
+        if place not in self._shares:
+            rows = len(column) - column.n_missing
+            lost, lost_rows, _ = column.lost(self._columns[table]) if rows else (0, 1, [])
+            self._shares[place] = min(1.0 - lost / max(column.n_values, 1), 1.0 - lost_rows / max(rows, 1))
+        return self._shares[place]
 
-    def covers(self, table: str, column: Column) -> bool:
-        """Whether all values of a column are keys of a table."""
-        key = self._columns[table]
-        return (
-            key.domain is column.domain
-            and column.n_values <= key.n_values
-            and column.n_shared(key) == column.n_values
-        )
-
-    def covering(self, column: Column) -> Iterator[str]:
-        """The tables whose keys include all values of a column."""
+    def large_enough(self, column: Column, share: float) -> Iterator[str]:
+        """The tables with so many keys, in the same range, that a share of a column's values may be keys."""
         tables = self._domains.get(column.domain)
         if tables is None:
             return
         n_values, least, greatest = self._sizes[column.domain]
-        may_cover = n_values >= column.n_values
+        may_hold = n_values >= share * column.n_values
         if _has_extent(column):
             first, last = column.extent
             # Floats hold large whole numbers only nearly: a margin keeps this test on the safe side.
             margin = 1 + max(abs(first), abs(last)) * 2.0**-50
-            may_cover &= (least <= first + margin) & (greatest >= last - margin)
-        for place in np.flatnonzero(may_cover).tolist():
-            if self.covers(tables[place], column):
-                yield tables[place]
+            may_hold &= (least <= last + margin) & (greatest >= first - margin)
+        for place in np.flatnonzero(may_hold).tolist():
+            yield tables[place]
 
 
 def _has_extent(column: Column) -> bool:

@@ -8,15 +8,20 @@ database or is inferred::
     separator = "\\t"
     encoding = "latin-1"
     columns = ["user_id", "movie_id", "rating", "at"]    # the file has no header
-    missing = ["n/a"]                                    # words that stand for a missing value
+    missing = ["old"]                                    # further words for a missing value; [] for none
     key = "rating_id"                                    # false: no column is the key
     name = "title"                                       # what people call a row; it is only shown
+    labels = { 1 = "Rock" }                              # what people call the row with this key
+    words = "line"                                       # what a row is, in sentences
     links = { user_id = "users", movie_id = "movies" }   # columns that hold keys of other tables
     arguments = ["user_id", "movie_id"]                  # the order of the links of a link table
-    time = "at"                                          # the time of a row
+    time = "at"                                          # the time of a row; false: known from the start
+    time_of = ["order_id"]                               # links: a row has the time of these rows
+    known = ["due"]                                      # dates that are known ahead
     roles = { rating = "category" }                      # flag category number date unused
     unused = ["comment"]
     dates = { born = "%d.%m.%Y" }                        # how dates that are not ISO are written
+    fold = ["user_id"]                                   # spaces around values and capitals do not count
     rows = true                                          # each row is a thing of its own
     use = false                                          # leave the table out
 """
@@ -24,17 +29,34 @@ database or is inferred::
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from pathlib import Path
 
-from hornbeam.errors import ParseError, Place, SchemaError, did_you_mean
+from hornbeam.errors import OptionError, ParseError, Place, SchemaError, did_you_mean
 from hornbeam.loading.files import read_text
+from hornbeam.loading.tables.columns.cells import EMPTY_WORDS
+from hornbeam.logic.english.nouns import plain_name, singular_of
 
 _SETTINGS = (
     *("file", "separator", "encoding", "columns", "missing", "dates"),
-    *("key", "name", "links", "arguments", "time", "roles", "unused", "rows", "use"),
+    *(
+        "key",
+        "name",
+        "labels",
+        "words",
+        "links",
+        "arguments",
+        "time",
+        "time_of",
+        "known",
+        "roles",
+        "unused",
+        "fold",
+        "rows",
+        "use",
+    ),
 )
 
 
@@ -70,8 +92,18 @@ class TextForm:
     encoding: str = "utf-8"
     columns: tuple[str, ...] = ()
     """names of the columns of a file without a header"""
-    missing: tuple[str, ...] = ()
-    """words that stand for a missing value; empty text always does"""
+    missing: tuple[str, ...] | None = None
+    """further words that stand for a missing value; empty if no word does, only empty text"""
+
+    @property
+    def empty_words(self) -> tuple[str, ...]:
+        """The words that are missing values in every column."""
+        return () if self.missing == () else (*EMPTY_WORDS, *(self.missing or ()))
+
+    @property
+    def reads_words(self) -> bool:
+        """Whether words such as NA are missing values, by the rule of ``cells``."""
+        return self.missing != ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,13 +116,24 @@ class Statement:
     """the key column; empty text if the table has no key"""
     name: str | None = None
     """the column with display names of the rows"""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    """display names of single rows, by key; they count more than the column"""
+    words: str | None = None
+    """what a row is, in the singular"""
     links: Mapping[str, str] | None = None
     """the linked table by column"""
     arguments: tuple[str, ...] = ()
     """the linking columns in the order of arguments; by default, the order of the columns"""
     time: str | None = None
+    """the column with the time of a row; empty text if all rows are known from the start"""
+    time_of: tuple[str, ...] = ()
+    """linking columns: a row has the time of the rows that it links to, the latest of them"""
+    known: tuple[str, ...] = ()
+    """columns of dates that are known ahead, before the day that they name"""
     roles: Mapping[str, Role] = field(default_factory=dict)
     dates: Mapping[str, str] = field(default_factory=dict)
+    fold: tuple[str, ...] = ()
+    """columns in which spaces around values and capital letters do not count"""
     rows: bool | None = None
     use: bool = True
 
@@ -110,12 +153,12 @@ class Statement:
 def looks_like_name(column: str, table: str) -> bool:
     """Whether a column may hold what people call the rows of a table.
 
-    >>> [looks_like_name(column, "movies") for column in ("Title", "movie_name", "url")]
-    [True, True, False]
+    >>> [looks_like_name(column, "movies") for column in ("Title", "movie_name", "MovieName", "url")]
+    [True, True, True, False]
     """
-    words = column.lower().replace(" ", "_").split("_")
-    own = table.lower().rstrip("s")
-    return words[-1] in _NAMES and (len(words) == 1 or words[0] in ("full", "display", own, table.lower()))
+    first, _, last = plain_name(column).lower().rpartition(" ")
+    several = plain_name(table).lower()
+    return last in _NAMES and first in ("", "full", "display", "company", singular_of(several), several)
 
 
 Statements = Mapping[str, Statement]
@@ -159,11 +202,13 @@ def file_settings(statement: Statement) -> dict[str, object]:
         "file": statement.file,
         "separator": form.separator,
         "encoding": form.encoding if form.encoding != TextForm().encoding else None,
-        "columns": list(form.columns),
-        "missing": list(form.missing),
+        "columns": list(form.columns) or None,
+        "missing": None if form.missing is None else list(form.missing),
         "dates": dict(statement.dates),
+        "fold": list(statement.fold) or None,
     }
-    return {word: value for word, value in settings.items() if value}
+    # An empty list of missing words says something.
+    return {word: value for word, value in settings.items() if value or value == []}
 
 
 def with_files_of(stated: Statements, files: Statements) -> dict[str, Statement]:
@@ -172,8 +217,35 @@ def with_files_of(stated: Statements, files: Statements) -> dict[str, Statement]
     for table, statement in stated.items():
         # The file is never taken from ``stated``: a model must not name a file outside the data.
         of_file = files.get(table, Statement())
-        merged[table] = replace(statement, file=of_file.file, form=of_file.form, dates=of_file.dates)
+        form = of_file.form
+        if form.missing is None:
+            form = replace(form, missing=statement.form.missing)
+        merged[table] = replace(statement, file=of_file.file, form=form, dates=of_file.dates)
     return merged
+
+
+def with_missing(
+    stated: Statements, tables: Iterable[str], words: Sequence[str] | None
+) -> dict[str, Statement]:
+    """The statements with further words for missing values in all tables; ``none`` says that no word is one.
+
+    >>> with_missing({}, ["users"], ["old"])["users"].form.missing
+    ('old',)
+    """
+    if words is None:
+        return dict(stated)
+    is_none = list(words) == ["none"]
+    if "none" in words and not is_none:
+        raise OptionError("missing=none is refused beside other words: it says that no word is missing.")
+    more = {}
+    for table in tables:
+        statement = stated.get(table, Statement())
+        of_table = statement.form.missing
+        # What a table states about itself counts more than what is stated for all.
+        if of_table is None or (of_table and not is_none):
+            missing = () if is_none else tuple(dict.fromkeys([*(of_table or ()), *words]))
+            more[table] = replace(statement, form=replace(statement.form, missing=missing))
+    return {**stated, **more}
 
 
 class _SchemaReader:
@@ -195,22 +267,31 @@ class _SchemaReader:
             separator=self._separator(),
             encoding=self._text("encoding") or "utf-8",
             columns=self._texts("columns"),
-            missing=self._texts("missing"),
+            missing=self._texts("missing") if "missing" in self._section else None,
         )
         roles = {column: self._role(column, word) for column, word in self._mapping("roles").items()}
         roles |= dict.fromkeys(self._texts("unused"), Role.UNUSED)
         key = "" if self._section.get("key") is False else self._text("key")
+        time = "" if self._section.get("time") is False else self._text("time")
+        time_of = self._texts("time_of")
+        if time_of and time is not None:
+            raise self._wrong("time", "left out, because time_of is stated")
         links = self._mapping("links") if "links" in self._section else None
         return Statement(
             file=self._text("file"),
             form=form,
             key=key,
             name=self._text("name"),
+            labels=self._labels(),
+            words=self._text("words"),
             links=links,
             arguments=self._texts("arguments"),
-            time=self._text("time"),
+            time=time,
+            time_of=time_of,
+            known=self._texts("known"),
             roles=roles,
             dates=self._mapping("dates"),
+            fold=self._texts("fold"),
             rows=self._truth("rows"),
             use=self._truth("use") is not False,
         )
@@ -245,6 +326,14 @@ class _SchemaReader:
             raise self._wrong(word, "pairs of a column and a text")
         return dict(value)
 
+    def _labels(self) -> dict[str, str]:
+        value = self._section.get("labels", {})
+        if not isinstance(value, Mapping) or not all(
+            isinstance(each, str) and each for each in value.values()
+        ):
+            raise self._wrong("labels", "pairs of a key and a text")
+        return {str(key): label for key, label in value.items()}
+
     def _truth(self, word: str) -> bool | None:
         value = self._section.get(word)
         if value is None or isinstance(value, bool):
@@ -269,6 +358,7 @@ def check_statements(stated: Statements, tables: Mapping[str, Collection[str]], 
             raise SchemaError(f'no table "{table}". {did_you_mean(table, tables, "Tables")}', place)
         columns = tables[table]
         named = [*statement.roles, *statement.dates, *(statement.links or ()), *statement.arguments]
+        named += [*statement.time_of, *statement.known, *statement.fold]
         for column in [*named, *filter(None, (statement.key, statement.name, statement.time))]:
             if column not in columns and statement.roles.get(column) is not Role.UNUSED:
                 hint = did_you_mean(column, columns, "Columns")

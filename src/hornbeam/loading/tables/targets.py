@@ -1,6 +1,7 @@
 """The target to learn from tables, and its examples.
 
-A target is ``users.premium`` (a flag), ``users.gender=F`` (one value against the others),
+A target is ``users.premium`` (a flag), ``users.gender=F`` (one value against the others), ``users.age>30``
+(one side of a threshold against the other: ``>``, ``>=``, ``<``, ``<=``),
 ``users.occupation`` (each value is a class), ``users.age`` (a number), ``ratings`` (the rows of a link
 table against unlinked pairs), ``users`` (all keys, without labels), or ``churned(users)``: a new name, whose
 labels come from an examples file or as ``y``. The column of the label gives no predicate, and if a link table
@@ -20,12 +21,15 @@ from hornbeam.data.database import UNLABELLED, Coded
 from hornbeam.data.relations import MOST_CLASSES
 from hornbeam.data.rows import fold, unfold
 from hornbeam.errors import DataError, OptionError, SchemaError, TargetError, did_you_mean, plural
-from hornbeam.loading.tables.columns.column import MISSING, Column
+from hornbeam.loading.tables.columns.cells import read_moment, read_number, reads
+from hornbeam.loading.tables.columns.column import MISSING, Column, Domain
+from hornbeam.loading.tables.columns.types import nearly_numbers
 from hornbeam.loading.tables.given import GivenExamples, Labels
 from hornbeam.loading.tables.roles import Form, Plan
 from hornbeam.loading.tables.schema_file import Role
 from hornbeam.loading.tables.to_logic import FactColumns, LogicMap, is_true
 from hornbeam.logic.english import plain_name
+from hornbeam.logic.english.wording import TargetCondition, condition_of
 
 MOST_PAIRS = 50_000_000
 """The most examples that are made from a link table."""
@@ -42,8 +46,10 @@ class Target:
     table: str | None = None
     column: str | None = None
     value: str | None = None
+    """in words, the value or the side of a threshold that makes a label positive"""
     arguments: tuple[str, ...] = ()
     """for a new target: the tables whose keys are its arguments"""
+    threshold: TargetCondition | None = None
 
     @property
     def name(self) -> str:
@@ -52,7 +58,8 @@ class Target:
             return self.text.partition("(")[0].strip().lower()
         if self.column is None:
             return self.table.lower()
-        return (self.column if self.value is None else f"{self.column}_{self.value}").lower()
+        words = self.value if self.threshold is None or self.value is None else self.value.replace(" ", "_")
+        return (self.column if words is None else f"{self.column}_{words}").lower()
 
     @property
     def word(self) -> str:
@@ -83,16 +90,18 @@ def find_target(text: str, plans: Sequence[Plan]) -> Target:
             for column in sorted(plan.table.columns, key=lambda name: -len(name)):
                 if _same(rest, column, exactly):
                     return Target(text, plan.name, column)
-                if _same(rest[: len(column) + 1], column + "=", exactly):
-                    return Target(text, plan.name, column, rest[len(column) + 1 :])
+                given = condition_of(rest[len(column) :])
+                if given is not None and _same(rest[: len(column)], column, exactly):
+                    threshold = given if given.operator != "=" else None
+                    return Target(text, plan.name, column, given.words, threshold=threshold)
     table, dot, column = text.partition(".")
     for plan in plans:
         if dot and plan.name.lower() == table.lower():
-            word, columns = column.partition("=")[0], list(plan.table.columns)
+            word, columns = re.split("[<>=]", column)[0], list(plan.table.columns)
             raise SchemaError(
                 f'table "{plan.name}" has no column "{word}". {did_you_mean(word, columns, "Columns")}'
             )
-    word = text.partition("=")[0].lower()
+    word = re.split("[<>=]", text)[0].strip().lower()
     named = [f"{plan.name}.{name}" for plan in plans for name in plan.table.columns if name.lower() == word]
     if named:
         choices = " or ".join(named)
@@ -113,6 +122,25 @@ def _named(word: str, known: Sequence[str], kinds: str, missing: str) -> str:
         if name.lower() == word.lower():
             return name
     raise SchemaError(f'{missing} "{word}". {did_you_mean(word, known, kinds)}')
+
+
+def tables_of(target: Target) -> list[str]:
+    """The tables whose things, or pairs of things, are the examples of a target."""
+    return [target.table] if target.table is not None else list(target.arguments)
+
+
+def reached_from(target: Target, plans: Sequence[Plan]) -> set[str]:
+    """The tables of a target, and those that links connect with them."""
+    near = {plan.name: {*plan.links.values()} for plan in plans}
+    for plan in plans:
+        for other in plan.links.values():
+            near[other].add(plan.name)
+    reached, waiting = set(tables_of(target)), tables_of(target)
+    while waiting:
+        new = near[waiting.pop()] - reached
+        reached |= new
+        waiting += new
+    return reached
 
 
 def without_label(plans: Sequence[Plan], target: Target) -> list[Plan]:
@@ -203,6 +231,7 @@ def examples_in_tables(
         populations = [facts.things(other).names for other in plan.links.values()]
         return _linked(target, columns, populations, negatives, seed)
     things = facts.things(plan.name)
+    plan, things = _with_keys(plan, things)
     if target.column is None:
         if negatives not in (None, NO_NEGATIVES) and not lenient:
             raise TargetError(_no_link(plan))
@@ -227,6 +256,18 @@ def examples_in_tables(
     return GivenExamples([things], labels, label_texts=_label_texts(target, column))
 
 
+def _with_keys(plan: Plan, things: Coded) -> tuple[Plan, Coded]:
+    """The rows that have a key; a row lacks it if its key dangles as a link."""
+    present = things.codes != MISSING
+    if present.all():
+        return plan, things
+    columns = {
+        name: replace(column, codes=column.codes[present]) for name, column in plan.table.columns.items()
+    }
+    table = replace(plan.table, columns=columns, size=int(present.sum()))
+    return replace(plan, table=table), Coded(things.names, things.codes[present])
+
+
 def _no_link(plan: Plan) -> str:
     """Why a table alone is no target: its rows are things, not links."""
     why = f'its rows have the key "{plan.key}"' if plan.key else "its rows have no key and are no links"
@@ -240,6 +281,8 @@ def _no_link(plan: Plan) -> str:
 
 def _labels(target: Target, column: Column, role: Role, lenient: bool) -> tuple[Labels, tuple[str, ...]]:
     missing = column.codes == MISSING
+    if target.threshold is not None:
+        return _beyond(target.threshold, target, column), ()
     if target.value is not None:
         if target.value not in column.texts and not lenient:
             hint = did_you_mean(target.value, column.texts, "Values")
@@ -256,17 +299,39 @@ def _labels(target: Target, column: Column, role: Role, lenient: bool) -> tuple[
             f'("{target.text}={first}"), or state the role "category" if they are classes.'
         )
     if column.n_values > MOST_CLASSES:
+        nearly = nearly_numbers(column)
+        reason = "" if nearly is None else f" The {nearly.message}"
         raise DataError(
             f"{where}, more than the limit of {MOST_CLASSES} classes; "
-            f'name one value, such as "{target.text}={column.texts[0]}".'
+            f'name one value, such as "{target.text}={column.texts[0]}".{reason}'
         )
     if column.n_values < 2 and not lenient:
         raise DataError(f"{where}; learning needs rows of at least two classes.")
     return np.where(missing, UNLABELLED, column.codes).astype(np.int8), tuple(column.texts)
 
 
+def _beyond(threshold: TargetCondition, target: Target, column: Column) -> Labels:
+    """1 for values on the side of a threshold that the target names, 0 for others."""
+    operator, text = threshold
+    numbers = column.domain is Domain.NUMBER
+    if not numbers and column.domain not in (Domain.DATE, Domain.MOMENT):
+        raise DataError(
+            f'"{target.text}" compares "{column.name}" with {text}, but it holds {column.domain.value} '
+            "values; name a column of numbers or dates."
+        )
+    reader = read_number if numbers else read_moment
+    if not reads(reader, text) or text == "NaN":
+        kind = "a number" if numbers else "a date such as 2024-12-31"
+        raise DataError(f'"{target.text}" compares "{column.name}" with "{text}", which is not {kind}.')
+    sides = {">=": np.greater_equal, "<=": np.less_equal, ">": np.greater, "<": np.less}
+    labels = sides[operator](column.values, reader(text)).astype(np.int8)
+    return np.append(labels, np.int8(UNLABELLED))[column.codes]
+
+
 def _label_texts(target: Target, column: Column) -> tuple[str, str]:
     """What a column has for false and true; ``not F`` for false if it has several values other than F."""
+    if target.threshold is not None and target.value is not None:
+        return f"not {target.value}", target.value
     if target.value is not None:
         others = [text for text in column.texts if text != target.value]
         return (others[0] if len(others) == 1 else f"not {target.value}"), target.value

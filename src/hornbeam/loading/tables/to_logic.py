@@ -24,7 +24,8 @@ import numpy as np
 import numpy.typing as npt
 
 from hornbeam.data.database import Coded, Notice
-from hornbeam.data.relations import Numbered
+from hornbeam.data.names import Numbered
+from hornbeam.data.numbers import TimeColumn
 from hornbeam.errors import SchemaError, plural
 from hornbeam.loading.modes import MOST_CONSTANTS
 from hornbeam.loading.tables.columns.column import MISSING, Column, Domain, places_in
@@ -214,10 +215,39 @@ def things_of(plan: Plan) -> Coded:
     return Coded(row_names(plan), np.arange(plan.table.size, dtype=np.int32))
 
 
+def time_columns(
+    predicate: MappedPredicate, plans: Mapping[str, Plan], dated: bool
+) -> tuple[TimeColumn, ...]:
+    """The columns whose latest value is the time of a predicate's fact; none if its facts have no times.
+
+    These are the times of the row, and a date itself, which is not known before it comes, unless its column
+    is stated as known ahead. ``dated`` says whether times are dates.
+    """
+    plan = plans[predicate.table]
+    times = list(columns_of_row_times(plan, plans))
+    name = predicate.columns[-1]
+    if dated and predicate.value is Role.DATE and name is not None and name not in (plan.time, *plan.known):
+        times.append(TimeColumn(name))
+    return tuple(times)
+
+
+def columns_of_row_times(plan: Plan, plans: Mapping[str, Plan]) -> Iterator[TimeColumn]:
+    """The columns that have times of the rows of a table, its own or those of tables that it links to."""
+    if plan.time is not None:
+        yield TimeColumn(plan.time)
+    for link in plan.time_of:
+        other = plans[plan.links[link]]
+        assert other.key is not None
+        for column, links in columns_of_row_times(other, plans):
+            yield TimeColumn(column, ((link, other.name, other.key), *links))
+
+
 class FactColumns:
     """Makes the facts of one predicate at a time; the columns that predicates share are made once."""
 
-    def __init__(self, plans: Sequence[Plan]) -> None:
+    def __init__(self, plans: Sequence[Plan], dated: bool = False) -> None:
+        """``dated`` says whether the times of rows are dates."""
+        self._dated = dated
         self._plans = {plan.name: plan for plan in plans}
         self._things: dict[str, Coded] = {}
         self._arguments: dict[tuple[str, str], Coded] = {}
@@ -237,7 +267,7 @@ class FactColumns:
             holds &= each.codes != MISSING
         if predicate.flag is not None:
             holds &= is_true(plan.table.columns[predicate.flag])
-        times = self._times_of(plan)
+        times = self._times_of_facts(predicate, plan)
         if holds.all():
             return coded, times
         return [Coded(each.names, each.codes[holds]) for each in coded], None if times is None else times[
@@ -267,12 +297,52 @@ class FactColumns:
             return Coded(names, column.codes)
         return Coded(names, np.append(places, MISSING).astype(np.int32)[column.codes])
 
-    def _times_of(self, plan: Plan) -> Floats | None:
-        if plan.time is None:
+    def n_values(self, predicate: MappedPredicate, end: float) -> int:
+        """The number of different values of a predicate, in rows before a time."""
+        plan, name = self._plans[predicate.table], predicate.columns[-1]
+        assert name is not None
+        column = plan.table.columns[name]
+        if end == np.inf or not plan.is_timed:
+            return column.n_values
+        times = [self._linked_times(plan, *place) for place in columns_of_row_times(plan, self._plans)]
+        codes = column.codes[np.maximum.reduce(times) < end]
+        return len(np.unique(codes[codes != MISSING]))
+
+    def times_of_things(self, table: str) -> Floats | None:
+        """For each thing of a table, in the order of their names, the time of its row; None without times."""
+        plan, things = self._plans[table], self.things(table)
+        if not plan.is_timed:
             return None
-        if plan.name not in self._times:
-            self._times[plan.name] = times_of_rows(plan.table.columns[plan.time])
-        return self._times[plan.name]
+        times = np.full(len(things.names), np.inf)
+        known = things.codes != MISSING
+        each = [self._linked_times(plan, *place) for place in columns_of_row_times(plan, self._plans)]
+        times[things.codes[known]] = np.maximum.reduce(each)[known]
+        return times
+
+    def _times_of_facts(self, predicate: MappedPredicate, plan: Plan) -> Floats | None:
+        """For each row the latest of its times; None if the facts have no times."""
+        times = None
+        for column, links in time_columns(predicate, self._plans, self._dated):
+            more = self._linked_times(plan, column, links)
+            times = more if times is None else np.maximum(times, more)
+        return times
+
+    def _linked_times(self, plan: Plan, column: str, links: tuple[tuple[str, str, str], ...]) -> Floats:
+        """For each row the time in a column of the table that links lead to; infinity without a row there."""
+        place = "\0".join([plan.name, column, *(link for link, _, _ in links)])
+        if place not in self._times and not links:
+            self._times[place] = times_of_rows(plan.table.columns[column])
+        elif place not in self._times:
+            (link, table, key), *further = links
+            other = self._plans[table]
+            at_rows = self._linked_times(other, column, tuple(further))
+            keys = other.table.columns[key]
+            of_key = np.full(len(keys.values) + 1, np.inf)
+            of_key[keys.codes] = at_rows
+            of_key[-1] = np.inf  # no row has the key MISSING
+            linking = plan.table.columns[link]
+            self._times[place] = of_key[np.append(places_in(linking, keys), MISSING)[linking.codes]]
+        return self._times[place]
 
 
 def is_true(column: Column) -> npt.NDArray[np.bool_]:
@@ -283,10 +353,8 @@ def is_true(column: Column) -> npt.NDArray[np.bool_]:
 
 def times_of_rows(column: Column) -> Floats:
     """Times as numbers, dates in microseconds since 1970; a missing time is infinity, after every cut-off."""
-    values = column.values
-    if column.domain is not Domain.NUMBER:
-        values = values.astype("datetime64[us]").view(np.int64)
-    return np.append(values.astype(np.float64), np.inf)[column.codes]
+    times: Floats = np.append(column.times(), np.inf)[column.codes]
+    return times
 
 
 def time_notices(plans: Iterable[Plan]) -> list[Notice]:
@@ -294,6 +362,16 @@ def time_notices(plans: Iterable[Plan]) -> list[Notice]:
     notices = []
     kinds: dict[bool, str] = {}
     for plan in plans:
+        for link in plan.time_of if plan.form is not Form.LINK else ():
+            lacking = plan.table.columns[link].n_missing
+            if lacking:
+                rows = plural(lacking, "row")
+                notices.append(
+                    Notice(
+                        f'table "{plan.name}": {rows} without "{link}", from which rows have their time; no '
+                        "example with a cut-off sees such a row."
+                    )
+                )
         if plan.time is not None:
             column = plan.table.columns[plan.time]
             kinds.setdefault(column.domain is Domain.NUMBER, plan.name)

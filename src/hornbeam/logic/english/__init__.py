@@ -11,9 +11,9 @@ from hornbeam.logic.english.clauses import (
 )
 from hornbeam.logic.english.curves import CurveRow, curve_rows, curve_table, odds_text
 from hornbeam.logic.english.effects import effect_sentence
-from hornbeam.logic.english.nouns import capital, plain_name, plural_of, with_article
+from hornbeam.logic.english.nouns import capital, listed, plain_name, plural_of, with_article
 from hornbeam.logic.english.phrases import feature_pieces, some_examples, variable_nouns
-from hornbeam.logic.english.wording import PLAIN, Wording, wording_of
+from hornbeam.logic.english.wording import PLAIN, Wording, named_by_target, wording_of
 
 __all__ = [
     "PLAIN",
@@ -28,7 +28,9 @@ __all__ = [
     "curve_table",
     "effect_sentence",
     "feature_pieces",
+    "listed",
     "literal_pieces",
+    "named_by_target",
     "odds_text",
     "plain_name",
     "plural_of",

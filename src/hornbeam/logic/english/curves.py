@@ -9,7 +9,8 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from hornbeam.logic.clauses import Value
-from hornbeam.logic.effects import COUNT, DISTINCT, SHARE, Curve, Feature
+from hornbeam.logic.effects import Curve, Feature
+from hornbeam.logic.features import KINDS, SHARE
 from hornbeam.logic.text import format_value
 
 FLAT, RISES, FALLS, PEAKS, DIPS, VARIES = "is flat", "rises", "falls", "peaks", "dips", "varies"
@@ -18,8 +19,6 @@ SMALL_TURN = 0.15
 """A turn that is smaller than this share of a curve's range is not part of its shape."""
 JUMP = 0.75
 """A step that makes at least this share of a curve's range is a threshold."""
-WHOLE = (COUNT, DISTINCT)
-"""Features whose values are whole numbers from 0."""
 
 
 class CurveRow(NamedTuple):
@@ -108,12 +107,12 @@ def curve_rows(curve: Curve, feature: Feature) -> list[CurveRow]:
     [CurveRow(values='0', level=-0.5), CurveRow(values='1 to 2', level=0.0)]
     """
     bounds = [None, *curve.cuts, None]
-    whole = feature.kind in WHOLE and _whole_ranges(curve.cuts)
+    whole = KINDS[feature.kind].whole and _whole_ranges(curve.cuts)
     rows = [
         CurveRow(range_of(feature, low, high, whole), level)
         for low, high, level in zip(bounds, bounds[1:], curve.levels, strict=False)
     ]
-    if feature.kind not in WHOLE or curve.missing:
+    if not KINDS[feature.kind].whole or curve.missing:
         rows.append(CurveRow("missing", curve.missing))
     return rows
 

@@ -18,7 +18,7 @@ from hornbeam.logic.effects import (
     step_variables,
 )
 from hornbeam.logic.english.clauses import Pieces, literal_pieces
-from hornbeam.logic.english.nouns import flag_phrase, plain_name, plural_of, singular_of
+from hornbeam.logic.english.nouns import flag_phrase, plural_of, singular_of
 from hornbeam.logic.english.wording import Wording
 from hornbeam.logic.schema import Schema
 from hornbeam.logic.text import format_constant, format_value
@@ -108,7 +108,7 @@ class DescribedBody:
             if isinstance(step, NumberOf):
                 inner = [each for each in step_variables(step) if each not in known and each != variable]
                 name = self._noun(step.atom, inner[0] if len(inner) == 1 else None, parent)
-                name = f"{_NUMBER}{plural_of(plain_name(name))}{self._by(step.atom, inner, parent)}"
+                name = f"{_NUMBER}{plural_of(name)}{self._by(step.atom, inner, parent)}"
                 self.variables[variable] = DescribedVariable(name, parent, True)
                 continue
             is_value = self._is_value(variable)
@@ -130,7 +130,7 @@ class DescribedBody:
     def _words(self, atom: Atom, variable: int, parent: int | None) -> str:
         if self._is_column(self.types[variable]):
             return self.wording.column(atom.predicate)
-        name = plain_name(self._noun(atom, variable, parent))
+        name = self._noun(atom, variable, parent)
         return singular_of(name) if self._is_value(variable) else name
 
     def _noun(self, atom: Atom, variable: int | None, parent: int | None) -> str:
@@ -152,7 +152,7 @@ class DescribedBody:
         type_name = self._type_in(atom, reached[0])
         is_named = self.types[parent] == type_name or self._is_column_of(atom, parent, type_name)
         is_clear = is_named or len(self._links(self.types[parent], type_name)) < 2
-        return "" if is_clear else f" by {plain_name(atom.predicate)}"
+        return "" if is_clear else f" by {self.wording.column(atom.predicate)}"
 
     def _is_column_of(self, atom: Atom, parent: int, type_name: str) -> bool:
         """Whether an atom is one of several columns of a table that lead to the same table."""
@@ -194,9 +194,9 @@ class DescribedBody:
         if isinstance(step, Comparison | Equals):
             value = self.variables.get(step.variable)
             if value is not None and value.is_value and value.parent is not None:
-                return value.parent, [f"with {_value_words(value, step)}"], False
+                return value.parent, [f"with {self._value_words(value, step)}"], False
             if value is not None and isinstance(step, Equals):
-                return step.variable, [f"that are {format_constant(step.constant)}"], False
+                return step.variable, [f"that are {self.constant(step)}"], False
             return step.variable, ["with ", *self._literal(step)], True
         atom = atom_in(step)
         assert atom is not None
@@ -206,7 +206,7 @@ class DescribedBody:
             name = self.wording.column(atom.predicate)
             if len(atom.args) == 1:
                 return used[0], [f"that {flag_phrase(name, True, isinstance(step, Not))}"], False
-            return used[0], [f"{without}{name} {format_constant(str(atom.args[1]))}"], False
+            return used[0], [f"{without}{name} {self._constant_of(atom)}"], False
         things = [variable for variable in used if variable in self.variables]
         if isinstance(step, Atom | Not) and len(things) == 1:
             linked = self._linked(step, atom, things[0])
@@ -231,7 +231,7 @@ class DescribedBody:
             if each.parent in self.head.args and Atom(each.atom.predicate, swapped) == atom:
                 return ["that ", other, " has too"]
         negated = "not " if isinstance(step, Not) else ""
-        return [f"{negated}linked to ", *self.subject(other), f" by {plain_name(atom.predicate)}"]
+        return [f"{negated}linked to ", *self.subject(other), f" by {self.wording.column(atom.predicate)}"]
 
     def subject(self, variable: int) -> Pieces:
         """The example, or the thing of a pair: ``the user``, ``A``."""
@@ -245,8 +245,8 @@ class DescribedBody:
                 return self._literal(step)
             assert value.parent is not None
             if value.words.startswith(_NUMBER):
-                return [*self.subject(value.parent), f" has {_value_words(value, step)}"]
-            return [*self._own(value.parent, value.words), f" is {_bound(step)}"]
+                return [*self.subject(value.parent), f" has {self._value_words(value, step)}"]
+            return [*self._own(value.parent, value.words), f" is {self._bound(step)}"]
         atom = atom_in(step)
         assert atom is not None
         used = [term for term in atom.args if isinstance(term, int)]
@@ -258,7 +258,7 @@ class DescribedBody:
             words = self.wording.column(atom.predicate)
             if len(atom.args) == 1:
                 return [*self.subject(used[0]), f" {flag_phrase(words, negated=is_negated)}"]
-            constant = format_constant(str(atom.args[1]))
+            constant = self._constant_of(atom)
             return [*self._own(used[0], words), f" is {'not ' if is_negated else ''}{constant}"]
         some = self._some(step, atom, used)
         if some:
@@ -282,7 +282,7 @@ class DescribedBody:
             return ""
         if self._is_column(last):
             return f"a known {self.wording.column(atom.predicate)}"
-        return f"any {plural_of(plain_name(self.wording.noun(last)))}"
+        return f"any {plural_of(self.wording.noun(last))}"
 
     def _may_lack_letter(self, variable: int) -> bool:
         """Whether words without a letter are clear: not for the things of a pair of examples."""
@@ -293,6 +293,27 @@ class DescribedBody:
         pieces = step_pieces(step)
         self.lettered.update(piece for piece in pieces if isinstance(piece, int))
         return pieces
+
+    def _value_words(self, value: DescribedVariable, step: Comparison | Equals) -> str:
+        """``age at least 35``, ``fewer than 3 orders``, ``status open``."""
+        number = value.words.removeprefix(_NUMBER)
+        if isinstance(step, Equals) or number == value.words:
+            return f"{value.words} {self._bound(step)}"
+        least = "at least" if step.operator == AT_LEAST else "fewer than"
+        return f"{least} {format_value(step.value)} {number}"
+
+    def _bound(self, step: Comparison | Equals) -> str:
+        if isinstance(step, Equals):
+            return self.constant(step)
+        return f"{'at least' if step.operator == AT_LEAST else 'below'} {format_value(step.value)}"
+
+    def constant(self, step: Equals) -> str:
+        """The constant that a variable is, as people call it."""
+        return self.wording.constant(self.types[step.variable], step.constant)
+
+    def _constant_of(self, atom: Atom) -> str:
+        """The constant that is the second argument of an atom, as people call it."""
+        return self.wording.constant(self.schema.types_of(atom.predicate)[1], str(atom.args[1]))
 
     def is_simple(self) -> bool:
         """Whether there is at most one thing, without conditions, so that words after it are about it."""
@@ -333,20 +354,6 @@ class DescribedBody:
             way.add(variable)
             variable = self.variables[variable].parent
         return way
-
-
-def _value_words(value: DescribedVariable, step: Comparison | Equals) -> str:
-    """``age at least 35``, ``fewer than 3 orders``, ``status open``."""
-    number = value.words.removeprefix(_NUMBER)
-    if isinstance(step, Equals) or number == value.words:
-        return f"{value.words} {_bound(step)}"
-    return f"{'at least' if step.operator == AT_LEAST else 'fewer than'} {format_value(step.value)} {number}"
-
-
-def _bound(step: Comparison | Equals) -> str:
-    if isinstance(step, Equals):
-        return format_constant(step.constant)
-    return f"{'at least' if step.operator == AT_LEAST else 'below'} {format_value(step.value)}"
 
 
 def step_pieces(step: Step) -> Pieces:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
+from hornbeam.logic.clauses import Value
 from hornbeam.logic.effects import Effect
 from hornbeam.logic.english.clauses import Pieces, literal_pieces
 from hornbeam.logic.english.curves import (
@@ -10,7 +13,6 @@ from hornbeam.logic.english.curves import (
     FLAT,
     PEAKS,
     RISES,
-    WHOLE,
     jump_of,
     near_extreme,
     range_of,
@@ -19,6 +21,7 @@ from hornbeam.logic.english.curves import (
 from hornbeam.logic.english.nouns import plural_of
 from hornbeam.logic.english.phrases import WHETHER, feature_pieces, some_examples
 from hornbeam.logic.english.wording import PLAIN, Wording
+from hornbeam.logic.features import KINDS
 from hornbeam.logic.schema import Schema
 
 LIKELY = ("likelier", "less likely", "likeliest", "least likely", "the log-odds")
@@ -26,10 +29,13 @@ NUMERIC = ("larger", "smaller", "largest", "smallest", "the score")
 """The words for more, less, most and least of what is predicted, and for what curves add to."""
 
 
-def effect_sentence(effect: Effect, schema: Schema, dated: bool = False, wording: Wording = PLAIN) -> Pieces:
+def effect_sentence(
+    effect: Effect, schema: Schema, dated: bool = False, wording: Wording = PLAIN, weak: bool = False
+) -> Pieces:
     """How an effect changes the probability of its head. ``dated``: lengths of time are in days.
 
-    Small turns of the curve are left out of the sentence.
+    Small turns of the curve are left out of the sentence. ``weak``: the curve changes by less than its
+    standard error, so that its direction is not said.
 
     >>> from hornbeam.logic.english.clauses import text_of
     >>> from hornbeam.logic.parse_effect import parse_effect
@@ -45,7 +51,9 @@ def effect_sentence(effect: Effect, schema: Schema, dated: bool = False, wording
     """
     phrase = feature_pieces(effect, schema, dated, wording)
     head: Pieces = [wording.subject] if wording.subject else literal_pieces(effect.head)
-    curve, whole = effect.curve, effect.feature.kind in WHOLE
+    if weak:
+        return _without_seams([*head, " hardly depends on ", *phrase, _WEAK])
+    curve, whole = effect.curve, KINDS[effect.feature.kind].whole
     shape = shape_of(curve.levels)
     more, less, most, least, unit = NUMERIC if wording.numeric else LIKELY
     how = more if shape == RISES else less
@@ -54,7 +62,7 @@ def effect_sentence(effect: Effect, schema: Schema, dated: bool = False, wording
     elif shape == FLAT:
         text = [*head, " does not depend on ", *phrase]
     elif shape in (RISES, FALLS) and jump_of(curve.levels) is not None:
-        above = range_of(effect.feature, curve.cuts[jump_of(curve.levels) or 0], None, whole)
+        above = range_of(effect.feature, _short(curve.cuts[jump_of(curve.levels) or 0]), None, whole)
         text = [*head, f" is {how} if ", *phrase, f" is {above}"]
     elif shape in (RISES, FALLS):
         text = [*head, f" is {how} the larger ", *phrase]
@@ -73,6 +81,18 @@ def effect_sentence(effect: Effect, schema: Schema, dated: bool = False, wording
     return _without_seams([*text, "."])
 
 
+_WEAK = ": what it changes is smaller than its standard error."
+
+
+def _short(cut: Value) -> Value:
+    """A cut in a sentence: fractions have at most six digits in all; the table of the curve has the others.
+
+    >>> _short(109164.44877603318), _short(5285715.0)
+    (109164.0, 5285715.0)
+    """
+    return cut if isinstance(cut, datetime) or cut == int(cut) else float(f"{cut:.6g}")
+
+
 def _without_seams(pieces: Pieces) -> Pieces:
     """The pieces with neighbouring strings joined."""
     joint: Pieces = []
@@ -88,5 +108,5 @@ def _without_seams(pieces: Pieces) -> Pieces:
 def _extreme(effect: Effect, peak: bool, whole: bool) -> str:
     """The range of values with the highest level or the lowest, and those beside it that are as good."""
     places = near_extreme(effect.curve.levels, peak)
-    bounds = [None, *effect.curve.cuts, None]
+    bounds = [None, *map(_short, effect.curve.cuts), None]
     return range_of(effect.feature, bounds[places[0]], bounds[places[-1] + 1], whole)

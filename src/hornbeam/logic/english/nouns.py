@@ -1,40 +1,92 @@
-"""Names as English words: without underscores, in singular and plural."""
+"""Names as English words: parted into words, in singular and plural."""
 
 from __future__ import annotations
 
-_SINGULAR_IE = frozenset(
-    ["calories", "cookies", "genies", "hoodies", "lies", "movies", "pies", "rookies", "selfies", "ties"]
-)
-"""Nouns whose singular ends in ``ie``."""
-_SAME = frozenset(["news", "series", "species"])
-"""Nouns that are the same in singular and plural."""
-_PLURALS = {"child": "children", "man": "men", "woman": "women"}
-_SINGULARS = {"people": "person", "children": "child", "men": "man", "women": "woman"}
+import re
+from collections.abc import Collection, Sequence
+
+LISTED = 5
+"""Most members of a list that a sentence names."""
+_SAME_WORDS = """
+aircraft clothes data goods headquarters logistics media metadata news premises sales series species sports
+statistics
+"""
+"""Nouns that are the same in singular and plural, or have no singular that names a row."""
+_SAME = frozenset(_SAME_WORDS.split())
+_IRREGULAR_WORDS = """
+child children, man men, person people, woman women, foot feet, goose geese, mouse mice, ox oxen, tooth
+teeth, analysis analyses, axis axes, basis bases, crisis crises, diagnosis diagnoses, hypothesis hypotheses,
+synthesis syntheses, thesis theses, appendix appendices, index indices, matrix matrices, vertex vertices,
+criterion criteria, phenomenon phenomena, half halves, knife knives, leaf leaves, life lives, loaf loaves,
+self selves, shelf shelves, thief thieves, wife wives, wolf wolves, echo echoes, hero heroes, potato
+potatoes, tomato tomatoes, veto vetoes, alias aliases, atlas atlases, bias biases, canvas canvases, gas
+gases, bonus bonuses, bus buses, campus campuses, census censuses, lens lenses, status statuses, surplus
+surpluses, virus viruses, quiz quizzes, ache aches, cache caches, headache headaches, niche niches, calorie
+calories, cookie cookies, genie genies, hoodie hoodies, lie lies, movie movies, pie pies, rookie rookies,
+selfie selfies, tie ties
+"""
+"""Nouns whose plural no rule forms, or whose singular no rule finds, with their plurals."""
+_IRREGULAR = {pair.split()[0]: pair.split()[1] for pair in _IRREGULAR_WORDS.split(",")}
+_SINGULARS = {plural: singular for singular, plural in _IRREGULAR.items()}
+_KEPT_PLURALS = frozenset(["person"])
+"""Nouns whose plural is formed by the rule all the same: a type ``person`` has ``persons``."""
+_LINKING = frozenset(["at", "by", "for", "from", "in", "of", "on", "to", "with"])
+"""Words after which no ending says that there are several."""
+_BORDERS = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+"""Where a word of a name such as ``UnitPrice`` or ``URLPath`` ends."""
+_ABBREVIATION = 4
+"""A name in capitals with at most this many letters is an abbreviation, which keeps them."""
+
+
+def words_of(name: str) -> list[str]:
+    """The words of a name: parted at underscores, spaces and capitals, which only abbreviations keep.
+
+    >>> words_of("UnitPrice"), words_of("home_team_id"), words_of("patient_BMI"), words_of("FIRST_NAME")
+    (['unit', 'price'], ['home', 'team', 'id'], ['patient', 'BMI'], ['first', 'name'])
+    """
+    shouted = name.isupper() and (len(name) > _ABBREVIATION or "_" in name)
+    words = [word for part in re.split(r"[_\s]", name) for word in _BORDERS.split(part) if word]
+    return [word.lower() if shouted or word[1:].islower() else word for word in words]
 
 
 def plain_name(name: str) -> str:
-    """A name as words: without underscores, and without ``id`` at the end.
+    """A name as words: parted as its writer parted them, and without ``id`` at the end.
 
-    >>> plain_name("home_team_id"), plain_name("id")
-    ('home team', 'id')
+    >>> plain_name("home_team_id"), plain_name("MediaTypeId"), plain_name("customerID"), plain_name("id")
+    ('home team', 'media type', 'customer', 'id')
     """
-    words = name.split("_")
-    if len(words) > 1 and words[-1] == "id":
+    return _without(name, ("id",))
+
+
+def link_name(name: str) -> str:
+    """The name of a column that leads to other things: without ``key`` at the end, too.
+
+    >>> link_name("CustomerKey"), link_name("album_id"), link_name("key")
+    ('customer', 'album', 'key')
+    """
+    return _without(name, ("id", "key"))
+
+
+def _without(name: str, endings: Collection[str]) -> str:
+    words = words_of(name)
+    if len(words) > 1 and words[-1].lower() in endings:
         words = words[:-1]
-    return " ".join(filter(None, words)) or name
+    return " ".join(words) or name
 
 
 def singular_of(noun: str) -> str:
     """
     >>> [singular_of(noun) for noun in ("orders", "cities", "movies", "boxes", "class", "status", "people")]
     ['order', 'city', 'movie', 'box', 'class', 'status', 'person']
+    >>> [singular_of(noun) for noun in ("analyses", "statuses", "order lines", "sales", "caches")]
+    ['analysis', 'status', 'order line', 'sales', 'cache']
     """
     last = noun.rpartition(" ")[2].lower()
-    if last in _SAME:
+    if last in _SAME or last in _IRREGULAR:
         return noun
     if last in _SINGULARS:
         return noun[: -len(last)] + _SINGULARS[last]
-    if noun.endswith("ies") and last not in _SINGULAR_IE:
+    if noun.endswith("ies") and len(last) > 4:
         return f"{noun[:-3]}y"
     if noun.endswith(("xes", "ches", "shes", "sses")):
         return noun[:-2]
@@ -48,13 +100,26 @@ def plural_of(noun: str) -> str:
     ['orders', 'cities', 'boxes', 'home teams', 'bond 1', 'children', 'people']
     """
     last = noun.rpartition(" ")[2]
-    if not last.isascii() or not last.isalpha() or noun.endswith("s") or last.lower() in _SINGULARS:
+    lower = last.lower()
+    if lower in _IRREGULAR and lower not in _KEPT_PLURALS:
+        return noun[: -len(last)] + _IRREGULAR[lower]
+    unchanged = lower in _SINGULARS or lower in _SAME or (lower in _LINKING and lower != noun.lower())
+    if not last.isascii() or not last.isalpha() or noun.endswith("s") or unchanged:
         return noun
-    if last.lower() in _PLURALS:
-        return noun[: -len(last)] + _PLURALS[last.lower()]
     if noun.endswith("y") and noun[-2:-1] not in "aeiou":
         return f"{noun[:-1]}ies"
     return f"{noun}es" if noun.endswith(("x", "ch", "sh")) else f"{noun}s"
+
+
+def listed(names: Sequence[str], number: int | None = None) -> str:
+    """A list in a sentence: its first members, and how many more there are; ``number``: of all.
+
+    >>> listed(["Rock", "Pop"]), listed(["a", "b", "c", "d", "e"], 17)
+    ('Rock, Pop', 'a, b, c, d, e and 12 more')
+    """
+    shown = ", ".join(names[:LISTED])
+    more = (len(names) if number is None else number) - min(len(names), LISTED)
+    return f"{shown} and {more:,} more" if more > 0 else shown
 
 
 def noun_of(type_name: str) -> str:

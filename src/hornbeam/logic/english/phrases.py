@@ -4,26 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hornbeam.logic import effects as kinds
+from hornbeam.logic import features as kinds
 from hornbeam.logic.effects import Body, Effect, Equals, Step, step_variables
 from hornbeam.logic.english.clauses import Pieces, joined
 from hornbeam.logic.english.described_body import DescribedBody, DescribedVariable, step_pieces
 from hornbeam.logic.english.nouns import plural_of, singular_of, with_article
 from hornbeam.logic.english.wording import PLAIN, Wording
 from hornbeam.logic.schema import Schema
-from hornbeam.logic.text import format_constant, format_value
+from hornbeam.logic.text import format_value
 
 WHETHER = "whether "
 """The first piece of the phrase of a feature that is true or false."""
-_OF_VALUES = {
-    kinds.SUM: "total ",
-    kinds.MEAN: "mean ",
-    kinds.MINIMUM: "smallest ",
-    kinds.MAXIMUM: "largest ",
-    kinds.SPREAD: "standard deviation of the ",
-    kinds.FIRST: "earliest ",
-    kinds.LAST: "latest ",
-}
 
 
 def feature_pieces(effect: Effect, schema: Schema, dated: bool = False, wording: Wording = PLAIN) -> Pieces:
@@ -63,12 +54,11 @@ def _feature_and_examples(
     elif kind == kinds.COUNT:
         feature = ["the number of ", *phrases.groundings()]
     elif kind in kinds.OF_TIMES:
-        which = "earliest" if kind == kinds.SINCE_FIRST else "latest"
-        feature = [f"the {phrases.unit} since the {which} of ", *phrases.groundings()]
+        feature = [f"the {phrases.unit} since the {kinds.KINDS[kind].words} of ", *phrases.groundings()]
     else:
         assert variable is not None
         feature = phrases.of_values(kind, variable)
-    return feature, phrases.of_example(kind in (kinds.COUNT, kinds.DISTINCT))
+    return feature, phrases.of_example(kinds.KINDS[kind].whole)
 
 
 def variable_nouns(effect: Effect, schema: Schema, wording: Wording = PLAIN) -> dict[int, str]:
@@ -103,8 +93,8 @@ class _Phrases:
         groundings = self.groundings()
         if self.described.is_simple():
             return ["the share of ", *groundings, " ", *condition]
-        if isinstance(last, Equals) and condition[0] == f"that are {format_constant(last.constant)}":
-            condition = [f"of {format_constant(last.constant)}"]
+        if isinstance(last, Equals) and condition[0] == f"that are {self.described.constant(last)}":
+            condition = [f"of {self.described.constant(last)}"]
         elif about in self.variables and about not in self._ends():
             each = self.variables[about]
             condition = [f"of {plural_of(each.words)}{each.by} ", *condition]
@@ -119,10 +109,10 @@ class _Phrases:
         if kind == kinds.SINCE:
             return [f"the {self.unit} since ", *self.value(variable)]
         if self._is_own(variable):
-            return [f"{self.wording.owner} ", _OF_VALUES[kind], *self._own_values(variable)]
+            return [f"{self.wording.owner} ", kinds.KINDS[kind].words, *self._own_values(variable)]
         each = self.variables.get(variable)
         values = ["value of ", variable] if each is None else self._with_owner(each.words, each)
-        return ["the ", _OF_VALUES[kind], *values]
+        return ["the ", kinds.KINDS[kind].words, *values]
 
     def _ends(self) -> list[int]:
         """The things that lead to no others, or all variables; not single things beside others."""

@@ -11,8 +11,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from hornbeam.logic.english.nouns import flag_phrase, is_verb, noun_of, plain_name, plural_of, singular_of
+from hornbeam.logic.english.nouns import (
+    flag_phrase,
+    is_verb,
+    link_name,
+    noun_of,
+    plain_name,
+    plural_of,
+    singular_of,
+)
 from hornbeam.logic.schema import Schema
+from hornbeam.logic.text import format_constant
 
 EXAMPLE = "example"
 
@@ -32,9 +41,9 @@ class Wording:
     nouns: Mapping[str, str] = field(default_factory=dict)
     """the noun of a type, in the singular, where its name is not the best word"""
     rows: Mapping[str, str] = field(default_factory=dict)
-    """for a column of a link table, by predicate: the noun of the table's rows"""
+    """for a column of a link table, by predicate: the noun of the table's rows; for others: their words"""
     columns: Mapping[str, str] = field(default_factory=dict)
-    """the name of the column of a predicate, where the predicate has another name"""
+    """the words for a predicate that a table or a column gives, which are those of its name"""
     values: frozenset[str] = frozenset()
     """types without a name of their own that only last arguments have: constants are values, not things"""
     names: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
@@ -51,19 +60,23 @@ class Wording:
 
     def noun(self, type_name: str) -> str:
         """The noun of a type; singular only if the type is described."""
-        return self.nouns.get(type_name) or noun_of(type_name)
+        return self.nouns.get(type_name) or plain_name(noun_of(type_name))
 
     def column(self, predicate: str) -> str:
-        """The words for a predicate that gives a value."""
+        """The words for a predicate."""
         return self.columns.get(predicate) or plain_name(predicate)
 
     def row(self, predicate: str) -> str:
         """The noun of the rows that the facts of a predicate come from."""
-        return self.rows.get(predicate) or predicate
+        return self.rows.get(predicate) or plain_name(predicate)
 
     def name(self, type_name: str, constant: str) -> str:
         """The display name of a constant."""
         return self.names.get(type_name, {}).get(constant, constant)
+
+    def constant(self, type_name: str, constant: str) -> str:
+        """A constant in a sentence: its display name, or as it is in logic notation."""
+        return self.names.get(type_name, {}).get(constant) or format_constant(constant)
 
 
 PLAIN = Wording()
@@ -97,6 +110,8 @@ def wording_of(
     tables = settings.get("tables")
     described = tables if isinstance(tables, Mapping) else {}
     parts = _parts(str(settings.get("target", "")), described)
+    if parts.value is not None and (linked := _linked_type(parts, described)):
+        parts = parts._replace(value=(names or {}).get(linked, {}).get(parts.value, parts.value))
     types = schema.types_of(target)
     nouns = _nouns(schema, target, described)
     example = nouns.get(types[0], noun_of(types[0])) if len(types) == 1 else ""
@@ -131,11 +146,60 @@ def _parts(text: str, tables: Mapping[str, object]) -> _Target:
             for column in sorted(roles or (), key=lambda name: -len(name)):
                 if after.lower() == column.lower():
                     return _Target(table, column)
-                if after.lower().startswith(f"{column.lower()}="):
-                    return _Target(table, column, after[len(column) + 1 :])
-            column, equals, value = after.partition("=")
-            return _Target(table, column, value if equals else None)
+                if after.lower().startswith(column.lower()) and (given := condition_of(after[len(column) :])):
+                    return _Target(table, column, given.words)
+            start = re.search("[<>=]", after)
+            if start is None:
+                return _Target(table, after, None)
+            given = condition_of(after[start.start() :])
+            return _Target(table, after[: start.start()].rstrip(), given.words if given else None)
     return _Target()
+
+
+def _linked_type(parts: _Target, tables: Mapping[str, object]) -> str:
+    """The type of the things that the column of a target leads to; empty if it is no link."""
+    section = tables.get(parts.table)
+    links = section.get("links") if isinstance(section, Mapping) else None
+    return str(links.get(parts.column, "")).lower() if isinstance(links, Mapping) else ""
+
+
+def named_by_target(settings: Mapping[str, object]) -> tuple[str, str] | None:
+    """The type and the key of the thing that a target such as ``tracks.genre_id=1`` names, if it does."""
+    tables = settings.get("tables")
+    described = tables if isinstance(tables, Mapping) else {}
+    parts = _parts(str(settings.get("target", "")), described)
+    linked = _linked_type(parts, described)
+    return (linked, parts.value) if linked and parts.value is not None else None
+
+
+class TargetCondition(NamedTuple):
+    """What a target asks of a column: one value, or a value on one side of a threshold."""
+
+    operator: str
+    value: str
+
+    @property
+    def words(self) -> str:
+        """The condition in words."""
+        return " ".join(filter(None, (_OPERATORS[self.operator], self.value)))
+
+
+_OPERATORS = {">=": "at least", "<=": "at most", ">": "above", "<": "below", "=": ""}
+
+
+def condition_of(text: str) -> TargetCondition | None:
+    """The condition at the end of a target, after the name of its column; None if it is none.
+
+    >>> condition_of("=F").words, condition_of(" >= 30").words, condition_of("_id")
+    ('F', 'at least 30', None)
+    """
+    if text.startswith("="):
+        return TargetCondition("=", text[1:])
+    stripped = text.strip()
+    for operator in _OPERATORS:
+        if operator != "=" and stripped.startswith(operator):
+            return TargetCondition(operator, stripped[len(operator) :].strip())
+    return None
 
 
 def _question(
@@ -147,7 +211,9 @@ def _question(
     value = of_class or parts.value
     if len(things) > 1:
         name = plain_name(target)
-        if parts.table and not parts.column:
+        linked = _linked_type(parts, tables)
+        if parts.table and (linked or not parts.column):
+            name = link_name(parts.column) if linked else plain_name(parts.table)
             return name, f"Which {joined_words([plural_of(each) for each in things])} are linked by {name}?"
         word = joined_words(things) if len(set(things)) > 1 else several
         if of_class:
@@ -175,7 +241,8 @@ def _labels(subject: str, parts: _Target, of_class: str) -> tuple[str, str]:
 
 def _nouns(schema: Schema, target: str, tables: Mapping[str, object]) -> dict[str, str]:
     """The nouns of types: tables in the singular, and words for types that were named by the loader."""
-    nouns = {table.lower(): singular_of(plain_name(table.lower())) for table in tables}
+    nouns = {table.lower(): _row_of(table, section) for table, section in tables.items()}
+    nouns |= {f"{predicate}_value": words for predicate, words in _columns(schema, tables).items()}
     nouns = {name: noun for name, noun in nouns.items() if name in schema.types()}
     if tables:
         return nouns
@@ -195,6 +262,12 @@ def _nouns(schema: Schema, target: str, tables: Mapping[str, object]) -> dict[st
         else:
             nouns[name] = plain_name(name.rpartition("_")[0])
     return nouns
+
+
+def _row_of(table: str, section: object) -> str:
+    """What a row of a table is: as stated, or the name of the table in the singular."""
+    stated = section.get("words") if isinstance(section, Mapping) else None
+    return stated if isinstance(stated, str) else singular_of(plain_name(table))
 
 
 def _is_generated(name: str, schema: Schema) -> bool:
@@ -221,28 +294,29 @@ def _values(schema: Schema, target: str, tables: Mapping[str, object]) -> frozen
 
 
 def _columns(schema: Schema, tables: Mapping[str, object]) -> dict[str, str]:
-    """For values: the name of their column, or ``bond type`` for a third argument of facts."""
-    words = {
-        predicate: plain_name(column.lower())
-        for table, section in tables.items()
-        for column in _roles(section)
-        if (predicate := f"{table.lower()}_{column.lower()}") in schema.predicates
-    }
+    """The names of tables and columns as words, or ``bond type`` for a third argument of facts."""
     if not tables:
-        words |= {
+        return {
             predicate: f"{plain_name(predicate)} type"
             for predicate, types in schema.predicates.items()
             if len(types) > 2 and _is_generated(types[-1], schema)
         }
-    return words
+    words = {table.lower(): plain_name(table) for table in tables}
+    for table, section in tables.items():
+        named = {column: plain_name(column) for column in _roles(section)}
+        named |= {column: link_name(column) for column in _links(section)}
+        for column, name in named.items():
+            words.setdefault(column.lower(), name)
+            words[f"{table.lower()}_{column.lower()}"] = name
+    return {predicate: name for predicate, name in words.items() if predicate in schema.predicates}
 
 
 def _rows(schema: Schema, tables: Mapping[str, object]) -> dict[str, str]:
     """For columns of link tables: what a row of the table is."""
-    rows: dict[str, str] = {}
+    rows = _columns(schema, tables) if tables else {}
     for table, section in tables.items():
         if isinstance(section, Mapping) and section.get("arguments"):
-            noun = singular_of(plain_name(table.lower()))
+            noun = _row_of(table, section)
             for column in _roles(section):
                 for predicate in (column.lower(), f"{table.lower()}_{column.lower()}"):
                     if predicate in schema.predicates:
@@ -256,8 +330,8 @@ def _single(schema: Schema, tables: Mapping[str, object]) -> frozenset[str]:
         predicate
         for table, section in tables.items()
         if isinstance(section, Mapping) and not section.get("arguments")
-        for column in section.get("links") or ()
-        for predicate in (str(column).lower(), f"{table.lower()}_{str(column).lower()}")
+        for column in _links(section)
+        for predicate in (column.lower(), f"{table.lower()}_{column.lower()}")
         if schema.predicates.get(predicate, ())[:1] == (table.lower(),)
     )
 
@@ -265,3 +339,8 @@ def _single(schema: Schema, tables: Mapping[str, object]) -> frozenset[str]:
 def _roles(section: object) -> list[str]:
     roles = section.get("roles") if isinstance(section, Mapping) else None
     return [str(column) for column in roles] if isinstance(roles, Mapping) else []
+
+
+def _links(section: object) -> list[str]:
+    links = section.get("links") if isinstance(section, Mapping) else None
+    return [str(column) for column in links] if isinstance(links, Mapping) else []

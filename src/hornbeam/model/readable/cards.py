@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from hornbeam.drawing.markup import Markup, element, factor_text, number_text, percent_text, signed_text
 from hornbeam.drawing.notebook import notebook_table
 from hornbeam.errors import plural
-from hornbeam.logic.effects import SHARE, Curve
+from hornbeam.logic.effects import Curve
 from hornbeam.logic.english import (
     PLAIN,
     Wording,
@@ -23,15 +23,10 @@ from hornbeam.logic.english import (
     text_of,
 )
 from hornbeam.logic.english.curves import FALLS, RISES, shape_of
+from hornbeam.logic.features import SHARE
 from hornbeam.logic.schema import Schema
-from hornbeam.model.effects import (
-    LOGISTIC,
-    POISSON,
-    SHOWN_EFFECTS,
-    FittedEffect,
-    by_importance,
-    mean_level,
-)
+from hornbeam.model.effects import SHOWN_EFFECTS, FittedEffect, by_importance, mean_level
+from hornbeam.model.scales import LOG_ODDS, Scale
 
 ALIKE = 0.05
 """Neighbouring levels that differ by less than this share of a curve's range are one row of its table."""
@@ -47,28 +42,12 @@ class Readers:
     wording: Wording = PLAIN
     average: float | None = None
     """mean score of the training examples; None if it is not known"""
-    loss: str = LOGISTIC
-    """the loss of the model, which says what scores stand for"""
-
-    @property
-    def numeric(self) -> bool:
-        """Whether the model predicts numbers."""
-        return self.loss != LOGISTIC
-
-    @property
-    def adds(self) -> str:
-        """What a curve adds to."""
-        return {LOGISTIC: "log-odds", POISSON: "logarithm"}.get(self.loss, "adds")
-
-    def predicted(self, score: float) -> float:
-        """The probability or the number that a score stands for."""
-        if self.loss == LOGISTIC:
-            return probability_of(score)
-        return math.exp(min(score, 709.0)) if self.loss == POISSON else score
+    scale: Scale = LOG_ODDS
+    """what scores stand for"""
 
     def text_of(self, prediction: float, places: int = 0) -> str:
         """A prediction for readers."""
-        return number_text(prediction, 3 + places) if self.numeric else percent_text(prediction, places)
+        return number_text(prediction, 3 + places) if self.scale.numeric else percent_text(prediction, places)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +64,8 @@ class CardRow:
     """prediction for an example that is average in all other effects"""
 
     @property
-    def odds(self) -> str:
-        """The factor by which the odds change, for readers."""
+    def factor(self) -> str:
+        """The factor by which the odds, or the prediction, change, for readers."""
         return factor_text(math.exp(min(self.level, 709.0)))
 
 
@@ -97,7 +76,7 @@ class EffectCard:
     fitted: FittedEffect
     sentence: str
     change: str
-    """``from 30 % to 44 %``; empty if the average example is not known"""
+    """``from 30 % to 44 %``; empty if the average example is not known, or the effect is weak"""
     phrase: str
     """the feature as a noun phrase"""
     rows: tuple[CardRow, ...]
@@ -123,16 +102,20 @@ class EffectCard:
 def effect_card(fitted: FittedEffect, readers: Readers) -> EffectCard:
     """An effect for readers."""
     effect = fitted.effect
-    sentence = text_of(effect_sentence(effect, readers.schema, readers.dated, readers.wording))
-    phrase = text_of(feature_pieces(effect, readers.schema, readers.dated, readers.wording))
+    described = readers.schema, readers.dated, readers.wording
+    sentence = text_of(effect_sentence(effect, *described, fitted.is_weak))
+    phrase = text_of(feature_pieces(effect, *described))
     rows = _rows(fitted, readers, phrase.startswith("whether "))
-    change = _change(rows, sum(row.values != "missing" for row in rows), readers)
+    n_levels = sum(row.values != "missing" for row in rows)
+    change = "" if fitted.is_weak else _change(rows, n_levels, readers)
     return EffectCard(fitted, capital(sentence), change, phrase, rows, readers)
 
 
-def effect_cards(effects: Sequence[FittedEffect], readers: Readers) -> list[EffectCard]:
-    """The most important effects for readers, at most ``SHOWN_EFFECTS``, the most important first."""
-    return [effect_card(fitted, readers) for fitted in by_importance(effects)[:SHOWN_EFFECTS]]
+def effect_cards(
+    effects: Sequence[FittedEffect], readers: Readers, most: int | None = SHOWN_EFFECTS
+) -> list[EffectCard]:
+    """The most important effects for readers, at most ``most``, the most important first."""
+    return [effect_card(fitted, readers) for fitted in by_importance(effects)[:most]]
 
 
 def _rows(fitted: FittedEffect, readers: Readers, whether: bool) -> tuple[CardRow, ...]:
@@ -152,7 +135,7 @@ def _rows(fitted: FittedEffect, readers: Readers, whether: bool) -> tuple[CardRo
             row.level,
             max(fitted.errors[place] for place in group) if fitted.errors else None,
             sum(fitted.examples[place] for place in group) if fitted.examples else None,
-            None if base is None else readers.predicted(base + row.level),
+            None if base is None else readers.scale.of_score(base + row.level),
         )
         for number, (row, group) in enumerate(zip(rows, places, strict=False))
     )
@@ -179,12 +162,6 @@ def _mean(levels: Sequence[float], fitted: FittedEffect, group: Sequence[int]) -
     return math.fsum(n * level for n, level in zip(weights, levels, strict=True)) / sum(weights)
 
 
-def probability_of(log_odds: float) -> float:
-    """The probability that log-odds stand for."""
-    small = math.exp(-abs(log_odds))
-    return (1.0 if log_odds >= 0 else small) / (1.0 + small)
-
-
 def _change(rows: Sequence[CardRow], n_levels: int, readers: Readers) -> str:
     """``from 30 % to 44 %``: the prediction at small values and at large ones."""
     known = [row.probability for row in rows[:n_levels] if row.probability is not None]
@@ -209,14 +186,14 @@ def card_table(card: EffectCard) -> tuple[list[str], list[tuple[str, ...]]]:
         columns.append(texts)
 
     readers = card.readers
-    add(readers.adds, [signed_text(row.level, 3) for row in rows])
+    scale = readers.scale
+    add(scale.adds, [signed_text(row.level, 3) for row in rows])
     if any(row.error is not None for row in rows):
         add("±", [number_text(row.error or 0.0, 2) for row in rows])
-    if readers.loss in (LOGISTIC, POISSON):
-        add("factor" if readers.numeric else "odds", [row.odds for row in rows])
+    if scale.factor:
+        add(scale.factor, [row.factor for row in rows])
     if all(row.probability is not None for row in rows):
-        name = "prediction" if readers.numeric else "probability"
-        add(name, [readers.text_of(row.probability or 0.0) for row in rows])
+        add(scale.prediction, [readers.text_of(row.probability or 0.0) for row in rows])
     if any(row.examples is not None for row in rows):
         add("examples", [f"{row.examples or 0:,}" for row in rows])
     return header, list(zip(*columns, strict=True))
@@ -260,8 +237,7 @@ def effects_html(title: str, effects: Sequence[FittedEffect], readers: Readers) 
         rows.append((number_text(card.fitted.importance, 3), card.change, [card.sentence, folded]))
     more = len(effects) - len(cards)
     note = f"and {plural(more, 'more effect')}" if more else ""
-    predicted = "prediction" if readers.numeric else "probability"
-    return notebook_table(title, ("importance", predicted, "effect"), rows, 1, note)
+    return notebook_table(title, ("importance", readers.scale.prediction, "effect"), rows, 1, note)
 
 
 _SMALL = "padding:0 .8em 0 0;text-align:right"

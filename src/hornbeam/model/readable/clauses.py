@@ -10,6 +10,7 @@ from hornbeam.logic.english import Wording, sentence, text_of
 from hornbeam.logic.schema import Schema
 from hornbeam.model.features import COUNT, SHARE, WeightedClause
 from hornbeam.model.readable.constants import ConstantsCard, constants_card, constants_lines
+from hornbeam.model.scales import Scale
 
 WEIGHT_NAMES = ("bias", "true", "false")
 
@@ -19,7 +20,9 @@ def weight_columns(clauses: Sequence[WeightedClause]) -> tuple[int, ...]:
     return tuple(place for place in range(3) if any(weighted.weights[place] for weighted in clauses))
 
 
-def constants_of(clauses: Sequence[WeightedClause], schema: Schema, wording: Wording) -> list[ConstantsCard]:
+def constants_of(
+    clauses: Sequence[WeightedClause], schema: Schema, wording: Wording, scale: Scale
+) -> list[ConstantsCard]:
     """The cards of all clauses that have a weight for each constant; equal weights share a card."""
     groups: dict[object, list[WeightedClause]] = {}
     for weighted in clauses:
@@ -29,21 +32,23 @@ def constants_of(clauses: Sequence[WeightedClause], schema: Schema, wording: Wor
     for members in groups.values():
         constants = [(name, weight * len(members)) for name, weight in members[0].constants]
         bodies = [(each.clause, each.each) for each in members if each.each is not None]
-        cards.append(constants_card(bodies, constants, schema, wording))
+        cards.append(constants_card(bodies, constants, schema, wording, scale))
     return cards
 
 
-def clauses_text(clauses: Sequence[WeightedClause], schema: Schema, wording: Wording) -> str:
+def clauses_text(clauses: Sequence[WeightedClause], schema: Schema, wording: Wording, scale: Scale) -> str:
     """Clauses as text: weights per constant in words, other clauses in logic notation."""
-    blocks = ["\n".join(constants_lines(card)) for card in constants_of(clauses, schema, wording)]
+    blocks = ["\n".join(constants_lines(card)) for card in constants_of(clauses, schema, wording, scale)]
     others = [str(weighted) for weighted in clauses if weighted.each is None]
     return "\n\n".join([*blocks, *(["\n".join(others)] if others else [])])
 
 
-def constants_cards(clauses: Sequence[WeightedClause], schema: Schema, wording: Wording) -> list[Markup]:
+def constants_cards(
+    clauses: Sequence[WeightedClause], schema: Schema, wording: Wording, scale: Scale
+) -> list[Markup]:
     """Weights per constant as tables for notebooks."""
     tables = []
-    for card in constants_of(clauses, schema, wording):
+    for card in constants_of(clauses, schema, wording, scale):
         rows = [(card.text_of(weight), name) for name, weight in (*card.rising, *card.falling)]
         note = f"and {card.more:,} more" if card.more else ""
         tables.append(notebook_table(f"Weights of {card.title}", (card.words[2], ""), rows, 1, note))

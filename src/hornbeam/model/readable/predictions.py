@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+import numpy as np
+import numpy.typing as npt
+
 from hornbeam.data.database import UNLABELLED, Database, Examples
 from hornbeam.loading.tables.learned import key_names
 
 if TYPE_CHECKING:
     from hornbeam.data.numbers import Floats
 
-LABEL, PREDICTED, PROBABILITY, CUTOFF = "label", "predicted", "probability", "cutoff"
+LABEL, PREDICTED, PROBABILITY = "label", "predicted", "probability"
+CUTOFF, CHOICE = "cutoff", "choice"
 PREDICTION = "prediction"
 """the column of a numeric target"""
 Columns = dict[str, list[object]]
@@ -47,12 +51,14 @@ def key_columns(
     have its key with numbers: ``id_1``, ``id_2``.
     """
     names = database.names_of(examples.target, examples.keys)
-    taken = [CUTOFF, *reserved]
+    taken = [CUTOFF, *([] if examples.choices is None else [CHOICE]), *reserved]
     columns: Columns = {}
     for name, values in zip(key_names(settings, names.shape[1]), names.T.tolist(), strict=True):
         columns[_free(name, [*taken, *columns])] = values
     if examples.cutoffs is not None:
         columns[CUTOFF] = list(database.cutoff_texts(examples.cutoffs))
+    if examples.choices is not None:
+        columns[CHOICE] = ["" if each < 0 else each for each in examples.choices.tolist()]
     return columns
 
 
@@ -65,9 +71,15 @@ def _free(name: str, taken: Sequence[str]) -> str:
 
 
 def prediction_table(
-    model: ModelWithSettings, database: Database, examples: Examples, probabilities: Floats
+    model: ModelWithSettings,
+    database: Database,
+    examples: Examples,
+    probabilities: Floats,
+    chosen: npt.NDArray[np.bool_] | None = None,
 ) -> PredictionTable:
     """The keys, labels and predictions of examples, in their order.
+
+    ``chosen`` are those predicted as true; None for those with a probability above one half.
 
     From facts, labels are 0 and 1 and there is no column of the predicted class.
     """
@@ -80,7 +92,7 @@ def prediction_table(
     reserved = [LABEL, PREDICTED, PROBABILITY, *(f"{PROBABILITY}_{text}" for text in texts)]
     columns = key_columns(database, examples, settings, reserved)
     columns[LABEL] = _labels(examples)
-    return PredictionTable(columns | _predictions(probabilities, texts))
+    return PredictionTable(columns | _predictions(probabilities, texts, chosen))
 
 
 def _labels(examples: Examples) -> list[object]:
@@ -109,11 +121,14 @@ def _number_table(
     return PredictionTable(columns)
 
 
-def _predictions(probabilities: Floats, texts: Sequence[str]) -> Columns:
+def _predictions(
+    probabilities: Floats, texts: Sequence[str], chosen: npt.NDArray[np.bool_] | None
+) -> Columns:
     """What a model says about each example; probabilities are written so that they read back exactly."""
     if probabilities.ndim == 1:
+        chosen = probabilities > 0.5 if chosen is None else chosen
         return {
-            PREDICTED: [texts[int(each > 0.5)] for each in probabilities.tolist()],
+            PREDICTED: [texts[int(each)] for each in chosen.tolist()],
             PROBABILITY: list(map(repr, probabilities.tolist())),
         }
     best = probabilities.argmax(axis=1).tolist()

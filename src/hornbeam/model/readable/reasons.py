@@ -9,10 +9,9 @@ import numpy as np
 
 from hornbeam.data.database import Codes, Database
 from hornbeam.drawing.markup import percent_text
-from hornbeam.engines.contract import Engine, Skipped
-from hornbeam.engines.features.values import at_edge, at_rows
-from hornbeam.engines.tally import Tally, TallyRequest
-from hornbeam.logic import effects as kinds
+from hornbeam.engines.contract import Engine
+from hornbeam.engines.questions import FeatureRequest
+from hornbeam.logic import features as kinds
 from hornbeam.logic.effect_types import has_dates, kind_of_type, variable_types
 from hornbeam.logic.effects import Effect, new_variables_of
 from hornbeam.logic.english import (
@@ -29,8 +28,6 @@ from hornbeam.logic.schema import DATE, Schema, value_of
 from hornbeam.logic.text import format_constant, format_value, variable_name
 from hornbeam.model.effects import levels_of, values_of
 from hornbeam.model.readable.cards import Readers
-
-_TIMED = (kinds.FIRST, kinds.LAST, *kinds.OF_TIMES)
 
 
 class Rows(NamedTuple):
@@ -79,15 +76,19 @@ class EffectReason:
             "groundings": [dict(zip(self.variables, values, strict=True)) for values in self.groundings],
         }
 
-    def because(self, key: tuple[str, ...]) -> str:
-        """``the mean amount of its orders is 6, from 2 rows (order, amount): (o1, 4), (o2, 8)``."""
+    def shown_phrase(self, key: tuple[str, ...]) -> str:
+        """The feature as a noun phrase about an example."""
         names = [*map(format_constant, key)]
-        phrase = "".join(
+        return "".join(
             piece
             if isinstance(piece, str)
             else (names[piece] if piece < len(names) else variable_name(piece))
             for piece in self.phrase
         )
+
+    def because(self, key: tuple[str, ...]) -> str:
+        """``the mean amount of its orders is 6, from 2 rows (order, amount): (o1, 4), (o2, 8)``."""
+        phrase = self.shown_phrase(key)
         if phrase.startswith("whether "):
             return f"{phrase.removeprefix('whether ')}: {'yes' if self.value else 'no'}"
         text = f"{phrase} is {self.value_text}"
@@ -156,7 +157,7 @@ def value_text(effect: Effect, schema: Schema, value: float, wording: Wording = 
 
 def _rows(effect: Effect, engine: Engine, keys: Codes, shown: int) -> Rows:
     """The groundings that made the value of an effect for one example."""
-    head, body, (kind, variable), _ = effect
+    head, body, (kind, _), _ = effect
     if kind == kinds.MONTH:
         return Rows(0)
     known = {term for term in head.args if isinstance(term, int)}
@@ -166,46 +167,18 @@ def _rows(effect: Effect, engine: Engine, keys: Codes, shown: int) -> Rows:
         known.update(variables)
     names = tuple(map(variable_name, variables))
     database = engine.database
-    request = TallyRequest(head, body, tuple(variables), kind in _TIMED)
-    (tally,) = engine.tally([request], keys)
-    if isinstance(tally, Skipped):
-        return Rows(_number(engine, effect, keys), names)
-    tally = _making(tally, kind, None if variable not in variables else variables.index(variable))
+    request = FeatureRequest(head, body, effect.feature)
+    number, found = engine.groundings(request, tuple(variables), keys)
+    if found is None:
+        return Rows(number, names)
     types = variable_types(database.schema, head, body)
-    columns = [
-        _names(database, types[each], column) for each, column in zip(variables, tally.columns, strict=True)
-    ]
+    columns = [_names(database, types[each], column) for each, column in zip(variables, found, strict=True)]
     rows = sorted(zip(*columns, strict=True))[:shown] if columns else []
     display = [database.display_names.get(types[each], {}) for each in variables]
     displayed = tuple(
         tuple(own.get(name, name) for own, name in zip(display, row, strict=True)) for row in rows
     )
-    return Rows(int(tally.number.sum()), names, tuple(rows), displayed)
-
-
-def _number(engine: Engine, effect: Effect, keys: Codes) -> int:
-    """The number of groundings that made the value; 0 if they are too many to tally."""
-    head, body, (kind, variable), _ = effect
-    numeric = kind in (*kinds.OF_NUMBERS, kinds.SINCE)
-    asked = (variable,) if numeric and variable is not None else ()
-    (tally,) = engine.tally([TallyRequest(head, body, asked, kind in _TIMED)], keys)
-    if isinstance(tally, Skipped):
-        return 0
-    return int(_making(tally, kind, 0 if asked else None).number.sum())
-
-
-def _making(tally: Tally, kind: str, column: int | None) -> Tally:
-    """The rows that made the value: for a minimum, those with the smallest value, and so on."""
-    if kind in kinds.OF_NUMBERS and column is not None:
-        tally = at_rows(tally, ~np.isnan(tally.columns[column]))
-    if kind in _TIMED:
-        return at_edge(tally, last=kind in (kinds.LAST, kinds.SINCE_LAST))
-    if column is None or not len(tally.row):
-        return tally
-    values = tally.columns[column]
-    if kind in (kinds.MINIMUM, kinds.SINCE):
-        return at_rows(tally, values == values.min())
-    return at_rows(tally, values == values.max()) if kind == kinds.MAXIMUM else tally
+    return Rows(number, names, tuple(rows), displayed)
 
 
 def _names(database: Database, type_name: str, column: np.ndarray) -> list[str]:

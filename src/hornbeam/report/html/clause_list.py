@@ -7,14 +7,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hornbeam.drawing.axes import Scale, tick_text, ticks
+from hornbeam.drawing.axes import AxisScale, tick_text, ticks
 from hornbeam.drawing.markup import Child, Markup, element, number_text, signed_text
 from hornbeam.drawing.shapes import label, line
 from hornbeam.errors import plural
 from hornbeam.logic.english import with_article
 from hornbeam.logic.text import variable_name
 from hornbeam.model.clause_model import Model
-from hornbeam.model.effects import POISSON
 from hornbeam.model.features import LOG
 from hornbeam.model.readable.cards import effect_cards
 from hornbeam.model.readable.clauses import constants_of
@@ -28,6 +27,8 @@ MOST_PARTS = 40
 """Maximum number of parts in the plot of contributions by label; the strongest are shown."""
 _BAR = 300
 """Width of the drawing of a range."""
+_FIRST_EFFECTS = 10
+"""Effects that are shown at once; less important ones are folded away."""
 _UNFOLDED = 20
 """Parts that the list shows at once; weaker parts are folded away."""
 _MOST_CONSTANTS = 15
@@ -67,28 +68,34 @@ def _effects(measurements: Measurements) -> Markup:
     model, wording = measurements.model, measurements.wording
     assert isinstance(model, Model)
     places = {part.fitted: place for place, part in enumerate(measurements.parts) if part.fitted is not None}
-    cards = effect_cards(model.effects, measurements.readers)
+    cards = effect_cards(model.effects, measurements.readers, None)
     most = max((card.fitted.importance for card in cards), default=0.0) or 1.0
     items = [
-        effect_item(number, places[card.fitted], card, card.fitted.importance / most)
+        effect_item(number, card, card.fitted.importance / most, places[card.fitted])
         for number, card in enumerate(cards, start=1)
     ]
-    constants = constants_of(model.clauses, model.schema, wording)
+    items, folded = items[:_FIRST_EFFECTS], items[_FIRST_EFFECTS:]
+    constants = constants_of(model.clauses, model.schema, wording, model.scale)
     example = with_article(wording.example or "example")
     if constants:
         items.insert(0, constants_item(constants, example))
     plain = [place for place, part in enumerate(measurements.parts) if part.clause and part.each is None]
     axis = _Axis.of([measurements.summaries[place] for place in plain]) if plain else None
-    more = len(model.effects) - len(cards)
     return section(
         "clauses",
         "What was learned",
         f"The most important effects first. A chart shows {_shown(measurements)}, with one standard error up "
         "and down; the grey bars below it show how many training examples have the value. "
-        f"{'Numbers' if wording.numeric else 'Percentages'} are for {example} that is average in everything "
-        "else.",
+        f"{_meaning(measurements, example)}",
         element("ol", items, class_="cards"),
-        element("p", f"And {plural(more, 'less important effect')}.", class_="quiet") if more else None,
+        element(
+            "details",
+            element("summary", plural(len(folded), "less important effect")),
+            element("ol", folded, class_="cards"),
+            class_="weaker",
+        )
+        if folded
+        else None,
         _head(axis) if axis else None,
         element("ol", [_row(measurements, place, axis) for place in plain], class_="clauses")
         if axis
@@ -96,13 +103,24 @@ def _effects(measurements: Measurements) -> Markup:
     )
 
 
+def _meaning(measurements: Measurements, example: str) -> str:
+    """For which example the numbers beside a chart are."""
+    if measurements.readers.scale.of_choice:
+        return (
+            "With odds × 2, an alternative is twice as probable as another one of its choice that is equal "
+            "in everything else."
+        )
+    what = "Numbers" if measurements.wording.numeric else "Percentages"
+    return f"{what} are for {example} that is average in everything else."
+
+
 def _shown(measurements: Measurements) -> str:
     """What the chart of an effect shows."""
-    if measurements.readers.loss == POISSON:
-        return "by which factor the prediction changes with the value (× 1 is no change)"
-    if measurements.wording.numeric:
+    scale = measurements.readers.scale
+    if not scale.factor:
         return "what is added to the prediction for each value"
-    return "how the odds change with the value (× 1 is no change)"
+    what = "by which factor the prediction changes" if scale.numeric else f"how the {scale.factor} change"
+    return f"{what} with the value (× 1 is no change)"
 
 
 class _Axis(NamedTuple):
@@ -110,14 +128,14 @@ class _Axis(NamedTuple):
 
     low: float
     high: float
-    scale: Scale
+    scale: AxisScale
 
     @classmethod
     def of(cls, summaries: Sequence[PartSummary]) -> _Axis:
         low = min([0.0, *(summary.all.low for summary in summaries)])
         high = max([0.0, *(summary.all.high for summary in summaries)])
         margin = 0.15 * (high - low or 1.0)
-        return cls(low, high, Scale(low - margin, high + margin, 0.0, float(_BAR)))
+        return cls(low, high, AxisScale(low - margin, high + margin, 0.0, float(_BAR)))
 
     def grid(self, height: int) -> Markup:
         """Faint lines at the ticks."""

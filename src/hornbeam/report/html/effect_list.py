@@ -8,16 +8,17 @@ from hornbeam.drawing.markup import Child, Markup, element
 from hornbeam.errors import plural
 from hornbeam.logic.effects import body_text
 from hornbeam.logic.english import capital
-from hornbeam.logic.english.wording import joined_words
-from hornbeam.model.effects import LOGISTIC, POISSON
 from hornbeam.model.readable.cards import CardRow, EffectCard
 from hornbeam.model.readable.constants import ConstantsCard
 from hornbeam.report.html.elements import table
 from hornbeam.report.plots.curve import curve_plot
 
 
-def effect_item(number: int, place: int, card: EffectCard, importance: float) -> Markup:
-    """The card of an effect; ``importance`` is relative to the most important one."""
+def effect_item(number: int, card: EffectCard, importance: float, place: int | None = None) -> Markup:
+    """The card of an effect; ``importance`` is relative to the most important one.
+
+    ``place`` is that of the effect among the parts of the page's model; explanations lead to it.
+    """
     return element(
         "li",
         element(
@@ -29,7 +30,7 @@ def effect_item(number: int, place: int, card: EffectCard, importance: float) ->
             class_="what",
         ),
         element("div", curve_plot(card).svg(), class_="drawn"),
-        id=f"part-{place + 1}",
+        id=None if place is None else f"part-{place + 1}",
         class_="card",
     )
 
@@ -38,16 +39,15 @@ def _change(card: EffectCard) -> list[Markup | str]:
     """What the effect changes: in percent, and as factors of the odds."""
     rows = [row for row in card.shown_rows if row.values != "missing"]
     change = element("b", capital(card.change))
-    if card.readers.loss not in (LOGISTIC, POISSON):
-        return [change]
-    return [change, f", {'factor' if card.readers.numeric else 'odds'} {_odds_range(rows)}"]
+    factor = card.readers.scale.factor
+    return [change, f", {factor} {_factors(rows)}"] if factor else [change]
 
 
-def _odds_range(rows: Sequence[CardRow]) -> str:
+def _factors(rows: Sequence[CardRow]) -> str:
     low, high = min(rows, key=lambda row: row.level), max(rows, key=lambda row: row.level)
     first, last = (low, high) if rows[0].level <= rows[-1].level else (high, low)
     # A line does not break after the sign.
-    return f"{first.odds} to {last.odds}".replace("× ", "×\u00a0")
+    return f"{first.factor} to {last.factor}".replace("× ", "×\u00a0")
 
 
 def _meter(importance: float) -> Markup:
@@ -108,7 +108,8 @@ def constants_item(cards: Sequence[ConstantsCard], examples: str) -> Markup:
     total = sum(card.total for card in cards)
     shown = sum(len(card.rising) + len(card.falling) for card in cards)
     more = f"The strongest of {plural(total, 'weight')} are shown." if shown < total else ""
-    every = joined_words(list(dict.fromkeys(card.title for card in cards)))
+    kinds = list(dict.fromkeys(card.title for card in cards))
+    every = kinds[0] if len(kinds) == 1 else "of the things below"
     return element(
         "li",
         element(

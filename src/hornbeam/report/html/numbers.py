@@ -9,7 +9,7 @@ from hornbeam.data.database import Database
 from hornbeam.data.keys import Names
 from hornbeam.drawing.markup import Markup, element, number_text, percent_text, signed_text
 from hornbeam.report.html.elements import figure, section, table
-from hornbeam.report.html.summary import About, note, tiles_of
+from hornbeam.report.html.summary import About, edits, note, tiles_of
 from hornbeam.report.numbers.measurements import Measurements
 from hornbeam.report.plots.numbers import against_plot, residual_plot
 
@@ -52,13 +52,20 @@ def summary(measurements: Measurements, about: About) -> Markup:
         ]
         if scores.r2 < 0:
             tiles[-1] = ("Variance explained (R2)", number_text(scores.r2), "worse than their mean")
-    return section("summary", "Result", "", note(about), tiles_of(tiles) if tiles else None)
+    return section(
+        "summary",
+        "Result",
+        "",
+        note(measurements, about),
+        edits(measurements),
+        tiles_of(tiles) if tiles else None,
+    )
 
 
 def _known(measurements: Measurements) -> tuple[Floats, Floats]:
     known, values = measurements.labelled, measurements.examples.values
     assert values is not None
-    return values[known], measurements.probabilities[known]
+    return values[known], measurements.judged_predictions[known]
 
 
 def quality(measurements: Measurements) -> Markup | None:

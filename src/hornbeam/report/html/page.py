@@ -23,11 +23,12 @@ from hornbeam.drawing.markup import Markup, element, escape, together
 from hornbeam.engines.contract import Engine
 from hornbeam.files.writing import write_file
 from hornbeam.logic.english import wording_of
-from hornbeam.model.clause_model import LOGISTIC
-from hornbeam.model.files import LearnedModel, loss_of
+from hornbeam.model.files import LearnedModel, scale_of
 from hornbeam.model.training import is_training_data, key_names
 from hornbeam.report.html import numbers, sections, summary
+from hornbeam.report.html.class_list import all_classes
 from hornbeam.report.html.clause_list import clauses
+from hornbeam.report.html.data_tables import data_tables
 from hornbeam.report.html.summary import About
 from hornbeam.report.numbers.examples_data import examples_data
 from hornbeam.report.numbers.measurements import SHOWN, Measurements, measure
@@ -76,9 +77,10 @@ def report(
         model.settings,
         about.of_class,
         engine.database.display_names,
-        loss_of(model) != LOGISTIC,
+        scale_of(model).numeric,
     )
-    measurements = measure(additive(model), engine, examples, shown, wording)
+    held_out = about.held_out[0] if about.held_out else None
+    measurements = measure(additive(model), engine, examples, shown, wording, held_out)
     if about.phases:
         about = replace(about, phases=(*about.phases, ("score", time.perf_counter() - start)))
     return Report(_page(measurements, engine, about, names))
@@ -89,18 +91,20 @@ def _page(measurements: Measurements, engine: Engine, about: About, names: Names
     numeric = measurements.wording.numeric
     parts = [
         numbers.summary(measurements, about) if numeric else summary.summary(measurements, about),
+        all_classes(about.classes, about.confusion, database.display_names),
         clauses(measurements),
         numbers.examples(measurements, database, names) if numeric else sections.examples(measurements),
         numbers.quality(measurements) if numeric else sections.quality(measurements, about),
+        data_tables(measurements, database, about),
         sections.details(measurements, database, about),
     ]
     learned = "Effects" if any(part.fitted is not None for part in measurements.parts) else "Model"
-    titles = {"summary": "Result", "clauses": learned, "examples": "Examples", "quality": "Quality",
-              "details": "Details"}  # fmt: skip
+    titles = {"summary": "Result", "classes": "Classes", "clauses": learned, "examples": "Examples",
+              "quality": "Quality", "tables": "", "details": "Details"}  # fmt: skip
     links = [
         element("a", title, href=f"#{name}")
         for (name, title), part in zip(titles.items(), parts, strict=True)
-        if part is not None
+        if part is not None and title
     ]
     style = figure_style() + _template("style.css")
     # The script fills the table of examples with probabilities, which numbers do not have.
@@ -132,7 +136,7 @@ def _data(measurements: Measurements, engine: Engine, names: Names | None) -> di
     data = examples_data(measurements, engine, names)
     if measurements.scores is not None:
         known = measurements.labelled
-        ranked = ranking(measurements.examples.labels[known], measurements.probabilities[known])
+        ranked = ranking(measurements.examples.labels[known], measurements.judged_predictions[known])
         data["thresholds"] = [[*ranked.at(place / 100)] for place in range(101)]
         data["positives"], data["negatives"] = ranked.n_pos, ranked.n_neg
     return data

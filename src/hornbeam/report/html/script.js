@@ -280,7 +280,8 @@
     why.replaceChildren(
       make("h3", {}, nameOf(row)),
       make("p", { class: "verdict" }, make("b", {}, percent(p, 1)), ` probability of ${data.words.labels[1]}; label: `,
-        make("span", { class: labelClass(data.label[row]) }, labelText(data.label[row]))),
+        make("span", { class: labelClass(data.label[row]) }, labelText(data.label[row])),
+        data.heldOut && data.heldOut[row] !== null ? `; by models that were learned without it: ${percent(data.heldOut[row], 1)}` : ""),
       make("div", { role: "table", "aria-label": "What adds up to the log-odds" },
         make("div", { class: "fall-row head", role: "row" }, make("p", { role: "columnheader" }, "because"), make("p", { role: "columnheader" }, "running sum"), make("p", { role: "columnheader" }, "log-odds")),
         lines,

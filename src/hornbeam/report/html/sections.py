@@ -9,15 +9,21 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hornbeam.data.database import Database
-from hornbeam.drawing.markup import Child, Markup, element, percent_text
+from hornbeam.drawing.markup import Child, Markup, element
 from hornbeam.errors import plural
 from hornbeam.model.clause_model import Model
-from hornbeam.model.effects import POISSON
+from hornbeam.report.html.class_list import confusion_matrix
 from hornbeam.report.html.elements import figure, pairs, section, table
 from hornbeam.report.html.summary import About, data_and_settings
 from hornbeam.report.numbers.measurements import Measurements
 from hornbeam.report.plots.fit import effort_plot, learning_plot, phase_plot, time_plot
-from hornbeam.report.plots.predictions import calibration_plot, precision_recall_plot, roc_plot, score_plot
+from hornbeam.report.plots.predictions import (
+    calibration_plot,
+    gain_plot,
+    precision_recall_plot,
+    roc_plot,
+    score_plot,
+)
 from hornbeam.report.plots.schema_graph import schema_graph
 
 
@@ -28,7 +34,7 @@ def quality(measurements: Measurements, about: About) -> Markup | None:
         return None
     negative, positive = measurements.wording.labels
     known = measurements.labelled
-    labels, probabilities = measurements.examples.labels[known], measurements.probabilities[known]
+    labels, probabilities = measurements.examples.labels[known], measurements.judged_predictions[known]
     return section(
         "quality",
         "How good it is",
@@ -39,55 +45,12 @@ def quality(measurements: Measurements, about: About) -> Markup | None:
             figure(roc_plot(labels, probabilities, scores)),
             figure(precision_recall_plot(labels, probabilities, scores)),
             figure(calibration_plot(labels, probabilities)),
-            figure(score_plot(labels, measurements.log_odds[known])),
+            figure(gain_plot(labels, probabilities)),
+            figure(score_plot(labels, measurements.judged_scores[known])),
             class_="grid",
         ),
         _threshold(),
-        None if about.confusion is None else _confusion(*about.confusion),
-    )
-
-
-def _confusion(classes: Sequence[str], counts: Sequence[Sequence[int]]) -> Markup:
-    """How many examples of each class are taken for each class."""
-    right = sum(row[place] for place, row in enumerate(counts))
-    total = sum(map(sum, counts))
-    rows = [
-        element(
-            "tr",
-            element("th", name, scope="row"),
-            [
-                element("td", f"{count:,}", class_="number hit" if place == own else "number")
-                for place, count in enumerate(row)
-            ],
-        )
-        for own, (name, row) in enumerate(zip(classes, counts, strict=True))
-    ]
-    return element(
-        "figure",
-        element("h3", "Which classes are taken for which"),
-        element(
-            "div",
-            element(
-                "table",
-                element("caption", "Rows: the class of the example. Columns: its most probable class."),
-                element(
-                    "thead",
-                    element(
-                        "tr",
-                        element("th", "", scope="col"),
-                        [element("th", name, scope="col", class_="number") for name in classes],
-                    ),
-                ),
-                element("tbody", rows),
-                class_="confusion",
-            ),
-            class_="scroll",
-            tabindex="0",
-            role="region",
-            aria_label="Confusion matrix",
-        ),
-        element("figcaption", f"{percent_text(right / total)} of {total:,} examples are on the diagonal."),
-        class_="wide",
+        None if about.confusion is None or about.classes else confusion_matrix(*about.confusion),
     )
 
 
@@ -319,8 +282,21 @@ def words(measurements: Measurements) -> Markup:
             "an example with the mean log-odds of the training examples; “from 30 % to 44 %” is for one.",
         ),
     ]
-    if measurements.wording.numeric:
-        score = "logarithm of the prediction" if measurements.readers.loss == POISSON else "prediction"
+    if measurements.readers.scale.of_choice:
+        meanings = [
+            (
+                "score",
+                "the sum of the effects; alternatives share a choice by the exponentials of their scores.",
+            ),
+            (
+                "odds",
+                "the probability of an alternative divided by that of another one. Effects multiply them.",
+            ),
+            ("importance of an effect", "the mean absolute difference from its mean of what it adds."),
+        ]
+    elif measurements.wording.numeric:
+        word = measurements.readers.scale.score
+        score = f"{word} of the prediction" if word else "prediction"
         meanings = [
             ("score", f"the {score}, to which effects add."),
             ("importance of an effect", "the mean absolute difference from its mean of what it adds."),

@@ -8,10 +8,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from hornbeam.data.database import Database
+from hornbeam.data.numbers import Floats
 from hornbeam.drawing.markup import Child, Markup, element, percent_text, signed_text, together
 from hornbeam.errors import plural
 from hornbeam.logic.english import plural_of
+from hornbeam.model.clause_model import Model
+from hornbeam.model.evaluate import ChoiceScores
 from hornbeam.report.html.elements import pairs, section, table
+from hornbeam.report.numbers.classes import OneClass
 from hornbeam.report.numbers.intervals import auc_interval, base_loss, loss_error
 from hornbeam.report.numbers.measurements import Measurements
 
@@ -36,6 +40,10 @@ class About:
     """the class that is positive, if the target has several classes"""
     confusion: tuple[tuple[str, ...], tuple[tuple[int, ...], ...]] | None = None
     """for several classes: their names, and how many examples of each (rows) have each as most probable"""
+    held_out: tuple[Floats | None, ...] = ()
+    """for each model, one or one for each class, what ``Fit.held_out`` says, if the examples were fitted"""
+    classes: tuple[OneClass, ...] = ()
+    """for more than two classes: each with its model and scores"""
 
 
 def heading(measurements: Measurements, about: About) -> Markup:
@@ -51,6 +59,9 @@ def heading(measurements: Measurements, about: About) -> Markup:
 def _verdict(measurements: Measurements) -> str:
     """How well the model ranks the examples, in a sentence."""
     scores, wording = measurements.scores, measurements.wording
+    if measurements.choices is not None:
+        hit, number = measurements.choices.hit_rate, measurements.choices.n_choices
+        return f"The most probable alternative is right in {percent_text(hit)} of {plural(number, 'choice')}."
     if scores is None:
         return f"Not scored: the {len(measurements.examples):,} examples do not have both labels."
     low, high = auc_interval(*_labelled(measurements))
@@ -69,7 +80,7 @@ def _unbroken(text: str) -> str:
 
 def _labelled(measurements: Measurements) -> tuple[Any, Any]:
     known = measurements.labelled
-    return measurements.examples.labels[known], measurements.probabilities[known]
+    return measurements.examples.labels[known], measurements.judged_predictions[known]
 
 
 def summary(measurements: Measurements, about: About) -> Markup:
@@ -78,16 +89,25 @@ def summary(measurements: Measurements, about: About) -> Markup:
         "summary",
         "Result",
         "",
-        note(about),
-        _tiles(measurements),
+        note(measurements, about),
+        edits(measurements),
+        _tiles(measurements, about),
         _other_scores(measurements),
     )
 
 
-def note(about: About) -> Markup | None:
+def note(measurements: Measurements, about: About) -> Markup | None:
     """Whether the scores can be trusted, and further notes."""
     notes = [*about.notes]
-    if about.of_training:
+    if measurements.held_out is not None:
+        judging, size = int(measurements.labelled.sum()), len(measurements.examples)
+        which = "each example" if judging == size else f"each of {judging:,} of the {size:,} examples"
+        notes.insert(
+            0,
+            f"Scores and plots are held out: {which} is judged by models that were learned without it, "
+            "before the model was shortened. What is said of one example below is by the model itself.",
+        )
+    elif about.of_training:
         notes.insert(
             0,
             "The model was learned from these examples, so the scores on this page flatter it. To judge the "
@@ -104,7 +124,24 @@ def note(about: About) -> Markup | None:
     return element("div", [element("p", text) for text in notes], class_="note") if notes else None
 
 
-def _tiles(measurements: Measurements) -> Markup | None:
+def edits(measurements: Measurements) -> Markup | None:
+    """What a person changed in the model."""
+    model = measurements.model
+    if not isinstance(model, Model) or not model.edits:
+        return None
+    lines = model.edit_lines(measurements.wording)
+    changed = f"This model was edited by hand after it was learned, in {plural(len(lines), 'step')}:"
+    return element(
+        "div",
+        element("p", changed),
+        element("ol", [element("li", line) for line in lines]),
+        class_="note edits",
+    )
+
+
+def _tiles(measurements: Measurements, about: About) -> Markup | None:
+    if measurements.choices is not None:
+        return tiles_of(_tiles_of_choices(measurements.choices))
     scores = measurements.scores
     if scores is None:
         return None
@@ -130,11 +167,34 @@ def _tiles(measurements: Measurements) -> Markup | None:
             f"± {error:.3f}; lower is better; always predicting {percent_text(share)}: {constant:.3f}",
         ),
     ]
+    # A file of classes keeps the settings of one class for all.
     out_of_bag = measurements.model.settings.get("held_out_loss")
-    if isinstance(out_of_bag, float):
+    if isinstance(out_of_bag, float) and measurements.held_out is None and not about.of_class:
         what = "on training examples that were left out while learning"
         tiles.append(("Log-loss, held out", f"{out_of_bag:.3f}", what))
     return tiles_of(tiles)
+
+
+def _tiles_of_choices(scores: ChoiceScores) -> list[tuple[str, str, str]]:
+    """How often the best alternative is right, and how sure the model is."""
+    mean = scores.n_alternatives / scores.n_choices
+    return [
+        (
+            "Choices that are hit",
+            percent_text(scores.hit_rate, 1),
+            f"of {scores.n_choices:,} choices of {mean:.3g} alternatives on average",
+        ),
+        (
+            "Log-loss",
+            f"{scores.log_loss:.3f}",
+            f"lower is better; equal chances: {scores.equal_chances:.3f}",
+        ),
+        (
+            "Mean reciprocal rank",
+            f"{scores.mean_reciprocal_rank:.3f}",
+            "1 if the right alternative is always the first",
+        ),
+    ]
 
 
 def tiles_of(tiles: Iterable[tuple[str, str, str]]) -> Markup:

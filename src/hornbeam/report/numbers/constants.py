@@ -9,7 +9,7 @@ import numpy as np
 from hornbeam.data.database import Codes
 from hornbeam.engines.contract import Engine
 from hornbeam.model.clause_model import WeightedClause
-from hornbeam.model.constant_counts import counts_by_constant
+from hornbeam.model.groundings.constants import counts_by_constant
 
 MOST_CONSTANTS = 5
 """Maximum number of constants per example; those with the largest absolute contribution are given."""

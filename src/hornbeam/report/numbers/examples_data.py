@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import math
 from typing import Any
 
 import numpy as np
@@ -47,6 +48,9 @@ def examples_data(measurements: Measurements, engine: Engine, names: Names | Non
         "logOdds": measurements.log_odds[shown.rows].tolist(),
         "parts": [_part_data(measurements, number) for number in range(len(measurements.parts))],
     }
+    if measurements.held_out is not None:
+        chances = measurements.judged_predictions[shown.rows].tolist()
+        data["heldOut"] = [None if math.isnan(chance) else chance for chance in chances]
     if measurements.examples.cutoffs is not None:
         data["cutoff"] = database.cutoff_texts(measurements.examples.cutoffs[shown.rows])
     _add_values(data["parts"], measurements, engine)

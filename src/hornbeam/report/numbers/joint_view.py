@@ -17,9 +17,9 @@ from hornbeam.joint.predict import Together
 from hornbeam.joint.words import beside, term_sentence, value_text
 from hornbeam.logic.clauses import atoms_of
 from hornbeam.logic.schema import Schema
-from hornbeam.model.clause_model import sigmoid
 from hornbeam.model.explain import SHOWN, Explanation, explain, explanation
 from hornbeam.model.files import JOINT
+from hornbeam.model.scales import sigmoid
 from hornbeam.report.numbers.parts import ModelPart
 
 

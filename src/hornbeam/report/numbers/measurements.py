@@ -12,10 +12,19 @@ import numpy.typing as npt
 from hornbeam.data.database import UNLABELLED, Codes, Examples
 from hornbeam.engines.contract import Counts, Engine
 from hornbeam.logic.english import Wording, sentence, wording_of
-from hornbeam.model.clause_model import LINKS, Floats, Model
-from hornbeam.model.evaluate import NumberScores, Scores, evaluate, evaluate_numbers
-from hornbeam.model.files import constant_of, loss_of
+from hornbeam.model.choices import choices_of
+from hornbeam.model.clause_model import Floats, Model
+from hornbeam.model.evaluate import (
+    ChoiceScores,
+    NumberScores,
+    Scores,
+    evaluate,
+    evaluate_choices,
+    evaluate_numbers,
+)
+from hornbeam.model.files import constant_of, scale_of
 from hornbeam.model.readable.cards import Readers
+from hornbeam.model.scales import shares
 from hornbeam.report.numbers.parts import AdditiveModel, ModelPart, parts_of
 
 SHOWN = 5_000
@@ -79,27 +88,59 @@ class Measurements:
     log_odds: Floats
     probabilities: Floats
     scores: Scores | None
-    """None unless there are examples of both labels"""
+    """None unless there are examples of both labels, and for a model of choices"""
     numbers: NumberScores | None
     """for a numeric target, if some examples have numbers; ``probabilities`` are then the predictions"""
+    choices: ChoiceScores | None
+    """for a model of choices, if some examples are right"""
     summaries: tuple[PartSummary, ...]
     shown: ShownExamples
     wording: Wording
+    held_out: Floats | None = None
+    """for each example the score from models that were learned without it, by which scores and plots judge
+    the model; NaN if there is no such model. None if they are those of the model itself"""
 
     @property
     def readers(self) -> Readers:
         """What cards of effects need to know; the average is that of these examples if the model has none."""
         if isinstance(self.model, Model):
             readers = replace(self.model.readers, wording=self.wording)
-            if readers.average is not None or not len(self.log_odds):
+            if readers.average is not None or not len(self.log_odds) or readers.scale.of_choice:
                 return readers
             return replace(readers, average=float(self.log_odds.mean()))
         return Readers(self.model.schema, False, self.wording)
 
     @property
     def labelled(self) -> npt.NDArray[np.bool_]:
-        """Which examples have a label."""
-        return np.asarray(self.examples.labels != UNLABELLED)
+        """Which examples judge the model: those with a label, if they are held out, with a held-out score."""
+        return _judging(self.examples.labels, self.held_out)
+
+    @property
+    def judged_scores(self) -> Floats:
+        """The scores by which the model is judged: held-out ones if they are known."""
+        return self.log_odds if self.held_out is None else self.held_out
+
+    @property
+    def judged_predictions(self) -> Floats:
+        """The predictions by which the model is judged."""
+        if self.held_out is None:
+            return self.probabilities
+        predictions: Floats = scale_of(self.model).link(self.held_out)
+        return predictions
+
+
+def _judging(labels: npt.NDArray[np.int8], held_out: Floats | None) -> npt.NDArray[np.bool_]:
+    known = np.asarray(labels != UNLABELLED)
+    return known if held_out is None else known & ~np.isnan(held_out)
+
+
+def usable(held_out: Floats | None, examples: Examples) -> Floats | None:
+    """Held-out scores, if they are enough to judge a model: labels of both kinds, or two numbers."""
+    if held_out is None or len(held_out) != len(examples):
+        return None
+    known = _judging(examples.labels, held_out)
+    values = examples.labels if examples.values is None else examples.values
+    return held_out if len(np.unique(values[known])) > 1 else None
 
 
 def measure(
@@ -108,8 +149,12 @@ def measure(
     examples: Examples,
     shown: int = SHOWN,
     wording: Wording | None = None,
+    held_out: Floats | None = None,
 ) -> Measurements:
-    """Measure a model on examples: everything that a report shows about its predictions."""
+    """Measure a model on examples: everything that a report shows about its predictions.
+
+    ``held_out`` are scores from models that were learned without the example (NaN: there is none).
+    """
     labels = examples.labels
     log_odds = np.full(len(examples), model.prior, dtype=np.float64)
     summaries: list[PartSummary] = []
@@ -124,28 +169,36 @@ def measure(
                 float(np.abs(contribution - contribution.mean()).mean()) if len(contribution) else 0.0,
             )
         )
-    probabilities = LINKS[loss_of(model)](log_odds)
+    scale = scale_of(model)
+    choices = choices_of(model, engine, examples.keys, examples.choices) if scale.of_choice else None
+    probabilities = scale.link(log_odds) if choices is None else shares(log_odds, choices)
     rows, selection = choose_examples(labels, probabilities, shown)
     # Computed again for the examples shown: the contributions for all examples might not fit in memory.
     keys = examples.keys[rows]
     columns = list(model.contributions(engine, keys))
     table = np.column_stack(columns) if columns else np.zeros((len(rows), 0))
     counts = tuple(model.counts(engine, keys)) if isinstance(model, Model) else ()
-    known = labels != UNLABELLED
-    both = bool((labels == 1).any() and (labels == 0).any())
+    held_out = None if scale.of_choice else usable(held_out, examples)
+    judged = probabilities if held_out is None else scale.link(held_out)
+    known = _judging(labels, held_out)
+    both = len(np.unique(labels[known])) > 1
     return Measurements(
         model=model,
         parts=_parts(model, counts),
         examples=examples,
         log_odds=log_odds,
         probabilities=probabilities,
-        scores=evaluate(labels[known], probabilities[known]) if both else None,
+        scores=evaluate(labels[known], judged[known]) if both and choices is None else None,
+        choices=None
+        if choices is None or not (labels == 1).any()
+        else evaluate_choices(labels[known], probabilities[known], choices[known]),
         numbers=None
         if examples.values is None or not known.any()
-        else evaluate_numbers(examples.values[known], probabilities[known], constant_of(model)),
+        else evaluate_numbers(examples.values[known], judged[known], constant_of(model)),
         summaries=tuple(summaries),
         shown=ShownExamples(rows, table, counts, selection),
         wording=wording or wording_of(model.target, model.schema, model.settings),
+        held_out=held_out,
     )
 
 

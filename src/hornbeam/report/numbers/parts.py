@@ -14,8 +14,6 @@ from hornbeam.data.database import Codes
 from hornbeam.drawing.markup import number_text, signed_text
 from hornbeam.engines.contract import Engine
 from hornbeam.errors import ModelError
-from hornbeam.learning.trees.model import TreeModel
-from hornbeam.learning.trees.trees import leaves, tree_text
 from hornbeam.logic.clauses import Clause, atoms_of
 from hornbeam.logic.effects import body_text, predicates_in
 from hornbeam.logic.english import (
@@ -111,11 +109,6 @@ def _(model: Model) -> AdditiveModel:
     return model.compact()
 
 
-@additive.register
-def _(model: TreeModel) -> AdditiveModel:
-    return model
-
-
 @singledispatch
 def parts_of(model: AdditiveModel) -> list[ModelPart]:
     """The parts of a model, in the order of ``contributions``."""
@@ -146,7 +139,7 @@ def _effect_part(number: int, fitted: FittedEffect, model: Model, wording: Wordi
     effect = fitted.effect
     return ModelPart(
         name=f"effect {number}",
-        sentence=effect_sentence(effect, model.schema, model.dated, wording),
+        sentence=effect_sentence(effect, model.schema, model.dated, wording, fitted.is_weak),
         formula=[body_text(effect.head, effect.body)],
         weights=tuple((row.values, row.level) for row in curve_rows(effect.curve, effect.feature)),
         note="",
@@ -186,25 +179,3 @@ def _clause_part(number: int, weighted: WeightedClause, model: Model) -> ModelPa
         constants=tuple(weighted.strongest(len(weighted.constants))),
         predicates=frozenset(atom.predicate for atom in atoms_of(weighted.clause.body)),
     )
-
-
-@parts_of.register
-def _(model: TreeModel) -> list[ModelPart]:
-    parts = []
-    for number, tree in enumerate(model.trees, start=1):
-        tree_leaves = list(leaves(tree))
-        used = frozenset(atom.predicate for leaf in tree_leaves for atom in atoms_of(leaf.body))
-        size = "1 leaf" if len(tree_leaves) == 1 else f"{len(tree_leaves):,} leaves"
-        parts.append(
-            ModelPart(
-                name=f"tree {number}",
-                sentence=[f"A tree with {size}; each leaf adds a value."],
-                formula=[],
-                weights=(),
-                note="",
-                clause=None,
-                predicates=used,
-                tree=tree_text(tree, ""),
-            )
-        )
-    return parts

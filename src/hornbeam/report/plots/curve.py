@@ -7,15 +7,16 @@ import textwrap
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from hornbeam.drawing.axes import Scale, labelled_ticks
+from hornbeam.drawing.axes import AxisScale, labelled_ticks
 from hornbeam.drawing.figure import Figure
 from hornbeam.drawing.markup import Child, Markup, percent_text, signed_text, together
 from hornbeam.drawing.shapes import bar, dot, label, line
 from hornbeam.logic.clauses import Value
-from hornbeam.logic.english.curves import WHOLE, curve_rows
+from hornbeam.logic.english.curves import curve_rows
+from hornbeam.logic.features import KINDS
 from hornbeam.logic.text import format_value
-from hornbeam.model.effects import LOGISTIC, POISSON
-from hornbeam.model.readable.cards import EffectCard, Readers, card_table
+from hornbeam.model.readable.cards import EffectCard, card_table
+from hornbeam.model.scales import Scale
 
 WIDTH, LEFT, RIGHT = 440, 52, 12
 _TOP, _BOTTOM = 12, 124
@@ -50,14 +51,14 @@ def curve_plot(card: EffectCard) -> Figure:
     """The curve of an effect: how the odds change with its value."""
     bins = _bins(card)
     ends = [0.0, *(end for each in bins for end in (each.level - each.error, each.level + each.error))]
-    factors = card.readers.loss in (LOGISTIC, POISSON)
+    factors = bool(card.readers.scale.factor)
     least = _LEAST if factors else 0.0
     low, high = min(-least, min(ends)), max(least, max(ends))
-    up = Scale(low - 0.06 * (high - low), high + 0.06 * (high - low), _BOTTOM, _TOP)
+    up = AxisScale(low - 0.06 * (high - low), high + 0.06 * (high - low), _BOTTOM, _TOP)
     shows_examples = any(each.examples for each in bins)
     floor = _BOTTOM + (8 + _HISTOGRAM if shows_examples else 0)
     axis = _odds_axis(up) if factors else _number_axis(up)
-    drawn: list[Child] = [axis, *_examples(bins, floor), *_steps(bins, up, card.readers)]
+    drawn: list[Child] = [axis, *_examples(bins, floor), *_steps(bins, up, card.readers.scale)]
     drawn.append(line(LEFT, floor, WIDTH - RIGHT, floor, "axis"))
     drawn += _labels(card, bins, floor)
     title = card.phrase.removeprefix("whether ") + (", in %" if card.in_percent else "")
@@ -96,7 +97,7 @@ def _bins(card: EffectCard) -> list[_Bin]:
     return bins
 
 
-def _odds_axis(up: Scale) -> Markup:
+def _odds_axis(up: AxisScale) -> Markup:
     """Lines and numbers at round factors of the odds."""
     span = up.high - up.low
     factors: tuple[float, ...] = next((each for most, each in _TICKS if span <= most), ())
@@ -113,7 +114,7 @@ def _odds_axis(up: Scale) -> Markup:
     return together(drawn)
 
 
-def _number_axis(up: Scale) -> Markup:
+def _number_axis(up: AxisScale) -> Markup:
     """Lines at round numbers, which are what the effect adds to the prediction."""
     drawn: list[Child] = []
     for value, text in labelled_ticks(up.low, up.high):
@@ -122,17 +123,16 @@ def _number_axis(up: Scale) -> Markup:
     return together(drawn)
 
 
-def _steps(bins: Sequence[_Bin], up: Scale, readers: Readers) -> list[Child]:
+def _steps(bins: Sequence[_Bin], up: AxisScale, scale: Scale) -> list[Child]:
     """The curve: areas between it and no change, the steps, and one standard error up and down."""
     drawn: list[Child] = []
     zero = up(0.0)
     for each in bins:
         y = up(each.level)
         style = "rise" if each.level >= 0 else "fall"
-        hint = f"{each.values}: {readers.adds} {signed_text(each.level, 3)}"
-        if readers.loss in (LOGISTIC, POISSON):
-            word = "factor" if readers.numeric else "odds"
-            hint += f", {word} × {math.exp(min(each.level, 709.0)):.3g}"
+        hint = f"{each.values}: {scale.adds} {signed_text(each.level, 3)}"
+        if scale.factor:
+            hint += f", {scale.factor} × {math.exp(min(each.level, 709.0)):.3g}"
         top = min(y, zero)
         drawn.append(bar(each.left, top, each.right - each.left, abs(zero - y), f"range {style}", hint))
         drawn.append(line(each.left, y, each.right, y, f"step {style}"))
@@ -168,7 +168,7 @@ def _labels(card: EffectCard, bins: Sequence[_Bin], floor: float) -> list[Child]
     if card.whether and len(known) == 2:
         words = ["no", "yes"]
     texts: list[tuple[float, str]] = []
-    if effect.feature.kind in WHOLE or len(known) <= 2:
+    if KINDS[effect.feature.kind].whole or len(known) <= 2:
         short = [word.replace(" to ", "–").replace(" or more", "+").replace(" %", "") for word in words]
         if all(len(word) + 1 <= room for word in short):
             texts = [((each.left + each.right) / 2, word) for each, word in zip(known, short, strict=True)]

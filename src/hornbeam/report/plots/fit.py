@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from hornbeam.drawing.axes import Frame, Scale, ticks
+from hornbeam.drawing.axes import AxisScale, Frame, ticks
 from hornbeam.drawing.figure import Figure
 from hornbeam.drawing.markup import Child, together
 from hornbeam.drawing.shapes import bar, dot, label, path_of
@@ -118,7 +118,7 @@ def phase_plot(phases: Sequence[tuple[str, float]]) -> Figure:
     """Seconds of each phase, as horizontal bars."""
     top = max((seconds for _, seconds in phases), default=1.0) or 1.0
     height, left, width = 30, 110, 440
-    scale = Scale(0.0, top, left, width - 70)
+    scale = AxisScale(0.0, top, left, width - 70)
     drawn: list[Child] = []
     for place, (name, seconds) in enumerate(phases):
         y = place * height + 6

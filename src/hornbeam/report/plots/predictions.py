@@ -16,6 +16,8 @@ from hornbeam.model.evaluate import Scores, evaluate
 from hornbeam.report.numbers.curves import BINS, THRESHOLDS, calibration, histogram, thinned
 
 SCORE_BINS = 40
+LOOKED_AT = (0.01, 0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1.0)
+"""Shares of the examples for which the gain and the lift are in the table."""
 LEAST_ROOM = 46
 """Pixels between the labels of an axis of probabilities."""
 LEAST_BINS = 3
@@ -114,6 +116,41 @@ def precision_recall_plot(
         height=frame.height,
         drawing=together(drawn),
         header=("threshold", "recall", "precision", "examples above"),
+        rows=tuple(rows),
+    )
+
+
+def gain_plot(labels: npt.ArrayLike, probabilities: npt.ArrayLike) -> Figure:
+    """The share of positives that is found by looking at the most probable examples first, and the lift."""
+    ranked = ranking(np.asarray(labels), np.asarray(probabilities, dtype=np.float64))
+    size = ranked.n_pos + ranked.n_neg
+    looked = np.concatenate([[0.0], (ranked.positives_above + ranked.negatives_above) / size])
+    found = np.concatenate([[0.0], ranked.positives_above / ranked.n_pos])
+    frame = Frame.of((0.0, 1.0), (0.0, 1.0))
+    x, y = thinned(looked, found)
+    points = [(frame.x(a), frame.y(b)) for a, b in zip(x.tolist(), y.tolist(), strict=True)]
+    rows = []
+    for share in LOOKED_AT:
+        # Examples with equal probabilities are looked at in any order, so the curve is straight between.
+        part = float(np.interp(share, looked, found))
+        rows.append((percent_text(share), percent_text(part, 1), f"{part / share:.2f}"))
+    tenth = float(np.interp(0.1, looked, found))
+    return Figure(
+        title="Gain and lift",
+        caption=(
+            f"The most probable tenth of the examples has {percent_text(tenth)} of the positives: "
+            f"{10 * tenth:.1f} times as many as a tenth drawn at random (the lift)."
+        ),
+        width=frame.width,
+        height=frame.height,
+        drawing=together(
+            [
+                frame.axes("share of examples, the most probable first", "share of positives found"),
+                line(frame.x(0), frame.y(0), frame.x(1), frame.y(1), "chance"),
+                path_of(points, "curve"),
+            ]
+        ),
+        header=("looked at", "positives found", "lift"),
         rows=tuple(rows),
     )
 

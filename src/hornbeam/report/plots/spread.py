@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hornbeam.drawing.axes import Scale, tick_text, ticks
+from hornbeam.drawing.axes import AxisScale, tick_text, ticks
 from hornbeam.drawing.figure import Figure
 from hornbeam.drawing.markup import Child, Markup, signed_text, together
 from hornbeam.drawing.shapes import bar, dot, label, line
@@ -13,7 +13,7 @@ from hornbeam.drawing.shapes import bar, dot, label, line
 def spread_bar(
     spread: Sequence[float],
     extremes: tuple[float, float],
-    scale: Scale,
+    scale: AxisScale,
     height: int = 22,
     lines: Markup | None = None,
 ) -> Markup:
@@ -48,7 +48,7 @@ def label_spreads(
     room = 0.04 * (high - low or 1.0)
     left, width, row = 96, 900, 38
     height = len(names) * row + 48
-    scale = Scale(low - room, high + room, left, width - 14)
+    scale = AxisScale(low - room, high + room, left, width - 14)
     drawn: list[Child] = []
     for value in ticks(low, high, 8):
         drawn.append(line(scale(value), 6, scale(value), height - 42, "grid"))

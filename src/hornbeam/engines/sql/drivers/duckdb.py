@@ -94,13 +94,20 @@ class DuckDBConnection(Connection):
         read = exp.Anonymous(this="read_parquet", expressions=[exp.Literal.string(one_file(path)), plain])
         return self._view(self.dialect.text(exp.select("*").from_(exp.Table(this=read))))
 
-    def view_text(self, file: DelimitedFile, kinds: Sequence[TextKind]) -> str:
-        """Create a view of a file of delimited text, whose cells are of these kinds; returns its name."""
-        return self._view(typed_file(self, file, kinds))
+    def view_text(
+        self, file: DelimitedFile, kinds: Sequence[TextKind], else_kinds: Sequence[TextKind] = ()
+    ) -> tuple[str, dict[str, int]]:
+        """Create a view of a file of delimited text, whose cells are of the first of these kinds that fits.
+
+        Returns its name, and for some columns the number of rows with words for a missing value.
+        """
+        query, words = typed_file(self, file, kinds, else_kinds)
+        return self._view(query), words
 
     def view_typed(self, table: Sequence[str], columns: Sequence[TypedColumn]) -> str:
         """Create a view of a table, in queries under the alias r, with typed columns; returns its name."""
-        return self._view(typed_query(self, f"{quoted_path(table)} AS r", columns))
+        query, _ = typed_query(self, f"{quoted_path(table)} AS r", columns)
+        return self._view(query)
 
     def in_microseconds(self, table: tuple[str, ...]) -> tuple[str, ...]:
         """The name of a table, or of a view of it in which nanoseconds are cut to whole microseconds."""
@@ -121,6 +128,9 @@ class DuckDBConnection(Connection):
         name = self.new_name()
         self._execute(f"CREATE VIEW {name} AS {query}")
         return name
+
+    def view(self, query: exp.Select) -> str:
+        return self._view(self.dialect.text(query))
 
     def create(self, name: str, query: exp.Select) -> None:
         self._group_by_arrays(len(query.selects))

@@ -6,7 +6,7 @@ would guess the types from some rows; here one pass reads all rows, and later qu
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
@@ -32,6 +32,10 @@ class TextKind(Protocol):
     def value(self) -> str:
         """The value of a cell of this kind."""
 
+    @property
+    def nothing(self) -> str:
+        """Holds if a cell of this kind is a word for a missing value; empty if none is."""
+
 
 class DelimitedFile(NamedTuple):
     """A file of delimited text in UTF-8, whose first row may be its header."""
@@ -50,24 +54,59 @@ class TypedColumn(NamedTuple):
     name: str
     cell: str
     kinds: Sequence[TextKind]
+    else_kinds: Sequence[TextKind] = ()
+    """the kinds to try if none of ``kinds`` fits"""
 
 
-def typed_file(connection: Connection, file: DelimitedFile, kinds: Sequence[TextKind]) -> str:
-    """The query that reads a file; each column has the first of the kinds that all of its cells have."""
-    columns = [TypedColumn(name, f"r.c{place}", kinds) for place, name in enumerate(file.columns)]
+def typed_file(
+    connection: Connection, file: DelimitedFile, kinds: Sequence[TextKind], else_kinds: Sequence[TextKind]
+) -> tuple[str, dict[str, int]]:
+    """The query that reads a file; each column has the first of the kinds that all of its cells have.
+
+    Also for some columns the number of rows with words for a missing value.
+    """
+    columns = [TypedColumn(name, f"r.c{place}", kinds, else_kinds) for place, name in enumerate(file.columns)]
     return typed_query(connection, DUCKDB.text(_raw(file)), columns)
 
 
-def typed_query(connection: Connection, rows: str, columns: Sequence[TypedColumn]) -> str:
-    """The query that reads rows, a table under the alias r, with columns of the first kind that fits."""
+def typed_query(
+    connection: Connection, rows: str, columns: Sequence[TypedColumn]
+) -> tuple[str, dict[str, int]]:
+    """The query that reads rows, a table under the alias r, with columns of the first kind that fits.
+
+    Also for some columns the number of rows with words for a missing value.
+    """
+    fitting = _first_fitting(connection, rows, columns)
+    left = [column for column in fitting if not column.kinds and column.else_kinds]
+    others = [column._replace(kinds=column.else_kinds, else_kinds=()) for column in left]
+    chosen = {column.name: column for column in (*fitting, *_first_fitting(connection, rows, others))}
+    values = [
+        f"{(column.kinds[0].value if column.kinds else '{0}').format(column.cell)} AS {quoted(name)}"
+        for name, column in chosen.items()
+    ]
+    return f"SELECT {', '.join(values)} FROM {rows}", _rows_of_words(connection, rows, chosen.values())
+
+
+def _first_fitting(connection: Connection, rows: str, columns: Sequence[TypedColumn]) -> list[TypedColumn]:
+    """The columns with the kinds that all of their cells have."""
+    if not columns:
+        return []
     # Most columns of text fail on the first rows, which saves testing all of them.
     some = _fitting(connection, f"(SELECT * FROM {rows} LIMIT {_FIRST_ROWS}) AS r", columns, empty=True)
-    fitting = _fitting(connection, rows, some, empty=False)
-    values = [
-        f"{(column.kinds[0].value if column.kinds else '{0}').format(column.cell)} AS {quoted(column.name)}"
-        for column in fitting
-    ]
-    return f"SELECT {', '.join(values)} FROM {rows}"
+    return _fitting(connection, rows, some, empty=False)
+
+
+def _rows_of_words(connection: Connection, rows: str, columns: Iterable[TypedColumn]) -> dict[str, int]:
+    """For each column with words for a missing value, in how many rows."""
+    counted = {
+        column.name: f"count(*) FILTER (WHERE {column.kinds[0].nothing.format(column.cell)})"
+        for column in columns
+        if column.kinds and column.kinds[0].nothing
+    }
+    if not counted:
+        return {}
+    (numbers,) = connection.rows(f"SELECT {', '.join(counted.values())} FROM {rows}")
+    return {name: int(number) for name, number in zip(counted, numbers, strict=True) if number}
 
 
 def _fitting(

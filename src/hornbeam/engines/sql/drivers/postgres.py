@@ -117,13 +117,17 @@ class PostgresConnection(Connection):
             else quoted(name)
             for name, kind in columns
         ]
+        return (self._view(f"SELECT {', '.join(values)} FROM {quoted_path(table)}"),)
+
+    def view(self, query: exp.Select) -> str:
+        return self._view(self.dialect.text(query))
+
+    def _view(self, query: str) -> str:
         view = self.new_name()
         self._views.add(view)
         temporary = "TEMPORARY " if self._scratch is None else ""
-        self._execute(
-            f"CREATE {temporary}VIEW {quoted(view)} AS SELECT {', '.join(values)} FROM {quoted_path(table)}"
-        )
-        return (view,)
+        self._execute(f"CREATE {temporary}VIEW {quoted(view)} AS {query}")
+        return view
 
     def drop(self, name: str) -> None:
         self._execute(self.dialect.text(drop_table(name)))

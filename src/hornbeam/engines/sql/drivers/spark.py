@@ -54,6 +54,13 @@ class SparkConnection(Connection):
         with self._failures():
             self._cache(name, self._spark.sql(self.dialect.text(query)))
 
+    def view(self, query: exp.Select) -> str:
+        name = self.new_name()
+        with self._failures():
+            self._views[name] = self._spark.sql(self.dialect.text(query))
+            self._views[name].createOrReplaceTempView(name)
+        return name
+
     def load(self, name: str, columns: Mapping[str, Values]) -> None:
         table = pyarrow.table({key: pyarrow.array(values) for key, values in columns.items()})
         with self._failures():

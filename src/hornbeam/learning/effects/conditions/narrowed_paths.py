@@ -15,6 +15,7 @@ import numpy as np
 
 from hornbeam.learning.effects.candidates import Pool
 from hornbeam.learning.effects.constants import Weighted
+from hornbeam.learning.effects.examples.groups import all_alone
 from hornbeam.learning.effects.links.paths import FLAG, Attribute, Path
 from hornbeam.learning.effects.steps.bag_parts import BagParts
 from hornbeam.learning.effects.steps.bag_steps import StepData, Steps
@@ -72,7 +73,8 @@ def _first_gains(
     Equal examples are one, as later in boosting; sums are exact, so gains are the same.
     """
     pool, places = candidates
-    groups = pool.hashes.groups(pool.rows, [data.targets])
+    number = len(data.targets)
+    groups = all_alone(number) if data.loss.together else pool.hashes.groups(pool.rows, [data.targets])
     bins = np.array([pool.rows[place][groups.first] for place in places])
     scores = score_table([pool.candidates[place].scores for place in places], int(bins.max()) + 1)
     steps = Steps(1, 1.0, l2, l2)

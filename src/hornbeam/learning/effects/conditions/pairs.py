@@ -12,22 +12,9 @@ from hornbeam.learning.effects.links.paths import FACTS, NUMBER, Path
 from hornbeam.learning.effects.steps.pairs import AT_LEAST, EITHER, NEVER, Pair, PairRules
 from hornbeam.logic import clauses
 from hornbeam.logic.clauses import Comparison
-from hornbeam.logic.effects import (
-    COUNT,
-    DISTINCT,
-    FIRST,
-    LAST,
-    MONTH,
-    SINCE_FIRST,
-    SINCE_LAST,
-    VALUE,
-    Body,
-    Equals,
-    rename_step,
-    step_variables,
-)
+from hornbeam.logic.effects import Body, Equals, rename_step, step_variables
+from hornbeam.logic.features import COUNT, KINDS, MONTH, VALUE
 
-OF_ORDER = (FIRST, LAST, SINCE_FIRST, SINCE_LAST)
 """Features that depend on the order of the steps of a body."""
 ANY = 1 << 30
 
@@ -68,10 +55,10 @@ def _sides(candidate: FeatureCandidate, path: Path) -> int:
 def _outside(candidate: FeatureCandidate, limits: BodyLimits) -> int:
     """The bin of the examples that do not meet a condition; -1 if the candidate may not be narrowed."""
     kind, _ = candidate.request.feature
-    if kind == MONTH or kind in OF_ORDER or n_conditions(candidate.request.body) >= limits.conditions:
+    if kind == MONTH or KINDS[kind].edge or n_conditions(candidate.request.body) >= limits.conditions:
         return -1
     # Cuts of counts are above 0, which is in the first bin.
-    return int(kind in (COUNT, DISTINCT))
+    return int(KINDS[kind].whole)
 
 
 def _sizes(candidate: FeatureCandidate, sides: int) -> tuple[int, int, int, int]:

@@ -6,7 +6,7 @@ once for each distinct key. Examples with equal bins and equal targets are handl
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -15,10 +15,9 @@ import numpy.typing as npt
 
 from hornbeam.data.database import Codes
 from hornbeam.data.hashes import mixed
-from hornbeam.data.rows import Integers, distinct_rows
+from hornbeam.data.rows import distinct_rows
 from hornbeam.engines.contract import Engine, Skipped
-from hornbeam.engines.features.values import at_rows
-from hornbeam.engines.tally import Tally, TallyRequest
+from hornbeam.engines.questions import FeatureRequest, FrequentConstant, ValueRequest
 from hornbeam.learning.numbers import Floats
 
 WORTHWHILE = 2
@@ -70,6 +69,11 @@ class BinHashes:
         return _groups_of(self._sums, self.number, columns)
 
 
+def all_alone(size: int) -> EqualExamples:
+    """Groups of one example each, in order."""
+    return EqualExamples(np.arange(size), np.arange(size))
+
+
 def _groups_of(of_bins: npt.NDArray[np.uint64], number: int, columns: list[Floats]) -> EqualExamples:
     """The groups of examples with equal hashes of their bins and equal numbers in all columns."""
     hashes = np.stack([of_bins, of_bins * np.uint64(3)])
@@ -83,8 +87,8 @@ def _groups_of(of_bins: npt.NDArray[np.uint64], number: int, columns: list[Float
 
 
 @dataclass(eq=False)
-class KeyTallies:
-    """Tallies of some keys; ``equal`` says which key each example has, None if each example has its own."""
+class DistinctKeys:
+    """What an engine says of keys; ``equal`` says which key each example has, None if each has its own."""
 
     engine: Engine
     keys: Codes
@@ -95,48 +99,37 @@ class KeyTallies:
         """how many examples have each key; None for one"""
         self.own = self.keys if self.equal is None else self.keys[self.equal.first]
         """the distinct keys"""
-        self._place: Integers | None = None
-        if self.equal is not None:
-            self._place = np.full(len(self.keys), -1)
-            self._place[self.equal.first] = np.arange(len(self.equal.first))
 
     def __len__(self) -> int:
         return len(self.own)
 
-    def expect(self, requests: Sequence[TallyRequest]) -> None:
-        """Tell the engine which tallies will probably be asked for next."""
-        self.engine.expect(requests, self.own if self.engine.keeps_keys else self.keys)
+    def expect(self, requests: Sequence[FeatureRequest]) -> None:
+        """Tell the engine what will probably be asked for next."""
+        self.engine.expect(requests, self.own)
 
-    def tally(self, requests: Sequence[TallyRequest]) -> list[Tally | Skipped]:
-        """The tally of each request, with a position for each key."""
-        if self.engine.keeps_keys:
-            return self.engine.tally(requests, self.own)
-        return [
-            each if isinstance(each, Skipped) else self._of_first(each)
-            for each in self.engine.tally(requests, self.keys)
-        ]
+    def features(self, requests: Sequence[FeatureRequest]) -> Iterator[Floats | Skipped]:
+        """The value of each feature for each key."""
+        return self.engine.features(requests, self.own)
 
-    def weighted(self, tally: Tally) -> Integers:
-        """The numbers of groundings of all examples that each group stands for."""
-        return tally.number if self.sizes is None else tally.number * self.sizes[tally.row].astype(np.int64)
+    def thresholds(self, requests: Sequence[ValueRequest], number: int) -> list[tuple[float, ...] | Skipped]:
+        """Thresholds that divide the values in the groundings of all examples."""
+        return self.engine.thresholds(requests, number, self.own, self.sizes)
 
-    def _of_first(self, tally: Tally) -> Tally:
-        """The groups of the first example with each key, of a tally of all examples."""
-        if self._place is None:
-            return tally
-        row = self._place[tally.row]
-        found = at_rows(tally, row >= 0)
-        return Tally(self._place[found.row], found.columns, found.number, found.times)
+    def constants(
+        self, requests: Sequence[ValueRequest], number: int
+    ) -> list[tuple[FrequentConstant, ...] | Skipped]:
+        """The constants that most examples have."""
+        return self.engine.constants(requests, number, self.own, self.sizes)
 
 
-def key_tallies(engine: Engine, keys: Codes, used: tuple[int, ...], arity: int) -> KeyTallies:
-    """Tallies of the distinct keys, if a body uses some of the head variables, or the cut-offs alone."""
+def distinct_keys(engine: Engine, keys: Codes, used: tuple[int, ...], arity: int) -> DistinctKeys:
+    """The distinct keys, if a body uses some of the head variables, or the cut-offs alone."""
     if used == tuple(range(arity)):
-        return KeyTallies(engine, keys)
+        return DistinctKeys(engine, keys)
     first, which = distinct_rows([keys[:, variable] for variable in used], len(keys))
     if WORTHWHILE * len(first) > len(keys):
-        return KeyTallies(engine, keys)
+        return DistinctKeys(engine, keys)
     order = np.argsort(first)
     place = np.empty(len(order), dtype=np.int64)
     place[order] = np.arange(len(order))
-    return KeyTallies(engine, keys, EqualExamples(first[order], place[which]))
+    return DistinctKeys(engine, keys, EqualExamples(first[order], place[which]))

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from hornbeam.data.database import UNKNOWN, Codes
-from hornbeam.engines.contract import Engine
-from hornbeam.engines.tally import Tally, TallyRequest
+from hornbeam.engines.contract import Engine, Skipped
+from hornbeam.engines.questions import ValueRequest
 from hornbeam.errors import LimitError, OptionError, did_you_mean
 from hornbeam.logic.clauses import Atom, head_atom
 from hornbeam.logic.effects import Body
@@ -79,11 +79,11 @@ def _linked(engine: Engine, target: str, keys: Codes, group: str) -> tuple[Codes
                 f'group="{group}" is refused: no chain of at most {MOST_LINKS} links leads from "{target}" '
                 f'to "{group}"; name a table that examples are linked to.'
             )
-        requests = [TallyRequest(head, body, (variable,)) for body, variable in bodies]
-        for answer in engine.tally(requests, keys):
-            if not isinstance(answer, Tally):
+        for body, variable in bodies:
+            answer = engine.counts_by_constant(ValueRequest(head, body, variable), keys)
+            if isinstance(answer, Skipped):
                 raise LimitError(f'the links to group "{group}" exceed the memory budget; raise --memory.')
-            pairs.append((answer.row, answer.columns[0]))
+            pairs += [(counts.row, counts.code) for counts in answer]
     examples, codes = (np.concatenate(each) for each in zip(*pairs, strict=True))
     known = codes != UNKNOWN
     return examples[known].astype(np.int64), codes[known].astype(np.int64)

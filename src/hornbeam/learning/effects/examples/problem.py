@@ -17,10 +17,12 @@ from hornbeam.learning.effects.examples.bagging import (
     windows_of_time,
     without_uninformed_judges,
 )
+from hornbeam.learning.effects.examples.choices import joined
 from hornbeam.learning.losses.loss import PLAIN_UNIT, Loss, Unit
 from hornbeam.learning.numbers import Floats
 from hornbeam.learning.options import EffectOptions
 from hornbeam.logic.clauses import Atom
+from hornbeam.model.scales import Integers
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +39,10 @@ class Problem:
     """how scores become those of the model"""
     correction: float = 0.0
     """log-odds to add for the negatives that sampling left out"""
+    choices: Integers | None = None
+    """the choice of each example; None if examples are no alternatives"""
+    notes: tuple[str, ...] = ()
+    """what the user should know about the examples"""
 
     @property
     def weights(self) -> Floats:
@@ -47,7 +53,8 @@ class Problem:
     @cached_property
     def hashes(self) -> Hashes:
         """A hash of each example, which says where it is held out."""
-        return example_hashes(self.engine, self.examples.target, self.examples.keys, self.options)
+        own = example_hashes(self.engine, self.examples.target, self.examples.keys, self.options)
+        return own if self.choices is None else joined(own, self.choices)
 
     @cached_property
     def design(self) -> Design:

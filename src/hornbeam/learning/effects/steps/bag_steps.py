@@ -31,7 +31,7 @@ NEARLY = 0.9
 """Candidates that gain at least this share of the largest gain take turns."""
 AT_ONCE = 4
 """Number of steps between two rankings of the active candidates."""
-PAIR_STEPS = (48, 192, 768)
+PAIR_STEPS = (8, 16, 32, 48, 64, 96, 192, 384, 768)
 """The steps before which pairs are chosen, of candidates that were chosen before the first step."""
 WORTH_OF_PAIR = 0.7
 """The share of its gain that counts for a pair."""
@@ -117,7 +117,8 @@ class BagSteps:
         self.tops = data.bins.max(axis=1, initial=0).astype(np.int64) + 1
         self.size = int(self.tops.max(initial=1))
         """number of bins of the candidate with most; the same for every part, as sums of floats need it"""
-        self.pieces = [slice(a, a + PIECE) for a in range(0, len(self.targets), PIECE)]
+        piece = max(1, len(self.targets)) if self.loss.together else PIECE
+        self.pieces = [slice(a, a + piece) for a in range(0, len(self.targets), piece)]
         self.looked = looked_at(data.sizes, self.weights, len(data.bins))
         """the examples on which the gains of all candidates are compared..."""
         self.looked_of_active = looked_at(data.sizes, self.weights, min(len(data.bins), 4 * ACTIVE))
@@ -251,15 +252,20 @@ class BagSteps:
 
     def _in_units(self, targets: Floats, score: Floats, weights: Floats) -> tuple[Floats, Floats]:
         first, second = self.loss.gradients(targets, score)
-        return np.rint(first * UNIT) * weights, np.rint(second * UNIT) * weights
+        return _weighted(first, weights), _weighted(second, weights)
 
     def _gradients(self, looked: Looked) -> Floats:
         """A column of gradients for each bag, then a column of curvatures for each bag."""
         number = len(self.score)
         columns = np.empty((looked.number, 2 * number))
         for bag in range(number):
-            own = looked.of(self.targets), looked.of(self.score[bag]), looked.weights[bag]
-            columns[:, bag], columns[:, number + bag] = self._in_units(*own)
+            weights = looked.weights[bag]
+            if self.loss.together:
+                both = self.loss.gradients(self.targets, self.score[bag])
+                first, second = (_weighted(looked.of(each), weights) for each in both)
+            else:
+                first, second = self._in_units(looked.of(self.targets), looked.of(self.score[bag]), weights)
+            columns[:, bag], columns[:, number + bag] = first, second
         return columns
 
     def _gains(self, sums: BinSums, which: Places, gradients: Floats) -> Floats:
@@ -357,3 +363,9 @@ class BagSteps:
             float((self.loss.each(self.targets[places], score[places]) * held).sum())
             for score, places, held in zip(self.score, self.outside, self.held_out, strict=True)
         ]
+
+
+def _weighted(values: Floats, weights: Floats) -> Floats:
+    """Values in whole units, times weights."""
+    weighted: Floats = np.rint(values * UNIT) * weights
+    return weighted

@@ -1,15 +1,16 @@
 """How the text of a cell is read: the one rule, as Python and as SQL for DuckDB.
 
-A column of text has the first of ``KINDS`` that all of its cells have. Loaded files and files that stay in
-place follow this rule, so both give the same facts. A number has no leading zeros: 01234 is a code. Whole
-numbers past 2^53 are numbers only if the whole column fits into int64: as floats they would lose their last
-digits. NaN among numbers is a missing value. Moments without an offset are in UTC.
+A column of text has the first of ``KINDS`` that all of its cells have. If none fits, it has the first of
+``KINDS_BESIDE_WORDS``, in which words that stand for nothing, such as NA, are missing values. Loaded files
+and files that stay in place follow this rule, so both give the same facts. A number has no leading zeros:
+01234 is a code. Whole numbers past 2^53 are numbers only if the whole column fits into int64: as floats they
+would lose their last digits. NaN among numbers is a missing value. Moments without an offset are in UTC.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -26,6 +27,14 @@ _DAY = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
 _CLOCK = "([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9]([.][0-9]{1,6})?)?"
 _OFFSET = "Z|[+-]([01][0-9]|2[0-3])(:?[0-5][0-9])?"
 _MOMENT = f"{_DAY}([T ]{_CLOCK}({_OFFSET})?)?"
+EMPTY_WORDS = ("NULL", "null", "NaN")
+"""Words that are missing values in every column of a text file, as empty text is."""
+_WORDS = ("?", "na", "n/a", "#n/a", "nan", "<na>", "null", "none", "nil", "-", "--", ".")
+"""words, in any case, that are missing values in a column whose other values are numbers, dates or flags"""
+NA = "NA"
+"""a missing value in a column of other text, too, unless its other values are codes of two letters"""
+_CODE = "[A-Z]{2}"
+_LONGEST = max(map(len, _WORDS))
 _FIRST, _LAST = np.datetime64("0001-01-01", "us"), np.datetime64("9999-12-31T23:59:59.999999", "us")
 
 # --- Python ----------------------------------------------------------------------------------
@@ -94,6 +103,26 @@ def _read_day(word: str) -> np.datetime64:
     return moment
 
 
+def stands_for_nothing(word: str) -> bool:
+    """Whether a word is a missing value where the other values are numbers, dates or flags.
+
+    >>> [stands_for_nothing(word) for word in ("NA", "n/a", "-", "x")]
+    [True, True, True, False]
+    """
+    return len(word) <= _LONGEST and word.lower() in _WORDS
+
+
+def missing_in_text(words: Sequence[str]) -> bool:
+    """Whether NA is a missing value among the words of a column of text.
+
+    >>> missing_in_text(["low", "NA"]), missing_in_text(["DE", "NA", "US"]), missing_in_text(["low"])
+    (True, False, False)
+    """
+    others = [word for word in words if word != NA]
+    are_codes = bool(others) and all(re.fullmatch(_CODE, word) for word in others)
+    return len(others) < len(words) and not are_codes
+
+
 def in_utc(moment: datetime) -> np.datetime64:
     """A moment of Python as one of NumPy, in UTC."""
     plain = np.datetime64(moment.replace(tzinfo=None), "us")
@@ -160,6 +189,8 @@ class CellKind:
     """holds if the cell is of this kind; NULL for NULL"""
     value: str
     """the value of a cell of this kind"""
+    nothing: str = ""
+    """holds if a cell of this kind is a word that stands for a missing value; empty if none is"""
 
 
 WHOLE = CellKind(Domain.NUMBER, read_whole, _IS_WHOLE, f"CAST({_NO_NAN} AS BIGINT)")
@@ -170,6 +201,38 @@ DAY = CellKind(Domain.DATE, _read_day, _IS_DAY, f"CAST({_MOMENT_VALUE} AS DATE)"
 MOMENT = CellKind(Domain.MOMENT, read_moment, _IS_MOMENT, _MOMENT_VALUE)
 KINDS = (WHOLE, WHOLE_REAL, REAL, BOOLEAN, DAY, MOMENT)
 """in the order in which they are tried"""
+_IS_WORD = f"lower({{0}}) IN {_WORDS!r}"
+_KNOWN = f"CASE WHEN {_IS_WORD} THEN NULL ELSE {{0}} END"
+
+
+def beside_words(kind: CellKind) -> CellKind:
+    """A kind of cells in which words that stand for nothing are missing values.
+
+    >>> beside_words(WHOLE).read("NA") is None, beside_words(WHOLE).read("7")
+    (True, 7)
+    """
+    return CellKind(
+        kind.domain,
+        lambda word: None if stands_for_nothing(word) else kind.read(word),
+        kind.condition.replace("{0}", _KNOWN),
+        kind.value.replace("{0}", _KNOWN),
+        _IS_WORD,
+    )
+
+
+def _text_kind(condition: str, value: str, nothing: str = "") -> CellKind:
+    return CellKind(Domain.TEXT, str, condition, value, nothing)
+
+
+_IS_NA = f"{{0}} = '{NA}'"
+KINDS_BESIDE_WORDS = (
+    *map(beside_words, KINDS),
+    _text_kind(_IS_NA, "CAST(NULL AS VARCHAR)", _IS_NA),
+    _text_kind(f"{{0}} <> '{NA}'", "{0}"),
+    _text_kind(_matches(_CODE), "{0}"),
+    _text_kind("true", f"nullif({{0}}, '{NA}')", _IS_NA),
+)
+"""in the order in which they are tried on a column that none of ``KINDS`` fits; the last one always fits"""
 
 
 # --- columns of numbers in DuckDB ------------------------------------------------------------
@@ -181,6 +244,7 @@ class FloatKind:
 
     condition: str
     value: str
+    nothing: str = ""
 
 
 def _float_kinds(real: str, exact_below: float) -> tuple[FloatKind, ...]:

@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from hornbeam.data.database import Codes, Notice
 from hornbeam.data.keys import key_text
+from hornbeam.data.names import number_names
 from hornbeam.data.rows import fold, run_starts
 
 MISSING = -1
@@ -35,6 +36,10 @@ class Domain(Enum):
     BOOLEAN = "boolean"
     DATE = "date"
     MOMENT = "moment"
+
+
+TIMES = (Domain.NUMBER, Domain.DATE, Domain.MOMENT)
+"""Domains whose values may be times."""
 
 
 class ColumnQuestions(Protocol):
@@ -80,6 +85,12 @@ class ColumnQuestions(Protocol):
         """The least and the greatest value, if the values are whole numbers."""
 
     def __len__(self) -> int: ...
+    def first(self) -> list[str]:
+        """The first few values, sorted, as text."""
+
+    def n_from(self, time: float) -> int:
+        """The number of rows with a number, or a date in microseconds since 1970, that is not below this."""
+
     def repeated(self) -> tuple[int, list[str]]:
         """The number of values that occur in more than one row, and the first few of them."""
 
@@ -111,6 +122,8 @@ class Column:
     """``MISSING`` where the row has no value"""
     exact_below: float = field(default=LARGEST_WHOLE, kw_only=True)
     """the number from which on the source of floats cannot tell whole numbers apart"""
+    n_words: int = field(default=0, kw_only=True)
+    """the number of rows in which a word such as NA stands for a missing value"""
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -136,13 +149,13 @@ class Column:
         return np.append(self.values.astype(np.float64), np.nan)[self.codes]
 
     @cached_property
-    def texts(self) -> list[str]:
-        """The text of each distinct value."""
+    def texts(self) -> Sequence[str]:
+        """The text of each distinct value; of numbers it is made when it is read."""
         if self.domain is Domain.TEXT:
             texts: list[str] = self.values.tolist()
             return texts
-        if self.is_whole:
-            return list(map(str, self.values.tolist()))
+        if self.domain is Domain.NUMBER:
+            return number_names(self.values)
         return [key_text(value) for value in self.values.tolist()]
 
     @property
@@ -160,6 +173,19 @@ class Column:
     @property
     def extent(self) -> tuple[int, int]:
         return int(self.values[0]), int(self.values[-1])
+
+    def times(self) -> npt.NDArray[np.float64]:
+        """The number of each value, dates in microseconds since 1970."""
+        values = self.values
+        if self.domain in (Domain.DATE, Domain.MOMENT):
+            values = values.astype("datetime64[us]").view(np.int64)
+        return values.astype(np.float64)
+
+    def first(self) -> list[str]:
+        return list(self.texts[:_SHOWN])
+
+    def n_from(self, time: float) -> int:
+        return int(np.append(self.times() >= time, False)[self.codes].sum())
 
     def repeated(self) -> tuple[int, list[str]]:
         again = np.flatnonzero(np.bincount(self.codes[self.codes != MISSING], minlength=self.n_values) > 1)
@@ -216,6 +242,11 @@ class Catalogued(NamedTuple):
     path: tuple[str, ...]
     key: tuple[str, ...] = ()
     foreign_keys: tuple[ForeignKey, ...] = ()
+    in_schema: bool = False
+    """whether the name of the table has its schema before a dot"""
+    is_view: bool = False
+    words: Mapping[str, int] | None = None
+    """of a text file: for some columns the number of rows in which a word stands for a missing value"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -229,6 +260,17 @@ class Table:
     """the primary key that a catalogue states"""
     foreign_keys: tuple[ForeignKey, ...] = ()
     notices: tuple[Notice, ...] = field(default=())
+    in_schema: bool = False
+    """whether the name has a schema before a dot"""
+    unread: tuple[str, ...] = ()
+    """columns that are not used because of the type of their values, each with this type"""
+    omitted: bool = False
+    """whether this is a view that nobody asked for: nothing of it is read"""
+
+    def with_links_only_to(self, keys: Mapping[str, Column]) -> Self:
+        """The table in which values of some columns are missing if they are no values of these keys."""
+        only = {name: self.columns[name].only(key) for name, key in keys.items()}
+        return replace(self, columns={**self.columns, **only})
 
 
 def of_table(table: str, notice: Notice) -> Notice:
@@ -236,6 +278,27 @@ def of_table(table: str, notice: Notice) -> Notice:
     return Notice(f'table "{table}": {notice.message}')
 
 
-def unreadable_type(column: str, type_name: str) -> Notice:
-    """The notice about a column that is left out because of the type of its values."""
-    return Notice(f'column "{column}" is not used: values of the type {type_name} cannot be read.')
+def unread_column(column: str, type_name: str) -> str:
+    """A column that is not used because of the type of its values."""
+    return f"{column} ({type_name})"
+
+
+class Views(NamedTuple):
+    """The views of a database that are read: all, or those that are named."""
+
+    every: bool = True
+    named: frozenset[str] = frozenset()
+
+    def omitted(self, is_view: Mapping[str, bool]) -> set[str]:
+        """The tables that are not read: views that nobody asked for, unless there is nothing but views."""
+        if self.every or all(is_view.values()):
+            return set()
+        return {name for name, view in is_view.items() if view and name not in self.named}
+
+
+EVERY_VIEW = Views()
+
+
+def omitted_view(name: str) -> Table:
+    """A view that is not read."""
+    return Table(name, {}, 0, omitted=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import date, datetime
 from decimal import Decimal
@@ -15,8 +15,12 @@ import numpy.typing as npt
 
 from hornbeam.data.database import Codes, Notice
 from hornbeam.data.keys import key_text
+from hornbeam.data.rows import taken
 from hornbeam.errors import DataError
 from hornbeam.loading.tables.columns.column import LARGEST_WHOLE, MISSING, Column, Domain
+
+_LONGEST = 60
+"""Maximum number of characters of a value in a sentence."""
 
 
 def number_column(
@@ -25,7 +29,7 @@ def number_column(
     """A column of numbers. NaN is missing; floats become integers if all of them are whole and exact.
 
     >>> column = number_column("age", np.array([2.0, np.nan, 1.0]))
-    >>> column.values.tolist(), column.codes.tolist(), column.texts
+    >>> column.values.tolist(), column.codes.tolist(), list(column.texts)
     ([1, 2], [1, -1, 0], ['1', '2'])
     """
     exact_below = LARGEST_WHOLE
@@ -38,11 +42,11 @@ def number_column(
         absent = np.isnan(values)
         missing = absent if missing is None else missing | absent
         present = values[~missing] if missing.any() else values
-        if np.isinf(present).any():
+        if np.isinf([present.min(initial=0.0), present.max(initial=0.0)]).any():
             raise DataError(
                 f'column "{name}" holds infinity, which is not allowed; replace it or leave it empty.'
             )
-        if (np.abs(present) < exact_below).all() and (present == np.floor(present)).all():
+        if all(_are_whole(present[part], exact_below) for part in _blocks(len(present))):
             values = np.where(missing, 0.0, values).astype(np.int64)
     elif values.dtype == np.uint64:
         if len(values) and int(values.max()) >= 2**63:
@@ -94,7 +98,7 @@ def coded_text(name: str, words: Sequence[str], codes: npt.NDArray[Any]) -> Colu
     order = sorted(range(len(words)), key=words.__getitem__)
     places = np.full(len(words) + 1, MISSING, dtype=np.int32)
     places[order] = np.arange(len(words), dtype=np.int32)
-    return Column(name, Domain.TEXT, _objects([words[position] for position in order]), places[codes])
+    return Column(name, Domain.TEXT, _objects([words[position] for position in order]), taken(places, codes))
 
 
 def _objects(words: list[str]) -> npt.NDArray[Any]:
@@ -154,7 +158,7 @@ def _number(value: object) -> int | float | None:
         text = key_text(value)
     except DataError:
         raise DataError(
-            f"{value!r} ({type(value).__name__}) is not a value that a column can hold."
+            f"{repr(value)[:_LONGEST]} ({type(value).__name__}) is not a value that a column can hold."
         ) from None
     if re.fullmatch(r"-?\d+", text):
         whole = int(text)
@@ -199,16 +203,29 @@ def _coded(
     return Column(name, domain, distinct, codes)
 
 
+def _are_whole(values: npt.NDArray[np.float64], below: float) -> bool:
+    return bool(((np.abs(values) < below) & (values == np.floor(values))).all())
+
+
+_BLOCK = 1 << 20
+"""Values that are handled together: copies of all values of a long column would be large."""
+_SCALES = (10.0, 100.0, 1000.0, 10_000.0)
+_TRIED = 1000
+"""values that are tried before all are"""
+
+
 def _distinct(values: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], Codes]:
+    """The distinct values, sorted, and the place of each value among them."""
     if values.dtype.kind in "iu" and len(values):
-        least, most = int(values.min()), int(values.max())
-        if most - least < max(4 * len(values), 1 << 20):
-            # Keys are mostly dense: marking those that occur is faster than sorting.
-            seen = np.zeros(most - least + 1, dtype=bool)
-            offsets = values.astype(np.int64) - least
-            seen[offsets] = True
-            places = (np.cumsum(seen) - 1).astype(np.int32)
-            return np.flatnonzero(seen) + least, places[offsets]
+        counted = _by_counting(values.astype(np.int64, copy=False))
+        if counted is not None:
+            return counted
+    elif values.dtype == np.float64 and len(values):
+        for scale in _SCALES:
+            whole = _multiples(values, scale)
+            counted = None if whole is None else _by_counting(whole)
+            if counted is not None:
+                return counted[0] / scale, counted[1]
     order = np.argsort(values, kind="stable")
     ordered = values[order]
     fresh = np.ones(len(values), dtype=bool)
@@ -217,3 +234,51 @@ def _distinct(values: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], Codes]:
     codes[order] = np.cumsum(fresh) - 1
     distinct = ordered[fresh]
     return distinct.astype(np.int64) if distinct.dtype.kind in "iu" else distinct, codes
+
+
+def _by_counting(values: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], Codes] | None:
+    """``_distinct`` of whole numbers that are dense, as keys mostly are: those that occur are marked.
+
+    Days in microseconds are dense in steps of a day. None if too few of the numbers between the least and the
+    largest occur: then sorting is faster.
+    """
+    least, most = int(values.min()), int(values.max())
+    enough = min(max(4 * len(values), 1 << 20), 2**31 - 1)
+    step = 1
+    if most - least >= enough:
+        step = int(np.gcd.reduce(values[:_TRIED] - least)) if most - least < 2**62 else 1
+        if step < 2 or (most - least) // step >= enough:
+            return None
+    seen = np.zeros((most - least) // step + 1, dtype=bool)
+    codes = np.empty(len(values), dtype=np.int32)
+    for part in _blocks(len(values)):
+        offsets = values[part] - least
+        if step > 1:
+            offsets, rest = np.divmod(offsets, step)
+            if rest.any():
+                return None
+        seen[offsets] = True
+        codes[part] = offsets
+    if seen.all():
+        return np.arange(len(seen)) * step + least, codes
+    places = np.cumsum(seen, dtype=np.int32)
+    places -= 1
+    for part in _blocks(len(values)):
+        codes[part] = places[codes[part]]
+    return np.flatnonzero(seen) * step + least, codes
+
+
+def _multiples(values: npt.NDArray[np.float64], scale: float) -> npt.NDArray[np.int64] | None:
+    """The whole numbers that give the values if divided by the scale, as cents do; None if there are none."""
+    whole = np.empty(len(values), dtype=np.int64)
+    for part in (slice(_TRIED), *_blocks(len(values))):
+        multiples = np.rint(values[part] * scale)
+        # Neither NaN nor a number too large for exact cents passes.
+        if not ((multiples / scale == values[part]) & (np.abs(multiples) < LARGEST_WHOLE)).all():
+            return None
+        whole[part] = multiples
+    return whole
+
+
+def _blocks(length: int) -> Iterator[slice]:
+    return (slice(start, start + _BLOCK) for start in range(0, length, _BLOCK))

@@ -14,11 +14,17 @@ _DAYS = (
 )
 _CLOCKS = ("", " %H:%M", " %H:%M:%S", " %I:%M %p", " %I:%M:%S %p")
 _FORMS = tuple(f"{day}{clock}" for clock in _CLOCKS for day in _DAYS)
+_SIGN, _UNIT = r"[-+]?[$€£¥]? ?[-+]?", " ?[$€£¥%]?"
 _NUMBERS = (
-    re.compile(r"[-+]?([0-9]{1,3}(,[0-9]{3})+|[0-9]+)(\.[0-9]+)?"),
-    re.compile(r"[-+]?([0-9]{1,3}(\.[0-9]{3})+|[0-9]+)(,[0-9]+)?"),
+    re.compile(rf"{_SIGN}([0-9]{{1,3}}(,[0-9]{{3}})+|[0-9]+)(\.[0-9]+)?{_UNIT}"),
+    re.compile(rf"{_SIGN}([0-9]{{1,3}}(\.[0-9]{{3}})+|[0-9]+)(,[0-9]+)?{_UNIT}"),
 )
-"""with commas between thousands, and with a decimal comma"""
+"""with commas between thousands, and with a decimal comma; perhaps with a currency or %"""
+_LIKE_A_DATE = re.compile(r"[0-9]{1,4}[-./ ].+|[A-Za-z]{3,9} [0-9]{1,2}, [0-9]{4}.*")
+_MOST = 0.5
+"""at least this share of the values look like numbers or dates if the column was meant as one"""
+_COMPARED = 50
+"""Maximum number of distinct values that are compared with every form of dates."""
 FEW = 10
 """Up to this many texts that are numbers may well be codes."""
 _SAMPLE = 1000
@@ -46,13 +52,39 @@ def other_form(column: Column) -> str:
     if column.n_values > FEW and all(reads(read_number, word) for word in words):
         line = f'convert it, or state roles = {{ {column.name} = "number" }}'
         return f"its values look like numbers, such as {words[0]}; if they are, {line}"
-    if any(all(map(form.fullmatch, words)) for form in _NUMBERS) and any("," in word for word in words):
-        shown = next(word for word in words if "," in word)
-        return (
-            f"its values look like numbers, such as {shown}; if they are, write them as 1234.5, without "
-            "other commas"
-        )
-    return ""
+    return _numbers_with_signs(words) or _several_dates(words)
+
+
+def _numbers_with_signs(words: list[str]) -> str:
+    """What columns of numbers with currencies, or with commas between thousands, are to be written as."""
+    found = max(([word for word in words if form.fullmatch(word)] for form in _NUMBERS), key=len)
+    signs = [word for word in found if re.search("[,$€£¥%]", word)]
+    if not signs or len(found) < _MOST * len(words):
+        return ""
+    what = _said("numbers", signs[0], len(found), len(words))
+    return f"{what}; if they are, write them as 1234.5, without other {_signs_in(signs)}"
+
+
+def _signs_in(words: list[str]) -> str:
+    """What is left out of numbers: commas, or signs such as that of a currency."""
+    return "commas" if all(re.fullmatch("[-+0-9.,]+", word) for word in words) else "signs"
+
+
+def _several_dates(words: list[str]) -> str:
+    """What a column of dates that are written in several ways is to be written as."""
+    words = words[:: max(1, len(words) // _COMPARED)]
+    likely = [word for word in words if _LIKE_A_DATE.fullmatch(word)]
+    if len(likely) < _MOST * len(words):
+        return ""
+    found = [word for word in likely if _date_forms([word])]
+    if len(found) < _MOST * len(words):
+        return ""
+    return f"{_said('dates', found[0], len(found), len(words))}; if they are, write all as 2024-12-31"
+
+
+def _said(what: str, example: str, found: int, of: int) -> str:
+    many = "its values" if found == of else f"{found / of:.0%} of its values"
+    return f"{many} look like {what}, such as {example}"
 
 
 def date_form(column: Column) -> str | None:

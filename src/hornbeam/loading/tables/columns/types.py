@@ -1,9 +1,11 @@
-"""Columns of text as numbers, dates or booleans, where every value can be read so."""
+"""Columns of text as numbers, dates or booleans, where all values but words for nothing can be read so."""
 
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import replace
 from datetime import datetime
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -13,12 +15,15 @@ from hornbeam.data.database import Notice
 from hornbeam.errors import DataError, plural
 from hornbeam.loading.tables.columns.cells import (
     KINDS,
+    NA,
     WordReader,
     in_utc,
+    missing_in_text,
     read_boolean,
     read_moment,
     read_number,
     reads,
+    stands_for_nothing,
 )
 from hornbeam.loading.tables.columns.column import MISSING, Column, Domain
 from hornbeam.loading.tables.columns.new_columns import boolean_column, moment_column, number_column
@@ -26,49 +31,67 @@ from hornbeam.loading.tables.columns.new_columns import boolean_column, moment_c
 _SAMPLE = 1000
 """distinct values that are tested first"""
 _SHOWN = 3
-_NOTHING = frozenset(
-    ["?", "na", "n/a", "#n/a", "nan", "null", "none", "nil", "-", "--", ".", "missing", "unknown"]
-)
-"""words that often stand for a missing value"""
 _FEW, _MANY = 0.1, 0.5
 """Shares of rows that are not numbers: nearly numeric below _FEW; not worth a closer test from _MANY on."""
 
 
-def inferred(column: Column) -> Column:
+def inferred(column: Column, words: bool = True) -> Column:
     """A column of text as numbers, dates, moments or booleans where every value reads as one.
+
+    With ``words``, words that stand for nothing are missing values, by the rule of ``cells``.
 
     >>> from hornbeam.loading.tables.columns.new_columns import text_column
     >>> inferred(text_column("born", ["2001-02-03", None])).domain
     <Domain.DATE: 'date'>
     >>> inferred(text_column("zip", ["01234", "5678"])).domain
     <Domain.TEXT: 'text'>
+    >>> list(inferred(text_column("age", ["31", "NA", "?"])).texts)
+    ['31']
     """
     if column.domain is not Domain.TEXT or not column.n_values:
         return column
-    for kind in KINDS:
-        # The first value rules out most kinds.
-        values = None
-        with suppress(ValueError):
-            values = list(map(kind.read, column.values))
-        if values is not None:
-            return _converted(column, kind.domain, values)
+    plain = _of_one_kind(column)
+    if plain is not None or not words:
+        return column if plain is None else plain
+    # The first few values rule out most columns of text.
+    few = list(islice((word for word in column.values if not stands_for_nothing(word)), _SHOWN))
+    if few and any(all(reads(kind.read, word) for word in few) for kind in KINDS):
+        nothing = np.array([stands_for_nothing(word) for word in column.values], dtype=bool)
+        known = _of_one_kind(without_values(column, nothing)) if nothing.any() else None
+        if known is not None:
+            return known
+    if NA in column.values and missing_in_text(column.values.tolist()):
+        return without_values(column, column.values == NA)
     return column
 
 
+def _of_one_kind(column: Column) -> Column | None:
+    """A column of text as the first kind that all of its values have."""
+    for kind in KINDS:
+        # The first value rules out most kinds.
+        with suppress(ValueError):
+            return _converted(column, kind.domain, list(map(kind.read, column.values)))
+    return None
+
+
+def without_values(column: Column, left_out: npt.NDArray[np.bool_]) -> Column:
+    """The column with some of its distinct values as missing values."""
+    places = np.full(column.n_values + 1, MISSING, dtype=np.int32)
+    places[:-1][~left_out] = np.arange(np.count_nonzero(~left_out), dtype=np.int32)
+    return replace(column, values=column.values[~left_out], codes=places[column.codes])
+
+
 def nearly_numbers(column: Column) -> Notice | None:
-    """The notice about a column of text in which all but a few values, or words for nothing, are numbers.
+    """The notice about a column of text in which all but a few values are numbers.
 
     >>> from hornbeam.loading.tables.columns.new_columns import text_column
-    >>> print(nearly_numbers(text_column("age", ["31", "NA", "?", "27"])).message)
-    column "age" is read as text, because 2 values of 4 are not numbers ("?", "NA"); if they stand for \
-missing values, state missing = ["?", "NA"] in schema.toml.
+    >>> print(nearly_numbers(text_column("age", [*map(str, range(20)), "old"])).message)
+    column "age" is read as text, because 1 value of 21 is not a number ("old"); if it stands for a \
+missing value, state missing = ["old"] in schema.toml.
     """
     if column.domain is not Domain.TEXT:
         return None
     sizes = np.bincount(column.codes[column.codes != MISSING], minlength=column.n_values)
-    offered = _words_for_nothing(column, sizes)
-    if offered is not None:
-        return offered
     step = max(column.n_values // _SAMPLE, 1)
     sample = _not_numbers(column.values[::step])
     if sizes[::step][sample].sum() >= _MANY * sizes[::step].sum():
@@ -78,33 +101,16 @@ missing values, state missing = ["?", "NA"] in schema.toml.
     rows = int(sizes[others].sum())
     if not rows or rows >= _FEW * sizes.sum():
         return None
-    return _offer(column, Domain.NUMBER, rows, column.values[others].tolist())
+    return _offer(column, rows, column.values[others].tolist())
 
 
-def _words_for_nothing(column: Column, sizes: npt.NDArray[np.int64]) -> Notice | None:
-    """The notice about a column in which all values are of one kind, except words such as NA."""
-    # A few values are enough for most columns of text: they are of no kind.
-    few = [word for word in column.values[:_SAMPLE] if word.lower() not in _NOTHING][:_SHOWN]
-    kinds = [kind for kind in KINDS if few and all(reads(kind.read, word) for word in few)]
-    if not kinds:
-        return None
-    nothing = np.array([word.lower() in _NOTHING for word in column.values], dtype=bool)
-    rest = column.values[~nothing]
-    if not nothing.any():
-        return None
-    for kind in kinds:
-        if all(reads(kind.read, word) for word in rest):
-            return _offer(column, kind.domain, int(sizes[nothing].sum()), column.values[nothing].tolist())
-    return None
-
-
-def _offer(column: Column, domain: Domain, rows: int, words: list[str]) -> Notice:
+def _offer(column: Column, rows: int, words: list[str]) -> Notice:
     """The notice that some words may stand for missing values, with the line for schema.toml."""
     listed = ", ".join(f'"{word}"' for word in words[:_SHOWN]) + (", ..." if len(words) > _SHOWN else "")
     one = rows == 1
     return Notice(
         f'column "{column.name}" is read as text, because {plural(rows, "value")} of {len(column):,} '
-        f"{'is not a' if one else 'are not'} {domain.value}{'' if one else 's'} ({listed}); if "
+        f"{'is not a number' if one else 'are not numbers'} ({listed}); if "
         f"{'it stands for a missing value' if one else 'they stand for missing values'}, state "
         f"missing = [{listed}] in schema.toml."
     )
@@ -126,6 +132,8 @@ def as_domain(column: Column, domain: Domain, date_format: str | None = None) ->
         raise _unreadable(column, domain, column.texts[0] if column.n_values else "")
     reader = _format_reader(date_format) if date_format else _READERS[domain]
     values = []
+    nothing = np.array([stands_for_nothing(word) for word in column.values], dtype=bool)
+    column = without_values(column, nothing) if nothing.any() else column
     for word in column.values:
         try:
             values.append(reader(word))
@@ -152,7 +160,7 @@ def _converted(column: Column, domain: Domain, values: list[Any]) -> Column:
 
 def _as_text(column: Column) -> Column:
     words = np.empty(column.n_values, dtype=object)
-    words[:] = column.texts
+    words[:] = list(column.texts)
     order = np.argsort(words)
     places = np.full(len(words) + 1, MISSING, dtype=np.int32)
     places[order] = np.arange(len(words))

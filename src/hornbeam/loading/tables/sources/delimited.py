@@ -8,9 +8,10 @@ one of numbers, dates or booleans only if all of its values are written so: 0123
 from __future__ import annotations
 
 import codecs
+import contextlib
 import csv
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 _SEPARATORS = ",;\t|"
+_ROWS_LOOKED_AT = 20
+"""rows at the beginning of a file, its names included, that show which separator it has"""
 _CHUNK = 1 << 20
 
 
@@ -43,7 +46,7 @@ def read_delimited(
 
     names, separator = shape_of(path, form)
     with _as_utf8(path, form.encoding) as readable:
-        text = TextRows(readable, separator, len(names), not form.columns, form.missing)
+        text = TextRows(readable, separator, len(names), not form.columns, form.empty_words)
         is_small = readable.stat().st_size <= SMALL_FILE
         try:
             rows = text.fetch(duck) if is_small else text.copy(duck)
@@ -51,10 +54,10 @@ def read_delimited(
             raise explained(path, form, separator, len(names), error) from None
     if rows is not None:
         size = len(rows)
-        columns, notices = columns_of_cells(rows, names, unused)
+        columns, notices = columns_of_cells(rows, names, unused, form.reads_words)
     else:
         size = number_of_rows(duck)
-        columns, notices = columns_of_rows(duck, names, unused)
+        columns, notices = columns_of_rows(duck, names, unused, words=form.reads_words)
         duck.execute("DROP TABLE rows")
     return Table(name, columns, size, notices=tuple(of_table(name, notice) for notice in notices))
 
@@ -77,14 +80,14 @@ def shape_of(path: Path, form: TextForm) -> tuple[tuple[str, ...], str]:
 
 
 def _header(path: Path, form: TextForm) -> tuple[list[str], str]:
-    """The values of the first row, and the separator: as stated, or the most frequent one in that row."""
+    """The values of the first row, and the separator: as stated, or as the first rows have it."""
     with _opened(path, form.encoding) as file:
         line = file.readline()
         if not line.strip():
             raise DataError(
                 "the file is empty; a table needs at least a row of column names.", Place(str(path))
             )
-        separator = form.separator or max(_SEPARATORS, key=_outside_quotes(line).count)
+        separator = form.separator or _separator(file, _outside_quotes(line))
         file.seek(0)
         try:
             return next(csv.reader(file, delimiter=separator)), separator
@@ -93,6 +96,23 @@ def _header(path: Path, form: TextForm) -> tuple[list[str], str]:
                 f"the row of column names cannot be read ({error}); correct the first line.",
                 Place(str(path), 1),
             ) from None
+
+
+def _separator(file: TextIO, header: str) -> str:
+    """The most frequent separator in the row of names with which the next rows are as long as that row.
+
+    Names may hold another one: ``id,a;b;c``. If no separator makes all rows equally long, it is the most
+    frequent one.
+    """
+    by_frequency = sorted(_SEPARATORS, key=header.count, reverse=True)
+    for separator in by_frequency:
+        file.seek(0)
+        with contextlib.suppress(csv.Error):
+            rows = islice(csv.reader(file, delimiter=separator), _ROWS_LOOKED_AT)
+            lengths = {len(row) for row in rows if row}
+            if separator in header and len(lengths) == 1:
+                return separator
+    return by_frequency[0]
 
 
 def _outside_quotes(line: str) -> str:
@@ -124,7 +144,7 @@ def _is_data(name: str) -> bool:
 # --- encodings and errors --------------------------------------------------------------------
 
 
-@contextmanager
+@contextlib.contextmanager
 def _opened(path: Path, encoding: str) -> Iterator[TextIO]:
     try:
         name = codecs.lookup(encoding).name
@@ -164,7 +184,7 @@ def _wrong_encoding(place: Place, encoding: str) -> DataError:
     )
 
 
-@contextmanager
+@contextlib.contextmanager
 def _as_utf8(path: Path, encoding: str) -> Iterator[Path]:
     """The file itself if it is UTF-8, else a temporary copy in UTF-8."""
     if codecs.lookup(encoding).name == "utf-8":

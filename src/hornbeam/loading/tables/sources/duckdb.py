@@ -1,16 +1,17 @@
 """Tables that DuckDB reads: Parquet files, DuckDB files, and tables of text that ``text_rows`` makes.
 
-One query copies a file or view into a table of our own, and columns are taken from that table: two queries
-of a view may give the same rows in different orders. Text is coded inside DuckDB: a column of ten million
-words comes out as its distinct words and ten million integers. Names and values enter a query only as
-quoted identifiers and parameters.
+Columns are fetched one by one, so that only one of them is there as values at a time: DuckDB gives the rows
+of a file or a table in the same order each time. Two queries of a view may give them in different orders, so
+one query copies a view into a table of our own first. Text is coded inside DuckDB: a column of ten million
+words comes out as its distinct words and ten million integers. Names and values enter a query only as quoted
+identifiers and parameters.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,13 +22,16 @@ from hornbeam.errors import DataError, plural
 from hornbeam.files.quoting import NO_OTHER_FILES, database_file, one_file, quoted, quoted_path, quoted_text
 from hornbeam.files.temporary import TemporaryFolder
 from hornbeam.loading.files import ALLOW_OUTSIDE
+from hornbeam.loading.machine import most_memory
 from hornbeam.loading.tables.columns.column import (
+    EVERY_VIEW,
     Catalogued,
     Column,
     ForeignKey,
     Table,
-    of_table,
-    unreadable_type,
+    Views,
+    omitted_view,
+    unread_column,
 )
 from hornbeam.loading.tables.columns.new_columns import (
     boolean_column,
@@ -92,21 +96,23 @@ def read_duckdb_file(
     unused: Mapping[str, Collection[str]],
     left_out: Collection[str] = (),
     allow_outside: bool = False,
+    wanted: Views = EVERY_VIEW,
 ) -> list[Table]:
     """The tables and views of a DuckDB file, sorted by name, with their keys; some are left out.
 
     Views that read other files are refused, unless ``allow_outside``.
     """
     with _attached(path, allow_outside) as duck:
-        views = set(duck.execute(_VIEWS).fetchall())
         tables = []
-        for name, (parts, key, foreign_keys) in _catalogue(duck).items():
-            if name in left_out:
-                continue
-            read = _read_relation(
-                duck, (_ATTACHED, *parts), name, unused.get(name, ()), ordered=parts not in views
-            )
-            tables.append(Table(name, read.columns, read.size, key, foreign_keys, read.notices))
+        catalogue = _catalogue(duck)
+        omitted = wanted.omitted({name: table.is_view for name, table in catalogue.items()})
+        for name, (parts, key, foreign_keys, in_schema, is_view, _) in catalogue.items():
+            if name in omitted:
+                tables.append(omitted_view(name))
+            elif name not in left_out:
+                path_of = (_ATTACHED, *parts)
+                read = _read_relation(duck, path_of, name, unused.get(name, ()), ordered=not is_view)
+                tables.append(replace(read, key=key, foreign_keys=foreign_keys, in_schema=in_schema))
     return tables
 
 
@@ -144,10 +150,14 @@ def _catalogue(duck: DuckDBPyConnection) -> dict[str, Catalogued]:
         "SELECT schema_name, table_name FROM duckdb_tables() WHERE database_name = 'data' UNION ALL "
         f"{_VIEWS} ORDER BY 1, 2"
     ).fetchall()
+    views = set(duck.execute(_VIEWS).fetchall())
     constraints = _constraints(duck)
     return {
         table if schema == "main" else f"{schema}.{table}": Catalogued(
-            (schema, table), *constraints.get((schema, table), ((), ()))
+            (schema, table),
+            *constraints.get((schema, table), ((), ())),
+            in_schema=schema != "main",
+            is_view=(schema, table) in views,
         )
         for schema, table in names
     }
@@ -188,14 +198,6 @@ def check_size(name: str, rows: int, columns: int) -> None:
         )
 
 
-def most_memory() -> int:
-    """The memory of this machine, in bytes."""
-    try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, ValueError, OSError):
-        return 1 << 62
-
-
 def _read_relation(
     duck: DuckDBPyConnection,
     path: Sequence[str],
@@ -213,45 +215,41 @@ def _read_relation(
     fetched = {column: expression for column, expression in expressions.items() if expression is not None}
     by_duckdb = (*_TEXTS, *_LONG_NUMBERS)
     readable = [column for column in types if column in fetched or types[column].startswith(by_duckdb)]
-    source, size = _copied(duck, path, name, readable, ordered)
-    arrays: dict[str, Any] = {}
-    if fetched:
-        wanted = ", ".join(f"{sql} AS c{number}" for number, sql in enumerate(fetched.values()))
-        values = duck.execute(f"SELECT {wanted} FROM {source}").fetchnumpy().values()
-        arrays = dict(zip(fetched, values, strict=True))
+    source, size = _size_of(duck, path, name, len(readable))
+    if readable and not ordered:
+        source = _copied(duck, path, readable)
     columns: dict[str, Column] = {}
-    notices = []
+    unread = []
     for column, type_name in types.items():
-        if column in arrays:
-            columns[column] = _typed(column, type_name, arrays.pop(column))
+        if column in fetched:
+            (array,) = duck.execute(f"SELECT {fetched[column]} FROM {source}").fetchnumpy().values()
+            columns[column] = _typed(column, type_name, array)
+            del array
         elif type_name.startswith(_TEXTS):
             columns[column] = text_of(duck, source, column)
         elif type_name.startswith(_LONG_NUMBERS):
             columns[column] = inferred(text_of(duck, source, column))
         else:
-            notices.append(of_table(name, unreadable_type(column, type_name)))
-    return Table(name, columns, size, notices=tuple(notices))
+            unread.append(unread_column(column, type_name))
+    if any(len(column) != size for column in columns.values()):
+        raise DataError(f'table "{name}" changed while it was read; load it again.')
+    return Table(name, columns, size, unread=tuple(unread))
 
 
-_COPY = "temp.one_reading"
-
-
-def _copied(
-    duck: DuckDBPyConnection, path: Sequence[str], name: str, columns: Sequence[str], ordered: bool
-) -> tuple[str, int]:
-    """A table of our own with some columns of a relation, read by one query, and its number of rows.
-
-    Every query of this table gives its rows in the same order.
-    """
+def _size_of(duck: DuckDBPyConnection, path: Sequence[str], name: str, columns: int) -> tuple[str, int]:
+    """A relation as queries name it, and its number of rows; one too large for this machine is refused."""
     source = quoted_path(path)
     size = int(duck.execute(f"SELECT count(*) FROM {source}").fetchall()[0][0])
-    check_size(name, size, len(columns))
-    if not columns:
-        return source, size
+    check_size(name, size, columns)
+    return source, size
+
+
+def _copied(duck: DuckDBPyConnection, path: Sequence[str], columns: Sequence[str]) -> str:
+    """A table of our own with some columns of a view, sorted: each query gives its rows in the same order."""
     wanted = ", ".join(map(quoted, columns))
-    order = "" if ordered else " ORDER BY ALL"
-    duck.execute(f"CREATE OR REPLACE TEMP TABLE one_reading AS SELECT {wanted} FROM {source}{order}")
-    return _COPY, int(duck.execute(f"SELECT count(*) FROM {_COPY}").fetchall()[0][0])
+    query = f"SELECT {wanted} FROM {quoted_path(path)} ORDER BY ALL"
+    duck.execute(f"CREATE OR REPLACE TEMP TABLE one_reading AS {query}")
+    return "temp.one_reading"
 
 
 def _expression(column: str, type_name: str) -> str | None:
@@ -303,8 +301,8 @@ def text_of(duck: DuckDBPyConnection, source: str, column: str) -> Column:
         ]
     finally:
         duck.execute("DROP TYPE IF EXISTS words")
-    codes = np.ma.filled(codes.astype(np.int64), len(names))
-    return coded_text(column, names, codes)
+    codes = codes if not np.ma.is_masked(codes) else np.ma.filled(codes.astype(np.int32), len(names))
+    return coded_text(column, names, np.ma.getdata(codes))
 
 
 def _short(error: Exception) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 from hornbeam.data.database import Notice
 from hornbeam.data.keys import key_text
 from hornbeam.errors import DataError
-from hornbeam.loading.tables.columns.column import Column, Table, of_table, unreadable_type
+from hornbeam.loading.tables.columns.column import Column, Table, of_table, unread_column
 from hornbeam.loading.tables.columns.new_columns import (
     boolean_column,
     moment_column,
@@ -30,7 +30,9 @@ def read_frames(frames: Mapping[str, Any], unused: Mapping[str, Collection[str]]
 
 
 def read_frame(name: str, frame: Any, unused: Collection[str] = ()) -> Table:
-    """One frame as a table, its columns in the order of the frame."""
+    """One frame as a table, its columns in the order of the frame; a table that was read stays as it is."""
+    if isinstance(frame, Table):
+        return frame
     import narwhals as nw
 
     frame, about_index = _with_index(name, frame)
@@ -45,6 +47,7 @@ def read_frame(name: str, frame: Any, unused: Collection[str] = ()) -> Table:
         ) from None
     columns: dict[str, Column] = {}
     notices = about_index
+    unread = []
     for position, label in enumerate(native.columns):
         text = label if isinstance(label, str) else key_text(label)
         if text in columns:
@@ -54,9 +57,11 @@ def read_frame(name: str, frame: Any, unused: Collection[str] = ()) -> Table:
         column, notice = _column(text, native[:, position])
         if column is not None:
             columns[text] = column
+        elif notice is None:
+            unread.append(unread_column(text, str(native[:, position].dtype)))
         if notice is not None:
             notices.append(of_table(name, notice))
-    return Table(name, columns, native.shape[0], notices=tuple(notices))
+    return Table(name, columns, native.shape[0], notices=tuple(notices), unread=tuple(unread))
 
 
 def _with_index(name: str, frame: Any) -> tuple[Any, list[Notice]]:
@@ -120,4 +125,4 @@ def _column(name: str, series: Any) -> tuple[Column | None, Notice | None]:
             return value_column(name, series.to_list())
         except DataError as error:
             return None, Notice(f'column "{name}" is not used: {error.message}')
-    return None, unreadable_type(name, str(dtype))
+    return None, None

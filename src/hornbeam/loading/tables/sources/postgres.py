@@ -15,12 +15,14 @@ from hornbeam.files.quoting import OWN_TABLES, quoted, quoted_path
 from hornbeam.files.temporary import TemporaryFolder
 from hornbeam.loading.connection_string import connection_string, unreadable
 from hornbeam.loading.tables.columns.column import (
+    EVERY_VIEW,
     Catalogued,
     Domain,
     ForeignKey,
     Table,
-    of_table,
-    unreadable_type,
+    Views,
+    omitted_view,
+    unread_column,
 )
 from hornbeam.loading.tables.sources.duckdb import connection
 from hornbeam.loading.tables.sources.text_rows import TextRows, columns_of_rows, number_of_rows
@@ -58,6 +60,10 @@ FROM pg_catalog.pg_constraint c WHERE c.conrelid = %s AND c.contype IN ('p', 'f'
 """
 
 
+_PUBLIC = "public"
+"""the schema whose tables are named without it"""
+
+
 class _CatalogueEntry(NamedTuple):
     """A table or view of the catalogue: its full name, columns with the names of their types, and keys."""
 
@@ -69,19 +75,29 @@ class _CatalogueEntry(NamedTuple):
 
 
 def read_postgres(
-    conninfo: str, unused: Mapping[str, Collection[str]], left_out: Collection[str] = ()
+    conninfo: str,
+    unused: Mapping[str, Collection[str]],
+    left_out: Collection[str] = (),
+    views: Views = EVERY_VIEW,
 ) -> list[Table]:
     """The tables and views that the user of the connection may read, sorted by name; some are left out."""
     with _connected(conninfo) as server, connection() as duck:
         tables = {name: table for name, table in _catalogue(server).items() if name not in left_out}
-        return [_table(server, duck, name, table, unused.get(name, ())) for name, table in tables.items()]
+        omitted = views.omitted({name: table.is_view for name, table in tables.items()})
+        return [
+            omitted_view(name) if name in omitted else _table(server, duck, name, table, unused.get(name, ()))
+            for name, table in tables.items()
+        ]
 
 
 def postgres_catalogue(conninfo: str) -> dict[str, Catalogued]:
     """The tables and views that the user of the connection may read, by name, with their keys."""
     with _connected(conninfo) as server:
         tables = _catalogue(server)
-    return {name: Catalogued(table.path, table.key, table.foreign_keys) for name, table in tables.items()}
+    return {
+        name: Catalogued(table.path, table.key, table.foreign_keys, table.path[0] != _PUBLIC, table.is_view)
+        for name, table in tables.items()
+    }
 
 
 @contextmanager
@@ -118,7 +134,7 @@ def _catalogue(server: psycopg.Connection[tuple[object, ...]]) -> dict[str, _Cat
     with server.cursor() as cursor:
         tables = cursor.execute(_TABLES).fetchall()
         names = {
-            oid: str(table) if schema == "public" else f"{schema}.{table}" for oid, schema, table, _ in tables
+            oid: str(table) if schema == _PUBLIC else f"{schema}.{table}" for oid, schema, table, _ in tables
         }
         catalogue = {}
         for oid, schema, table, is_view in tables:
@@ -149,8 +165,8 @@ def _table(
         for column, kind in table.types.items()
         if kind in _DOMAINS and column not in unused
     }
-    notices = tuple(
-        of_table(name, unreadable_type(column, kind))
+    unread = tuple(
+        unread_column(column, kind)
         for column, kind in table.types.items()
         if kind not in _DOMAINS and column not in unused
     )
@@ -158,7 +174,8 @@ def _table(
     if not domains:
         with server.cursor() as cursor:
             (row,) = cursor.execute(f"SELECT count(*) FROM {source}".encode()).fetchall()
-        return Table(name, {}, int(str(row[0])), table.key, table.foreign_keys, notices)
+        size = int(str(row[0]))
+        return Table(name, {}, size, table.key, table.foreign_keys, (), table.path[0] != _PUBLIC, unread)
     wanted = ", ".join(f"{quoted(column)}::text" for column in domains)
     copy = f"COPY (SELECT {wanted} FROM {source} AS t{_order(table, domains)}) TO STDOUT (FORMAT csv)"
     with TemporaryFolder() as folder:
@@ -171,7 +188,7 @@ def _table(
     columns, _ = columns_of_rows(duck, list(domains), domains=domains, singles=singles)
     size = number_of_rows(duck)
     duck.execute("DROP TABLE rows")
-    return Table(name, columns, size, table.key, table.foreign_keys, notices)
+    return Table(name, columns, size, table.key, table.foreign_keys, (), table.path[0] != _PUBLIC, unread)
 
 
 def _order(table: _CatalogueEntry, domains: Mapping[str, Domain]) -> str:

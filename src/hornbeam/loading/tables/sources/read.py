@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from hornbeam.errors import DataError, OptionError, Place, SchemaError
 from hornbeam.loading.connection_string import is_connection
@@ -19,7 +19,7 @@ from hornbeam.loading.kind_of_source import (
     table_files_in,
     table_name,
 )
-from hornbeam.loading.tables.columns.column import Table
+from hornbeam.loading.tables.columns.column import Table, Views
 from hornbeam.loading.tables.schema_file import Statement, Statements, read_schema_file, statements
 
 if TYPE_CHECKING:
@@ -41,6 +41,16 @@ def stated_schema(source: Source, schema: object) -> tuple[dict[str, Statement],
     return {}, Place("schema")
 
 
+def names_of_files(source: Source, stated: Statements) -> list[str]:
+    """The names of the tables that may be text files; none for other sources."""
+    kind = kind_of_source(source, has_schema=True)
+    if kind is SourceKind.TEXT_FILE:
+        return [table_name(Path(cast("str | os.PathLike[str]", source)))]
+    if kind is SourceKind.TABLE_FOLDER:
+        return list(table_files(Path(cast("str | os.PathLike[str]", source)), stated))
+    return []
+
+
 def check_files(source: Source, stated: Statements, place: Place) -> None:
     """Refuse files of tables that are neither in the folder of the data nor in the folder above."""
     if isinstance(source, Mapping) or not is_folder(Path(source)):
@@ -50,17 +60,27 @@ def check_files(source: Source, stated: Statements, place: Place) -> None:
             check_inside(Path(source), Path(source) / statement.file, place)
 
 
-def read_tables(source: Source, stated: Statements, allow_outside: bool = False) -> list[Table]:
+class SourceAccess(NamedTuple):
+    """What may be read of a source besides its tables and files."""
+
+    allow_outside: bool = False
+    """whether views may read files that are not part of the data"""
+    views: bool = False
+    """whether all views of a database are read, not only those that are stated"""
+
+
+DEFAULT_ACCESS = SourceAccess()
+
+
+def read_tables(source: Source, stated: Statements, access: SourceAccess = DEFAULT_ACCESS) -> list[Table]:
     """All tables of a source, sorted by name, without those that are stated to be left out.
 
     Columns that are stated to be unused are not read. Every source gives the same order, because it
-    decides which names predicates get where names clash. ``allow_outside`` lets views read files.
+    decides which names predicates get where names clash.
     """
     left_out = [name for name, statement in stated.items() if not statement.use]
-    tables = [
-        table for table in _tables(source, stated, left_out, allow_outside) if table.name not in left_out
-    ]
-    if not tables:
+    tables = [table for table in _tables(source, stated, left_out, access) if table.name not in left_out]
+    if all(table.omitted for table in tables):
         raise DataError(
             f"there is no table in {_shown(source)}; name a source with at least one table to use."
         )
@@ -68,8 +88,9 @@ def read_tables(source: Source, stated: Statements, allow_outside: bool = False)
 
 
 def _tables(
-    source: Source, stated: Statements, left_out: Collection[str], allow_outside: bool
+    source: Source, stated: Statements, left_out: Collection[str], access: SourceAccess
 ) -> list[Table]:
+    views = Views(access.views, frozenset(stated))
     unused = {name: statement.unread(name) for name, statement in stated.items()}
     # Each reader is imported when it is needed: none needs the libraries of the others.
     kind = kind_of_source(source, has_schema=True)
@@ -82,16 +103,16 @@ def _tables(
     if kind is SourceKind.POSTGRES:
         from hornbeam.loading.tables.sources.postgres import read_postgres
 
-        return read_postgres(str(source), unused, left_out)
+        return read_postgres(str(source), unused, left_out, views)
     path = Path(cast("str | os.PathLike[str]", source))
     if kind is SourceKind.SQLITE_FILE:
         from hornbeam.loading.tables.sources.sqlite import read_sqlite_file
 
-        return read_sqlite_file(path, unused, left_out)
+        return read_sqlite_file(path, unused, left_out, views)
     if kind is SourceKind.DUCKDB_FILE:
         from hornbeam.loading.tables.sources.duckdb import read_duckdb_file
 
-        return read_duckdb_file(path, unused, left_out, allow_outside)
+        return read_duckdb_file(path, unused, left_out, access.allow_outside, views)
     if kind is SourceKind.OTHER_FILE:
         raise DataError(
             f'"{path}" is neither a DuckDB nor a SQLite file, nor named .csv, .tsv or .parquet; '

@@ -10,7 +10,17 @@ from pathlib import Path
 from hornbeam.data.database import Notice
 from hornbeam.errors import DataError
 from hornbeam.files.quoting import quoted
-from hornbeam.loading.tables.columns.column import Column, Domain, ForeignKey, Table, of_table
+from hornbeam.loading.tables.columns.column import (
+    EVERY_VIEW,
+    Column,
+    Domain,
+    ForeignKey,
+    Table,
+    Views,
+    of_table,
+    omitted_view,
+    unread_column,
+)
 from hornbeam.loading.tables.columns.new_columns import value_column
 from hornbeam.loading.tables.columns.types import as_domain
 
@@ -19,7 +29,10 @@ _DECLARED = {"BOOL": Domain.BOOLEAN, "DATE": Domain.MOMENT, "TIMESTAMP": Domain.
 
 
 def read_sqlite_file(
-    path: Path, unused: Mapping[str, Collection[str]], left_out: Collection[str] = ()
+    path: Path,
+    unused: Mapping[str, Collection[str]],
+    left_out: Collection[str] = (),
+    views: Views = EVERY_VIEW,
 ) -> list[Table]:
     """The tables and views of a SQLite file, sorted by name; some are left out."""
     try:
@@ -30,8 +43,9 @@ def read_sqlite_file(
                 "SELECT name, type = 'view' FROM sqlite_master WHERE type IN ('table', 'view') "
                 "AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name"
             ).fetchall()
+            omitted = views.omitted({name: bool(is_view) for name, is_view in names})
             return [
-                _table(lite, name, unused.get(name, ()), is_view)
+                omitted_view(name) if name in omitted else _table(lite, name, unused.get(name, ()), is_view)
                 for name, is_view in names
                 if name not in left_out
             ]
@@ -47,6 +61,7 @@ def _table(lite: sqlite3.Connection, name: str, unused: Collection[str], is_view
     key = tuple(column for _, column in sorted((pk, column) for column, _, pk in description if pk))
     columns: dict[str, Column] = {}
     notices = []
+    unread = []
     wanted = ", ".join(map(quoted, types)) or "1"
     # A view has no order of rows; sorting by their values makes their numbers the same each time.
     places = range(1, len(types) + 1) if is_view else ()
@@ -55,14 +70,19 @@ def _table(lite: sqlite3.Connection, name: str, unused: Collection[str], is_view
         f"SELECT {wanted} FROM {quoted(name)}{f' ORDER BY {order}' if order else ''}"
     ).fetchall()
     for number, (column, declared) in enumerate(types.items()):
+        cells = [row[number] for row in rows]
+        if any(isinstance(cell, bytes) for cell in cells):
+            unread.append(unread_column(column, "binary"))
+            continue
         try:
-            values, mixed = value_column(column, [row[number] for row in rows])
+            values, mixed = value_column(column, cells)
         except DataError as error:
             notices.append(Notice(f'table "{name}": column "{column}" is not used: {error.message}'))
             continue
         columns[column], undeclared = _as_declared(values, declared)
         notices += [of_table(name, notice) for notice in (mixed, undeclared) if notice is not None]
-    return Table(name, columns, len(rows), key, _foreign_keys(lite, name), tuple(notices))
+    foreign_keys = _foreign_keys(lite, name)
+    return Table(name, columns, len(rows), key, foreign_keys, tuple(notices), unread=tuple(unread))
 
 
 def _as_declared(column: Column, declared: str) -> tuple[Column, Notice | None]:

@@ -1,0 +1,1 @@
+"""The verbs that show and write generated data."""

@@ -1,0 +1,117 @@
+"""Simpler curves: flat, straight, rising, falling or rounded, as near to the learned curve as they can be."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+from hornbeam.logic.effects import Curve
+from hornbeam.logic.schema import number_of
+from hornbeam.model.effects import FittedEffect
+
+FLATTEN, STRAIGHTEN, RISE, FALL = "flatten", "straighten", "rise", "fall"
+Change = Callable[[Curve, Sequence[float]], Curve]
+"""A change of a curve, given the number of training examples at each level."""
+
+
+def changed(fitted: FittedEffect, change: Change) -> FittedEffect:
+    """The effect with its curve changed; standard errors of its levels are not known any more."""
+    curve = fitted.effect.curve
+    known = len(fitted.examples) == len(curve.levels) + 1 and sum(fitted.examples[1:]) > 0
+    weights = [max(n, 1) for n in fitted.examples[1:]] if known else [1] * len(curve.levels)
+    return _joined(fitted, change(curve, weights))
+
+
+def rounded(step: float) -> Change:
+    """The change that rounds levels to multiples of a step."""
+
+    def nearest(level: float) -> float:
+        # Without the errors of the product in the last digits; and no negative zero.
+        return float(f"{round(level / step) * step:.12g}") + 0.0
+
+    return lambda curve, _: curve._replace(
+        levels=tuple(map(nearest, curve.levels)), missing=nearest(curve.missing)
+    )
+
+
+def _flat(curve: Curve, weights: Sequence[float]) -> Curve:
+    """One level for all values that are not missing: the mean over the examples."""
+    return curve._replace(levels=(_mean(curve.levels, weights),) * len(curve.levels))
+
+
+def _straight(curve: Curve, weights: Sequence[float]) -> Curve:
+    """The levels on the straight line that is nearest to the curve, by least squares over the examples.
+
+    A level stands at the middle between its cuts; the first and the last stand as far outside as the next
+    one inside.
+    """
+    if len(curve.levels) < 3:
+        return curve
+    cuts = [number_of(cut) for cut in curve.cuts]
+    middles = [(one + two) / 2 for one, two in pairwise(cuts)]
+    places = [2 * cuts[0] - middles[0], *middles, 2 * cuts[-1] - middles[-1]]
+    centre, height = _mean(places, weights), _mean(curve.levels, weights)
+    unit = max(abs(place - centre) for place in places)
+    offsets = [(place - centre) / unit for place in places]
+    spread = math.fsum(w * x * x for w, x in zip(weights, offsets, strict=True))
+    both = math.fsum(w * x * y for w, x, y in zip(weights, offsets, curve.levels, strict=True))
+    return curve._replace(levels=tuple(height + both / spread * offset for offset in offsets))
+
+
+def _rising(curve: Curve, weights: Sequence[float]) -> Curve:
+    """The nearest levels that never fall, by least squares over the examples: neighbours are joined."""
+    blocks: list[tuple[float, float, int]] = []
+    for level, weight in zip(curve.levels, weights, strict=True):
+        blocks.append((level, weight, 1))
+        while len(blocks) > 1 and blocks[-2][0] >= blocks[-1][0]:
+            (one, w, n), (two, v, m) = blocks[-2:]
+            blocks[-2:] = [((w * one + v * two) / (w + v), w + v, n + m)]
+    return curve._replace(levels=tuple(level for level, _, number in blocks for _ in range(number)))
+
+
+def _falling(curve: Curve, weights: Sequence[float]) -> Curve:
+    """The nearest levels that never rise."""
+    return _mirrored(_rising(_mirrored(curve), weights))
+
+
+def _mirrored(curve: Curve) -> Curve:
+    return curve._replace(levels=tuple(-level for level in curve.levels))
+
+
+CHANGES: dict[str, Change] = {FLATTEN: _flat, STRAIGHTEN: _straight, RISE: _rising, FALL: _falling}
+"""The changes that need no number, by name."""
+
+
+def _mean(values: Sequence[float], weights: Sequence[float]) -> float:
+    return math.fsum(w * each for w, each in zip(weights, values, strict=True)) / math.fsum(weights)
+
+
+def _joined(fitted: FittedEffect, curve: Curve) -> FittedEffect:
+    """The effect with this curve; neighbouring levels that are equal become one."""
+    starts = [place for place in range(len(curve.levels)) if not _equal_to_last(curve.levels, place)]
+    ends = [*starts[1:], len(curve.levels)]
+    shorter = Curve(
+        tuple(curve.cuts[place - 1] for place in starts[1:]),
+        tuple(curve.levels[place] for place in starts),
+        curve.missing,
+    )
+    examples: tuple[int, ...] = ()
+    if len(fitted.examples) == len(curve.levels) + 1:
+        numbers = fitted.examples[1:]
+        examples = (fitted.examples[0], *(sum(numbers[a:b]) for a, b in zip(starts, ends, strict=True)))
+    shortened = FittedEffect(fitted.effect._replace(curve=shorter), 0.0, (), examples)
+    return replace(shortened, importance=_importance(shortened))
+
+
+def _equal_to_last(levels: Sequence[float], place: int) -> bool:
+    return place > 0 and levels[place] == levels[place - 1]
+
+
+def _importance(fitted: FittedEffect) -> float:
+    """Mean absolute difference from the mean, over the examples if they are known, else over the levels."""
+    levels = (fitted.effect.curve.missing, *fitted.effect.curve.levels)
+    weights = fitted.examples if sum(fitted.examples) else (0, *(1 for _ in levels[1:]))
+    mean = _mean(levels, weights)
+    return round(_mean([abs(level - mean) for level in levels], weights), 9)

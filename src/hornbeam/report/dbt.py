@@ -1,0 +1,147 @@
+"""A model as two files of a dbt project: the query, and what its columns mean, with tests."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, NamedTuple
+
+from hornbeam.errors import OptionError
+from hornbeam.logic.english import capital, sentence, text_of
+from hornbeam.model.clause_model import Model
+from hornbeam.model.features import SHARE
+from hornbeam.model.readable.cards import effect_card
+
+if TYPE_CHECKING:
+    from hornbeam.engines.export.scoring import ScoredClause, ScoringModel
+    from hornbeam.engines.export.user_tables import Table
+
+
+class DbtPlace(NamedTuple):
+    """What the query is called in the project, and where it finds its tables."""
+
+    name: str
+    dialect: str = "duckdb"
+    source: str | None = None
+    """the source of all tables that are in no schema; None if they are models of the project"""
+
+
+def dbt_files(
+    model: Model,
+    place: DbtPlace,
+    tables: Mapping[str, Table] | None = None,
+    examples: Table | None = None,
+) -> dict[str, str]:
+    """The text of each file, by its path in the project; tables and examples are as for ``Model.sql``."""
+    from hornbeam.engines.export.dbt import dbt_query, literal
+
+    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", place.name):
+        better = re.sub(r"\W|^(?=\d)", "_", place.name, flags=re.ASCII)
+        raise OptionError(
+            f'"{place.name}" cannot name a model of dbt: use letters, digits and underscores, such as '
+            f"--name {better}."
+        )
+    facts, asked = model.places(tables, examples)
+    read = {table.name[-1] for table in (*facts.values(), asked)}
+    if place.name in read and place.source is None:
+        raise OptionError(
+            f'"{place.name}" is a table that the query reads; give the model another name, such as '
+            f"--name {place.name}_scored."
+        )
+    scored = model.as_scored()
+    query = dbt_query(scored, place.dialect, facts, asked, place.source)
+    columns = [*asked.columns, *([] if asked.time is None else [asked.time])]
+    yaml = "\n".join(_properties(model, scored, place, columns))
+    header = literal(f"-- {_title(model)} Written by hornbeam sql --dbt: do not edit it, write it again.\n")
+    return {f"models/{place.name}.sql": header + query, f"models/{place.name}.yml": f"{yaml}\n"}
+
+
+def _title(model: Model) -> str:
+    return f"{' '.join(model.wording.question.split())} A model of {model.size_text}."
+
+
+def _properties(model: Model, scored: ScoringModel, place: DbtPlace, keys: list[str]) -> Iterator[str]:
+    """The lines of the file of properties."""
+    from hornbeam.engines.export.dbt import is_probability, whole_key
+
+    yield from ("version: 2", "", "models:", f"  - name: {place.name}")
+    yield f"    description: {_quoted(_title(model))}"
+    checks = []
+    if len(keys) > 1:
+        checks.append(("unique", "key_is_unique", whole_key(keys, place.dialect), ""))
+    if not model.scale.numeric:
+        between = is_probability(place.dialect)
+        checks.append(("accepted_values", "has_probabilities", between, ", values: [true], quote: false"))
+    if checks:
+        yield "    data_tests:"
+    for test, name, column, more in checks:
+        yield f"      - {test}:"
+        yield f"          name: {place.name}_{name}"
+        yield f"          arguments: {{column_name: {_quoted(column)}{more}}}"
+    yield "    columns:"
+    for name in keys:
+        yield from _column(name, f"Key of the {model.wording.example or 'example'}.", quoted=True)
+        yield f"        data_tests: [{'not_null' if len(keys) > 1 else 'not_null, unique'}]"
+    for name, text in _descriptions(model, scored):
+        yield from _column(name, text)
+    scale = model.scale
+    yield from _column("score", f"The {scale.score or 'prediction'}: the prior and what all effects add.")
+    said = f"The prediction. {model.wording.question}"
+    if not scale.numeric:
+        said = f"The probability that the answer is yes. {model.wording.question}"
+    yield from _column(scale.prediction, said)
+    yield "        data_tests: [not_null]"
+
+
+def _column(name: str, description: str, quoted: bool = False) -> Iterator[str]:
+    yield f"      - name: {_quoted(name)}"
+    if quoted:
+        yield "        quote: true"
+    yield f"        description: {_quoted(description)}"
+
+
+def _descriptions(model: Model, scored: ScoringModel) -> Iterator[tuple[str, str]]:
+    """The columns with counts of clauses and values of effects, and what they mean."""
+    from hornbeam.engines.export.paths import adds_nothing
+
+    for number, clause in enumerate(scored.clauses, start=1):
+        if not clause.weighs_anything:
+            continue
+        said = _clause_text(model, clause)
+        if clause.each is not None:
+            yield f"sum_{number}", f"The sum of the weights of constants. {said}"
+            continue
+        yield f"true_{number}", f"The number of true groundings of the clause {clause.clause} {said}"
+        if clause.weighs_false:
+            yield f"false_{number}", f"The number of false groundings of the clause {clause.clause}"
+    for number, fitted in enumerate(model.compact().effects, start=1):
+        if not adds_nothing(fitted.effect.curve):
+            card = effect_card(fitted, model.readers)
+            change = f" {capital(card.change)}." if card.change else ""
+            yield f"value_{number}", f"{capital(card.phrase)}. {card.sentence}{change}"
+
+
+def _clause_text(model: Model, clause: ScoredClause) -> str:
+    """The sentence of a clause, which needs the sign of its weight."""
+    weights = [weight for _, weight in clause.constants] if clause.each is not None else clause.weights[1:2]
+    signs = {weight > 0 for weight in weights if weight}
+    rises = signs.pop() if len(signs) == 1 and clause.each is None else None
+    share = clause.feature == SHARE
+    said = sentence(clause.clause, model.schema, rises, at_least=clause.bound, each=clause.each, share=share)
+    return text_of(said)
+
+
+def _quoted(text: str) -> str:
+    """Text as a scalar of YAML, in which Jinja finds nothing.
+
+    >>> print(_quoted('kind "a"'), _quoted("{{ x }}"))
+    "kind \\"a\\"" "{{ '{' }}{ x }}"
+    """
+    from hornbeam.engines.export.dbt import literal
+
+    escapes = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t"}
+    return '"' + "".join(escapes.get(each) or _printable(each) for each in literal(text)) + '"'
+
+
+def _printable(character: str) -> str:
+    return character if character.isprintable() else f"\\U{ord(character):08x}"

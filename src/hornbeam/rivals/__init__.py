@@ -1,0 +1,1 @@
+"""Learners to compare with: AGG-LR, ILP-RLR, MLN-Boost and RDN-Boost. They are imported when used."""

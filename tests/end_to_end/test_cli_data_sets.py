@@ -49,7 +49,7 @@ def test_every_verb_that_takes_data_takes_a_name(run):
     assert run("fit", "uwcse", "--target", "advisedby", *SMALL, "--model", "m.json").status == 0
     folder = DATA / "uwcse" / "fold1"
     clause = "advisedby(A,B) :- publication(C,A), publication(C,B)."
-    example = ("--example", "advisedby(person1,person2)")
+    example = ("--example", "advisedby(person416,person401)")
     for words in (
         ("predict", "DATA", "--model", "m.json"),
         ("evaluate", "DATA", "--model", "m.json", "--json"),

@@ -42,7 +42,7 @@ def test_toy_cancer_by_commands_gives_the_numbers_that_srlearn_documents(folder,
 @pytest.mark.parametrize(("folder", "target"), [("toy_cancer", "cancer"), ("toy_father", "father")])
 def test_the_toys_are_learned_by_every_learner_that_users_come_from_or_to(folder, target, learner, tmp_path):
     model = tmp_path / "m.json"
-    # With fewer than ten examples, nothing beats the base rate on held-out ones: `rlr` learns only if it need not.
+    # Of fewer than ten examples, none are held out to prove a gain: `rlr` learns only if it need not.
     all_steps = ("--no-validate",) if learner == "rlr" else ()
     hornbeam("fit", DATA / folder, "--target", target, "--learner", learner, *all_steps, "--model", model)
     scores = hornbeam("evaluate", DATA / folder, "--model", model)

@@ -18,7 +18,9 @@ from hornbeam.loading.facts.reader import Contents, read_carefully, read_content
 from hornbeam.loading.files import read_text
 from hornbeam.loading.tables.schema_file import check_statements, read_schema_file
 from hornbeam.logic.canonical import canonical
-from hornbeam.logic.english import curve_table, effect_sentence, text_of
+from hornbeam.logic.english.clauses import text_of
+from hornbeam.logic.english.curves import curve_table
+from hornbeam.logic.english.effects import effect_sentence
 from hornbeam.logic.parse import parse_clause, parse_mode
 from hornbeam.logic.parse_effect import parse_effect
 from hornbeam.logic.schema import DATE, NUMBER, Schema

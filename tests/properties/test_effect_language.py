@@ -10,7 +10,10 @@ from hornbeam.errors import HornbeamError
 from hornbeam.logic import features as kinds
 from hornbeam.logic.clauses import Atom, Comparison, Not, head_atom
 from hornbeam.logic.effects import Effect, Equals, Feature, NumberOf, Recent, body_text, new_variables_of
-from hornbeam.logic.english import curve_rows, curve_table, effect_sentence, feature_pieces, text_of
+from hornbeam.logic.english.clauses import text_of
+from hornbeam.logic.english.curves import curve_rows, curve_table
+from hornbeam.logic.english.effects import effect_sentence
+from hornbeam.logic.english.phrases import feature_pieces
 from hornbeam.logic.parse import parse_clause
 from hornbeam.logic.parse_effect import parse_effect, parse_feature
 from strategies import databases, schemas

@@ -30,7 +30,7 @@ def print_model(model: Model | AggregateModel) -> None:
     """Print the prior, and each clause or feature with its weights; ``Model.words`` prints effects."""
     from rich.text import Text
 
-    from hornbeam.logic.english import text_of
+    from hornbeam.logic.english.clauses import text_of
     from hornbeam.model.clause_model import Model
     from hornbeam.model.readable.clauses import WEIGHT_NAMES
     from hornbeam.report.numbers.parts import parts_of, weights_text

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -20,14 +20,14 @@ from hornbeam.data.facts import FactsInMemory, FactsInPlace, with_cutoff_codes
 from hornbeam.data.names import UNKNOWN, Codes
 from hornbeam.data.numbers import STRICT, CutoffRule, Floats, quantiles, read_times
 from hornbeam.data.relations import UNLABELLED, Examples, Notice, Population, Relation
-from hornbeam.drawing.markup import element
-from hornbeam.drawing.notebook import notebook_table
 from hornbeam.errors import DataError, EngineError, did_you_mean, plural
 from hornbeam.logic.clauses import Value
 from hornbeam.logic.modes import Kind, Mode
-from hornbeam.logic.refine import Constants, Thresholds
 from hornbeam.logic.schema import Schema, value_of
 from hornbeam.logic.text import format_value
+
+if TYPE_CHECKING:
+    from hornbeam.logic.refine import Constants, Thresholds
 
 __all__ = [
     "UNKNOWN",
@@ -98,6 +98,9 @@ class Database:
 
     def _repr_html_(self) -> str:
         """Tables with their keys and links, or predicates with their types; examples; notices."""
+        from hornbeam.drawing.markup import element
+        from hornbeam.drawing.notebook import notebook_table
+
         rows: list[tuple[str, ...]] = []
         for name, section in self._tables().items():
             links = section.get("links") or {}

@@ -16,7 +16,8 @@ from hornbeam.data.database import Codes, Database
 from hornbeam.engines.contract import Engine
 from hornbeam.engines.registry import open_engine
 from hornbeam.errors import ModelError, OptionError
-from hornbeam.logic.english import feature_pieces, text_of
+from hornbeam.logic.english.clauses import text_of
+from hornbeam.logic.english.phrases import feature_pieces
 from hornbeam.model.class_model import ClassModel
 from hornbeam.model.clause_model import Model
 from hornbeam.model.effects import values_of

@@ -19,7 +19,7 @@ from hornbeam.joint.surroundings import Surroundings, read_surroundings, surroun
 from hornbeam.joint.things import JointTarget, Things
 from hornbeam.joint.words import neighbours_text
 from hornbeam.logic.clauses import Clause, atoms_of
-from hornbeam.logic.english import PLAIN, Wording
+from hornbeam.logic.english.wording import PLAIN, Wording
 from hornbeam.logic.parse import parse_clause
 from hornbeam.logic.schema import Schema
 from hornbeam.model.class_model import ClassModel

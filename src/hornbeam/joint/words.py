@@ -12,7 +12,10 @@ from hornbeam.joint.things import JointTarget
 from hornbeam.logic import features as kinds
 from hornbeam.logic.clauses import Clause
 from hornbeam.logic.effects import Curve, Effect, Feature
-from hornbeam.logic.english import Wording, capital, feature_pieces, text_of
+from hornbeam.logic.english.clauses import text_of
+from hornbeam.logic.english.nouns import capital
+from hornbeam.logic.english.phrases import feature_pieces
+from hornbeam.logic.english.wording import Wording
 from hornbeam.logic.schema import Schema
 
 MOST_PAIRS = 6

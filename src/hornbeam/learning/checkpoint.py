@@ -19,7 +19,6 @@ from hornbeam.engines.contract import Skipped
 from hornbeam.errors import DataError, Place
 from hornbeam.files.writing import remove_leftovers, write_file
 from hornbeam.learning.history import Record, Round, Step, skipped_fields
-from hornbeam.logic.parse import parse_clause
 from hornbeam.logic.schema import Schema
 from hornbeam.model.clause_model import WeightedClause
 from hornbeam.model.fields import Fields
@@ -132,6 +131,8 @@ class Checkpoint(Generic[Done]):
 
 def read_step(fields: Fields, schema: Schema) -> Step:
     """A step of boosting clauses, as ``Step.as_dict`` wrote it."""
+    from hornbeam.logic.parse import parse_clause
+
     w0, w1, w2 = fields.numbers("weights")
     clause = parse_clause(fields.text("clause"), schema)
     total, feature = fields.whole("total"), fields.text("feature")
@@ -171,6 +172,8 @@ def _read_replay(fields: Fields) -> Replay:
 
 
 def _read_skipped(fields: Fields, schema: Schema) -> Skipped:
+    from hornbeam.logic.parse import parse_clause
+
     return Skipped(
         parse_clause(fields.text("clause"), schema),
         fields.text("reason"),

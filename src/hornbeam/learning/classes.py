@@ -17,7 +17,6 @@ from hornbeam.learning import loop
 from hornbeam.learning.history import INTERRUPTED, History, Record, ended_of
 from hornbeam.learning.learners import learn
 from hornbeam.learning.loop import NO_CONTROL, Control, Shared, ShouldStop
-from hornbeam.learning.losses.class_weights import class_weights
 from hornbeam.learning.numbers import Floats
 from hornbeam.learning.options import AUTO, Options
 from hornbeam.model.class_model import PLAIN_WEIGHTS, ClassModel
@@ -82,6 +81,8 @@ def fit_classes(
     Each model gets an equal share of what is left of the time limit, which is in seconds. Each class has its
     own folder for checkpoints. Ctrl-C keeps the steps of the current model; later models then get no steps.
     """
+    from hornbeam.learning.losses.class_weights import class_weights
+
     target, classes, labels = examples.target, examples.classes, examples.labels
     loss = getattr(options, "loss", AUTO)
     if loss in NUMERIC_LOSSES:

@@ -9,7 +9,6 @@ import numpy as np
 from hornbeam.data.database import Examples
 from hornbeam.data.numbers import Floats
 from hornbeam.data.ranking import ranking
-from hornbeam.drawing.markup import percent_text
 from hornbeam.model.files import LearnedModel, scale_of
 from hornbeam.model.scales import SQUARED
 
@@ -22,6 +21,8 @@ def explained_text(
     ``models`` are one model, or one for each class, with the scores that each gave to the examples that it
     was not learned from. Of several classes, the means are said. Empty if no example was held out.
     """
+    from hornbeam.drawing.markup import percent_text
+
     shares, areas = [], []
     for place, (model, scores) in enumerate(zip(models, held_out, strict=True)):
         own, base = model.settings.get("held_out_loss"), model.settings.get("base_loss")

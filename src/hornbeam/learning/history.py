@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from hornbeam.data.database import Notice
-from hornbeam.drawing.frames import frame_of
-from hornbeam.drawing.notebook import notebook_table
 from hornbeam.engines.contract import Skipped
 from hornbeam.errors import plural
 from hornbeam.model.clause_model import WeightedClause
@@ -206,11 +204,15 @@ class History:
 
     def to_frame(self) -> pandas.DataFrame:
         """A row for each record of a step: its number, errors or losses, time, and what it chose."""
+        from hornbeam.drawing.frames import frame_of
+
         rows = [step.as_dict() for step in self.steps]
         names = dict.fromkeys(name for row in rows for name in row)
         return frame_of({name: [row.get(name) for row in rows] for name in names})
 
     def _repr_html_(self) -> str:
+        from hornbeam.drawing.notebook import notebook_table
+
         shown = self.steps[-_SHOWN:]
         note = self.score or ""
         if len(self.steps) > len(shown):

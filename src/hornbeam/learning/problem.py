@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 import numpy as np
 
@@ -15,7 +15,9 @@ from hornbeam.learning.history import History
 from hornbeam.learning.numbers import Floats, Labels, round_weight
 from hornbeam.learning.options import BASE_RATE
 from hornbeam.logic.clauses import head_atom
-from hornbeam.logic.refine import Language, additions
+
+if TYPE_CHECKING:
+    from hornbeam.logic.refine import Language
 
 LARGEST_TARGET = 1e100
 """The largest number that can be learned: its square and sums of squares must stay finite."""
@@ -83,6 +85,8 @@ def language_for(
 
     Facts after the last cut-off of the keys to learn from do not influence thresholds.
     """
+    from hornbeam.logic.refine import Language, additions
+
     head = head_atom(target, database.schema.arity(target))
     until = math.inf if keys is None else database.last_cutoff(target, keys)
     thresholds = database.thresholds(target, n_thresholds, until)

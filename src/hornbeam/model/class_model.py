@@ -14,13 +14,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from hornbeam.data.database import Codes
-from hornbeam.drawing.frames import frame_of
-from hornbeam.drawing.markup import element
 from hornbeam.engines.contract import Engine
 from hornbeam.errors import ModelError, OptionError, did_you_mean
 from hornbeam.logic.schema import Schema
 from hornbeam.model.clause_model import Floats, Model
-from hornbeam.model.editing.edits import Edit
 from hornbeam.model.fields import Fields
 from hornbeam.model.files import (
     Common,
@@ -34,6 +31,8 @@ from hornbeam.model.training import Training
 
 if TYPE_CHECKING:
     import pandas
+
+    from hornbeam.model.editing.edits import Edit
 
 LEARNER = "one-vs-rest"
 
@@ -92,6 +91,8 @@ class ClassModel:
 
     def to_frame(self) -> pandas.DataFrame:
         """The effects of all classes as a data frame, with the class of each."""
+        from hornbeam.drawing.frames import frame_of
+
         frames = [
             (name, model.shown_for(name).to_frame())
             for name, model in self.members()
@@ -105,6 +106,8 @@ class ClassModel:
         return frame_of(columns)
 
     def _repr_html_(self) -> str:
+        from hornbeam.drawing.markup import element
+
         parts = [
             element("p", element("b", f"class {name}"))
             + (

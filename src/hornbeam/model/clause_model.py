@@ -15,19 +15,11 @@ import numpy as np
 
 from hornbeam.data.database import Codes
 from hornbeam.data.numbers import CutoffRule
-from hornbeam.drawing.markup import signed_text
 from hornbeam.engines.contract import Counts, Engine
-from hornbeam.engines.counting.count import count_all
-from hornbeam.engines.counting.guarded import count_guarded
 from hornbeam.errors import LimitError, ModelError, plural
-from hornbeam.logic.canonical import canonical
 from hornbeam.logic.clauses import atoms_of
 from hornbeam.logic.effects import predicates_in
-from hornbeam.logic.english import Wording, wording_of
-from hornbeam.logic.guards import GUARDED, guard_of
 from hornbeam.logic.schema import Schema
-from hornbeam.model.choices import SETTING, choice_place, choices_of
-from hornbeam.model.editing.edits import Edit, Editable, apply_edits, edit_words, read_edits
 from hornbeam.model.effects import (
     SHOWN_EFFECTS,
     FittedEffect,
@@ -39,9 +31,6 @@ from hornbeam.model.effects import (
     values_of,
 )
 from hornbeam.model.features import WeightedClause, bound_of, false_counts
-from hornbeam.model.groundings.constants import contribution_of_constants
-from hornbeam.model.readable.cards import Readers, effects_html, effects_text
-from hornbeam.model.readable.clauses import clauses_html, clauses_text, constants_cards, weight_columns
 from hornbeam.model.scales import LOGISTIC, SCALES, Floats, Scale, shares
 from hornbeam.model.training import Training
 
@@ -51,6 +40,9 @@ if TYPE_CHECKING:
     from hornbeam.engines.export.scoring import ScoredClause, ScoringModel
     from hornbeam.engines.export.user_tables import Table
     from hornbeam.engines.sql.expressions import SqlTable
+    from hornbeam.logic.english.wording import Wording
+    from hornbeam.model.editing.edits import Edit
+    from hornbeam.model.readable.cards import Readers
 
 __all__ = ["Floats", "Model", "WeightedClause", "false_counts"]
 
@@ -96,6 +88,8 @@ class Model:
     @property
     def wording(self) -> Wording:
         """The user's words for the target and its data."""
+        from hornbeam.logic.english.wording import wording_of
+
         names = cast("Mapping[str, Mapping[str, str]]", self.settings.get("names", {}))
         of_class = str(self.settings.get(_SHOWN_CLASS, ""))
         return wording_of(self.target, self.schema, self.settings, of_class, names, self.is_numeric)
@@ -107,12 +101,17 @@ class Model:
     @property
     def readers(self) -> Readers:
         """What cards of effects need to know about the model."""
+        from hornbeam.model.readable.cards import Readers
+
         average = self.settings.get("average_score" if self.is_numeric else "average_log_odds")
         known = float(average) if isinstance(average, int | float) else None
         return Readers(self.schema, self.dated, self.wording, known, self.scale)
 
     def words(self) -> str:
         """The model for people: the question, weights per constant, and each effect as a table."""
+        from hornbeam.model.readable.cards import effects_text
+        from hornbeam.model.readable.clauses import clauses_text
+
         readers = self.readers
         title = f"{self.size_text}, prior {self.prior:+.4g}"
         if readers.average is not None:
@@ -133,6 +132,8 @@ class Model:
         ``words()``, its feature and clause, or ``all``: ``"rise 2"``, ``"round all to 0.1"``. Numbers are
         those of this model, before its first edit. The edits of another model may be given too.
         """
+        from hornbeam.model.editing.edits import Editable, apply_edits, read_edits
+
         parts = Editable(self.prior, self.clauses, self.effects)
         read = read_edits(edits, parts, self.schema, by)
         if not read:
@@ -151,14 +152,22 @@ class Model:
 
     def edit_lines(self, wording: Wording | None = None) -> list[str]:
         """What was edited, a line for each edit."""
+        from hornbeam.model.editing.edits import edit_words
+
         own = wording or self.wording
         return [edit_words(each, self.schema, self.dated, own) for each in self.edits]
 
     def weight_columns(self) -> tuple[int, ...]:
         """Which of the weights (bias, true, false) some clause uses; the others are zero everywhere."""
+        from hornbeam.model.readable.clauses import weight_columns
+
         return weight_columns(self.clauses)
 
     def _repr_html_(self) -> str:
+        from hornbeam.drawing.markup import signed_text
+        from hornbeam.model.readable.cards import effects_html
+        from hornbeam.model.readable.clauses import clauses_html, constants_cards
+
         title = f"{self.size_text} of {self.target}, prior {signed_text(self.prior)}"
         title += "".join(f"; {line}" for line in self.edit_lines())
         if not self.effects:
@@ -178,6 +187,8 @@ class Model:
     @property
     def guarded(self) -> bool:
         """Whether a clause's false counts are counted inside its guard."""
+        from hornbeam.logic.guards import GUARDED
+
         return self.settings.get("false_counts") == GUARDED
 
     @property
@@ -227,6 +238,9 @@ class Model:
         self, clauses: Sequence[WeightedClause], guarded: bool, engine: Engine, keys: Codes
     ) -> list[Counts]:
         """Counts of some clauses, with false counts inside their guards or in the population."""
+        from hornbeam.engines.counting.count import count_all
+        from hornbeam.engines.counting.guarded import count_guarded
+
         if not clauses:
             return []
         bodies = [weighted.clause for weighted in clauses]
@@ -247,6 +261,8 @@ class Model:
 
     def contributions(self, engine: Engine, keys: Codes) -> Iterator[Floats]:
         """What each clause, then each effect, adds to the log-odds of each example, in model order."""
+        from hornbeam.model.groundings.constants import contribution_of_constants
+
         plain = [weighted for weighted in self.clauses if weighted.each is None]
         # A guard need not be counted if no weight multiplies the false count.
         within = [weighted for weighted in plain if self.guarded and weighted.weighs_false]
@@ -282,6 +298,8 @@ class Model:
 
     def predictions(self, engine: Engine, keys: Codes) -> Floats:
         """The prediction for each example: a probability, or a number on the target's scale."""
+        from hornbeam.model.choices import choices_of
+
         scores = self.scores(engine, keys)
         return (
             shares(scores, choices_of(self, engine, keys))
@@ -345,6 +363,8 @@ class Model:
 
     def _choice_in_sql(self) -> int | str | None:
         """The argument or the predicate that says which examples are one choice; None without choices."""
+        from hornbeam.model.choices import SETTING, choice_place
+
         if not self.scale.of_choice:
             return None
         column = self.settings.get(SETTING)
@@ -360,6 +380,7 @@ class Model:
         """A clause for SQL; weights of constants need one join if the body allows it, else a clause each."""
         from hornbeam.engines.export.features import is_join
         from hornbeam.engines.export.scoring import ScoredClause
+        from hornbeam.logic.guards import guard_of
 
         is_one = bool(weighted.constants) and is_join(weighted.clause)
         return [
@@ -381,6 +402,8 @@ class Model:
 
         A clause keeps the position of its first occurrence. Predictions stay the same to 1e-12.
         """
+        from hornbeam.logic.canonical import canonical
+
         groups: dict[WeightedClause, list[WeightedClause]] = {}
         for weighted in self.clauses:
             # Guards and weights of constants depend on the order of literals and variables.

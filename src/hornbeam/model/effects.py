@@ -14,21 +14,20 @@ import numpy as np
 
 from hornbeam.data.database import Codes
 from hornbeam.data.numbers import Floats
-from hornbeam.drawing.frames import frame_of
 from hornbeam.engines.contract import Engine, Skipped
-from hornbeam.engines.counting.count import LEAST_KEYS
 from hornbeam.engines.questions import FeatureRequest
 from hornbeam.errors import InputError, LimitError
 from hornbeam.logic.clauses import Value
 from hornbeam.logic.effects import Curve, Effect, body_text, in_order_of_use
-from hornbeam.logic.english import PLAIN, Wording, capital, curve_rows, effect_sentence, text_of
-from hornbeam.logic.parse_effect import cut_misfit, parse_feature
 from hornbeam.logic.schema import Schema, kind_of, number_of, read_value
 from hornbeam.logic.text import format_value
 from hornbeam.model.fields import Fields
 
 if TYPE_CHECKING:
     import pandas
+
+    from hornbeam.logic.english.wording import Wording
+
 
 SHOWN_EFFECTS = 20
 """Maximum number of effects that the text of a model shows; the others are counted."""
@@ -64,6 +63,9 @@ class FittedEffect:
 
     def to_frame(self) -> pandas.DataFrame:
         """The curve as a data frame with a row for each level."""
+        from hornbeam.drawing.frames import frame_of
+        from hornbeam.logic.english.curves import curve_rows
+
         rows = curve_rows(self.effect.curve, self.effect.feature)
         # Errors and examples begin with the missing values, rows end with them.
         missing = [0] if len(rows) > len(self.effect.curve.levels) else []
@@ -104,6 +106,8 @@ def values_of(engine: Engine, effects: Sequence[Effect], keys: Codes) -> Iterato
 
 def _in_halves(engine: Engine, refused: tuple[FeatureRequest, Skipped], keys: Codes) -> Floats:
     """The values of a feature that needs too much memory for all examples at once."""
+    from hornbeam.engines.counting.count import LEAST_KEYS
+
     request, skipped = refused
     if len(keys) <= LEAST_KEYS:
         raise LimitError(
@@ -133,9 +137,14 @@ def by_importance(effects: Sequence[FittedEffect]) -> list[FittedEffect]:
 
 
 def effects_frame(
-    effects: Sequence[FittedEffect], schema: Schema, dated: bool, wording: Wording = PLAIN
+    effects: Sequence[FittedEffect], schema: Schema, dated: bool, wording: Wording
 ) -> pandas.DataFrame:
     """Effects as a data frame with a row for each, the most important first."""
+    from hornbeam.drawing.frames import frame_of
+    from hornbeam.logic.english.clauses import text_of
+    from hornbeam.logic.english.effects import effect_sentence
+    from hornbeam.logic.english.nouns import capital
+
     ordered = by_importance(effects)
     return frame_of(
         {
@@ -208,6 +217,8 @@ def effect_fields(fitted: FittedEffect) -> dict[str, object]:
 
 def read_effect(target: str, schema: Schema, fields: Fields) -> FittedEffect:
     """The effect that ``effect_fields`` wrote."""
+    from hornbeam.logic.parse_effect import cut_misfit, parse_feature
+
     feature, clause = fields.text("feature"), fields.text("clause")
     try:
         head, body, parsed = parse_feature(feature, clause, schema, "clause")

@@ -20,7 +20,8 @@ from hornbeam.drawing.notebook import bar_picture, notebook_table
 from hornbeam.engines.contract import Engine
 from hornbeam.errors import ModelError, plural
 from hornbeam.logic.clauses import Atom, Clause, Comparison, Literal, Not, Term
-from hornbeam.logic.english import capital, plain_name, plural_of, wording_of
+from hornbeam.logic.english.nouns import capital, plain_name, plural_of
+from hornbeam.logic.english.wording import wording_of
 from hornbeam.logic.text import format_constant, variable_name
 from hornbeam.model.clause_model import Model, WeightedClause
 from hornbeam.model.features import COUNT, SHARE, bound_of

@@ -14,7 +14,6 @@ import numpy as np
 import numpy.typing as npt
 
 from hornbeam.engines.contract import Column
-from hornbeam.engines.counting.exact_sums import whole_logarithms
 from hornbeam.logic.canonical import with_constant
 from hornbeam.logic.clauses import Clause
 from hornbeam.logic.text import format_constant, variable_name
@@ -88,6 +87,8 @@ def shares(true: Column, within: Column) -> Floats:
 
 def in_units(counts: Column) -> npt.NDArray[np.int64]:
     """ln(1 + count) in whole units of 1/LOG_UNIT: sums are exact."""
+    from hornbeam.engines.counting.exact_sums import whole_logarithms
+
     return whole_logarithms(counts).astype(np.int64)
 
 

@@ -16,7 +16,7 @@ import re
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -26,17 +26,16 @@ from hornbeam.engines.contract import Engine
 from hornbeam.errors import InputError, ModelError, OptionError, Place
 from hornbeam.files.writing import write_file
 from hornbeam.logic.clauses import Clause, Comparison
-from hornbeam.logic.guards import GUARDED, new_variables
-from hornbeam.logic.parse import parse_clause
 from hornbeam.logic.schema import KINDS, Schema
-from hornbeam.model.choices import best_of, choices_of
 from hornbeam.model.clause_model import Floats, Model, WeightedClause
-from hornbeam.model.editing.edits import edit_fields, read_edit
 from hornbeam.model.effects import effect_fields, read_effect
 from hornbeam.model.features import COUNT, FEATURES, SHARE, is_feature
 from hornbeam.model.fields import Fields, read_settings
 from hornbeam.model.scales import LOGISTIC, SCALES, Integers, Scale, shares
 from hornbeam.model.training import read_training, training_fields
+
+if TYPE_CHECKING:
+    from hornbeam.model.editing.edits import Edit
 
 FORMAT_VERSION = 1
 """The version of the format. It rises when a file of it may mean something else."""
@@ -91,6 +90,8 @@ def predictions_of(
 
     ``choices`` has the choice of each example, for a model that was not learned with a column of choices.
     """
+    from hornbeam.model.choices import choices_of
+
     scale = scale_of(model)
     if scale.of_choice:
         return shares(model.scores(engine, keys), choices_of(model, engine, keys, choices))
@@ -101,6 +102,8 @@ def chosen_of(
     model: LearnedModel, engine: Engine, keys: Codes, predicted: Floats, choices: Integers | None = None
 ) -> npt.NDArray[np.bool_] | None:
     """For a model of choices, whether each example is the best one of its choice."""
+    from hornbeam.model.choices import best_of, choices_of
+
     if not scale_of(model).of_choice:
         return None
     return best_of(predicted, choices_of(model, engine, keys, choices))
@@ -317,6 +320,8 @@ def _clause_fields(model: Model) -> dict[str, object]:
     if model.training is not None:
         more["training"] = training_fields(model.training)
     if model.edits:
+        from hornbeam.model.editing.edits import edit_fields
+
         more["edits"] = [edit_fields(edit) for edit in model.edits]
     more |= loss_fields(model)
     return {"prior": model.prior, "clauses": clauses, **more}
@@ -331,10 +336,7 @@ def _read_clauses(common: Common, fields: Fields) -> Model:
     ]
     training = read_training(fields.nested("training")) if fields.has("training") else None
     loss = read_loss(fields)
-    edits = [
-        read_edit(common.schema, member)
-        for member in (fields.objects("edits", "edit") if fields.has("edits") else ())
-    ]
+    edits = _read_edits(common, fields) if fields.has("edits") else ()
     return Model(
         common.target,
         common.schema,
@@ -345,8 +347,14 @@ def _read_clauses(common: Common, fields: Fields) -> Model:
         tuple(effects),
         training,
         loss,
-        tuple(edits),
+        edits,
     )
+
+
+def _read_edits(common: Common, fields: Fields) -> tuple[Edit, ...]:
+    from hornbeam.model.editing.edits import read_edit
+
+    return tuple(read_edit(common.schema, member) for member in fields.objects("edits", "edit"))
 
 
 def _loss_of(model: LearnedModel) -> str:
@@ -367,6 +375,9 @@ def read_loss(fields: Fields) -> str:
 
 
 def _read_clause(common: Common, fields: Fields) -> WeightedClause:
+    from hornbeam.logic.guards import GUARDED
+    from hornbeam.logic.parse import parse_clause
+
     text = fields.text("clause")
     try:
         clause = parse_clause(text, common.schema)
@@ -400,6 +411,8 @@ def _read_clause(common: Common, fields: Fields) -> WeightedClause:
 
 def _can_share(common: Common, clause: Clause, fields: Fields) -> bool:
     """Whether the feature of a clause may be ``share``: it has a guard, and no weights for constants."""
+    from hornbeam.logic.guards import GUARDED, new_variables
+
     guarded = common.settings.get("false_counts") == GUARDED and len(clause.body) > 1
     return guarded and not new_variables(clause) and not fields.has("each")
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from hornbeam.errors import plural
-from hornbeam.logic.english import capital
+from hornbeam.logic.english.nouns import capital
 from hornbeam.model.class_model import ClassModel
 from hornbeam.model.clause_model import Model
 from hornbeam.model.files import LearnedModel

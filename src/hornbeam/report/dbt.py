@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from hornbeam.errors import OptionError
-from hornbeam.logic.english import capital, sentence, text_of
+from hornbeam.logic.english.clauses import sentence, text_of
+from hornbeam.logic.english.nouns import capital
 from hornbeam.model.clause_model import Model
 from hornbeam.model.features import SHARE
 from hornbeam.model.readable.cards import effect_card

@@ -9,7 +9,7 @@ from hornbeam.joint.neighbours import Neighbours, Term, TermWeights
 from hornbeam.joint.predict import predict_together, world_of
 from hornbeam.joint.things import JointTarget
 from hornbeam.joint.words import neighbours_text
-from hornbeam.logic.english import PLAIN
+from hornbeam.logic.english.wording import PLAIN
 from hornbeam.logic.parse import parse_clause
 from hornbeam.logic.schema import Schema
 from hornbeam.report.numbers.joint_view import JointView

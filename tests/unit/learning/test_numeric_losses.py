@@ -7,12 +7,12 @@ from hypothesis import strategies as st
 
 import hornbeam as hb
 from hornbeam.datasets.worlds import smokers
-from hornbeam.learning.losses.named import LOSSES, loss_for
+from hornbeam.learning.losses.named import LOSSES, loss_for, loss_named
 from hornbeam.model.scales import NUMERIC_LOSSES
 
 VALUES = np.array([0.0, 1.0, 1.0, 3.0, 7.0, 20.0])
 ONE = np.ones(len(VALUES))
-ALONE = [name for name, loss in LOSSES.items() if not loss.together]
+ALONE = [name for name in LOSSES if not loss_named(name).together]
 """The losses of single examples."""
 
 
@@ -21,7 +21,7 @@ ALONE = [name for name, loss in LOSSES.items() if not loss.together]
     target=st.integers(0, 1), score=st.floats(-3, 3).filter(lambda score: abs(score - round(score)) > 1e-3)
 )
 def test_the_gradient_is_minus_the_derivative_of_the_loss(name, target, score):
-    loss, targets, step = LOSSES[name], np.array([float(target)]), 1e-6
+    loss, targets, step = loss_named(name), np.array([float(target)]), 1e-6
     above, below = (loss.each(targets, np.array([score + change]))[0] for change in (step, -step))
     first, second = loss.gradients(targets, np.array([score]))
     assert first[0] == pytest.approx((below - above) / (2 * step), abs=1e-6)
@@ -30,14 +30,14 @@ def test_the_gradient_is_minus_the_derivative_of_the_loss(name, target, score):
 
 @pytest.mark.parametrize("name", ["logistic", "squared"])
 def test_the_curvature_is_the_second_derivative(name):
-    loss, targets, scores, step = LOSSES[name], np.array([0.0, 1.0]), np.array([0.3, -0.7]), 1e-4
+    loss, targets, scores, step = loss_named(name), np.array([0.0, 1.0]), np.array([0.3, -0.7]), 1e-4
     sides = [loss.each(targets, scores + change) for change in (-step, 0.0, step)]
     second = (sides[0] - 2 * sides[1] + sides[2]) / step**2
     assert np.allclose(loss.gradients(targets, scores)[1], second, atol=1e-5)
 
 
 def test_the_curvature_of_poisson_bounds_the_second_derivative_where_a_step_could_be_too_long():
-    loss, targets, scores = LOSSES["poisson"], np.array([0.0, 100.0, 100.0]), np.array([1.0, -8.0, 6.0])
+    loss, targets, scores = loss_named("poisson"), np.array([0.0, 100.0, 100.0]), np.array([1.0, -8.0, 6.0])
     first, second = loss.gradients(targets, scores)
     assert (second >= np.exp(scores)).all()
     assert (np.abs(first / second) <= 1.0).all()
@@ -45,7 +45,7 @@ def test_the_curvature_of_poisson_bounds_the_second_derivative_where_a_step_coul
 
 @pytest.mark.parametrize("name", ALONE)
 def test_no_constant_is_better_than_the_start(name):
-    loss = LOSSES[name]
+    loss = loss_named(name)
     values = (VALUES > 1).astype(float) if name == "logistic" else VALUES
     targets, _ = loss.prepared(values, ONE)
     start = loss.start(targets, ONE)
@@ -57,14 +57,14 @@ def test_no_constant_is_better_than_the_start(name):
 @pytest.mark.parametrize("name", LOSSES)
 def test_no_examples_have_no_losses(name):
     """If later examples judge, a bag of all examples holds none out."""
-    loss, none = LOSSES[name], np.zeros(0)
+    loss, none = loss_named(name), np.zeros(0)
     found = (*loss.gradients(none, none), loss.each(none, none), loss.excess(none, none, none))
     assert [each.shape for each in found] == [(0,)] * 4
 
 
 @pytest.mark.parametrize("name", NUMERIC_LOSSES)
 def test_targets_do_not_depend_on_the_unit_and_are_whole_multiples(name):
-    loss = LOSSES[name]
+    loss = loss_named(name)
     targets, unit = loss.prepared(VALUES, ONE)
     assert np.array_equal(targets * 2.0**30, np.rint(targets * 2.0**30))
     for factor in (2.0**-1000, 1e-3, 17.0, 2.0**1000):
@@ -81,7 +81,7 @@ def test_targets_do_not_depend_on_the_unit_and_are_whole_multiples(name):
 
 @pytest.mark.parametrize("name", NUMERIC_LOSSES)
 def test_weights_count_as_repetitions(name):
-    loss, weights = LOSSES[name], np.array([1.0, 2.0, 1.0, 3.0, 1.0, 1.0])
+    loss, weights = loss_named(name), np.array([1.0, 2.0, 1.0, 3.0, 1.0, 1.0])
     repeated = np.repeat(VALUES, weights.astype(int))
     targets, unit = loss.prepared(VALUES, weights)
     again, other = loss.prepared(repeated, np.ones(len(repeated)))
@@ -91,7 +91,7 @@ def test_weights_count_as_repetitions(name):
 
 def test_what_readers_see_is_in_the_unit_of_the_target():
     for name, expected in (("squared", VALUES.std()), ("absolute", np.abs(VALUES - 1).mean())):
-        loss = LOSSES[name]
+        loss = loss_named(name)
         targets, unit = loss.prepared(VALUES, ONE)
         mean = float(loss.each(targets, np.full(len(targets), loss.start(targets, ONE))).mean())
         assert loss.measured(mean, unit) == pytest.approx(expected)
@@ -100,7 +100,7 @@ def test_what_readers_see_is_in_the_unit_of_the_target():
 def test_the_loss_suits_the_target():
     assert [loss_for("auto", numeric).name for numeric in (False, True)] == ["logistic", "squared"]
     assert loss_for("poisson", True).name == "poisson"
-    assert LOSSES["poisson"].refusal(np.array([-1.0, 2.0])).endswith("found -1")
+    assert loss_named("poisson").refusal(np.array([-1.0, 2.0])).endswith("found -1")
 
 
 def test_one_value_among_zeros_gives_no_weights_of_constants():

@@ -18,7 +18,9 @@ from hornbeam.learning.loop import NO_CONTROL
 from hornbeam.learning.options import EffectOptions
 from hornbeam.loading import load
 from hornbeam.logic.effects import Curve, Effect, in_order_of_use
-from hornbeam.logic.english import feature_pieces, text_of, wording_of
+from hornbeam.logic.english.clauses import text_of
+from hornbeam.logic.english.phrases import feature_pieces
+from hornbeam.logic.english.wording import wording_of
 
 TEAMS, MATCHES = 40, 240
 

@@ -10,7 +10,9 @@ from folders import write
 from hornbeam.engines.memory.engine import MemoryEngine
 from hornbeam.engines.registry import open_engine
 from hornbeam.errors import SchemaError
-from hornbeam.logic.english import Wording, feature_pieces, text_of, wording_of
+from hornbeam.logic.english.clauses import text_of
+from hornbeam.logic.english.phrases import feature_pieces
+from hornbeam.logic.english.wording import Wording, wording_of
 from hornbeam.logic.parse import parse_clause
 from hornbeam.logic.parse_effect import parse_effect
 from hornbeam.logic.schema import Schema

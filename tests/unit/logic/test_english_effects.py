@@ -3,7 +3,11 @@
 import pytest
 
 from hornbeam.logic.effects import Curve, Feature
-from hornbeam.logic.english import curve_table, effect_sentence, feature_pieces, text_of, wording_of
+from hornbeam.logic.english.clauses import text_of
+from hornbeam.logic.english.curves import curve_table
+from hornbeam.logic.english.effects import effect_sentence
+from hornbeam.logic.english.phrases import feature_pieces
+from hornbeam.logic.english.wording import wording_of
 from hornbeam.logic.parse_effect import parse_effect
 from hornbeam.logic.schema import DATE, NUMBER, Schema
 

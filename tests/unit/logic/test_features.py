@@ -8,7 +8,8 @@ import pytest
 from hornbeam.engines.export.measures import NEEDED
 from hornbeam.engines.features.values import OF_GROUNDINGS, OF_VALUES
 from hornbeam.logic.effects import Curve, Effect
-from hornbeam.logic.english import feature_pieces, text_of
+from hornbeam.logic.english.clauses import text_of
+from hornbeam.logic.english.phrases import feature_pieces
 from hornbeam.logic.features import DATES, KINDS, MEASURES, NUMBERS, offered_for
 from hornbeam.logic.parse_effect import parse_feature
 from hornbeam.logic.schema import DATE, NUMBER, Schema

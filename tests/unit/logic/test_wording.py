@@ -3,8 +3,10 @@
 import pytest
 
 from hornbeam.logic.effects import Feature
-from hornbeam.logic.english import effect_sentence, named_by_target, text_of, wording_of
+from hornbeam.logic.english.clauses import text_of
 from hornbeam.logic.english.curves import range_of, shape_of
+from hornbeam.logic.english.effects import effect_sentence
+from hornbeam.logic.english.wording import named_by_target, wording_of
 from hornbeam.logic.parse_effect import parse_effect
 from hornbeam.logic.schema import NUMBER, Schema
 

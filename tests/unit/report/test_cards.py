@@ -16,7 +16,7 @@ from hornbeam.drawing.markup import percent_text
 from hornbeam.engines.memory.engine import MemoryEngine
 from hornbeam.learning.effects.learner import fit
 from hornbeam.learning.options import EffectOptions
-from hornbeam.logic.english import PLAIN
+from hornbeam.logic.english.wording import PLAIN
 from hornbeam.logic.parse import parse_clause
 from hornbeam.logic.parse_effect import parse_effect
 from hornbeam.logic.schema import Schema

@@ -14,7 +14,7 @@ from hornbeam.datasets.worlds import smokers
 from hornbeam.drawing.axes import ticks
 from hornbeam.drawing.markup import percent_text
 from hornbeam.engines.registry import open_engine
-from hornbeam.logic.english import sentence, text_of
+from hornbeam.logic.english.clauses import sentence, text_of
 from hornbeam.logic.parse import parse_clause
 from hornbeam.logic.schema import Schema
 from hornbeam.model.clause_model import Model, WeightedClause

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
 from inspect import cleandoc
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
@@ -20,8 +19,7 @@ from hornbeam.cli.flags import DATA, LEARNING, OUTPUT, CountingInPlace, ExampleS
 from hornbeam.cli.learner_flags import LearnerFlags, chosen_options
 from hornbeam.cli.messages import detail, print_message, progress, remark, say
 from hornbeam.cli.output import check_writable, json_text, write_result
-from hornbeam.cli.verbs.joint import check_joint, learn_joint
-from hornbeam.errors import LimitError, plural
+from hornbeam.errors import LimitError, OptionError, plural
 from hornbeam.learning.options import OPTIONS, PRESETS
 
 if TYPE_CHECKING:
@@ -31,7 +29,6 @@ if TYPE_CHECKING:
     from hornbeam.joint.fitting.learner import JointFit, JointHistory
     from hornbeam.learning.classes import ClassFit, ClassHistory
     from hornbeam.learning.history import History
-    from hornbeam.learning.loop import Control
     from hornbeam.learning.options import Options
     from hornbeam.learning.problem import Fit
     from hornbeam.model.files import LearnedModel
@@ -198,7 +195,7 @@ def fit(
     limits.check()
     output.check(source.data, source.examples)
     first = target[0] if target else None
-    check_joint(joint, target or [], options, {"--report": output.report, "--checkpoint": limits.checkpoint})
+    _check_targets(joint, target or [], options, output, limits)
     # A file with labels of several targets is no list of examples of the first.
     labels = source.examples if target and len(target) > 1 else None
     loaded = replace(source, examples=None) if labels else source
@@ -209,8 +206,7 @@ def fit(
     say(database.notices)
     clock.lap("load")
     if joint:
-        learn = partial(learn_joint, database, target or [], labels, options)
-        _fit_joint(learn, options, limits, output, clock)
+        _fit_joint(database, target or [], labels, options, limits, output, clock)
         return
     database, examples = _labelled(database, first, options, source)
     engine = open_engine(counting.engine_name, database, counting.budget, **counting.place())
@@ -265,16 +261,33 @@ def _time_for_loading(limits: Limits) -> Iterator[None]:
         )
 
 
+def _check_targets(joint: bool, targets: list[str], options: Options, output: Output, limits: Limits) -> None:
+    """Refuse several targets without --joint, and what joint models cannot do."""
+    if joint:
+        from hornbeam.cli.verbs.joint import check_joint
+
+        check_joint(options, {"--report": output.report, "--checkpoint": limits.checkpoint})
+    elif len(targets) > 1:
+        raise OptionError("--target is given several times: targets are learned together only with --joint.")
+
+
 def _fit_joint(
-    learn: Callable[[Control], JointFit], options: Options, limits: Limits, output: Output, clock: Clock
+    database: Database,
+    targets: list[str],
+    labels: Path | None,
+    options: Options,
+    limits: Limits,
+    output: Output,
+    clock: Clock,
 ) -> None:
     """Learn a joint model, say how good it is, and write it."""
+    from hornbeam.cli.verbs.joint import learn_joint
     from hornbeam.learning.loop import Control, time_limit
 
     seconds = _time_left(limits, clock)
     stop = None if seconds is None else time_limit(seconds)
     with progress(getattr(options, "n_steps", None)) as on_step:
-        fitted = learn(Control(on_step, None, stop))
+        fitted = learn_joint(database, targets, labels, options, Control(on_step, None, stop))
     _was_interrupted(fitted.history, limits)
     say(fitted.history.notices())
     for line in fitted.history.scores():
@@ -284,7 +297,6 @@ def _fit_joint(
 
 def _name_targets(database: Database, source: ExampleSource) -> None:
     """If a target must be named, stop, and say which columns and tables it may be."""
-    from hornbeam.errors import OptionError
     from hornbeam.loading.inspect.inspectors import inspect_tables
     from hornbeam.loading.inspect.targets import possible_targets
     from hornbeam.loading.tables.database import TableOptions
@@ -323,7 +335,6 @@ def _learned(
     engine: Engine, examples: Examples, options: Options, limits: Limits, clock: Clock
 ) -> Fit[LearnedModel] | ClassFit:
     """Learn, with a progress bar if stderr is a terminal."""
-    from hornbeam.learning.classes import fit_classes
     from hornbeam.learning.learners import learn
     from hornbeam.learning.loop import Control, time_limit
 
@@ -332,6 +343,8 @@ def _learned(
     with progress(getattr(options, "n_steps", None)) as on_step:
         control = Control(on_step, limits.checkpoint, jobs=limits.processes)
         if examples.classes:
+            from hornbeam.learning.classes import fit_classes
+
             return fit_classes(learner, engine, examples, options, control, seconds)
         if seconds is not None:
             control = replace(control, should_stop=time_limit(seconds))
@@ -340,13 +353,16 @@ def _learned(
 
 def _explained(fitted: Fit[LearnedModel] | ClassFit, examples: Examples) -> list[str]:
     """What the losses mean, if examples were held out."""
-    from hornbeam.learning.classes import ClassFit
     from hornbeam.learning.held_out import explained_text
 
-    if isinstance(fitted, ClassFit):
+    if examples.classes:
+        from hornbeam.learning.classes import ClassFit
+
+        assert isinstance(fitted, ClassFit)
         text = explained_text(fitted.model.models, fitted.held_out, examples)
     else:
-        text = explained_text([fitted.model], [fitted.held_out], examples)
+        alone = cast("Fit[LearnedModel]", fitted)
+        text = explained_text([alone.model], [alone.held_out], examples)
     return [text] if text else []
 
 
@@ -394,16 +410,16 @@ def _write_report(
     clock: Clock,
 ) -> None:
     from hornbeam.cli.page import write_page
-    from hornbeam.learning.classes import ClassFit
     from hornbeam.report.html.summary import About
 
+    held_out = fitted.held_out
     about = About(
         data=data_name(source.data),
         split=split_name(source, TRAIN),
         of_training=True,
         history=fitted.history.as_dict(),
         phases=clock.laps(),
-        held_out=fitted.held_out if isinstance(fitted, ClassFit) else (fitted.held_out,),
+        held_out=held_out if isinstance(held_out, tuple) else (held_out,),
     )
     write_page(path, fitted.model, engine, examples, about)
     remark(f"wrote the report to {path}")

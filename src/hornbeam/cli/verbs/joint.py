@@ -33,14 +33,8 @@ class Page(NamedTuple):
     shown: int
 
 
-def check_joint(joint: bool, targets: list[str], options: Options, others: Mapping[str, object]) -> None:
-    """Refuse what joint models cannot do, and several targets without --joint."""
-    if not joint:
-        if len(targets) > 1:
-            raise OptionError(
-                "--target is given several times: targets are learned together only with --joint."
-            )
-        return
+def check_joint(options: Options, others: Mapping[str, object]) -> None:
+    """Refuse what joint models cannot do."""
     for flag, value in others.items():
         if value is not None:
             raise OptionError(f"{flag} is refused: joint models do not have it.")
@@ -179,7 +173,7 @@ def report_joint(database: Database, found: Together, asked_class: str | None, p
     import numpy as np
 
     from hornbeam.data.database import UNLABELLED
-    from hornbeam.logic.english import capital
+    from hornbeam.logic.english.nouns import capital
     from hornbeam.report import report
     from hornbeam.report.numbers.joint_view import JointView
 

@@ -36,7 +36,6 @@ from hornbeam.learning.effects.conditions.pairs import rules_of
 from hornbeam.learning.effects.conditions.search import NO_SEARCH, Search
 from hornbeam.learning.effects.constants import ConstantWeights, Weighted, constant_weights
 from hornbeam.learning.effects.examples.bagging import fold_numbers
-from hornbeam.learning.effects.examples.choices import alternatives_of
 from hornbeam.learning.effects.examples.problem import Problem
 from hornbeam.learning.effects.links.paths import MOST_ATTRIBUTES, MOST_PATHS, Path, PathFinder
 from hornbeam.learning.effects.links.vocabulary import Vocabulary
@@ -53,10 +52,8 @@ from hornbeam.learning.options import BASE_RATE, EffectOptions
 from hornbeam.learning.problem import Fit, check_labels, check_values, language_for, prior_of
 from hornbeam.learning.workers import ALONE, Jobs
 from hornbeam.logic.clauses import Atom, head_atom
-from hornbeam.logic.english import named_by_target
 from hornbeam.model.clause_model import Model, WeightedClause
 from hornbeam.model.effects import FittedEffect, mean_level
-from hornbeam.model.readable.constants import shown_names
 from hornbeam.model.scales import LOGISTIC, NUMERIC_LOSSES, SCALES
 from hornbeam.model.training import key_names, training_of
 
@@ -138,6 +135,8 @@ def _choice_problem(
     engine: Engine, head: Atom, examples: Examples, options: EffectOptions
 ) -> tuple[Problem, npt.NDArray[np.intp]]:
     """The problem of alternatives, and the examples of it in order. No alternative is left out at random."""
+    from hornbeam.learning.effects.examples.choices import alternatives_of
+
     rows, choices, targets, loss, notes = alternatives_of(engine, examples, options)
     options = replace(options, n_steps=options.n_steps or most_steps(len(rows), options.validate))
     kept = examples.at(rows)
@@ -293,9 +292,14 @@ class _Learner:
         database, block = self.problem.engine.database, long.block
         of_block = 0.0 if block is None else self.problem.unit.scale * block.mean
         average = prior + sum(map(mean_level, effects)) + of_block
-        fitted, clauses = [each.effect for each in effects], () if block is None else block.clauses
-        named = named_by_target(database.origin)
-        names = shown_names(clauses, fitted, database.schema, database.display_names, named)
+        names: dict[str, dict[str, str]] = {}
+        if database.display_names:
+            from hornbeam.logic.english.wording import named_by_target
+            from hornbeam.model.readable.constants import shown_names
+
+            fitted, clauses = [each.effect for each in effects], () if block is None else block.clauses
+            named = named_by_target(database.origin)
+            names = shown_names(clauses, fitted, database.schema, database.display_names, named)
         problem = self.problem
         scale = SCALES[problem.loss.name]
         if scale.of_choice:

@@ -1,21 +1,33 @@
-"""Every loss by its name."""
+"""Every loss by its name; the module of a loss is imported when it is used."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
+from importlib import import_module
+from typing import cast
 
-from hornbeam.learning.losses.absolute import Absolute
-from hornbeam.learning.losses.choice import ChoiceLoss
-from hornbeam.learning.losses.loss import Logistic, Loss
-from hornbeam.learning.losses.poisson import Poisson
-from hornbeam.learning.losses.squared import Squared
+from hornbeam.learning.losses.loss import Loss
 from hornbeam.learning.options import AUTO
-from hornbeam.model.scales import LOGISTIC, SCALES, SQUARED
+from hornbeam.model.scales import CHOICE, LOGISTIC, SQUARED
 
-_LOSSES: tuple[Loss, ...] = (Logistic(), Squared(), Absolute(), Poisson(), ChoiceLoss())
-LOSSES: Mapping[str, Loss] = {name: {each.name: each for each in _LOSSES}[name] for name in SCALES}
+LOSSES: Mapping[str, str] = {
+    LOGISTIC: "loss.Logistic",
+    SQUARED: "squared.Squared",
+    "absolute": "absolute.Absolute",
+    "poisson": "poisson.Poisson",
+    CHOICE: "choice.ChoiceLoss",
+}
+"""The module and the class of each loss."""
+
+
+@cache
+def loss_named(name: str) -> Loss:
+    """The loss of this name."""
+    module, _, its_class = LOSSES[name].partition(".")
+    return cast("Loss", getattr(import_module(f"hornbeam.learning.losses.{module}"), its_class)())
 
 
 def loss_for(name: str, numeric: bool) -> Loss:
     """The loss of this name; ``auto`` is squared error for numbers, and log-loss for labels."""
-    return LOSSES[(SQUARED if numeric else LOGISTIC) if name == AUTO else name]
+    return loss_named((SQUARED if numeric else LOGISTIC) if name == AUTO else name)

@@ -21,7 +21,7 @@ from hornbeam.loading.facts.reader import Signature
 from hornbeam.loading.facts.statements import Import
 from hornbeam.loading.modes import target_mode
 from hornbeam.loading.tables.given import GivenExamples
-from hornbeam.logic.english import plain_name
+from hornbeam.logic.english.nouns import plain_name
 from hornbeam.logic.modes import Mode, schema_of
 
 Columns = tuple[Coded, ...]

@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -28,8 +29,9 @@ from hornbeam.loading.tables.given import GivenExamples, Labels
 from hornbeam.loading.tables.roles import Form, Plan
 from hornbeam.loading.tables.schema_file import Role
 from hornbeam.loading.tables.to_logic import FactColumns, LogicMap, is_true
-from hornbeam.logic.english import plain_name
-from hornbeam.logic.english.wording import TargetCondition, condition_of
+
+if TYPE_CHECKING:
+    from hornbeam.logic.english.wording import TargetCondition
 
 MOST_PAIRS = 50_000_000
 """The most examples that are made from a link table."""
@@ -64,11 +66,15 @@ class Target:
     @property
     def word(self) -> str:
         """The word for a positive label; that for a negative one has ``not`` before it."""
+        from hornbeam.logic.english.nouns import plain_name
+
         return self.value or plain_name(self.column or self.name)
 
 
 def find_target(text: str, plans: Sequence[Plan]) -> Target:
     """The target that a text names; upper and lower case may differ."""
+    from hornbeam.logic.english.wording import condition_of
+
     names = [plan.name for plan in plans]
     new = re.fullmatch(r"\s*([^\s().=]+)\s*\(([^()]*)\)\s*", text)
     if new:

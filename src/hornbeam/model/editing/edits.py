@@ -14,7 +14,9 @@ from typing import NamedTuple
 from hornbeam.errors import InputError, ModelError, OptionError, plural
 from hornbeam.logic.canonical import canonical
 from hornbeam.logic.effects import Curve, Effect, body_text, in_order_of_use
-from hornbeam.logic.english import Wording, clause_pieces, feature_pieces, text_of
+from hornbeam.logic.english.clauses import clause_pieces, text_of
+from hornbeam.logic.english.phrases import feature_pieces
+from hornbeam.logic.english.wording import Wording
 from hornbeam.logic.parse import parse_clause
 from hornbeam.logic.parse_effect import parse_line
 from hornbeam.logic.schema import Schema

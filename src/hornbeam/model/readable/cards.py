@@ -13,16 +13,12 @@ from hornbeam.drawing.markup import Markup, element, factor_text, number_text, p
 from hornbeam.drawing.notebook import notebook_table
 from hornbeam.errors import plural
 from hornbeam.logic.effects import Curve
-from hornbeam.logic.english import (
-    PLAIN,
-    Wording,
-    capital,
-    curve_rows,
-    effect_sentence,
-    feature_pieces,
-    text_of,
-)
-from hornbeam.logic.english.curves import FALLS, RISES, shape_of
+from hornbeam.logic.english.clauses import text_of
+from hornbeam.logic.english.curves import FALLS, RISES, curve_rows, shape_of
+from hornbeam.logic.english.effects import effect_sentence
+from hornbeam.logic.english.nouns import capital
+from hornbeam.logic.english.phrases import feature_pieces
+from hornbeam.logic.english.wording import PLAIN, Wording
 from hornbeam.logic.features import SHARE
 from hornbeam.logic.schema import Schema
 from hornbeam.model.effects import SHOWN_EFFECTS, FittedEffect, by_importance, mean_level

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from hornbeam.drawing.markup import Markup, element, number_text
 from hornbeam.drawing.notebook import notebook_table
-from hornbeam.logic.english import Wording, sentence, text_of
+from hornbeam.logic.english.clauses import sentence, text_of
+from hornbeam.logic.english.wording import Wording
 from hornbeam.logic.schema import Schema
 from hornbeam.model.features import COUNT, SHARE, WeightedClause
 from hornbeam.model.readable.constants import ConstantsCard, constants_card, constants_lines

@@ -6,19 +6,17 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from hornbeam.drawing.markup import factor_text, signed_text
 from hornbeam.logic.clauses import Clause, atoms_of
 from hornbeam.logic.effect_types import variable_types
 from hornbeam.logic.effects import Effect, Equals, atom_in
-from hornbeam.logic.english import Wording, listed, plural_of
+from hornbeam.logic.english.nouns import listed, plural_of
+from hornbeam.logic.english.wording import Wording
 from hornbeam.logic.schema import Schema
 from hornbeam.model.features import WeightedClause
 from hornbeam.model.scales import LOG_ODDS, Scale
 
 STRONGEST = 8
 """Number of constants in each direction that readers are shown."""
-NO_CHANGE = factor_text(1.0)
-"""The text of a factor that changes nothing; readers are not shown weights that round to it."""
 Weights = Sequence[tuple[str, float]]
 
 
@@ -46,6 +44,8 @@ class ConstantsCard:
 
     def text_of(self, weight: float) -> str:
         """A weight for readers."""
+        from hornbeam.drawing.markup import signed_text
+
         return odds_factor(weight) if self.scale.factor else signed_text(weight, 3)
 
     @property
@@ -78,7 +78,7 @@ def constants_card(
     type_name = schema.variable_types(bodies[0][0])[bodies[0][1]]
     ordered = sorted(constants, key=lambda entry: (-abs(entry[1]), entry[0]))
     named = [(wording.name(type_name, name), weight) for name, weight in ordered if weight]
-    seen = [entry for entry in named if not scale.factor or odds_factor(entry[1]) != NO_CHANGE]
+    seen = [entry for entry in named if not scale.factor or odds_factor(entry[1]) != odds_factor(0.0)]
     return ConstantsCard(
         constants_title(bodies, schema, wording),
         tuple(entry for entry in seen if entry[1] > 0)[:STRONGEST],
@@ -131,6 +131,8 @@ def _constants_in(effects: Iterable[Effect], schema: Schema) -> Iterator[tuple[s
 
 def odds_factor(weight: float) -> str:
     """The factor by which a weight changes the odds, for readers."""
+    from hornbeam.drawing.markup import factor_text
+
     return factor_text(math.exp(min(weight, 709.0)))
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from hornbeam.drawing.markup import Child, Markup, element, percent_text
 from hornbeam.errors import plural
-from hornbeam.logic.english import wording_of
+from hornbeam.logic.english.wording import wording_of
 from hornbeam.model.clause_model import Model
 from hornbeam.model.readable.cards import effect_cards
 from hornbeam.report.html.effect_list import effect_item

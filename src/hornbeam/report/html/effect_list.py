@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from hornbeam.drawing.markup import Child, Markup, element
 from hornbeam.errors import plural
 from hornbeam.logic.effects import body_text
-from hornbeam.logic.english import capital
+from hornbeam.logic.english.nouns import capital
 from hornbeam.model.readable.cards import CardRow, EffectCard
 from hornbeam.model.readable.constants import ConstantsCard
 from hornbeam.report.html.elements import table

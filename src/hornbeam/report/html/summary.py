@@ -11,7 +11,7 @@ from hornbeam.data.database import Database
 from hornbeam.data.numbers import Floats
 from hornbeam.drawing.markup import Child, Markup, element, percent_text, signed_text, together
 from hornbeam.errors import plural
-from hornbeam.logic.english import plural_of
+from hornbeam.logic.english.nouns import plural_of
 from hornbeam.model.clause_model import Model
 from hornbeam.model.evaluate import ChoiceScores
 from hornbeam.report.html.elements import pairs, section, table

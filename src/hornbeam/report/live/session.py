@@ -12,7 +12,7 @@ import numpy as np
 from hornbeam.data.database import UNLABELLED, Examples
 from hornbeam.engines.contract import Engine
 from hornbeam.errors import DataError, ModelError, OptionError, Place
-from hornbeam.logic.english import capital
+from hornbeam.logic.english.nouns import capital
 from hornbeam.model.class_model import ClassModel, with_edits
 from hornbeam.model.clause_model import Model
 from hornbeam.model.editing.edits import effect_name

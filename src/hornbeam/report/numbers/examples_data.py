@@ -12,7 +12,7 @@ import numpy.typing as npt
 from hornbeam.data.database import Database
 from hornbeam.data.keys import Names
 from hornbeam.engines.contract import Engine
-from hornbeam.logic.english import body_pieces
+from hornbeam.logic.english.clauses import body_pieces
 from hornbeam.logic.english.phrases import WHETHER
 from hornbeam.model.clause_model import Model
 from hornbeam.model.effects import values_of

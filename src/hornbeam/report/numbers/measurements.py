@@ -11,7 +11,8 @@ import numpy.typing as npt
 
 from hornbeam.data.database import UNLABELLED, Codes, Examples
 from hornbeam.engines.contract import Counts, Engine
-from hornbeam.logic.english import Wording, sentence, wording_of
+from hornbeam.logic.english.clauses import sentence
+from hornbeam.logic.english.wording import Wording, wording_of
 from hornbeam.model.choices import choices_of
 from hornbeam.model.clause_model import Floats, Model
 from hornbeam.model.evaluate import (

@@ -16,15 +16,11 @@ from hornbeam.engines.contract import Engine
 from hornbeam.errors import ModelError
 from hornbeam.logic.clauses import Clause, atoms_of
 from hornbeam.logic.effects import body_text, predicates_in
-from hornbeam.logic.english import (
-    Pieces,
-    Wording,
-    clause_pieces,
-    curve_rows,
-    effect_sentence,
-    feature_pieces,
-    sentence,
-)
+from hornbeam.logic.english.clauses import Pieces, clause_pieces, sentence
+from hornbeam.logic.english.curves import curve_rows
+from hornbeam.logic.english.effects import effect_sentence
+from hornbeam.logic.english.phrases import feature_pieces
+from hornbeam.logic.english.wording import Wording
 from hornbeam.logic.text import variable_name
 from hornbeam.model.clause_model import Floats, Model, WeightedClause
 from hornbeam.model.effects import FittedEffect

@@ -17,7 +17,6 @@ from hornbeam.learning.effects.examples.bagging import (
     windows_of_time,
     without_uninformed_judges,
 )
-from hornbeam.learning.effects.examples.choices import joined
 from hornbeam.learning.losses.loss import PLAIN_UNIT, Loss, Unit
 from hornbeam.learning.numbers import Floats
 from hornbeam.learning.options import EffectOptions
@@ -54,7 +53,11 @@ class Problem:
     def hashes(self) -> Hashes:
         """A hash of each example, which says where it is held out."""
         own = example_hashes(self.engine, self.examples.target, self.examples.keys, self.options)
-        return own if self.choices is None else joined(own, self.choices)
+        if self.choices is None:
+            return own
+        from hornbeam.learning.effects.examples.choices import joined
+
+        return joined(own, self.choices)
 
     @cached_property
     def design(self) -> Design:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from hornbeam.loading.events.examples import examples
     from hornbeam.model.clause_model import Model
     from hornbeam.model.files import load_model, save_model
+    from hornbeam.policies.environments.named import environment
     from hornbeam.policies.policy import RelationalPolicy
     from hornbeam.policies.worlds import worlds
 
@@ -47,6 +48,7 @@ __all__ = [
     "__version__",
     "count",
     "datasets",
+    "environment",
     "evaluate",
     "examples",
     "load",
@@ -72,6 +74,7 @@ _HOMES = {
     "RLRRegressor": "hornbeam.estimators.learners",
     "RelationalPolicy": "hornbeam.policies.policy",
     "count": "hornbeam.estimators.functions",
+    "environment": "hornbeam.policies.environments.named",
     "evaluate": "hornbeam.estimators.functions",
     "examples": "hornbeam.loading.events.examples",
     "load": "hornbeam.in_place.load",

@@ -1,0 +1,1 @@
+"""Environments of other packages, as policies see them."""

@@ -94,10 +94,11 @@ class RLRClassifier(EffectsAsColumns, RelationalClassifier):
         Maximum number of thresholds that are tried for each numeric argument; 0 allows no
         comparisons. Must be a whole number from 0 to 10000. Preset paper: 16.
     loss : str, default='auto'
-        Loss to minimise: logistic for labels and classes; for numbers squared, absolute, or
-        poisson, which is for counts; choice for which of several alternatives is right. auto is
-        logistic for labels and squared for numbers; logistic learns numbers as classes. Must be
-        'auto' or 'logistic' or 'squared' or 'absolute' or 'poisson' or 'choice'.
+        Loss to minimise: logistic for labels and classes; for numbers squared, absolute, huber,
+        which is squared for all but outliers, or poisson, which is for counts; choice for which of
+        several alternatives is right. auto is logistic for labels and squared for numbers; logistic
+        learns numbers as classes. Must be 'auto' or 'logistic' or 'squared' or 'absolute' or
+        'huber' or 'poisson' or 'choice'.
     group : str | None, default=None
         Keep examples together that are linked to the same thing of this table: bags, folds and
         held-out examples have all or none of them. Without it, examples are held out one by one, or
@@ -245,8 +246,9 @@ class RLRRegressor(EffectsAsColumns, RelationalRegressor):
     target : str | None, default=None
         The predicate to learn. It may be left out if the database has examples of one target only.
     loss : str, default='squared'
-        What is minimised: squared or absolute or poisson. squared predicts means; absolute predicts
-        medians, and outliers count little; poisson is for counts, and effects multiply.
+        What is minimised: squared or absolute or huber or poisson. squared predicts means; absolute
+        predicts medians, and outliers count little; huber predicts means in which outliers count
+        little; poisson is for counts, and effects multiply.
     n_steps : int | None, default=None
         Maximum number of boosting steps. Each step adds to a curve (preset paper: a clause,
         mln-boost: several, rdn-boost: a tree). In the default preset, auto is 600; if held-out

@@ -86,7 +86,8 @@ LOSS = Described(
     str,
     SQUARED,
     f"What is minimised: {' or '.join(NUMERIC_LOSSES)}. squared predicts means; absolute predicts medians, "
-    "and outliers count little; poisson is for counts, and effects multiply.",
+    "and outliers count little; huber predicts means in which outliers count little; poisson is for counts, "
+    "and effects multiply.",
 )
 """The parameter of regressors."""
 ONLY_LABELS = ("neg_pos_ratio", "choice")

@@ -130,6 +130,7 @@ SCALES: Mapping[str, Scale] = {
     LOGISTIC: LOG_ODDS,
     SQUARED: IDENTITY,
     "absolute": IDENTITY,
+    "huber": IDENTITY,
     "poisson": LOG,
     CHOICE: AMONG_ALTERNATIVES,
 }

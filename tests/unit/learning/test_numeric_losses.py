@@ -97,6 +97,28 @@ def test_what_readers_see_is_in_the_unit_of_the_target():
         assert loss.measured(mean, unit) == pytest.approx(expected)
 
 
+def test_huber_is_squared_error_but_for_outliers():
+    loss, targets = loss_named("huber"), np.array([0.0, 0.0, 0.0])
+    scores = np.array([0.5, 1.345, 101.345])
+    assert loss.each(targets, scores).tolist() == pytest.approx([0.125, 1.345**2 / 2, 1.345**2 / 2 + 134.5])
+    values = np.array([1.0, 2.0, 3.0, 4.0, 5.0, 1000.0, 6.0])
+    _, unit = loss.prepared(values, np.ones(7))
+    # The median is 4, and the median difference from it is 2.
+    assert unit.centre == 4.0 and unit.scale == pytest.approx(2 * 1.4826)
+    assert loss.kept(unit) == {"huber_threshold": pytest.approx(1.345 * 2 * 1.4826)}
+
+
+def test_a_model_keeps_the_threshold_and_outliers_change_little():
+    database = smokers(n_persons=200)
+    keys, labels = database.examples("cancer")
+    rng = np.random.default_rng(0)
+    values = 10.0 * labels + rng.normal(size=len(labels))
+    wrong = np.where(rng.random(len(labels)) < 0.03, 1e4, values)
+    fitted = hb.RLRRegressor(database=database, loss="huber", n_bags=2, n_steps=10).fit(keys, wrong)
+    assert 1.0 < fitted.model_.settings["huber_threshold"] < 20.0
+    assert abs(fitted.predict(keys).mean() - values.mean()) < 3 < abs(wrong.mean() - values.mean())
+
+
 def test_the_loss_suits_the_target():
     assert [loss_for("auto", numeric).name for numeric in (False, True)] == ["logistic", "squared"]
     assert loss_for("poisson", True).name == "poisson"

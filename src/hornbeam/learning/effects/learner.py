@@ -310,6 +310,7 @@ class _Learner:
             constant = problem.unit.of_model(problem.loss.start(problem.targets, problem.weights))
             predicted = scale.of_score(constant)
             about = {"average_score": round_weight(average), "constant": round_weight(predicted)}
+            about |= {name: round_weight(value) for name, value in problem.loss.kept(problem.unit).items()}
         return about | ({"names": names} if names else {})
 
 

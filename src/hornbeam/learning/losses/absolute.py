@@ -14,7 +14,16 @@ LOOKED_AT = 20_000
 """About this many residuals decide the curvature."""
 
 
-class Absolute:
+def weighted_median(values: Floats, weights: Floats) -> float:
+    """The smallest value that half of the weight does not exceed; 0 without weight."""
+    order = np.argsort(values, kind="stable")
+    sums = np.cumsum(weights[order])
+    if not sums[-1] > 0:
+        return 0.0
+    return float(values[order[int(np.searchsorted(sums, 0.5 * sums[-1]))]])
+
+
+class Absolute(Loss):
     """The absolute error; the unit is the mean absolute difference of the values from their median.
 
     The gradient is the sign of the residual. The curvature is the same for all examples: one over the median
@@ -24,10 +33,6 @@ class Absolute:
     name = "absolute"
     measure = "MAE"
     constant = "median"
-    together = False
-
-    def refusal(self, values: Floats) -> str:
-        return ""
 
     def prepared(self, values: Floats, weights: Floats) -> tuple[Floats, Unit]:
         size = binary_scale(values)
@@ -37,11 +42,7 @@ class Absolute:
         return whole_units((small - centre) / spread), Unit(centre * size, spread * size)
 
     def start(self, targets: Floats, weights: Floats) -> float:
-        order = np.argsort(targets, kind="stable")
-        sums = np.cumsum(weights[order])
-        if not sums[-1] > 0:
-            return 0.0
-        return float(targets[order[int(np.searchsorted(sums, 0.5 * sums[-1]))]])
+        return weighted_median(targets, weights)
 
     def gradients(self, targets: Floats, scores: Floats) -> tuple[Floats, Floats]:
         left = targets - scores

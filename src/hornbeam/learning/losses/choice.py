@@ -60,7 +60,7 @@ class _Alternatives(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class ChoiceLoss:
+class ChoiceLoss(Loss):
     """The log-loss of the right alternative of each choice; several right ones are equal.
 
     It is the cross-entropy between equal shares of the right alternatives and the softmax of the scores. It
@@ -124,9 +124,6 @@ class ChoiceLoss:
 
     def measured(self, loss: float, unit: Unit) -> float:
         return loss * self.alternatives
-
-    def smooth(self) -> Loss:
-        return self
 
     def _alternatives(self, targets: Floats) -> _Alternatives:
         choices = np.floor(targets / 2.0)

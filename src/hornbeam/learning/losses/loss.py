@@ -7,6 +7,7 @@ sums are exact. ``Unit`` turns its scores into the scores of a model.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -36,7 +37,7 @@ PLAIN_UNIT = Unit()
 
 
 class Loss(Protocol):
-    """A convex loss of a score for each example, with its first two derivatives."""
+    """A convex loss of a score for each example, with its first two derivatives; losses inherit from it."""
 
     name: str
     """its name in ``SCALES``, which say what its scores stand for"""
@@ -44,13 +45,13 @@ class Loss(Protocol):
     """the name of the measure that readers see"""
     constant: str
     """what predicts the same for all examples"""
-    together: bool
+    together: bool = False
     """whether the loss of an example depends on the scores of others: examples keep their order, and none is
     merged with another one"""
 
     def refusal(self, values: Floats) -> str:
         """Why it cannot learn these values; empty if it can."""
-        ...
+        return ""
 
     def prepared(self, values: Floats, weights: Floats) -> tuple[Floats, Unit]:
         """The targets of the learner for the values of examples, and its unit."""
@@ -81,19 +82,19 @@ class Loss(Protocol):
 
     def smooth(self) -> Loss:
         """The loss by which many weights are fitted together: itself if Newton's method works for it."""
-        ...
+        return self
+
+    def kept(self, unit: Unit) -> Mapping[str, float]:
+        """What a model keeps of the loss beside its name, by the name of the setting."""
+        return {}
 
 
-class Logistic:
+class Logistic(Loss):
     """Log-loss of labels 0 and 1; the score is in log-odds."""
 
     name = LOGISTIC
     measure = "log-loss"
     constant = "base rate"
-    together = False
-
-    def refusal(self, values: Floats) -> str:
-        return ""
 
     def prepared(self, values: Floats, weights: Floats) -> tuple[Floats, Unit]:
         return values, PLAIN_UNIT
@@ -119,9 +120,6 @@ class Logistic:
 
     def measured(self, loss: float, unit: Unit) -> float:
         return loss
-
-    def smooth(self) -> Loss:
-        return self
 
 
 def whole_units(values: Floats) -> Floats:

@@ -15,6 +15,7 @@ LOSSES: Mapping[str, str] = {
     LOGISTIC: "loss.Logistic",
     SQUARED: "squared.Squared",
     "absolute": "absolute.Absolute",
+    "huber": "huber.Huber",
     "poisson": "poisson.Poisson",
     CHOICE: "choice.ChoiceLoss",
 }

@@ -15,7 +15,7 @@ LEAST_SUM = 0.5
 """The sum of the targets is not taken to be smaller; the mean of all targets is 1."""
 
 
-class Poisson:
+class Poisson(Loss):
     """Half the deviance of a Poisson distribution; the score is the logarithm of the mean.
 
     The unit is the mean of the values. The curvature is the larger one of target and prediction, so that a
@@ -25,7 +25,6 @@ class Poisson:
     name = "poisson"
     measure = "Poisson deviance"
     constant = "mean"
-    together = False
 
     def refusal(self, values: Floats) -> str:
         least = float(values.min())
@@ -57,6 +56,3 @@ class Poisson:
 
     def measured(self, loss: float, unit: Unit) -> float:
         return 2.0 * loss * math.exp(min(unit.centre, MOST))
-
-    def smooth(self) -> Loss:
-        return self

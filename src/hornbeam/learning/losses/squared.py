@@ -11,16 +11,12 @@ from hornbeam.learning.numbers import Floats
 from hornbeam.model.scales import SQUARED
 
 
-class Squared:
+class Squared(Loss):
     """Half the squared error; the unit is the standard deviation of the values around their mean."""
 
     name = SQUARED
     measure = "RMSE"
     constant = "mean"
-    together = False
-
-    def refusal(self, values: Floats) -> str:
-        return ""
 
     def prepared(self, values: Floats, weights: Floats) -> tuple[Floats, Unit]:
         size = binary_scale(values)
@@ -45,6 +41,3 @@ class Squared:
 
     def measured(self, loss: float, unit: Unit) -> float:
         return unit.scale * math.sqrt(2.0 * loss)
-
-    def smooth(self) -> Loss:
-        return self

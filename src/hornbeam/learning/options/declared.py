@@ -167,9 +167,9 @@ REFIT = Option(
     successor="learning_rate",
 )
 LOSS = Option(
-    "Loss to minimise: logistic for labels and classes; for numbers squared, absolute, or poisson, which is "
-    "for counts; choice for which of several alternatives is right. auto is logistic for labels and squared "
-    "for numbers; logistic learns numbers as classes.",
+    "Loss to minimise: logistic for labels and classes; for numbers squared, absolute, huber, which is "
+    "squared for all but outliers, or poisson, which is for counts; choice for which of several alternatives "
+    "is right. auto is logistic for labels and squared for numbers; logistic learns numbers as classes.",
     WEIGHTS,
     OneOf((AUTO, *SCALES)),
 )

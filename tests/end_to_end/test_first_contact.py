@@ -191,3 +191,14 @@ def test_of_an_effect_without_a_curve_the_value_is_counted(shop, run):
     effect = "count : churned(A) :- orders(A,B)."
     refused = run("count", "shop", effect, "--false-counts", "guarded", *named)
     assert "an effect has no false counts" in refused.err
+
+
+def test_curves_rise_or_fall_as_the_user_says(shop, run):
+    words = ("fit", "shop", "--target", "customers.churned", "--bags", 2, "--steps", 30, "--no-per-constant")
+    ran = run(*words, "--rising", "age", "--falling", "number of products", "--model", "m.json")
+    assert ran.status == 0
+    settings = json.loads(Path("m.json").read_text())["settings"]
+    assert (settings["rising"], settings["falling"]) == (["age"], ["number of products"])
+    refused = run(*words, "--rising", "agee")
+    assert (refused.status, refused.out) == (2, "")
+    assert 'Did you mean "age"?' in refused.err

@@ -14,7 +14,16 @@ import typer
 from hornbeam.cli.messages import say
 from hornbeam.errors import OptionError
 from hornbeam.learning.options import ALL, OPTIONS, PAPER, Options, PaperOptions
-from hornbeam.learning.options.bounds import Bound, NameOrNone, Number, OneOf, Share, Whole, YesNo
+from hornbeam.learning.options.bounds import (
+    Bound,
+    NameOrNone,
+    Number,
+    OneOf,
+    Phrases,
+    Share,
+    Whole,
+    YesNo,
+)
 from hornbeam.learning.options.declared import GROUPS, RENAMED
 
 if TYPE_CHECKING:
@@ -85,6 +94,8 @@ def _typed(bound: object, none: str) -> tuple[Any, str | None]:
             return bool, None
         case NameOrNone():
             return str, "TABLE"
+        case Phrases():
+            return list[str], "PHRASE"
         case OneOf(words):
             return str, "|".join(words)
         case Whole() | Number() | Share() if bound.words:
@@ -109,7 +120,7 @@ def help_of(by_learner: Mapping[str, Declared]) -> str:
 
 def typed_text(value: object, none: str = ALL) -> str:
     """A value as it is typed; ``none`` is the word for None."""
-    if value is None:
+    if value is None or value == ():
         return none
     if isinstance(value, bool):
         return "yes" if value else "no"
@@ -143,7 +154,7 @@ def explicit_options(flags: Any) -> dict[str, object]:
         if (value := getattr(flags, old)) is not None and typed[new] is None:
             say([f"--{old.replace('_', '-')} is now called {flag_of(new)}."])
             typed[new] = value
-    return {name: _read(name, value) for name, value in typed.items() if value is not None}
+    return {name: _read(name, value) for name, value in typed.items() if value not in (None, [])}
 
 
 def _read(name: str, value: object) -> object:
@@ -195,5 +206,5 @@ def _sentence(error: OptionError) -> str:
     if error.preset is not None:
         more = "" if error.successor is None else f"; without it, see {flag_of(error.successor)}"
         return f"{typed} is refused: it belongs to --preset {error.preset}{more}."
-    assert isinstance(error.bound, Whole | Number | Share | OneOf | NameOrNone | YesNo)
+    assert isinstance(error.bound, Whole | Number | Share | OneOf | NameOrNone | Phrases | YesNo)
     return f"{typed} is refused: it must be {error.bound.text(lambda word: typed_text(word, none))}."

@@ -108,6 +108,14 @@ class RLRClassifier(EffectsAsColumns, RelationalClassifier):
         table, or one of its keys. Bags, folds and held-out examples have a choice whole or not at
         all. If it is not given, the examples need a column choice. Must be a name or None; None is
         none.
+    rising : tuple[str, ...], default=()
+        Effects whose curve may only rise with the value, named by words as show prints them, such
+        as "number of orders" or "age"; longer phrases that begin so are meant, too. Not for more
+        than two classes. Must be phrases, in a list or a tuple.
+    falling : tuple[str, ...], default=()
+        Effects whose curve may only fall with the value, named by words as show prints them, such
+        as "number of orders" or "age"; longer phrases that begin so are meant, too. Not for more
+        than two classes. Must be phrases, in a list or a tuple.
     beam_width : int, default=1
         Number of candidates that are kept at each length of the search. Must be a whole number from
         1 to 1000000. Belongs to preset paper.
@@ -173,6 +181,8 @@ class RLRClassifier(EffectsAsColumns, RelationalClassifier):
     loss: str
     group: str | None
     choice: str | None
+    rising: tuple[str, ...]
+    falling: tuple[str, ...]
     beam_width: int
     stop: str
     populations: str
@@ -213,6 +223,8 @@ class RLRClassifier(EffectsAsColumns, RelationalClassifier):
         loss: str = "auto",
         group: str | None = None,
         choice: str | None = None,
+        rising: tuple[str, ...] = (),
+        falling: tuple[str, ...] = (),
         beam_width: int = 1,
         stop: str = "full",
         populations: str = "database",
@@ -312,6 +324,14 @@ class RLRRegressor(EffectsAsColumns, RelationalRegressor):
         Keep examples together that are linked to the same thing of this table: bags, folds and
         held-out examples have all or none of them. Without it, examples are held out one by one, or
         by time if they have cut-offs. Must be a name or None; None is none.
+    rising : tuple[str, ...], default=()
+        Effects whose curve may only rise with the value, named by words as show prints them, such
+        as "number of orders" or "age"; longer phrases that begin so are meant, too. Not for more
+        than two classes. Must be phrases, in a list or a tuple.
+    falling : tuple[str, ...], default=()
+        Effects whose curve may only fall with the value, named by words as show prints them, such
+        as "number of orders" or "age"; longer phrases that begin so are meant, too. Not for more
+        than two classes. Must be phrases, in a list or a tuple.
     unknown : str, default='warn'
         What to do about keys that are not in the database: 'warn' counts them as having no facts,
         'error' refuses them.
@@ -349,6 +369,8 @@ class RLRRegressor(EffectsAsColumns, RelationalRegressor):
     negation: bool
     n_thresholds: int
     group: str | None
+    rising: tuple[str, ...]
+    falling: tuple[str, ...]
     unknown: str
     engine: str
     memory: int
@@ -378,6 +400,8 @@ class RLRRegressor(EffectsAsColumns, RelationalRegressor):
         negation: bool = False,
         n_thresholds: int = 8,
         group: str | None = None,
+        rising: tuple[str, ...] = (),
+        falling: tuple[str, ...] = (),
         unknown: str = "warn",
         engine: str = "memory",
         memory: int = 2000000000,

@@ -11,7 +11,7 @@ import textwrap
 from collections.abc import Callable, Iterator
 from inspect import Parameter, Signature
 from types import NoneType
-from typing import Any, NamedTuple, TypeVar, get_args
+from typing import Any, NamedTuple, TypeVar, get_args, get_origin
 
 from hornbeam.data.database import Database
 from hornbeam.engines.contract import DEFAULT_MEMORY
@@ -187,5 +187,7 @@ def type_text(type_: Any) -> str:
     >>> type_text(float | None), type_text(int)
     ('float | None', 'int')
     """
+    if get_origin(type_) is tuple:
+        return "tuple[str, ...]"
     parts = get_args(type_) or (type_,)
     return " | ".join("None" if each is NoneType else each.__name__ for each in parts)

@@ -87,6 +87,11 @@ def fit_classes(
     loss = getattr(options, "loss", AUTO)
     if loss in NUMERIC_LOSSES:
         raise OptionError(f'loss "{loss}" is refused: "{target}" has classes, not numbers; leave it out.')
+    if len(classes) > 2 and any(getattr(options, name, None) for name in ("rising", "falling")):
+        raise OptionError(
+            f'"{target}" has {len(classes)} classes, and what raises one lowers others: rising and falling '
+            "are for numbers and for two classes."
+        )
     if len(classes) < 2:
         raise DataError(f'"{target}" has only one class; learning needs at least two.')
     counts = np.bincount(labels, minlength=len(classes))

@@ -13,6 +13,7 @@ from hornbeam.learning.effects.candidates import FeatureCandidate, Pool
 from hornbeam.learning.effects.conditions.pairs import candidate_of
 from hornbeam.learning.effects.conditions.search import NO_SEARCH, Search
 from hornbeam.learning.effects.constants import ConstantWeights
+from hornbeam.learning.effects.directions import directions_of
 from hornbeam.learning.effects.examples.bagging import SHARE
 from hornbeam.learning.effects.examples.groups import all_alone
 from hornbeam.learning.effects.examples.problem import Problem
@@ -51,7 +52,8 @@ class LongModel:
         search: Search = NO_SEARCH,
     ) -> None:
         self.problem, self.options, self.pool, self.jobs = problem, problem.options, pool, jobs
-        self.search = search
+        self.directions = directions_of(problem, pool.candidates)
+        self.search = search.without_conditions(self.directions != 0)
         examples, options = problem.examples, problem.options
         self.block = block
         offset = np.zeros(len(examples.labels)) if block is None else block.crossed - block.crossed.mean()
@@ -82,10 +84,10 @@ class LongModel:
             not options.validate,
         )
         self.bin_scores = score_table([each.scores for each in pool.candidates], self.levels)
+        directed = self.directions if self.directions.any() else None
         shared = self.bins, self.bin_scores, self.targets, self.sizes, problem.loss, steps
-        data = StepData(
-            *shared, self.offset, search.worth(pool.candidates, self.weights.shape[1]), search.pairs
-        )
+        worth = search.worth(pool.candidates, self.weights.shape[1])
+        data = StepData(*shared, self.offset, worth, self.search.pairs, directions=directed)
         self.boosting = Boosting(data, self.weights, jobs, self.judged)
         self.bags = self.boosting.bags
         self.lines: tuple[float, Lines] | None = None
@@ -104,7 +106,7 @@ class LongModel:
         Call it only if later examples judge. A bag that is judged by itself gains by lines what the average
         of the bags has anyway.
         """
-        simple = simple_candidates(self.pool.candidates)
+        simple = [each for each in simple_candidates(self.pool.candidates) if not self.directions[each]]
         if not simple or not self.options.validate or not self.judged.any():
             return
         loss = self.problem.loss
@@ -261,6 +263,8 @@ class LongModel:
             [table[:, : int(bins.max()) + 1] for table in self._tables(used, curves)],
             self.offset,
             np.array([n_conditions(self._candidate(each).request.body) for each in used]),
+            self.directions[np.array(used) % len(self.directions)],
+            [len(self._candidate(each).cuts) + 2 for each in used],
         )
         most, validate = self.options.max_effects, self.options.validate
         if short and most != ALL and (validate or most is not None):

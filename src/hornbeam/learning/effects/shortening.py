@@ -25,6 +25,7 @@ from hornbeam.learning.effects.steps.bin_sums import bin_sums
 from hornbeam.learning.losses.loss import Loss
 from hornbeam.learning.numbers import Floats
 from hornbeam.learning.workers import ALONE, Jobs
+from hornbeam.model.editing.curves import falling, rising
 
 SWEEPS = 3
 """How often each curve is fitted again to what the others leave, whenever effects were added."""
@@ -60,6 +61,10 @@ class Long(NamedTuple):
     """what effects other than curves add to the score of each example"""
     conditions: Floats
     """the number of conditions in the body of each candidate"""
+    directions: Floats
+    """for each candidate 1 if its curve may only rise, -1 if it may only fall, else 0"""
+    n_bins: Sequence[int]
+    """the number of bins of each candidate, with that of missing values"""
 
     @property
     def average(self) -> int:
@@ -287,6 +292,7 @@ class _Fit:
         _, curvature = loss.gradients(targets, self.wanted)
         self.weights = long.weights[:, of_weights] * np.maximum(curvature, 1e-3)
         self.own = long.curves[of_scores]
+        self.directions, self.n_bins = long.directions, long.n_bins
         self.size = self.own.shape[1]
         self.chosen: list[int] = []
         self.curves: dict[int, Floats] = {}
@@ -322,8 +328,18 @@ class _Fit:
         sums = np.bincount(row, left, minlength=self.size)
         curve = self.curves[candidate]
         change = (sums + RIDGE * (self.own[candidate] - curve)) / (self.sizes[candidate] + RIDGE)
+        if self.directions[candidate]:
+            change = self._directed(candidate, curve + change) - curve
         self.curves[candidate] = curve + change
         self.score += change[row]
+
+    def _directed(self, candidate: int, curve: Floats) -> Floats:
+        """The best curve that goes in the direction of the candidate, given the best one of all."""
+        known = slice(1, self.n_bins[candidate])
+        nearest = rising if self.directions[candidate] > 0 else falling
+        directed = curve.copy()
+        directed[known] = nearest(curve[known].tolist(), (self.sizes[candidate][known] + RIDGE).tolist())
+        return directed
 
     def _centre(self) -> None:
         total = float(self.weights.sum())

@@ -122,6 +122,22 @@ class NameOrNone:
 
 
 @dataclass(frozen=True, slots=True)
+class Phrases:
+    """Any number of phrases; a phrase alone stands for a list of it."""
+
+    words: tuple[()] = ()
+
+    def take(self, value: object) -> tuple[str, ...]:
+        phrases = (value,) if isinstance(value, str) else value
+        if isinstance(phrases, list | tuple) and all(isinstance(p, str) and p.strip() for p in phrases):
+            return tuple(phrases)
+        raise ValueError
+
+    def text(self, word_text: WordText = repr) -> str:
+        return "phrases, in a list or a tuple"
+
+
+@dataclass(frozen=True, slots=True)
 class YesNo:
     """True or False."""
 

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from types import MappingProxyType
 from typing import ClassVar
 
-from hornbeam.learning.options.bounds import NameOrNone, Number, OneOf, Share, Whole, YesNo
+from hornbeam.learning.options.bounds import NameOrNone, Number, OneOf, Phrases, Share, Whole, YesNo
 from hornbeam.learning.options.option import Option, Options
 from hornbeam.logic.guards import FALSE_COUNTS, POPULATION
 from hornbeam.model.scales import SCALES
@@ -81,6 +81,12 @@ MAX_CONDITIONS = Option(
     "Maximum number of conditions in a body: constants, comparisons, flags.", CLAUSES, Whole(0, 4)
 )
 PER_CONSTANT = Option("Allow weights for each constant of a variable.", CLAUSES, YesNo())
+_DIRECTION = (
+    "Effects whose curve may only {} with the value, named by words as show prints them, such as "
+    '"number of orders" or "age"; longer phrases that begin so are meant, too. Not for more than two classes.'
+)
+RISING = Option(_DIRECTION.format("rise"), CLAUSES, Phrases(), none="none")
+FALLING = Option(_DIRECTION.format("fall"), CLAUSES, Phrases(), none="none")
 MIN_SUPPORT = Option(
     "Minimum number of training examples on each side of a cut, and with a constant; auto for 3, or 0.2 % "
     "of the examples if that is more.",
@@ -239,6 +245,9 @@ SEED = Option("Seed for the draw of negatives and of examples to hold out.", SAM
 
 # --- learners ------------------------------------------------------------------------------------
 
+_IF_GIVEN = ("group", "choice", "rising", "falling")
+"""Options that a model file has only if they are given."""
+
 
 @dataclass(frozen=True, slots=True)
 class EffectOptions(Options):
@@ -276,11 +285,14 @@ class EffectOptions(Options):
     loss: str = LOSS.default(AUTO)
     group: str | None = GROUP.default(None)
     choice: str | None = CHOICE.default(None)
+    rising: tuple[str, ...] = RISING.default(())
+    falling: tuple[str, ...] = FALLING.default(())
 
     def settings(self) -> dict[str, object]:
-        """The options by name; the model itself states the loss. A group and a choice are named if given."""
-        left_out = {"loss"} | {name for name in ("group", "choice") if getattr(self, name) is None}
-        return {name: value for name, value in asdict(self).items() if name not in left_out}
+        """The options by name; the model itself states the loss. Some options are there only if given."""
+        left_out = {"loss"} | {name for name in _IF_GIVEN if not getattr(self, name)}
+        named = {name: value for name, value in asdict(self).items() if name not in left_out}
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in named.items()}
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,24 +60,32 @@ def _straight(curve: Curve, weights: Sequence[float]) -> Curve:
     return curve._replace(levels=tuple(height + both / spread * offset for offset in offsets))
 
 
-def _rising(curve: Curve, weights: Sequence[float]) -> Curve:
-    """The nearest levels that never fall, by least squares over the examples: neighbours are joined."""
+def rising(levels: Sequence[float], weights: Sequence[float]) -> tuple[float, ...]:
+    """The nearest levels that never fall, by weighted least squares: neighbours that fall are joined.
+
+    >>> rising([1.0, 3.0, 2.0], [1, 1, 3])
+    (1.0, 2.25, 2.25)
+    """
     blocks: list[tuple[float, float, int]] = []
-    for level, weight in zip(curve.levels, weights, strict=True):
+    for level, weight in zip(levels, weights, strict=True):
         blocks.append((level, weight, 1))
         while len(blocks) > 1 and blocks[-2][0] >= blocks[-1][0]:
             (one, w, n), (two, v, m) = blocks[-2:]
             blocks[-2:] = [((w * one + v * two) / (w + v), w + v, n + m)]
-    return curve._replace(levels=tuple(level for level, _, number in blocks for _ in range(number)))
+    return tuple(level for level, _, number in blocks for _ in range(number))
+
+
+def falling(levels: Sequence[float], weights: Sequence[float]) -> tuple[float, ...]:
+    """The nearest levels that never rise."""
+    return tuple(-level for level in rising([-level for level in levels], weights))
+
+
+def _rising(curve: Curve, weights: Sequence[float]) -> Curve:
+    return curve._replace(levels=rising(curve.levels, weights))
 
 
 def _falling(curve: Curve, weights: Sequence[float]) -> Curve:
-    """The nearest levels that never rise."""
-    return _mirrored(_rising(_mirrored(curve), weights))
-
-
-def _mirrored(curve: Curve) -> Curve:
-    return curve._replace(levels=tuple(-level for level in curve.levels))
+    return curve._replace(levels=falling(curve.levels, weights))
 
 
 CHANGES: dict[str, Change] = {FLATTEN: _flat, STRAIGHTEN: _straight, RISE: _rising, FALL: _falling}

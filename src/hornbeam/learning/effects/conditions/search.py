@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from hornbeam.learning.effects.bodies import n_conditions
 from hornbeam.learning.effects.candidates import FeatureCandidate
-from hornbeam.learning.effects.steps.pairs import PairRules
+from hornbeam.learning.effects.steps.pairs import NEVER, PairRules
 from hornbeam.learning.numbers import Floats
 
 WORTH_OF_SECOND = 0.7
@@ -34,6 +35,13 @@ class Search(NamedTuple):
         for candidate, bags in self.bags.items():
             worth[candidate, [bag for bag in range(n_bags) if bag not in bags]] = 0.0
         return worth
+
+    def without_conditions(self, which: npt.NDArray[np.bool_]) -> Search:
+        """The same without some candidates as conditions of pairs."""
+        if self.pairs is None or not which.any():
+            return self
+        sides = np.where(which, NEVER, self.pairs.sides)
+        return self._replace(pairs=self.pairs._replace(sides=sides))
 
 
 NO_SEARCH = Search()

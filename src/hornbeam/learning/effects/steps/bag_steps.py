@@ -89,11 +89,17 @@ class StepData(NamedTuple):
     """which pairs of candidates may be candidates themselves; None for none"""
     first_bag: int = 0
     """the number of the first bag"""
+    directions: Floats | None = None
+    """for each candidate 1 if its curve may only rise, -1 if it may only fall, else 0; None for 0"""
 
     def of_bags(self, bags: slice) -> StepData:
         """What some of the bags share."""
         worth = None if self.worth is None else self.worth[:, bags]
         return self._replace(worth=worth, first_bag=self.first_bag + bags.start)
+
+    def directions_of(self, which: Places) -> Floats | None:
+        """The directions of some candidates and pairs; that of a pair is that of what it narrows."""
+        return None if self.directions is None else self.directions[which % len(self.bins)]
 
 
 class BagSteps:
@@ -275,9 +281,10 @@ class BagSteps:
         for block, both in sums.of(gradients):
             both /= UNIT
             first, second = both[..., :number], both[..., number:]
-            cuts, _ = cut_gains(first, second, self.steps.l2)
+            directions = self.data.directions_of(which[block])
+            cuts, _ = cut_gains(first, second, self.steps.l2, directions)
             scores = self.data.scores[which[block]][:, : sums.size]
-            lines, _ = line_gains(first, second, scores, self.steps.line_l2)
+            lines, _ = line_gains(first, second, scores, self.steps.line_l2, directions)
             best[block] = np.maximum(cuts.max(axis=1), lines)
         return best
 
@@ -315,9 +322,13 @@ class BagSteps:
         number = len(self.data.bins)
         rows = np.array([self.pair_rows[pair] for pair in self.pairs[bag]])
         first, second = bin_totals(rows, gradients[:, [bag, len(self.score) + bag]] / UNIT)[..., None]
-        scores = self.data.scores[[each % number for each in self.pairs[bag]]][:, : first.shape[1]]
-        lines, _ = line_gains(first, second, scores, self.steps.line_l2)
-        cuts, _ = cut_gains(first, second, self.steps.l2)
+        narrowed = np.array([each % number for each in self.pairs[bag]])
+        scores, directions = (
+            self.data.scores[narrowed][:, : first.shape[1]],
+            self.data.directions_of(narrowed),
+        )
+        lines, _ = line_gains(first, second, scores, self.steps.line_l2, directions)
+        cuts, _ = cut_gains(first, second, self.steps.l2, directions)
         best: Floats = np.maximum(cuts.max(axis=(1, 2)), lines[:, 0])
         return WORTH_OF_PAIR * best
 
@@ -333,9 +344,10 @@ class BagSteps:
             g[0, :, 0] += np.bincount(bins[piece], first, minlength=size)
             h[0, :, 0] += np.bincount(bins[piece], second, minlength=size)
         g, h = g / UNIT, h / UNIT
-        cuts, levels = cut_gains(g, h, self.steps.l2)
+        directions = self.data.directions_of(np.array([narrowed]))
+        cuts, levels = cut_gains(g, h, self.steps.l2, directions)
         score = self.data.scores[narrowed : narrowed + 1, :size]
-        line, slope = line_gains(g, h, score, self.steps.line_l2)
+        line, slope = line_gains(g, h, score, self.steps.line_l2, directions)
         if line[0, 0] >= cuts.max():
             change = slope[0, 0] * score[0]
         else:

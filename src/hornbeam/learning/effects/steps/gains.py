@@ -11,8 +11,14 @@ from hornbeam.learning.numbers import GRADIENT_BITS, Floats
 UNIT = 2.0**GRADIENT_BITS
 
 
-def cut_gains(first: Floats, second: Floats, l2: float) -> tuple[Floats, tuple[Floats, Floats, Floats]]:
-    """The gain of a cut after each bin, and the levels below, above, and for missing values."""
+def cut_gains(
+    first: Floats, second: Floats, l2: float, directions: Floats | None = None
+) -> tuple[Floats, tuple[Floats, Floats, Floats]]:
+    """The gain of a cut after each bin, and the levels below, above, and for missing values.
+
+    A candidate with a direction of 1 may only rise, with -1 only fall: where the levels of a cut would go the
+    other way they are 0, and missing values alone gain.
+    """
     below_g, below_h = np.cumsum(first, axis=1), np.cumsum(second, axis=1)
     none_g, none_h = first[:, :1], second[:, :1]
     above_g, above_h = below_g[:, -1:] - below_g, below_h[:, -1:] - below_h
@@ -22,13 +28,22 @@ def cut_gains(first: Floats, second: Floats, l2: float) -> tuple[Floats, tuple[F
         + above_g * above_g / (above_h + l2)
         + none_g * none_g / (none_h + l2)
     )
-    return gains, (below_g / (below_h + l2), above_g / (above_h + l2), none_g / (none_h + l2))
+    below, above, none = below_g / (below_h + l2), above_g / (above_h + l2), none_g / (none_h + l2)
+    if directions is not None:
+        wrong = (above - below) * directions[:, None, None] < 0
+        gains = np.where(wrong, none_g * none, gains)
+        below, above = np.where(wrong, 0.0, below), np.where(wrong, 0.0, above)
+    return gains, (below, above, none)
 
 
-def line_gains(first: Floats, second: Floats, scores: Floats, l2: float) -> tuple[Floats, Floats]:
-    """The gain of a line over the scores of the bins, and its slope."""
+def line_gains(
+    first: Floats, second: Floats, scores: Floats, l2: float, directions: Floats | None = None
+) -> tuple[Floats, Floats]:
+    """The gain of a line over the scores of the bins, and its slope; both are 0 in a wrong direction."""
     g = np.einsum("clb,cl->cb", first, scores)
     h = np.einsum("clb,cl->cb", second, scores * scores)
+    if directions is not None:
+        g = np.where(g * directions[:, None] < 0, 0.0, g)
     return g * g / (h + l2), g / (h + l2)
 
 

@@ -17,7 +17,9 @@ from hornbeam.learning.effects.candidates import FeatureCandidate
 from hornbeam.learning.effects.examples.problem import Problem
 from hornbeam.learning.numbers import Floats
 from hornbeam.logic.effects import Curve, Effect, in_order_of_use
-from hornbeam.logic.english import feature_pieces, text_of, wording_of
+from hornbeam.logic.english.clauses import text_of
+from hornbeam.logic.english.phrases import feature_pieces
+from hornbeam.logic.english.wording import wording_of
 
 RISE, FALL = 1.0, -1.0
 
@@ -30,8 +32,6 @@ def directions_of(problem: Problem, candidates: Sequence[FeatureCandidate]) -> F
     """
     options = problem.options
     directions = np.zeros(len(candidates))
-    if not options.rising and not options.falling:
-        return directions
     words = _words(problem, candidates)
     for phrases, direction in ((options.rising, RISE), (options.falling, FALL)):
         for phrase in phrases:

@@ -13,7 +13,6 @@ from hornbeam.learning.effects.candidates import FeatureCandidate, Pool
 from hornbeam.learning.effects.conditions.pairs import candidate_of
 from hornbeam.learning.effects.conditions.search import NO_SEARCH, Search
 from hornbeam.learning.effects.constants import ConstantWeights
-from hornbeam.learning.effects.directions import directions_of
 from hornbeam.learning.effects.examples.bagging import SHARE
 from hornbeam.learning.effects.examples.groups import all_alone
 from hornbeam.learning.effects.examples.problem import Problem
@@ -52,7 +51,7 @@ class LongModel:
         search: Search = NO_SEARCH,
     ) -> None:
         self.problem, self.options, self.pool, self.jobs = problem, problem.options, pool, jobs
-        self.directions = directions_of(problem, pool.candidates)
+        self.directions = _directions(problem, pool)
         self.search = search.without_conditions(self.directions != 0)
         examples, options = problem.examples, problem.options
         self.block = block
@@ -400,6 +399,15 @@ class LongModel:
         if self.block is None:
             return intercept
         return intercept + self.block.intercept - float(self.block.crossed.mean())
+
+
+def _directions(problem: Problem, pool: Pool) -> Floats:
+    """For each candidate 1 if its curve may only rise, -1 if it may only fall, else 0."""
+    if not problem.options.rising and not problem.options.falling:
+        return np.zeros(len(pool.candidates))
+    from hornbeam.learning.effects.directions import directions_of
+
+    return directions_of(problem, pool.candidates)
 
 
 def scaled(value: float, scale: float) -> float:

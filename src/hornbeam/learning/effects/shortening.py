@@ -25,7 +25,6 @@ from hornbeam.learning.effects.steps.bin_sums import bin_sums
 from hornbeam.learning.losses.loss import Loss
 from hornbeam.learning.numbers import Floats
 from hornbeam.learning.workers import ALONE, Jobs
-from hornbeam.model.editing.curves import falling, rising
 
 SWEEPS = 3
 """How often each curve is fitted again to what the others leave, whenever effects were added."""
@@ -335,6 +334,8 @@ class _Fit:
 
     def _directed(self, candidate: int, curve: Floats) -> Floats:
         """The best curve that goes in the direction of the candidate, given the best one of all."""
+        from hornbeam.model.editing.curves import falling, rising
+
         known = slice(1, self.n_bins[candidate])
         nearest = rising if self.directions[candidate] > 0 else falling
         directed = curve.copy()

@@ -170,5 +170,7 @@ def test_unknown_names_are_refused_with_what_exists() -> None:
     with pytest.raises(OptionError) as error:
         fit_options("papers")
     assert str(error.value) == 'no preset "papers". Presets are: default, paper. Did you mean "paper"?'
-    with pytest.raises(OptionError, match=r'Options are: choice, falling, group, keep_gain, .*Did you mean "n_steps"'):
+    with pytest.raises(
+        OptionError, match=r'Options are: choice, falling, group, keep_gain, .*Did you mean "n_steps"'
+    ):
         fit_options(steps=3)

@@ -26,7 +26,7 @@ export OMP_NUM_THREADS := 1
 export PYTHONNOUSERSITE := 1
 unexport PYTHONPATH PYTHONHOME
 
-.PHONY: help setup dbt demo docs picture record reference test quick lint identity identity-record test-long test-oldest test-core coverage mutants fuzz campaign reliability bench bench-counting bench-learning bench-loading bench-shapes bench-in_place bench-tables bench-report bench-sql bench-out_of_core bench-scale bench-versions bench-paper bench-prediction reproduce release format pins clean
+.PHONY: help setup dbt demo docs picture record reference test quick lint identity identity-record test-long test-oldest test-core coverage mutants fuzz campaign reliability bench bench-counting bench-learning bench-loading bench-shapes bench-in_place bench-tables bench-report bench-scale bench-versions bench-paper bench-prediction reproduce release format pins clean
 
 help:
 	@echo 'make demo            who leaves a made-up shop? learn, evaluate, explain; installs only what that needs'
@@ -48,7 +48,7 @@ help:
 	@echo 'make campaign        random worlds of tables compared with an oracle of plain Python (WORLDS=2000, hours)'
 	@echo 'make reliability     write docs/reliability.md from the recorded measurements'
 	@echo 'make fuzz            coverage-guided fuzzing of every reader of text, 10 minutes each (SECONDS=600)'
-	@echo 'make bench           all benchmarks; writes benchmarks/README.md (also bench-counting, bench-learning, bench-loading, bench-shapes, bench-in_place, bench-tables, bench-report, bench-sql, bench-out_of_core, bench-scale, bench-versions, bench-paper, bench-prediction)'
+	@echo 'make bench           all benchmarks; writes benchmarks/README.md (also bench-counting, bench-learning, bench-loading, bench-shapes, bench-in_place, bench-tables, bench-report, bench-scale, bench-versions, bench-paper, bench-prediction)'
 	@echo 'make reproduce       run the published study, without the runs that have results, and write its report (OUT=DIR, QUICK=1 for two small worlds)'
 	@echo 'make release         build the wheel and the sdist, check them, and install each in an empty environment'
 	@echo 'make format          format the sources'
@@ -135,7 +135,7 @@ coverage: $(DEV)
 	$(BIN)/python reliability/coverage_of_tests.py --record
 
 mutants: $(DEV)
-	@for part in ridge refine plan link_targets linked_groups windows types bag_steps fetched_counts; do $(BIN)/python reliability/mutants.py $$part --record || exit 1; done
+	@for part in ridge refine plan link_targets linked_groups windows types bag_steps; do $(BIN)/python reliability/mutants.py $$part --record || exit 1; done
 
 WORLDS := 2000
 campaign: $(DEV)
@@ -150,9 +150,9 @@ SECONDS := 600
 fuzz: $(DEV)
 	@for target in $(FUZZED); do $(BIN)/python fuzz/run.py $$target --seconds $(SECONDS) --record || exit 1; done
 
-bench: bench-counting bench-loading bench-shapes bench-in_place bench-tables bench-sql bench-out_of_core bench-scale bench-learning bench-report bench-versions bench-paper bench-prediction
+bench: bench-counting bench-loading bench-shapes bench-in_place bench-tables bench-scale bench-learning bench-report bench-versions bench-paper bench-prediction
 
-bench-counting bench-learning bench-loading bench-shapes bench-in_place bench-tables bench-report bench-sql bench-out_of_core bench-scale: bench-%: $(DEV)
+bench-counting bench-learning bench-loading bench-shapes bench-in_place bench-tables bench-report bench-scale: bench-%: $(DEV)
 	$(BIN)/python benchmarks/bench_$*.py
 
 # In a user's environment: no variable limits threads, but for the columns "one thread".

@@ -22,7 +22,9 @@ import numpy.typing as npt
 import measure
 import worlds
 from hornbeam.data.database import Relation
-from hornbeam.engines.contract import DEFAULT_MEMORY, Counts, Skipped
+from hornbeam.engines.clauses.contract import Counts
+from hornbeam.engines.clauses.counters import counter_of
+from hornbeam.engines.contract import DEFAULT_MEMORY, Skipped
 from hornbeam.engines.memory.engine import MemoryEngine
 from hornbeam.logic.clauses import Clause, atom_of
 from hornbeam.logic.parse import parse_clause
@@ -104,7 +106,7 @@ def _arguments() -> argparse.Namespace:
 def _indexed(world: worlds.World, clauses: Sequence[Clause]) -> MemoryEngine:
     """An engine with indexes but without any counts."""
     engine = MemoryEngine(world.database)
-    engine.count(clauses, world.keys)
+    counter_of(engine).count(clauses, world.keys)
     return _forgetful(engine)
 
 
@@ -117,7 +119,7 @@ def _forgetful(engine: MemoryEngine) -> MemoryEngine:
 
 
 def _counting(engine: MemoryEngine, clauses: Sequence[Clause], world: worlds.World) -> Callable[[], Any]:
-    return lambda: engine.count(clauses, world.keys)
+    return lambda: counter_of(engine).count(clauses, world.keys)
 
 
 def _column(found: Counts | Skipped) -> npt.NDArray[np.int64]:
@@ -289,10 +291,10 @@ def _memory_in_this_process(arguments: argparse.Namespace) -> None:
         }
     columns = sum(column.nbytes for relation in relations.values() for column in relation.columns)
     engine = MemoryEngine(worlds.database(relations, sizes), arguments.budget)
-    engine.count([clause], keys[:1])  # makes every index, and next to no partial result
+    counter_of(engine).count([clause], keys[:1])  # makes every index, and next to no partial result
     gc.collect()
     built = {"resident": measure.resident_bytes() - idle, "build_peak": measure.peak_bytes() - idle}
-    [found] = engine.count([clause], keys)
+    [found] = counter_of(engine).count([clause], keys)
     outcome = "counted" if isinstance(found, Counts) else "skipped"
     total = int(found.true.sum()) if isinstance(found, Counts) else None
     del found
@@ -311,7 +313,7 @@ def _count_something_small() -> None:
             "cancer(A) :- friends(A,B), friends(B,C), friends(C,A).",
         )
     ]
-    MemoryEngine(world.database).count(clauses, world.keys)
+    counter_of(MemoryEngine(world.database)).count(clauses, world.keys)
 
 
 # --- the table ------------------------------------------------------------------------------------

@@ -20,6 +20,7 @@ from typing import Any
 import measure
 from hornbeam.data.database import Database
 from hornbeam.datasets.worlds import university
+from hornbeam.engines.clauses.counters import counter_of
 from hornbeam.engines.registry import open_engine
 from hornbeam.logic.clauses import head_atom
 from hornbeam.logic.refine import Language, refinements
@@ -98,7 +99,7 @@ def drawn_model(database: Database, clauses: int) -> Model:
             clause = rng.choice(refinements(clause, language))
         if clause.touches_head():
             weights = (rng.gauss(0, 0.1), rng.gauss(0, 0.5), 0.0)
-            found[str(clause)] = WeightedClause(clause, weights, engine.total(clause), LOG)
+            found[str(clause)] = WeightedClause(clause, weights, counter_of(engine).total(clause), LOG)
     return Model(TARGET, database.schema, -2.0, tuple(found.values()))
 
 

@@ -23,6 +23,8 @@ import polars as pl
 
 import measure
 from hornbeam.data.database import Database
+from hornbeam.engines.clauses.counters import counter_of
+from hornbeam.engines.clauses.counting.count_cache import CountCache
 from hornbeam.engines.memory.engine import MemoryEngine
 from hornbeam.loading import load
 from hornbeam.logic.parse import parse_clause
@@ -181,10 +183,10 @@ def _thresholds(repeats: int) -> list[dict[str, Any]]:
             def prepare(clauses: list[Any] = clauses, text: str = text) -> Any:
                 engine = MemoryEngine(database)
                 # Indexes are made once per database, whatever is counted.
-                engine.count([parse_clause(text.format(-1), database.schema)], keys[:10])
+                counter_of(engine).count([parse_clause(text.format(-1), database.schema)], keys[:10])
 
                 def work() -> Any:
-                    session = engine.session(keys)
+                    session = CountCache(counter_of(engine), keys)
                     session.set_gradients(gradients)
                     return session.sums(clauses)
 
@@ -219,7 +221,7 @@ def _cutoffs(repeats: int) -> list[dict[str, Any]]:
 
         def prepare(keys: Any, clause: Any = clause) -> Any:
             engine = MemoryEngine(database)
-            return lambda: engine.count([clause], keys)[0].true.sum()
+            return lambda: counter_of(engine).count([clause], keys)[0].true.sum()
 
         timing = measure.side_by_side(
             repeats, {"cut": lambda: prepare(examples.keys), "plain": lambda: prepare(plain)}

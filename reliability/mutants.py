@@ -32,7 +32,7 @@ TESTS: dict[str, tuple[str, list[str]]] = {
         ["tests/unit/logic/test_refine.py", "tests/unit/logic/test_bodies.py"],
     ),
     "plan": (
-        "hornbeam.engines.plan",
+        "hornbeam.engines.clauses.plan",
         ["tests/unit/engines/test_plan.py", "tests/golden/test_golden.py", "-k", "memory or test_plan"],
     ),
     "link_targets": ("hornbeam.loading.tables.link_targets", ["tests/properties/test_link_targets.py"]),
@@ -65,10 +65,6 @@ TESTS: dict[str, tuple[str, list[str]]] = {
     "bag_steps": (
         "hornbeam.learning.effects.steps.bag_steps",
         ["tests/unit/learning/test_effect_steps.py"],
-    ),
-    "fetched_counts": (
-        "hornbeam.engines.sql.counts.fetched",
-        ["tests/unit/engines/test_fetched_counts.py"],
     ),
     "types": ("hornbeam.loading.tables.columns.types", ["tests/unit/loading/test_types.py"]),
 }

@@ -20,7 +20,8 @@ import numpy.typing as npt
 
 from hornbeam.data.build import build
 from hornbeam.data.database import Database
-from hornbeam.engines.counting.count import count_all
+from hornbeam.engines.clauses.counters import counter_of
+from hornbeam.engines.clauses.counting.count import count_all
 from hornbeam.engines.registry import open_engine
 from hornbeam.files.writing import write_file
 from hornbeam.learning.learners import learn
@@ -130,7 +131,7 @@ def _models(training: Database, population: int) -> Iterator[tuple[str, Model]]:
     """The three patterns that fit the training data equally well, then the models learned from these data."""
     examples = training.examples_of("true")
     engine = open_engine("memory", training)
-    (counts,) = count_all(engine, [_CLAUSE], examples.keys)
+    (counts,) = count_all(counter_of(engine), [_CLAUSE], examples.keys)
     intercept, slope = logistic_line(counts.true.astype(np.float64), examples.labels)
     patterns = {
         CONSTANT: (intercept, slope, 0.0),

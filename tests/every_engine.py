@@ -8,7 +8,10 @@ import pytest
 
 import servers
 from hornbeam.data.database import Codes
-from hornbeam.engines.contract import Counts, Engine
+from hornbeam.engines.clauses.contract import Counts
+from hornbeam.engines.clauses.counters import counter_of
+from hornbeam.engines.clauses.counting.count_cache import CountCache
+from hornbeam.engines.contract import Engine
 from hornbeam.engines.memory.engine import MemoryEngine
 from hornbeam.engines.naive import NaiveEngine
 from hornbeam.engines.sql.drivers.duckdb import DuckDBEngine
@@ -44,6 +47,10 @@ _OTHERS = {name: engine for name, engine in ENGINES.items() if engine is not Nai
 every_other_engine = pytest.mark.parametrize("engine", _OTHERS.values(), ids=_OTHERS.keys())
 """All engines but the reference engine."""
 
+both_counters = pytest.mark.parametrize("engine", [NaiveEngine, MemoryEngine], ids=["naive", "memory"])
+"""The engines whose clauses are counted in different ways if facts are in memory."""
+counter_in_memory = pytest.mark.parametrize("engine", [MemoryEngine], ids=["memory"])
+
 _QUICK = {name: engine for name, engine in ENGINES.items() if SLOWER.get(name, 1) < 100}
 every_quick_engine = pytest.mark.parametrize("engine", _QUICK.values(), ids=_QUICK.keys())
 """All engines on which many queries for one case take no minutes."""
@@ -51,15 +58,15 @@ every_quick_engine = pytest.mark.parametrize("engine", _QUICK.values(), ids=_QUI
 
 def true_counts(engine: Engine, clause: Clause, keys: Codes) -> list[int]:
     """The true counts of a clause; the test fails if it is skipped."""
-    (counts,) = engine.count([clause], keys)
+    (counts,) = counter_of(engine).count([clause], keys)
     assert isinstance(counts, Counts), counts
     return [int(count) for count in counts.true]
 
 
 def check_counts(engine: type[Engine], case: Case) -> None:
     """An engine counts the same as the reference engine."""
-    expected = NaiveEngine(case.database).count(case.clauses, case.keys)
-    found = engine(case.database).count(case.clauses, case.keys)
+    expected = counter_of(NaiveEngine(case.database)).count(case.clauses, case.keys)
+    found = counter_of(engine(case.database)).count(case.clauses, case.keys)
     for clause, right, counts in zip(case.clauses, expected, found, strict=True):
         assert isinstance(counts, Counts), counts
         assert counts.true.tolist() == right.true.tolist(), clause
@@ -70,11 +77,11 @@ def check_sums(engine: type[Engine], case: Case, gradients: list[int]) -> None:
     """A session returns the sums and columns of the counts of the reference engine."""
     d = gradients[: len(case.keys)]
     clauses = list(dict.fromkeys(case.clauses))
-    session = engine(case.database).session(case.keys)
+    session = CountCache(counter_of(engine(case.database)), case.keys)
     session.set_gradients(np.array(d, dtype=np.int64))
     sums = session.sums(clauses)
     assert list(sums.clauses) == clauses and sums.skipped == ()
-    expected = NaiveEngine(case.database).count(clauses, case.keys)
+    expected = counter_of(NaiveEngine(case.database)).count(clauses, case.keys)
     for i, (clause, right) in enumerate(zip(clauses, expected, strict=True)):
         t = right.true.tolist()
         assert sums.total[i] == right.total

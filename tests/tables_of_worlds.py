@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 from sqlglot import exp
 
-from hornbeam.data.database import Database
+from hornbeam.data.database import Codes, Database
 from hornbeam.data.numbers import Floats
 from hornbeam.engines.contract import Engine
 from hornbeam.engines.sql.connection import Connection
@@ -17,6 +17,7 @@ from hornbeam.in_place.database import database_in_place
 from hornbeam.in_place.facts import TableFacts
 from hornbeam.in_place.source import TableSource
 from hornbeam.logic.schema import DATE, NUMBER, value_of
+from strategies import STRANGER, TARGET, with_cutoffs
 
 SQL_TYPES = {None: "TEXT", NUMBER: "DOUBLE", DATE: "TIMESTAMP"}
 EARLIEST = -86_400_000_000.0
@@ -102,3 +103,31 @@ def _table(connection: Connection, columns: Mapping[str, np.ndarray], kinds: Map
     rows = exp.select("*").from_(exp.to_table(texts)).where(used).subquery("u")
     connection.create(name, exp.select(*values).from_(rows))
     return name
+
+
+def has_one_name_for_each_value(database: Database) -> bool:
+    """In place a number is its value, whatever its text: such data, and keys that are not numbers."""
+    schema = database.schema
+    is_key = any(name in schema.numeric for name in schema.types_of(TARGET))
+    return not is_key and all(len(np.unique(each)) == len(each) for each in database.numbers.values())
+
+
+def dated(database: Database, keys: Codes) -> tuple[Database, Codes]:
+    """The database; if its times are dates, none of them is minus infinity. And the keys in its codes."""
+    changed = with_dates_for_times(database)
+    cutoffs = database.real_cutoffs_of(TARGET, keys)
+    if cutoffs is None:
+        return changed, keys
+    return changed, with_cutoffs(changed, keys[:, : database.schema.arity(TARGET)], cutoffs)
+
+
+def keys_in_place(loaded: Database, keys: Codes, database: Database) -> Codes:
+    """Keys and cut-offs of loaded data in the codes of a database in place."""
+    types = database.schema.types_of(TARGET)
+    columns = []
+    for codes, name in zip(keys.T, types, strict=False):
+        names = [*loaded.population(name).names, STRANGER]
+        columns.append(database.population(name).encode(names[code] for code in codes.tolist()))
+    named = np.column_stack(columns)
+    cutoffs = loaded.real_cutoffs_of(TARGET, keys)
+    return named if cutoffs is None else np.column_stack([named, database.cutoff_codes(cutoffs)])

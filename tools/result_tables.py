@@ -137,77 +137,6 @@ def counting() -> str:
     return _table(["body", "world", "hornbeam", "hornbeam / scipy", "SQL / hornbeam"], rows, texts=2)
 
 
-def sql() -> str:
-    """CPU per count inside DuckDB, beside the join that one would write by hand."""
-    rows = [
-        [
-            line["body"],
-            line["world"],
-            _seconds(line["duckdb"]),
-            _times(line["naive"] / line["duckdb"]),
-            _times(line["duckdb"] / line["memory"]),
-        ]
-        for line in _results("sql")["joins"]
-    ]
-    return _table(["body", "world", "duckdb engine", "plain join / duckdb", "duckdb / memory"], rows, texts=2)
-
-
-def out_of_core() -> str:
-    """A whole fit over Parquet files, DuckDB limited to some memory."""
-    found = _results("out_of_core")
-    rows = [
-        [
-            f"{run['facts']:,}",
-            f"{run['engine']}, {found['limit']}" if run["engine"] == "duckdb" else f"{run['engine']}, loaded",
-            f"{run['counted']:,}",
-            _seconds(run["cpu"]),
-            _seconds(run["wall"]),
-            f"{run['peak'] / 1e9:.2f} GB",
-            f"{run['cpu'] / run['facts'] * 1e6:.2f} us",
-        ]
-        for run in found["runs"]
-    ]
-    header = ["facts", "engine", "candidates counted", "CPU", "wall", "peak memory", "CPU per fact"]
-    return _table(header, rows, texts=2)
-
-
-def spark() -> str:
-    """Sums of the candidates of one level, on Spark."""
-    lines = _results("sql").get("spark")
-    if not lines:
-        return "*Not measured yet.*"
-    rows = [
-        [
-            f"{line['facts']:,}",
-            line["way"],
-            str(line["candidates"]),
-            _seconds(line["cpu"]),
-            f"{line['candidates'] / line['cpu']:.2f}",
-            f"{line['cpu'] / line['candidates'] / line['facts'] * 1e9:.0f} ns",
-        ]
-        for line in lines
-    ]
-    header = ["facts", "candidates", "number", "CPU", "candidates per CPU-s", "CPU per candidate and fact"]
-    return _table(header, rows, texts=2)
-
-
-def spark_at_scale() -> str:
-    """The estimated cost of a level with more facts, extrapolated from the largest two sizes."""
-    lines = [line for line in _results("sql").get("spark", ()) if line["way"] == "together"]
-    if len(lines) < 2:
-        return "*Not measured yet.*"
-    before, largest = sorted(lines, key=lambda line: line["facts"])[-2:]
-    growth = (largest["cpu"] - before["cpu"]) / (largest["facts"] - before["facts"])
-    cpu, wall = f"{largest['cpu'] / 60:.1f} min", f"{largest['wall'] / 60:.1f} min on 2 cores"
-    rows = [[f"{largest['facts']:,}", "measured", cpu, wall]]
-    for facts in (100_000_000, 1_000_000_000):
-        more = largest["cpu"] + growth * (facts - largest["facts"])
-        rows.append(
-            [f"{facts:,}", "arithmetic", f"{more / 60:.0f} min", f"{2 * more / 64 / 60:.1f} min on 64 cores"]
-        )
-    return _table(["facts", "", f"CPU of {largest['candidates']} candidates", "wall"], rows, texts=2)
-
-
 def loading() -> str:
     """CPU of reading files."""
     rows = [
@@ -365,10 +294,6 @@ _TABLES: Mapping[str, Table] = {
     "paper": paper,
     "prediction": prediction,
     "counting": counting,
-    "sql": sql,
-    "out of core": out_of_core,
-    "spark": spark,
-    "spark at scale": spark_at_scale,
     "loading": loading,
     "learners": learners,
     "quality": quality,

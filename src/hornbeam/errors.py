@@ -178,3 +178,12 @@ def did_you_mean(name: str, known: Iterable[str], kind: str) -> str:
     shown = ", ".join(names[:12]) + (f" and {len(names) - 12} more" if len(names) > 12 else "")
     hint = f"{kind} are: {shown}."
     return f'{hint} Did you mean "{near[0]}"?' if near else hint
+
+
+def size_text(size: int) -> str:
+    """A number of bytes in words.
+
+    >>> size_text(12_300_000_000), size_text(45_000)
+    ('12.3 GB', '0.045 MB')
+    """
+    return f"{size / 1e9:,.3g} GB" if size >= 1e9 else f"{size / 1e6:,.3g} MB"

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from tools.house import verbs
 
-NEVER = ("datasets", "estimators", "joint", "policies", "report", "rivals")
+NEVER = ("datasets", "engines.clauses", "estimators", "joint", "policies", "report", "rivals")
 IN_PLACE = ("in_place.columns", "in_place.database", "in_place.groundings", "in_place.open", "engines.sql")
 SENTENCES = ("logic.english.clauses", "logic.english.effects", "logic.english.phrases", "model.readable")
 UNUSED = {

@@ -14,7 +14,8 @@ from sklearn.pipeline import make_pipeline
 
 import hornbeam as hb
 from hornbeam.datasets.worlds import smokers
-from hornbeam.engines.counting.count import count_all
+from hornbeam.engines.clauses.counters import counter_of
+from hornbeam.engines.clauses.counting.count import count_all
 from hornbeam.engines.naive import NaiveEngine
 from hornbeam.errors import DataError, HornbeamWarning, OptionError
 from hornbeam.estimators.columns import column_names
@@ -190,7 +191,7 @@ def test_count_is_the_naive_count_in_the_order_of_the_data(database, frames):
     assert counted.keys["user_id"] == frames["users"]["user_id"].astype(str).tolist()
     examples = database.examples_of("gender_f").as_given()
     clause = parse_clause("gender_f(A) :- ratings(A,B), romance(B).", database.schema)
-    (naive,) = count_all(NaiveEngine(database), [clause], examples.keys)
+    (naive,) = count_all(counter_of(NaiveEngine(database)), [clause], examples.keys)
     assert counted.true.tolist() == [int(each) for each in naive.true]
     frame = counted.to_frame()
     assert list(frame.columns) == ["user_id", "true", "false"]

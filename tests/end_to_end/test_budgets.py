@@ -33,9 +33,10 @@ def under_limit(*words: object) -> subprocess.CompletedProcess[str]:
 COUNT = """
 import json, sys
 import numpy as np
+from hornbeam.engines.clauses.counters import counter_of
 from hornbeam.data.build import build
 from hornbeam.data.database import Coded
-from hornbeam.engines.contract import Counts
+from hornbeam.engines.clauses.contract import Counts
 from hornbeam.engines.registry import open_engine
 from hornbeam.logic.modes import schema_of
 from hornbeam.logic.parse import parse_clause, parse_mode
@@ -59,7 +60,8 @@ database = build(schema_of(modes), modes, facts, {"t": examples})
 engine = open_engine("memory", database, int(sys.argv[1]))
 found = {}
 for text in json.loads(sys.argv[2]):
-    (counts,) = engine.count([parse_clause(text, database.schema)], database.examples_of("t").keys)
+    clause, keys = parse_clause(text, database.schema), database.examples_of("t").keys
+    (counts,) = counter_of(engine).count([clause], keys)
     found[text] = (
         [int(counts.true[0]), int(counts.true[-1]), counts.total]
         if isinstance(counts, Counts)

@@ -19,6 +19,7 @@ import folders
 from folders import boostsrl, flat, split_files, write
 from hornbeam.cli import main
 from hornbeam.datasets.worlds import smokers, university
+from hornbeam.engines.clauses.counters import counter_of
 from hornbeam.engines.naive import NaiveEngine
 from hornbeam.loading import load
 from hornbeam.logic.parse import parse_clause
@@ -279,7 +280,7 @@ def test_engines_count_the_same(engine, world, run):
     clause = "cancer(A) :- friends(A,B), smokes(B)."
     rows = run("count", world, clause, "--engine", engine).rows()
     database = load(world, "train")
-    (expected,) = NaiveEngine(database).count(
+    (expected,) = counter_of(NaiveEngine(database)).count(
         [parse_clause(clause, database.schema)], database.examples_of("cancer").keys
     )
     assert [int(row["true"]) for row in rows] == expected.true.tolist()

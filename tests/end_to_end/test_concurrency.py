@@ -18,6 +18,7 @@ from hornbeam import RLRClassifier, load
 from hornbeam.cli import main
 from hornbeam.data.database import Database
 from hornbeam.datasets.worlds import smokers
+from hornbeam.engines.clauses.counters import counter_of
 from hornbeam.engines.registry import open_engine
 from hornbeam.learning.effects.learner import fit
 from hornbeam.learning.options import effect_options
@@ -73,23 +74,25 @@ def test_a_forked_process_leaves_the_engine_of_its_parent_alone() -> None:
     clause = parse_clause("cancer(A) :- friends(A,B), smokes(B).")
     keys = database.examples_of("cancer").keys
     engine = open_engine("duckdb", database)
-    (before,) = engine.count([clause], keys)
+    (before,) = counter_of(engine).count([clause], keys)
 
     def child() -> None:
-        (found,) = engine.count([clause], keys)
+        (found,) = counter_of(engine).count([clause], keys)
         assert np.array_equal(found.true, before.true)
         engine.close()
         gc.collect()
 
     assert forked(child) == 0
-    (after,) = engine.count([clause], keys)
+    (after,) = counter_of(engine).count([clause], keys)
     assert np.array_equal(after.true, before.true)
 
 
 @pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
 def test_a_forked_process_forgets_what_its_parent_left_open() -> None:
     left = [open_engine("duckdb", smokers(n_persons=20, seed=3))]
-    left[0].count([parse_clause("cancer(A) :- smokes(A).")], left[0].database.examples_of("cancer").keys)
+    counter_of(left[0]).count(
+        [parse_clause("cancer(A) :- smokes(A).")], left[0].database.examples_of("cancer").keys
+    )
 
     def child() -> None:
         left.clear()

@@ -1,4 +1,4 @@
-"""Faults of real systems amid a fit in place: one sentence, nothing left behind, and it goes on."""
+"""Faults of real systems that have the facts: one sentence, nothing left behind, and a fit goes on."""
 
 from __future__ import annotations
 
@@ -15,11 +15,10 @@ from every_engine import ENGINES, MISSING
 from hornbeam.data.database import Database
 from hornbeam.engines.contract import Engine
 from hornbeam.engines.registry import open_engine
-from hornbeam.engines.sql.counts import tables as count_tables
 from hornbeam.engines.sql.drivers.duckdb import DuckDBConnection
 from hornbeam.errors import DataError, EngineError
 from hornbeam.in_place.load import load
-from hornbeam.learning.boosting.boost import fit
+from hornbeam.learning.learners import learn
 from hornbeam.learning.loop import Control
 from hornbeam.learning.options import PaperOptions
 from hornbeam.model.files import model_text
@@ -68,7 +67,8 @@ def learned(
     options: PaperOptions = OPTIONS,
 ) -> str:
     examples = engine.database.examples_of("sick")
-    return model_text(fit(engine, examples, options, Control(on_step=on_step, checkpoint=saved)).model)
+    control = Control(on_step=on_step, checkpoint=saved)
+    return model_text(learn("rlr", engine, examples, options, control).model)
 
 
 @pytest.fixture
@@ -82,18 +82,6 @@ def examples_of(folder: Path) -> Path:
     return folder.parent / "examples.parquet"
 
 
-def once(work: Callable[[], object]) -> Callable[[object], None]:
-    """After the first step, something happens; the second can do with what is kept, the third cannot."""
-    steps: list[object] = []
-
-    def on_step(step: object) -> None:
-        steps.append(step)
-        if len(steps) == 1:
-            work()
-
-    return on_step
-
-
 def sentence(error: EngineError) -> str:
     assert "\n" not in str(error)
     return str(error)
@@ -102,36 +90,20 @@ def sentence(error: EngineError) -> str:
 # --- DuckDB --------------------------------------------------------------------------------------
 
 
-def test_a_fit_without_room_to_spill_goes_on_where_there_is_some(
-    folder: Path, right: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # Counts of small tables are fetched, and their later steps need no room.
-    monkeypatch.setattr(count_tables, "MOST_FETCHED", 0)
+def test_a_fit_without_memory_goes_on_where_there_is_some(folder: Path, right: str) -> None:
     database = opened("duckdb", folder, examples_of(folder))
     assert database.tables is not None
     connection = database.tables.source.connection
     assert isinstance(connection, DuckDBConnection)
-    steps = []
-
-    def no_more_room(step: object) -> None:
-        steps.append(step)
-        connection.rows("SET max_temp_directory_size = '0KB'")
-        connection.rows("SET memory_limit = '1MB'")
-
-    saved = folder.parent / "saved"
+    connection.rows("SET max_temp_directory_size = '0KB'")
+    connection.rows("SET memory_limit = '1MB'")
     with pytest.raises(EngineError) as caught:
-        learned(open_engine("duckdb", database), saved, no_more_room)
+        learned(open_engine("duckdb", database))
     assert sentence(caught.value).startswith("DuckDB ran out of memory or of disk space in ")
-    assert len(steps) == 1
     connection.rows("SET memory_limit = '100MB'")
+    assert learned(open_engine("duckdb", database)) == right
     made = {name for (name,) in connection.rows("SELECT table_name FROM duckdb_tables()")}
     assert made == set(database.tables.source._temporary)
-    database.close()
-
-    again: list[object] = []
-    database = opened("duckdb", folder, examples_of(folder))
-    assert learned(open_engine("duckdb", database), saved, again.append) == right
-    assert len(again) == 2
     database.close()
 
 
@@ -140,17 +112,13 @@ def test_a_file_that_somebody_removed_is_named_and_the_fit_goes_on_when_it_is_ba
 ) -> None:
     file = folder / "friends.parquet"
     away = folder.parent / "friends.away"
-    saved = folder.parent / "saved"
     database = opened("duckdb", folder, examples_of(folder))
+    file.rename(away)
     with pytest.raises(EngineError) as caught:
-        learned(open_engine("duckdb", database), saved, once(lambda: file.rename(away)))
+        learned(open_engine("duckdb", database))
     assert "friends.parquet" in sentence(caught.value)
-    database.close()
     away.rename(file)
-    again: list[object] = []
-    database = opened("duckdb", folder, examples_of(folder))
-    assert learned(open_engine("duckdb", database), saved, again.append) == right
-    assert len(again) == 1
+    assert learned(open_engine("duckdb", database)) == right
     database.close()
 
 
@@ -210,24 +178,18 @@ LEFT = "SELECT tablename FROM pg_tables WHERE schemaname = 'my scratch'"
 def test_a_table_renamed_in_the_server_is_named_and_the_fit_goes_on_when_it_is_back(
     folder: Path, right: str, shop: str
 ) -> None:
-    saved = folder.parent / "saved"
     database = opened("postgres", shop, examples_of(folder), scratch="my scratch")
     assert ask(shop, LEFT)
+    ask(shop, "ALTER TABLE friends RENAME TO enemies")
     with pytest.raises(EngineError) as caught:
-        learned(
-            open_engine("postgres", database),
-            saved,
-            once(lambda: ask(shop, "ALTER TABLE friends RENAME TO enemies")),
-        )
+        learned(open_engine("postgres", database))
     assert "PostgreSQL no longer has a table or column" in sentence(caught.value)
     assert "friends" in str(caught.value)
     database.close()
     assert not ask(shop, LEFT)
     ask(shop, "ALTER TABLE enemies RENAME TO friends")
-    again: list[object] = []
     database = opened("postgres", shop, examples_of(folder))
-    assert learned(open_engine("postgres", database), saved, again.append) == right
-    assert len(again) == 1
+    assert learned(open_engine("postgres", database)) == right
     database.close()
 
 
@@ -279,19 +241,15 @@ def test_a_table_that_must_not_be_read_and_one_that_must_not_be_made_are_one_sen
         ask(shop, 'GRANT CREATE, USAGE ON SCHEMA "my scratch" TO visitor')
         # Reading is all that is asked of the tables themselves.
         database = opened("postgres", visitor, examples_of(folder), scratch="my scratch")
-        saved = folder.parent / "saved"
+        ask(shop, "REVOKE SELECT ON friends FROM visitor")
         with pytest.raises(EngineError) as caught:
-            learned(
-                open_engine("postgres", database),
-                saved,
-                lambda step: ask(shop, "REVOKE SELECT ON friends FROM visitor"),
-            )
+            learned(open_engine("postgres", database))
         assert "PostgreSQL refused: permission denied for table friends" in sentence(caught.value)
         database.close()
         assert not ask(shop, LEFT)
         ask(shop, "GRANT SELECT ON friends TO visitor")
         database = opened("postgres", visitor, examples_of(folder), scratch="my scratch")
-        assert learned(open_engine("postgres", database), saved) == right
+        assert learned(open_engine("postgres", database)) == right
         database.close()
     finally:
         ask(shop, "DROP OWNED BY visitor")

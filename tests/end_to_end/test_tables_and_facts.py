@@ -10,6 +10,7 @@ import pytest
 import hornbeam as hb
 from folders import facts_of, write
 from hornbeam.data.database import Database
+from hornbeam.engines.clauses.counters import counter_of
 from hornbeam.engines.memory.engine import MemoryEngine
 from hornbeam.logic.clauses import Clause
 from hornbeam.logic.parse import parse_clause
@@ -82,7 +83,7 @@ def clauses_of(database: Database, number: int) -> list[Clause]:
 
 def counts_by_user(database: Database, clauses: list[Clause]) -> dict[str, list[tuple[int, int]]]:
     keys = database.examples_of("female").keys
-    counts = MemoryEngine(database).count(
+    counts = counter_of(MemoryEngine(database)).count(
         [parse_clause(str(clause), database.schema) for clause in clauses], keys
     )
     names = database.names_of("female", keys)[:, 0].tolist()

@@ -34,6 +34,7 @@ SCHEMA = {
 SCRIPT = """
 import json, sys
 import hornbeam as hb
+from hornbeam.engines.clauses.counters import counter_of
 from hornbeam.engines.registry import open_engine
 from hornbeam.logic.parse import parse_clause
 from hornbeam.model.clause_model import Model, WeightedClause
@@ -43,7 +44,7 @@ database = hb.load(source, target="churn(users)", schema=schema, examples=exampl
 asked = database.examples_of("churn")
 bodies = ["user_id(B,A)", f"user_id(B,A), due(B,C), C < '{threshold}'"]
 clauses = [parse_clause(f"churn(A) :- {body}.", database.schema) for body in bodies]
-counts = open_engine(engine or "memory", database).count(clauses, asked.keys)
+counts = counter_of(open_engine(engine or "memory", database)).count(clauses, asked.keys)
 names = [name for name, in database.names_of("churn", asked.keys).tolist()]
 shown = [sorted(zip(names, map(int, each.true.tolist()))) for each in counts]
 thresholds = database.thresholds("churn", 3, database.last_cutoff("churn", asked.keys))

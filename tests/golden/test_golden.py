@@ -1,4 +1,4 @@
-"""Runs every ``.case`` file of this folder on every engine; README.md here describes the format."""
+"""Runs every ``.case`` file of this folder on both counters; README.md here describes the format."""
 
 import re
 from collections.abc import Iterator
@@ -8,11 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from every_engine import ENGINES
+from every_engine import both_counters
 from hornbeam.data.build import build
 from hornbeam.data.database import Codes, Database
 from hornbeam.data.numbers import read_times
-from hornbeam.engines.contract import Counts, Engine, Skipped
+from hornbeam.engines.clauses.contract import Counts
+from hornbeam.engines.clauses.counters import counter_of
+from hornbeam.engines.contract import Engine, Skipped
 from hornbeam.errors import HornbeamError
 from hornbeam.logic.parse import parse_clause, parse_fact, parse_mode
 from hornbeam.logic.schema import Schema
@@ -105,7 +107,7 @@ def problem(asked: Section, schema: Schema) -> str:
 
 
 def count(engine: type[Engine], database: Database, asked: Section, keys: Codes) -> Counts | Skipped:
-    (counts,) = engine(database).count([parse_clause(asked.text(), database.schema)], keys)
+    (counts,) = counter_of(engine(database)).count([parse_clause(asked.text(), database.schema)], keys)
     return counts
 
 
@@ -129,7 +131,7 @@ def check(engine: type[Engine], database: Database, asked: Section, expected: Se
         assert [[row[0], str(true), str(found.total - true)] for row, true in counted] == rows
 
 
-@pytest.mark.parametrize("engine", ENGINES.values(), ids=ENGINES.keys())
+@both_counters
 @pytest.mark.parametrize("path", FILES, ids=[path.stem for path in FILES])
 def test_case(path: Path, engine: type[Engine]) -> None:
     case = read(path.read_text(encoding="utf-8"))

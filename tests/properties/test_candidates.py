@@ -8,8 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hornbeam.data.database import Codes, Database
-from hornbeam.engines.counting import product_sums
-from hornbeam.engines.counting.candidates import ComponentNumbers, candidates
+from hornbeam.engines.clauses.counters import counter_of
+from hornbeam.engines.clauses.counting import product_sums
+from hornbeam.engines.clauses.counting.candidates import ComponentNumbers, candidates
+from hornbeam.engines.clauses.counting.count_cache import CountCache
 from hornbeam.engines.memory.engine import MemoryEngine
 from hornbeam.engines.naive import NaiveEngine
 from hornbeam.learning.search.ridge import Response, gains
@@ -48,7 +50,9 @@ def test_candidates_are_all_refinements_with_the_sums_of_the_definition(
     database, language, keys = search
     refine = memoised(language)
     numbers = ComponentNumbers(language.head, refine.bodies.clause, MOST)
-    session, right = (engine(database).session(keys) for engine in (MemoryEngine, NaiveEngine))
+    session, right = (
+        CountCache(counter_of(engine(database)), keys) for engine in (MemoryEngine, NaiveEngine)
+    )
     random = np.random.default_rng(len(keys))
     beam = [language.empty()]
     for _ in range(MOST):

@@ -6,10 +6,12 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from every_engine import BUDGETS, check_counts, check_sums, every_engine, every_other_engine, true_counts
+from every_engine import BUDGETS, both_counters, check_counts, check_sums, counter_in_memory, true_counts
 from hornbeam.data.database import Codes, Database, Relation
 from hornbeam.data.numbers import AT_CUTOFF, INCLUDE, CutoffRule
-from hornbeam.engines.contract import Counts, Engine, Skipped
+from hornbeam.engines.clauses.contract import Counts
+from hornbeam.engines.clauses.counters import counter_of
+from hornbeam.engines.contract import Engine, Skipped
 from hornbeam.engines.memory.engine import MemoryEngine
 from hornbeam.engines.naive import NaiveEngine
 from strategies import CASES, TARGET, TIMES, Case, other_futures, timed_cases, with_cutoffs
@@ -36,7 +38,7 @@ def before(database: Database, cutoff: float) -> Database:
     return replace(database, relations=relations, times={})
 
 
-@every_other_engine
+@counter_in_memory
 @given(case=timed_cases())
 @settings(max_examples=CASES)
 def test_an_engine_counts_what_the_definition_counts(engine: type[Engine], case: Case) -> None:
@@ -50,7 +52,7 @@ def under_rule(case: Case, rule: CutoffRule) -> Case:
     return replace(case, database=database, keys=with_cutoffs(database, plain(case), case.cutoffs))
 
 
-@every_engine
+@both_counters
 @given(case=timed_cases(), at_cutoff=st.sampled_from(AT_CUTOFF))
 def test_facts_exist_before_the_cut_off(engine: type[Engine], case: Case, at_cutoff: str) -> None:
     """Each key is counted as if the facts that are not before its cut-off did not exist."""
@@ -62,10 +64,12 @@ def test_facts_exist_before_the_cut_off(engine: type[Engine], case: Case, at_cut
             earlier = before(case.database, cutoff)
             (alone,) = true_counts(engine(earlier), clause, plain(case)[place : place + 1])
             assert found[place] == alone
-            assert engine(earlier).total(clause) == engine(case.database).total(clause)
+            assert counter_of(engine(earlier)).total(clause) == counter_of(engine(case.database)).total(
+                clause
+            )
 
 
-@every_engine
+@both_counters
 @given(case=timed_cases(), as_of=st.sampled_from((*TIMES, 0.0, 2.7)), at_cutoff=st.sampled_from(AT_CUTOFF))
 def test_frozen_data_are_those_before_a_date(
     engine: type[Engine], case: Case, as_of: float, at_cutoff: str
@@ -80,7 +84,7 @@ def test_frozen_data_are_those_before_a_date(
         assert counts == true_counts(engine(rolling.database), clause, rolling.keys)
 
 
-@every_engine
+@both_counters
 @given(case=timed_cases(), at_cutoff=st.sampled_from(AT_CUTOFF), data=st.data())
 def test_no_fact_at_or_after_the_cut_off_changes_a_count(
     engine: type[Engine], case: Case, at_cutoff: str, data: st.DataObject
@@ -96,7 +100,7 @@ def test_no_fact_at_or_after_the_cut_off_changes_a_count(
         assert true_counts(engine(changed), clause, keys) == expected
 
 
-@every_engine
+@both_counters
 @given(case=timed_cases())
 def test_without_times_or_without_an_end_cut_offs_change_nothing(engine: type[Engine], case: Case) -> None:
     endless = with_cutoffs(case.database, plain(case), np.full(len(case.keys), np.inf))
@@ -110,10 +114,10 @@ def test_without_times_or_without_an_end_cut_offs_change_nothing(engine: type[En
 @given(case=timed_cases(), budget=st.sampled_from(BUDGETS))
 @settings(max_examples=max(CASES // 2, 1))
 def test_a_small_budget_skips_or_counts_but_never_miscounts(case: Case, budget: int) -> None:
-    expected = NaiveEngine(case.database).count(case.clauses, case.keys)
-    together = MemoryEngine(case.database, budget).count(case.clauses, case.keys)
+    expected = counter_of(NaiveEngine(case.database)).count(case.clauses, case.keys)
+    together = counter_of(MemoryEngine(case.database, budget)).count(case.clauses, case.keys)
     used = MemoryEngine(case.database, budget)
-    backwards = [used.count([clause], case.keys)[0] for clause in reversed(case.clauses)][::-1]
+    backwards = [counter_of(used).count([clause], case.keys)[0] for clause in reversed(case.clauses)][::-1]
     for clause, right, one, other in zip(case.clauses, expected, together, backwards, strict=True):
         if isinstance(one, Skipped):
             assert one.clause == clause and one.estimate > one.budget
@@ -123,7 +127,7 @@ def test_a_small_budget_skips_or_counts_but_never_miscounts(case: Case, budget: 
             assert one.true.tolist() == other.true.tolist() == right.true.tolist(), clause
 
 
-@every_engine
+@both_counters
 @given(case=timed_cases(), gradients=st.lists(st.integers(-(2**30), 2**30), min_size=12, max_size=12))
 def test_a_session_sums_what_exists_at_the_cut_offs(
     engine: type[Engine], case: Case, gradients: list[int]

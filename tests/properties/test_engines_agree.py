@@ -7,10 +7,12 @@ import numpy as np
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from every_engine import BUDGETS, check_counts, check_sums, every_engine, every_other_engine, true_counts
+from every_engine import BUDGETS, both_counters, check_counts, check_sums, counter_in_memory, true_counts
 from hornbeam.data.build import build
 from hornbeam.data.database import UNKNOWN, Codes, Database
-from hornbeam.engines.contract import INT64_MAX, Counts, Engine, Skipped
+from hornbeam.engines.clauses.contract import Counts
+from hornbeam.engines.clauses.counters import counter_of
+from hornbeam.engines.contract import INT64_MAX, Engine, Skipped
 from hornbeam.engines.naive import NaiveEngine
 from hornbeam.logic.clauses import Atom, Clause, Literal, Not, atom_of, literal_variables, rename
 from hornbeam.logic.parse import parse_clause
@@ -20,20 +22,20 @@ from strategies import CASES, STRANGER, TARGET, Case, assignments, bodies, cases
 # --- against the definition ------------------------------------------------------------------
 
 
-@every_other_engine
+@counter_in_memory
 @given(case=cases())
 @settings(max_examples=CASES)
 def test_an_engine_counts_what_the_definition_counts(engine: type[Engine], case: Case) -> None:
     check_counts(engine, case)
 
 
-@every_other_engine
+@counter_in_memory
 @given(case=cases())
 def test_clauses_with_equal_signatures_have_equal_counts(engine: type[Engine], case: Case) -> None:
-    counted = engine(case.database).count(case.clauses, case.keys)
+    counted = counter_of(engine(case.database)).count(case.clauses, case.keys)
     of_signature: dict[object, list[int]] = {}
     for signature, counts in zip(
-        engine(case.database).signatures(case.clauses, case.keys), counted, strict=True
+        counter_of(engine(case.database)).signatures(case.clauses, case.keys), counted, strict=True
     ):
         if signature is not None:
             assert isinstance(counts, Counts)
@@ -41,27 +43,27 @@ def test_clauses_with_equal_signatures_have_equal_counts(engine: type[Engine], c
             assert of_signature.setdefault(signature, found) == found
 
 
-@every_other_engine
+@counter_in_memory
 @given(case=cases())
 def test_signatures_stay_when_other_examples_come_between(engine: type[Engine], case: Case) -> None:
     """Several sessions that cache counts by signature may share one engine."""
     shared = engine(case.database)
-    signatures = list(shared.signatures(case.clauses, case.keys))
+    signatures = list(counter_of(shared).signatures(case.clauses, case.keys))
     others = case.keys[::-1].copy()
-    shared.signatures(case.clauses[::-1], others)
-    assert list(shared.signatures(case.clauses, case.keys)) == signatures
+    counter_of(shared).signatures(case.clauses[::-1], others)
+    assert list(counter_of(shared).signatures(case.clauses, case.keys)) == signatures
 
 
-@every_other_engine
+@counter_in_memory
 @given(case=cases(), budget=st.sampled_from(BUDGETS))
 @settings(max_examples=max(CASES // 2, 1))
 def test_a_small_budget_skips_the_same_on_every_engine_and_never_miscounts(
     engine: type[Engine], case: Case, budget: int
 ) -> None:
-    expected = NaiveEngine(case.database).count(case.clauses, case.keys)
-    found = engine(case.database, budget).count(case.clauses, case.keys)
+    expected = counter_of(NaiveEngine(case.database)).count(case.clauses, case.keys)
+    found = counter_of(engine(case.database, budget)).count(case.clauses, case.keys)
     for clause, right, counts in zip(case.clauses, expected, found, strict=True):
-        (same,) = NaiveEngine(case.database, budget).count([clause], case.keys)
+        (same,) = counter_of(NaiveEngine(case.database, budget)).count([clause], case.keys)
         if isinstance(counts, Skipped):
             assert counts == same
             assert counts.clause == clause
@@ -71,15 +73,17 @@ def test_a_small_budget_skips_the_same_on_every_engine_and_never_miscounts(
             assert counts.true.tolist() == right.true.tolist(), clause
 
 
-@every_other_engine
+@counter_in_memory
 @given(case=cases(), budget=st.sampled_from(BUDGETS))
 def test_what_is_skipped_does_not_depend_on_what_was_counted_before(
     engine: type[Engine], case: Case, budget: int
 ) -> None:
-    together = engine(case.database, budget).count(case.clauses, case.keys)
+    together = counter_of(engine(case.database, budget)).count(case.clauses, case.keys)
     used = engine(case.database, budget)
-    backwards = [used.count([clause], case.keys)[0] for clause in reversed(case.clauses)][::-1]
-    alone = [engine(case.database, budget).count([clause], case.keys)[0] for clause in case.clauses]
+    backwards = [counter_of(used).count([clause], case.keys)[0] for clause in reversed(case.clauses)][::-1]
+    alone = [
+        counter_of(engine(case.database, budget)).count([clause], case.keys)[0] for clause in case.clauses
+    ]
     for first, second, third in zip(together, backwards, alone, strict=True):
         if isinstance(first, Skipped):
             assert first == second == third
@@ -88,7 +92,7 @@ def test_what_is_skipped_does_not_depend_on_what_was_counted_before(
             assert first.true.tolist() == second.true.tolist() == third.true.tolist()
 
 
-@every_engine
+@both_counters
 @given(case=cases(), gradients=st.lists(st.integers(-(2**30), 2**30), min_size=12, max_size=12))
 def test_a_session_sums_what_the_definition_counts(
     engine: type[Engine], case: Case, gradients: list[int]
@@ -99,18 +103,18 @@ def test_a_session_sums_what_the_definition_counts(
 # --- laws ------------------------------------------------------------------------------------
 
 
-@every_engine
+@both_counters
 @given(case=cases())
 def test_true_and_false_counts_make_the_total(engine: type[Engine], case: Case) -> None:
     for clause, counts in zip(
-        case.clauses, engine(case.database).count(case.clauses, case.keys), strict=True
+        case.clauses, counter_of(engine(case.database)).count(case.clauses, case.keys), strict=True
     ):
         assert isinstance(counts, Counts)
         assert counts.total == assignments(case.database, clause)
         assert all(0 <= t <= counts.total for t in counts.true.tolist())
 
 
-@every_engine
+@both_counters
 @given(case=cases(), data=st.data())
 def test_names_of_variables_and_order_of_literals_change_nothing(
     engine: type[Engine], case: Case, data: st.DataObject
@@ -124,10 +128,10 @@ def test_names_of_variables_and_order_of_literals_change_nothing(
     other = Clause(clause.head, tuple(body))
     counter = engine(case.database)
     assert true_counts(counter, other, case.keys) == true_counts(counter, clause, case.keys)
-    assert counter.total(other) == counter.total(clause)
+    assert counter_of(counter).total(other) == counter_of(counter).total(clause)
 
 
-@every_engine
+@both_counters
 @given(case=cases(), data=st.data())
 def test_order_of_facts_and_constants_changes_nothing(
     engine: type[Engine], case: Case, data: st.DataObject
@@ -138,7 +142,7 @@ def test_order_of_facts_and_constants_changes_nothing(
         assert true_counts(engine(new), clause, keys) == true_counts(engine(old), clause, case.keys)
 
 
-@every_engine
+@both_counters
 @given(case=cases())
 def test_each_key_is_counted_by_itself(engine: type[Engine], case: Case) -> None:
     for clause in case.clauses:
@@ -149,7 +153,7 @@ def test_each_key_is_counted_by_itself(engine: type[Engine], case: Case) -> None
         assert [[count] for count in together] == alone
 
 
-@every_engine
+@both_counters
 @given(case=cases(), data=st.data())
 def test_a_literal_without_a_new_variable_never_raises_the_count(
     engine: type[Engine], case: Case, data: st.DataObject
@@ -163,7 +167,7 @@ def test_a_literal_without_a_new_variable_never_raises_the_count(
     assert true_counts(counter, _with(clause, clause.body[0]), case.keys) == before
 
 
-@every_engine
+@both_counters
 @given(case=cases(), data=st.data())
 def test_a_literal_and_its_negation_share_the_assignments(
     engine: type[Engine], case: Case, data: st.DataObject
@@ -180,7 +184,7 @@ def test_a_literal_and_its_negation_share_the_assignments(
     assert negative == [ways * t - u for t, u in zip(body, positive, strict=True)]
 
 
-@every_engine
+@both_counters
 @given(case=cases(), data=st.data())
 def test_an_unknown_constant_matches_nothing(engine: type[Engine], case: Case, data: st.DataObject) -> None:
     clause, literal = _extension(case, data, comparisons=False)
@@ -191,7 +195,7 @@ def test_an_unknown_constant_matches_nothing(engine: type[Engine], case: Case, d
     assert found == [0] * len(case.keys)
 
 
-@every_other_engine
+@counter_in_memory
 @given(case=cases(), copies=st.integers(2, 200))
 @settings(max_examples=max(CASES // 5, 1))
 def test_copies_of_every_constant_multiply_the_counts(engine: type[Engine], case: Case, copies: int) -> None:
@@ -199,8 +203,8 @@ def test_copies_of_every_constant_multiply_the_counts(engine: type[Engine], case
     while copies > 2 and _largest_relation(case.database, copies) > 20_000:
         copies -= 1
     keys = np.where(case.keys < 0, case.keys, case.keys * copies)
-    expected = NaiveEngine(case.database).count(case.clauses, case.keys)
-    found = engine(_copied(case.database, copies)).count(case.clauses, keys)
+    expected = counter_of(NaiveEngine(case.database)).count(case.clauses, case.keys)
+    found = counter_of(engine(_copied(case.database, copies))).count(case.clauses, keys)
     for clause, few, many in zip(case.clauses, expected, found, strict=True):
         factor = copies ** len(clause.free_variables())
         if isinstance(many, Skipped):
@@ -297,7 +301,7 @@ def _copy(name: str, kind: str | None, number: int) -> str:
 # --- comparisons -----------------------------------------------------------------------------
 
 
-@every_engine
+@both_counters
 @given(case=cases(), data=st.data())
 def test_the_two_sides_of_a_comparison_share_the_assignments(
     engine: type[Engine], case: Case, data: st.DataObject
@@ -318,7 +322,7 @@ def test_the_two_sides_of_a_comparison_share_the_assignments(
         assert first + second == (0 if unknown else all_of_it)
 
 
-@every_engine
+@both_counters
 def test_a_comparison_whose_atom_is_negated_keeps_its_type(engine: type[Engine]) -> None:
     """The two clauses differ, apart from an atom that is negated, in the type of a compared variable only."""
     schema = Schema({TARGET: ("x",), "p": ("x", "n"), "q": ("x", "m")}, {"n": NUMBER, "m": NUMBER})
@@ -327,5 +331,5 @@ def test_a_comparison_whose_atom_is_negated_keeps_its_type(engine: type[Engine])
     texts = ("target(A) :- not p(A,B), B >= 4.", "target(A) :- not q(A,B), B >= 4.")
     counter, key = engine(database), np.array([[0]], dtype=np.int32)
     assert [true_counts(counter, parse_clause(text, schema), key) for text in texts] == [[1], [1]]
-    counted = counter.count([parse_clause("target(A) :- not q(A,B), B < 4.", schema)], key)
+    counted = counter_of(counter).count([parse_clause("target(A) :- not q(A,B), B < 4.", schema)], key)
     assert [counts.true.tolist() for counts in counted] == [[1]]

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from hornbeam.data.build import build
 from hornbeam.data.database import Database
+from hornbeam.engines.clauses.counters import counter_of
 from hornbeam.engines.naive import NaiveEngine
 from hornbeam.logic.clauses import Atom, Clause, Literal, Not, atom_of, head_atom
 from hornbeam.logic.schema import Schema
@@ -70,7 +71,7 @@ def test_groundings_are_exactly_the_true_assignments(
 ) -> None:
     found = groundings(database, clause, (first, second))
     assert sorted(found) == true_assignments(database, clause, (first, second))
-    (counts,) = NaiveEngine(database).count([clause], np.array([[first, second]], dtype=np.int32))
+    (counts,) = counter_of(NaiveEngine(database)).count([clause], np.array([[first, second]], dtype=np.int32))
     assert len(found) == counts.true[0]
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from hypothesis import given, settings
 
-from every_engine import every_engine
+from every_engine import both_counters
+from hornbeam.engines.clauses.counters import counter_of
+from hornbeam.engines.clauses.counting.guarded import count_guarded
 from hornbeam.engines.contract import Engine
-from hornbeam.engines.counting.guarded import count_guarded
 from hornbeam.engines.naive import NaiveEngine
 from hornbeam.logic.canonical import canonical
 from hornbeam.logic.clauses import Atom, Clause, Comparison, Literal, Not
@@ -19,14 +20,14 @@ def opposite(literal: Atom | Not) -> Literal:
     return literal.atom if isinstance(literal, Not) else Not(literal)
 
 
-@every_engine
+@both_counters
 @given(case=cases())
 @settings(max_examples=max(CASES // 2, 1))
 def test_false_counts_are_true_counts_of_the_opposite(engine: type[Engine], case: Case) -> None:
     naive = NaiveEngine(case.database)
     clauses = [clause for clause in case.clauses if clause.body]
-    counted = count_guarded(engine(case.database), clauses, case.keys)
-    defined = count_guarded(naive, clauses, case.keys)
+    counted = count_guarded(counter_of(engine(case.database)), clauses, case.keys)
+    defined = count_guarded(counter_of(naive), clauses, case.keys)
     for clause, counts, expected in zip(clauses, counted, defined, strict=True):
         found = [counts.false_of(place) for place in range(len(case.keys))]
         assert counts.true.tolist() == expected.true.tolist(), clause
@@ -34,7 +35,7 @@ def test_false_counts_are_true_counts_of_the_opposite(engine: type[Engine], case
         *guard, last = clause.body
         # An unknown key is neither above nor below a threshold.
         if not isinstance(last, Comparison):
-            (right,) = naive.count([Clause(clause.head, (*guard, opposite(last)))], case.keys)
+            (right,) = counter_of(naive).count([Clause(clause.head, (*guard, opposite(last)))], case.keys)
             assert found == right.true.tolist(), clause
 
 
@@ -44,8 +45,8 @@ def test_an_order_says_the_same(case: Case) -> None:
         for order in (*guarded_orders(clause), *share_orders(clause), with_guard(clause)):
             assert canonical(order) == canonical(clause)
         for order in share_orders(clause):
-            (counts,) = count_guarded(NaiveEngine(case.database), [order], case.keys)
+            (counts,) = count_guarded(counter_of(NaiveEngine(case.database)), [order], case.keys)
             assert counts.total == 1
-            (guard,) = NaiveEngine(case.database).count([guard_of(order)], case.keys)
+            (guard,) = counter_of(NaiveEngine(case.database)).count([guard_of(order)], case.keys)
             assert counts.within is not None
             assert counts.within.tolist() == guard.true.tolist()

@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from hornbeam.engines.contract import Counts
-from hornbeam.engines.counting.holding import CanonicalParts, Holding
+from hornbeam.engines.clauses.contract import Counts
+from hornbeam.engines.clauses.counters import counter_of
+from hornbeam.engines.clauses.counting.holding import CanonicalParts, Holding
 from hornbeam.engines.memory.engine import MemoryEngine
 from hornbeam.engines.naive import NaiveEngine
 from hornbeam.learning.options import ILPOptions
@@ -41,11 +42,13 @@ def test_a_bottom_clause_holds_for_its_example_with_and_without_twins(world, rou
         assert set(without) <= set(bottom)
         for each in bottom:
             if all(variable < arity for variable in each.needs):
-                (counts,) = engine.count([Clause(language.head, (each.literal,))], key.reshape(1, -1))
+                (counts,) = counter_of(engine).count(
+                    [Clause(language.head, (each.literal,))], key.reshape(1, -1)
+                )
                 assert counts.true[0] > 0
         whole = Clause(language.head, tuple(each.literal for each in without))
         if len(whole.free_variables()) <= 4:
-            (counts,) = engine.count([whole], key.reshape(1, -1))
+            (counts,) = counter_of(engine).count([whole], key.reshape(1, -1))
             assert counts.true[0] > 0
 
 
@@ -79,7 +82,7 @@ def test_the_best_body_has_the_greatest_compression_of_all(world):
     database, language, saturation = parts_of_search(world)
     examples = database.examples_of(world[1])
     problem = CoverProblem(
-        Holding(MemoryEngine(database), examples.keys),
+        Holding(counter_of(MemoryEngine(database)), examples.keys),
         CanonicalParts(language.head),
         saturation,
         examples.labels == 1,
@@ -94,7 +97,7 @@ def test_the_best_body_has_the_greatest_compression_of_all(world):
         for some in combinations(bottom, length):
             if any(_in_order(order, arity) for order in permutations(some)):
                 body = tuple(each.literal for each in some)
-                (counts,) = engine.count([Clause(language.head, body)], examples.keys)
+                (counts,) = counter_of(engine).count([Clause(language.head, body)], examples.keys)
                 covered = counts.true > 0
                 positives = int((covered & (examples.labels == 1)).sum())
                 best = max(best, positives - int((covered & (examples.labels == 0)).sum()) - length)

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from hornbeam.data.build import build
 from hornbeam.data.database import Database
-from hornbeam.engines.contract import Counts
+from hornbeam.engines.clauses.contract import Counts
+from hornbeam.engines.clauses.counters import counter_of
 from hornbeam.engines.memory.engine import MemoryEngine
 from hornbeam.engines.naive import NaiveEngine
 from hornbeam.learning.boosting.boost import fit
@@ -91,7 +92,7 @@ def slow_fit(database: Database, target: str, options: PaperOptions) -> list[tup
 
     def count(clause: Clause) -> tuple[list[int], int]:
         if clause not in known:
-            (counts,) = engine.count([clause], examples.keys)
+            (counts,) = counter_of(engine).count([clause], examples.keys)
             assert isinstance(counts, Counts)
             known[clause] = counts.true.tolist(), counts.total
         return known[clause]

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hornbeam.data.database import Database
+from hornbeam.engines.clauses.counters import counter_of
 from hornbeam.engines.memory.engine import MemoryEngine
 from hornbeam.engines.naive import NaiveEngine
 from hornbeam.learning.options import MLNOptions
@@ -57,7 +58,7 @@ def slow_fit(database: Database, target: str, options: MLNOptions) -> list[tuple
                 # An atom with a comparison is one addition; its body is a candidate once only.
                 early |= {clause for clause in longer if len(clause.body) > length}
                 for clause in longer:
-                    t = engine.count([clause], examples.keys)[0].true.tolist()
+                    t = counter_of(engine).count([clause], examples.keys)[0].true.tolist()
                     squares = sum(c * c for c in t)
                     product = sum(c * d for c, d in zip(t, rest, strict=True))
                     gain = Fraction(product**2) / squares if squares else Fraction(0)

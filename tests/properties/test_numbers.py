@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from hornbeam.data.build import build
 from hornbeam.data.database import Database
-from hornbeam.engines.contract import LOG_UNIT, Sums
+from hornbeam.engines.clauses.contract import LOG_UNIT, Sums
 from hornbeam.engines.registry import open_engine
 from hornbeam.learning.learners import learn
 from hornbeam.learning.losses.dense import fit_weights

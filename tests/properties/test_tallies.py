@@ -4,14 +4,13 @@ from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import replace
 
-import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from effect_bodies import TallyCase, check_tallies, groups, tally_cases
 from every_engine import BUDGETS, ENGINES, every_other_engine
-from hornbeam.data.database import UNKNOWN, Codes, Database
+from hornbeam.data.database import UNKNOWN, Database
 from hornbeam.engines import fact_slices
 from hornbeam.engines import tally as tallies
 from hornbeam.engines.contract import Engine, Skipped
@@ -23,8 +22,14 @@ from hornbeam.engines.tally import Tally, TallyRequest
 from hornbeam.logic.effect_types import NUMBER_OF_FACTS, variable_types
 from hornbeam.logic.effects import new_variables_of
 from path_worlds import path_cases
-from strategies import CASES, STRANGER, TARGET, with_cutoffs
-from tables_of_worlds import connected, facts_in_place, with_dates_for_times
+from strategies import CASES
+from tables_of_worlds import (
+    connected,
+    dated,
+    facts_in_place,
+    has_one_name_for_each_value,
+    keys_in_place,
+)
 
 IN_PLACE = [ENGINES[name] for name in ("duckdb", "postgres", "spark") if name in ENGINES]
 
@@ -108,12 +113,12 @@ def test_every_engine_skips_by_the_same_estimate(engine: type[Engine], case: Tal
 @given(case=tally_cases())
 @settings(max_examples=max(CASES // 2, 1))
 def test_facts_in_place_are_tallied_as_if_they_were_loaded(engine: type[Engine], case: TallyCase) -> None:
-    assume(_has_one_name_for_each_value(case.database))
+    assume(has_one_name_for_each_value(case.database))
     case = _as_dated(case)
     expected = NaiveEngine(case.database).tally(case.requests, case.keys)
     with closing(connected(engine)) as connection:
         database = facts_in_place(case.database, connection)
-        keys = _keys_in_place(case, database)
+        keys = keys_in_place(case.database, case.keys, database)
         for predicate in case.database.times:
             assert database.facts.span_of(predicate) == case.database.facts.span_of(predicate)
         answers = engine(database).tally(case.requests, keys)
@@ -140,12 +145,12 @@ def _check_in_place(
 def test_the_requests_of_a_path_in_place_are_tallied_together(
     engine: type[Engine], case: TallyCase, data: st.DataObject
 ) -> None:
-    assume(_has_one_name_for_each_value(case.database))
+    assume(has_one_name_for_each_value(case.database))
     case = _as_dated(replace(case, requests=_beginnings(case)))
     expected = NaiveEngine(case.database).tally(case.requests, case.keys)
     with closing(connected(engine)) as connection:
         database = facts_in_place(case.database, connection)
-        keys, asked = _keys_in_place(case, database), engine(database)
+        keys, asked = keys_in_place(case.database, case.keys, database), engine(database)
         start = data.draw(st.sampled_from(case.requests)).body
         alike = [each for each in case.requests if each.body[: len(start)] == start]
         asked.expect_tallies(data.draw(st.lists(st.sampled_from(alike), min_size=2, max_size=6)), keys)
@@ -167,37 +172,14 @@ def test_what_a_path_asks_about_its_things_is_tallied_together(
         loaded.expect_tallies(case.requests, case.keys)
         check_tallies(loaded, case, expected)
         database = facts_in_place(case.database, connection)
-        keys, asked = _keys_in_place(case, database), engine(database)
+        keys, asked = keys_in_place(case.database, case.keys, database), engine(database)
         asked.expect_tallies(case.requests, keys)
         _check_in_place(database, case, asked.tally(case.requests, keys), expected)
 
 
-def _has_one_name_for_each_value(database: Database) -> bool:
-    """In place a number is its value, whatever its text: such data, and keys that are not numbers."""
-    schema = database.schema
-    is_key = any(name in schema.numeric for name in schema.types_of(TARGET))
-    return not is_key and all(len(np.unique(each)) == len(each) for each in database.numbers.values())
-
-
 def _as_dated(case: TallyCase) -> TallyCase:
-    database = with_dates_for_times(case.database)
-    cutoffs = case.database.real_cutoffs_of(TARGET, case.keys)
-    if cutoffs is None:
-        return replace(case, database=database)
-    plain = case.keys[:, : database.schema.arity(TARGET)]
-    return replace(case, database=database, keys=with_cutoffs(database, plain, cutoffs))
-
-
-def _keys_in_place(case: TallyCase, database: Database) -> Codes:
-    """The same keys and cut-offs in the codes of a database in place."""
-    types = database.schema.types_of(TARGET)
-    columns = []
-    for codes, name in zip(case.keys.T, types, strict=False):
-        names = [*case.database.population(name).names, STRANGER]
-        columns.append(database.population(name).encode(names[code] for code in codes.tolist()))
-    keys = np.column_stack(columns)
-    cutoffs = case.database.real_cutoffs_of(TARGET, case.keys)
-    return keys if cutoffs is None else np.column_stack([keys, database.cutoff_codes(cutoffs)])
+    database, keys = dated(case.database, case.keys)
+    return replace(case, database=database, keys=keys)
 
 
 def named(tally: Tally, types: list[str], database: Database) -> dict[tuple[object, ...], int]:

@@ -9,7 +9,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from hornbeam.data.database import Database
-from hornbeam.engines.counting.holding import Holding
+from hornbeam.engines.clauses.counters import counter_of
+from hornbeam.engines.clauses.counting.holding import Holding
 from hornbeam.engines.memory.engine import MemoryEngine
 from hornbeam.engines.naive import NaiveEngine
 from hornbeam.errors import Place
@@ -52,7 +53,7 @@ class SlowTrees:
         self.options = options
 
     def holds(self, body: tuple, rows: list[int]) -> list[int]:
-        (counts,) = self.engine.count([Clause(self.language.head, body)], self.keys[rows])
+        (counts,) = counter_of(self.engine).count([Clause(self.language.head, body)], self.keys[rows])
         return [row for row, count in zip(rows, counts.true.tolist(), strict=True) if count > 0]
 
     def error(self, gradients: list[int], rows: list[int]) -> Fraction:
@@ -125,7 +126,7 @@ def test_a_tree_is_that_of_the_definition(world, options, data):
     slow = SlowTrees(database, target, options)
     size = len(slow.keys)
     gradients = data.draw(st.lists(st.integers(-5, 5), min_size=size, max_size=size))
-    holding = Holding(MemoryEngine(database), slow.keys)
+    holding = Holding(counter_of(MemoryEngine(database)), slow.keys)
     growth = Growth(NodeTests(slow.language, holding), options, lambda: None)
     found = growth.tree(np.array(gradients) * 2**26, np.arange(size))
     expected = slow.tree([slope * 2**26 for slope in gradients], list(range(size)))
@@ -157,7 +158,7 @@ def first_that_holds(model: TreeModel, engine: NaiveEngine, key: np.ndarray) -> 
     total = model.prior
     for tree in model.trees:
         for place in leaves(tree):
-            (counts,) = engine.count([Clause(model.head, place.body)], key.reshape(1, -1))
+            (counts,) = counter_of(engine).count([Clause(model.head, place.body)], key.reshape(1, -1))
             if counts.true[0] > 0:
                 total += place.tree.value
                 break
@@ -173,7 +174,7 @@ def test_leaf_values_are_the_means_of_the_gradients_of_their_examples(world, opt
     assume(options.neg_pos_ratio is None)
     fitted = fit(engine, examples, options)
     scores = np.full(len(examples), fitted.model.prior)
-    holding = Holding(engine, examples.keys)
+    holding = Holding(counter_of(engine), examples.keys)
     for step in fitted.history.steps:
         gradients = examples.labels - 1 / (1 + np.exp(-scores))
         values = leaf_values(step.tree, fitted.model.head, len(examples), holding.holds)

@@ -8,30 +8,21 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from every_engine import ENGINES, SLOWER
+from every_engine import counter_in_memory
 from hornbeam.data.build import build
 from hornbeam.data.database import Database
 from hornbeam.datasets.worlds import smokers, university
-from hornbeam.engines.contract import INT64_MAX, Counts, Engine, Skipped
+from hornbeam.engines.clauses.contract import Counts
+from hornbeam.engines.clauses.counters import counter_of
+from hornbeam.engines.contract import INT64_MAX, Engine, Skipped
 from hornbeam.engines.naive import NaiveEngine
 from hornbeam.logic.clauses import Atom, Clause, Literal, head_atom
 from hornbeam.logic.refine import Language, refinements
 from hornbeam.logic.schema import Schema
 from strategies import CASES
 
-# An engine that runs a job for each count would take an hour here; golden/overflow.case and the copies
-# in test_engines_agree.py test its wide counts.
-OTHERS = {
-    name: engine
-    for name, engine in ENGINES.items()
-    if engine is not NaiveEngine and SLOWER.get(name, 1) < 100
-}
-every_other_engine = pytest.mark.parametrize("engine", OTHERS.values(), ids=OTHERS.keys())
-
 # --- every possible fact exists: every assignment satisfies every body -----------------------
 
-MOST_LITERALS = {"postgres": 16}
-"""Engines whose planner takes minutes for a query of sixty nested sums get shorter bodies."""
 SCHEMA = Schema({"t": ("x",), "e": ("x", "x"), "v": ("x",), "r": ("x", "x", "x")})
 
 
@@ -80,7 +71,7 @@ def ladder(length: int) -> list[Literal]:
     return [*first, *(Atom("r", (variable, variable + 1, variable)) for variable in range(1, length))]
 
 
-@every_other_engine
+@counter_in_memory
 @pytest.mark.parametrize("shape", [chain, star, comet, apart, lasso, knot, ladder])
 @settings(max_examples=max(CASES // 50, 1))
 @given(size=st.integers(2, 4), length=st.integers(1, 66), strangers=st.integers(0, 1))
@@ -91,10 +82,9 @@ def ladder(length: int) -> list[Literal]:
 def test_counts_are_exact_up_to_the_last_bit_and_refused_beyond(
     engine: type[Engine], shape: Callable[[int], list[Literal]], size: int, length: int, strangers: int
 ) -> None:
-    length = min(length, MOST_LITERALS.get(engine.name, length))
     clause = Clause(head_atom("t", 1), tuple(shape(length)))
     keys = np.array([[0], [-1], [size - 1], [size + strangers - 1]], dtype=np.int32)
-    (counts,) = engine(complete(size, strangers)).count([clause], keys)
+    (counts,) = counter_of(engine(complete(size, strangers))).count([clause], keys)
     expected = size**length
     if isinstance(counts, Skipped):
         assert counts.estimate > counts.budget
@@ -115,7 +105,7 @@ def candidates(database: Database, target: str, most: int) -> list[Clause]:
     return [*first, *(finer for clause in first for finer in refinements(clause, language))][:most]
 
 
-@every_other_engine
+@counter_in_memory
 @pytest.mark.parametrize(("world", "target"), [(smokers, "cancer"), (university, "advisedby")])
 def test_many_clauses_at_once_equal_each_by_itself(
     engine: type[Engine], world: Callable[[int], Database], target: str
@@ -123,16 +113,16 @@ def test_many_clauses_at_once_equal_each_by_itself(
     database = world(2_000 if target == "cancer" else 30)
     keys = database.examples_of(target).keys
     clauses = candidates(database, target, most=150)
-    together = engine(database).count(clauses, keys)
+    together = counter_of(engine(database)).count(clauses, keys)
     used = engine(database)
     for clause, counts in zip(clauses, together, strict=True):
-        (alone,) = used.count([clause], keys)
+        (alone,) = counter_of(used).count([clause], keys)
         assert isinstance(counts, Counts) and isinstance(alone, Counts)
         assert counts.total == alone.total
         assert counts.true.tolist() == alone.true.tolist(), clause
 
 
-@every_other_engine
+@counter_in_memory
 @pytest.mark.parametrize(("world", "target"), [(smokers, "cancer"), (university, "advisedby")])
 def test_a_generated_world_is_counted_as_the_definition_says(
     engine: type[Engine], world: Callable[[int], Database], target: str
@@ -142,6 +132,8 @@ def test_a_generated_world_is_counted_as_the_definition_says(
     clauses = [c for c in candidates(database, target, most=150) if len(c.free_variables()) <= 1]
     assert len(clauses) > 5
     for right, counts in zip(
-        NaiveEngine(database).count(clauses, keys), engine(database).count(clauses, keys), strict=True
+        counter_of(NaiveEngine(database)).count(clauses, keys),
+        counter_of(engine(database)).count(clauses, keys),
+        strict=True,
     ):
         assert counts.true.tolist() == right.true.tolist()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import product
 from math import frexp, fsum, inf, isfinite, isnan, ldexp, nan, sqrt
 from typing import NamedTuple
 
@@ -12,11 +11,8 @@ import numpy as np
 
 from hornbeam.data.database import UNKNOWN, Codes, Database
 from hornbeam.data.numbers import Floats, weighted_quantiles
-from hornbeam.engines.contract import DEFAULT_MEMORY, INT64_MAX, Counts, Engine, Session, Skipped
-from hornbeam.engines.counting.count_cache import CountCache
-from hornbeam.engines.estimate import ArgumentSizes, Estimates
+from hornbeam.engines.contract import DEFAULT_MEMORY, Engine, Skipped
 from hornbeam.engines.features.values import about_numbers, cutoffs_for, months_of
-from hornbeam.engines.plan import Planner
 from hornbeam.engines.questions import (
     CountsByConstant,
     FeatureRequest,
@@ -27,7 +23,7 @@ from hornbeam.engines.questions import (
 from hornbeam.engines.tally import DAY, Tally, TallyRequest
 from hornbeam.errors import DataError
 from hornbeam.logic import features as kinds
-from hornbeam.logic.clauses import AT_LEAST, Atom, Clause, Comparison, Literal, Not
+from hornbeam.logic.clauses import AT_LEAST, Atom, Comparison, Not
 from hornbeam.logic.effect_types import NUMBER_OF_FACTS, variable_types
 from hornbeam.logic.effects import Body, Equals, NumberOf, Recent, Step, atom_in, new_variables_of
 from hornbeam.logic.schema import number_of
@@ -55,12 +51,6 @@ class NaiveEngine(Engine):
     def __init__(self, database: Database, memory: int = DEFAULT_MEMORY) -> None:
         super().__init__(database, memory)
         self._known_facts: dict[str, dict[tuple[int, ...], float]] = {}
-
-    def count(self, clauses: Sequence[Clause], keys: Codes) -> list[Counts | Skipped]:
-        return [self._count(clause, keys) for clause in clauses]
-
-    def session(self, keys: Codes, logarithm: bool = False) -> Session:
-        return CountCache(self, keys, logarithm=logarithm)
 
     def tally(self, requests: Sequence[TallyRequest], keys: Codes) -> list[Tally | Skipped]:
         """The groundings of bodies, grouped by example and by the values of some variables."""
@@ -109,56 +99,7 @@ class NaiveEngine(Engine):
         )
         return GroundingRows(len(found), columns)
 
-    def _count(self, clause: Clause, keys: Codes) -> Counts | Skipped:
-        arity = len(clause.head.args)
-        estimates = Estimates(ArgumentSizes(self.database), keys, arity, self.database.times, self.memory)
-        refused = estimates.refused(clause, Planner(self.database.schema).plan(clause))
-        if refused is not None:
-            return refused
-        total = self.total(clause)
-        if total > INT64_MAX:
-            return Skipped(clause, "its true count may exceed int64", total, INT64_MAX)
-        schema = self.database.schema
-        types = schema.variable_types(clause)
-        facts = {
-            literal: self._facts(literal.atom if isinstance(literal, Not) else literal)
-            for literal in clause.body
-            if not isinstance(literal, Comparison)
-        }
-        free = clause.free_variables()
-        ranges = [range(len(self.database.population(types[variable]))) for variable in free]
-        true = []
-        cutoffs = self.database.cutoffs_of(clause.head.predicate, keys)
-        last_times = [inf] * len(keys) if cutoffs is None else cutoffs.tolist()
-        for key, last in zip(keys.tolist(), last_times, strict=True):
-            binding = dict(zip(clause.head.args, key[: len(clause.head.args)], strict=True))
-            count = 0
-            for values in product(*ranges):
-                binding.update(zip(free, values, strict=True))
-                count += all(self._is_true(literal, binding, types, facts, last) for literal in clause.body)
-            true.append(count)
-        return Counts(np.array(true, dtype=np.int64), total)
-
-    def _is_true(
-        self,
-        literal: Literal,
-        binding: dict[int | str, int],
-        types: dict[int, str],
-        facts: dict[Atom | Not, dict[tuple[int, ...], float]],
-        last: float,
-    ) -> bool:
-        if isinstance(literal, Comparison):
-            code = binding[literal.variable]
-            if code == UNKNOWN:  # it has no value, so it is on neither side of a threshold
-                return False
-            number = self.database.numbers[types[literal.variable]][code]
-            threshold = number_of(literal.value)
-            return bool(number >= threshold if literal.operator == AT_LEAST else number < threshold)
-        time = facts[literal].get(self._ground(literal, binding))
-        is_fact = time is not None and time <= last
-        return is_fact != isinstance(literal, Not)
-
-    def _facts(self, atom: Atom) -> dict[tuple[int, ...], float]:
+    def facts_of(self, atom: Atom) -> dict[tuple[int, ...], float]:
         """The facts of a predicate with their times; a fact without a time has always existed."""
         known = self._known_facts.get(atom.predicate)
         if known is None:
@@ -169,15 +110,8 @@ class NaiveEngine(Engine):
             self._known_facts[atom.predicate] = known
         return known
 
-    def _ground(self, literal: Atom | Not, binding: dict[int | str, int]) -> tuple[int, ...]:
-        atom = literal.atom if isinstance(literal, Not) else literal
-        types = self.database.schema.types_of(atom.predicate)
-        return tuple(
-            binding[term] if isinstance(term, int) else self._code(term, type_name)
-            for term, type_name in zip(atom.args, types, strict=True)
-        )
-
-    def _code(self, name: str, type_name: str) -> int:
+    def code(self, name: str, type_name: str) -> int:
+        """The code of a constant."""
         # An unknown constant (-1) matches no fact, nor does an unknown key (-1).
         return self.database.population(type_name).code(name)
 
@@ -294,7 +228,7 @@ class NaiveEngine(Engine):
                 yield grounding
             return
         if isinstance(step, Equals):
-            code = self._code(step.constant, types[step.variable])
+            code = self.code(step.constant, types[step.variable])
             if binding[step.variable] == code != UNKNOWN:
                 yield grounding
             return
@@ -318,10 +252,10 @@ class NaiveEngine(Engine):
     def _matches(self, atom: Atom, binding: Mapping[int, int], cutoff: float) -> Iterator[_Match]:
         """The facts of an atom before a cut-off, given the values of some of its variables."""
         types = self.database.schema.types_of(atom.predicate)
-        for row, since in self._facts(atom).items():
+        for row, since in self.facts_of(atom).items():
             terms = dict(binding)
             same = all(
-                code == (self._code(term, name) if isinstance(term, str) else terms.setdefault(term, code))
+                code == (self.code(term, name) if isinstance(term, str) else terms.setdefault(term, code))
                 for term, name, code in zip(atom.args, types, row, strict=True)
             )
             if same and (since <= cutoff or atom.predicate not in self.database.times):

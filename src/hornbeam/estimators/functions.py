@@ -12,7 +12,6 @@ from hornbeam.data.database import Database
 from hornbeam.drawing.frames import frame_of
 from hornbeam.drawing.notebook import notebook_table
 from hornbeam.engines.contract import DEFAULT_MEMORY
-from hornbeam.engines.counting.count import count_all
 from hornbeam.engines.registry import open_engine
 from hornbeam.errors import OptionError, plural
 from hornbeam.logic.parse import parse_clause
@@ -66,9 +65,12 @@ def count(
     >>> len(counts), list(counts.keys)
     (50, ['arg1'])
     """
+    from hornbeam.engines.clauses.counters import counter_of
+    from hornbeam.engines.clauses.counting.count import count_all
+
     parsed = parse_clause(clause, database.schema)
     examples = database.examples_of(parsed.head.predicate).as_given()
-    (counts,) = count_all(open_engine(engine, database, memory), [parsed], examples.keys)
+    (counts,) = count_all(counter_of(open_engine(engine, database, memory)), [parsed], examples.keys)
     keys = key_columns(database, examples, database.origin, ["true", "false"])
     places = range(len(examples))
     true = np.array([int(counts.true[place]) for place in places], dtype=object)

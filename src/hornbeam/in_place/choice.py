@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from hornbeam.data.relations import Notice
+from hornbeam.errors import size_text
 from hornbeam.in_place.sources import IN_PLACE
 from hornbeam.loading.kind_of_source import Source, kind_of_source
 from hornbeam.loading.machine import most_memory
@@ -38,16 +39,8 @@ def engine_for(source: Source, schema: object, budget: int | None) -> tuple[str 
     whose = "half of the memory here" if budget is None else "the budget"
     return "duckdb", [
         Notice(
-            f"the tables would take about {_shown(estimate)} in memory, more than {whose} ({_shown(most)}), "
+            f"the tables would take about {size_text(estimate)} in memory, more than {whose} "
+            f"({size_text(most)}), "
             'so DuckDB uses them where they are; the engine "memory" (--engine memory) loads them.'
         )
     ]
-
-
-def _shown(size: int) -> str:
-    """A size in words.
-
-    >>> _shown(12_300_000_000), _shown(45_000)
-    ('12.3 GB', '0.045 MB')
-    """
-    return f"{size / 1e9:,.3g} GB" if size >= 1e9 else f"{size / 1e6:,.3g} MB"

@@ -13,7 +13,6 @@ from hornbeam.data.database import Codes, Population
 from hornbeam.data.keys import key_text
 from hornbeam.data.numbers import Floats, numbers_of, weighted_quantiles
 from hornbeam.engines.contract import DEFAULT_MEMORY
-from hornbeam.engines.estimate import ColumnSizes
 from hornbeam.engines.sql.expressions import (
     EVERYTHING,
     NOTHING,
@@ -28,7 +27,7 @@ from hornbeam.errors import EngineError
 from hornbeam.in_place.groundings import named_groundings
 from hornbeam.in_place.histogram import Histogram, plain_value
 from hornbeam.in_place.population import PopulationInPlace
-from hornbeam.in_place.source import TableSource, as_text
+from hornbeam.in_place.source import ColumnNumbers, TableSource, as_text
 from hornbeam.logic.clauses import Clause, Value
 from hornbeam.logic.schema import DATE, number_of
 
@@ -166,7 +165,7 @@ class TableFacts:
         kind = self.source.schema.numeric[type_name]
         return numbers_of([names[code] for code in codes.tolist()], kind, type_name)
 
-    def fingerprint(self) -> list[tuple[str, int, tuple[ColumnSizes, ...]]]:
+    def fingerprint(self) -> list[tuple[str, int, tuple[ColumnNumbers, ...]]]:
         """The number of rows of each predicate, and the sizes of its columns."""
         source, arity = self.source, self.source.schema.arity
         return [

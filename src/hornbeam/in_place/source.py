@@ -10,14 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sqlglot import exp
 
 from hornbeam.data.database import Codes
 from hornbeam.data.numbers import Floats
-from hornbeam.engines.estimate import ColumnSizes
 from hornbeam.engines.sql.connection import Connection, Values
 from hornbeam.engines.sql.expressions import (
     CUTOFF,
@@ -40,6 +39,17 @@ from hornbeam.engines.sql.expressions import (
 from hornbeam.errors import SchemaError
 from hornbeam.logic.clauses import Value
 from hornbeam.logic.schema import DATE, NUMBER, Schema, number_of, read_value, value_of
+
+
+class ColumnNumbers(NamedTuple):
+    """Numbers about one argument of a predicate."""
+
+    distinct: int
+    """number of distinct values"""
+    largest: int
+    """largest number of facts that share one value"""
+    squares: int
+    """sum over all values of the squared number of facts that share the value"""
 
 
 class TableSource:
@@ -76,7 +86,7 @@ class TableSource:
         self._key_tables = key_tables or {}
         self._relations: dict[str, SqlRelation] = {}
         self._rows: dict[str, int] = {}
-        self._sizes: dict[tuple[str, int], ColumnSizes] = {}
+        self._sizes: dict[tuple[str, int], ColumnNumbers] = {}
         self._constants: dict[str, str] = {}
         self._temporary: list[str] = []
         self._cutoffs: dict[float, int] = {}
@@ -203,12 +213,6 @@ class TableSource:
         # The code of an unknown constant is -1, so it selects the last entry.
         return np.array([*texts, None], dtype=object)[codes]
 
-    def constant_values(self, type_name: str, names: Sequence[str]) -> Values | None:
-        return None if type_name in self.schema.numeric else np.array([*names, None], dtype=object)[:-1]
-
-    def comparable(self, value: exp.Expr, type_name: str) -> exp.Expr:
-        return as_text(value)
-
     def bound(self, keys: str, types: Sequence[str]) -> exp.Select | None:
         return self.bindings(own_table(keys, "u"), types).select("u.example", "u.weight")
 
@@ -248,7 +252,7 @@ class TableSource:
                 self._rows[predicate] = self._number(query)
         return self._rows[predicate]
 
-    def sizes(self, predicate: str, position: int) -> ColumnSizes:
+    def sizes(self, predicate: str, position: int) -> ColumnNumbers:
         place = (predicate, position)
         if place not in self._sizes:
             relation = self.relation(predicate)
@@ -258,7 +262,7 @@ class TableSource:
             squares = exp.Sum(this=exp.Mul(this=own_column("n"), expression=own_column("n")))
             query = exp.select(exp.Count(this=exp.Star()), exp.Max(this=own_column("n")), squares)
             ((distinct, largest, sum_of_squares),) = self.run(query.from_(counts.subquery("counts")))
-            self._sizes[place] = ColumnSizes(int(distinct), int(largest or 0), int(sum_of_squares or 0))
+            self._sizes[place] = ColumnNumbers(int(distinct), int(largest or 0), int(sum_of_squares or 0))
         return self._sizes[place]
 
     def _in_tables(self, type_name: str) -> int:

@@ -55,6 +55,10 @@ WEIGHTED = LEARNERS["rlr"].module
 """The module that uses weights of examples."""
 
 
+_LOADED = "hornbeam.engines.clauses.loaded"
+"""The module that loads facts in tables: all learners but that of effects count in memory only."""
+
+
 def home_of(learner: str) -> Home:
     """The module of a learner; the error for an unknown learner lists the known ones.
 
@@ -116,5 +120,7 @@ def learn(
     ):
         # Populations of other data would hold what comes after a cut-off.
         options = replace(options, populations="training")
+    if module != WEIGHTED and engine.database.is_in_place:
+        engine, examples = import_module(_LOADED).loaded(engine, examples)
     fitted: Fit[LearnedModel] = import_module(module).fit(engine, examples, options, control)
     return fitted

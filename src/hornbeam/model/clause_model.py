@@ -15,7 +15,7 @@ import numpy as np
 
 from hornbeam.data.database import Codes
 from hornbeam.data.numbers import CutoffRule
-from hornbeam.engines.contract import Counts, Engine
+from hornbeam.engines.contract import Engine
 from hornbeam.errors import LimitError, ModelError, plural
 from hornbeam.logic.clauses import atoms_of
 from hornbeam.logic.effects import predicates_in
@@ -37,6 +37,7 @@ from hornbeam.model.training import Training
 if TYPE_CHECKING:
     import pandas
 
+    from hornbeam.engines.clauses.contract import Counts
     from hornbeam.engines.export.scoring import ScoredClause, ScoringModel
     from hornbeam.engines.export.user_tables import Table
     from hornbeam.engines.sql.expressions import SqlTable
@@ -238,16 +239,18 @@ class Model:
         self, clauses: Sequence[WeightedClause], guarded: bool, engine: Engine, keys: Codes
     ) -> list[Counts]:
         """Counts of some clauses, with false counts inside their guards or in the population."""
-        from hornbeam.engines.counting.count import count_all
-        from hornbeam.engines.counting.guarded import count_guarded
-
         if not clauses:
             return []
-        bodies = [weighted.clause for weighted in clauses]
+        from hornbeam.engines.clauses.contract import Counts
+        from hornbeam.engines.clauses.counters import counter_of
+        from hornbeam.engines.clauses.counting.count import count_all
+        from hornbeam.engines.clauses.counting.guarded import count_guarded
+
+        counter, bodies = counter_of(engine), [weighted.clause for weighted in clauses]
         totals = None if self.populations == "database" else [weighted.total for weighted in clauses]
         if guarded:
-            return count_guarded(engine, bodies, keys, totals)
-        counted = count_all(engine, bodies, keys)
+            return count_guarded(counter, bodies, keys, totals)
+        counted = count_all(counter, bodies, keys)
         if totals is None:
             return counted
         return [Counts(counts.true, total) for counts, total in zip(counted, totals, strict=True)]

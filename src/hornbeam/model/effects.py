@@ -14,7 +14,7 @@ import numpy as np
 
 from hornbeam.data.database import Codes
 from hornbeam.data.numbers import Floats
-from hornbeam.engines.contract import Engine, Skipped
+from hornbeam.engines.contract import LEAST_KEYS, Engine, Skipped
 from hornbeam.engines.questions import FeatureRequest
 from hornbeam.errors import InputError, LimitError
 from hornbeam.logic.clauses import Value
@@ -106,8 +106,6 @@ def values_of(engine: Engine, effects: Sequence[Effect], keys: Codes) -> Iterato
 
 def _in_halves(engine: Engine, refused: tuple[FeatureRequest, Skipped], keys: Codes) -> Floats:
     """The values of a feature that needs too much memory for all examples at once."""
-    from hornbeam.engines.counting.count import LEAST_KEYS
-
     request, skipped = refused
     if len(keys) <= LEAST_KEYS:
         raise LimitError(

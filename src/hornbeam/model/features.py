@@ -9,16 +9,18 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from hornbeam.engines.contract import Column
 from hornbeam.logic.canonical import with_constant
 from hornbeam.logic.clauses import Clause
 from hornbeam.logic.text import format_constant, variable_name
 
 Floats = npt.NDArray[np.float64]
+Column = npt.NDArray[Any]
+"""Counts, one per example, in any integer type."""
 COUNT = "count"
 LOG = "log"
 SHARE = "share"
@@ -87,7 +89,7 @@ def shares(true: Column, within: Column) -> Floats:
 
 def in_units(counts: Column) -> npt.NDArray[np.int64]:
     """ln(1 + count) in whole units of 1/LOG_UNIT: sums are exact."""
-    from hornbeam.engines.counting.exact_sums import whole_logarithms
+    from hornbeam.engines.clauses.counting.exact_sums import whole_logarithms
 
     return whole_logarithms(counts).astype(np.int64)
 

@@ -19,7 +19,8 @@ import numpy as np
 import numpy.typing as npt
 
 from hornbeam.data.relations import Examples
-from hornbeam.engines.contract import Engine, Sums
+from hornbeam.engines.clauses.contract import Sums
+from hornbeam.engines.contract import Engine
 from hornbeam.learning.boosting.boost import boosted
 from hornbeam.learning.boosting.steps import Strategy
 from hornbeam.learning.loop import NO_CONTROL, Control

@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 
 from hornbeam.datasets import worlds as generate
-from hornbeam.engines.contract import LOG_UNIT, Sums
-from hornbeam.engines.counting.count_cache import CountCache
-from hornbeam.engines.counting.exact_sums import whole_logarithms
+from hornbeam.engines.clauses.contract import LOG_UNIT, Sums
+from hornbeam.engines.clauses.counters import counter_of
+from hornbeam.engines.clauses.counting.count_cache import CountCache
+from hornbeam.engines.clauses.counting.exact_sums import whole_logarithms
 from hornbeam.engines.memory.engine import MemoryEngine
 from hornbeam.engines.naive import NaiveEngine
 from hornbeam.learning.boosting import boost
@@ -88,11 +89,11 @@ def test_a_session_of_logarithms_sums_them_exactly() -> None:
     world = generate.university(n_departments=1, seed=1)
     keys = world.examples_of("advisedby").keys[:40]
     clause = parse_clause("advisedby(A,B) :- publication(C,A), publication(C,B).", world.schema)
-    session = CountCache(MemoryEngine(world), keys, logarithm=True)
+    session = CountCache(counter_of(MemoryEngine(world)), keys, logarithm=True)
     gradients = np.arange(-20, 20, dtype=np.int64)
     session.set_gradients(gradients)
     sums = session.sums([clause])
-    (counts,) = NaiveEngine(world).count([clause], keys)
+    (counts,) = counter_of(NaiveEngine(world)).count([clause], keys)
     logs = [round(float(np.log1p(t)) * LOG_UNIT) for t in counts.true.tolist()]
     assert whole_logarithms(counts.true).tolist() == logs
     assert sums.true == [sum(logs)]

@@ -15,6 +15,8 @@ from hornbeam.data.database import Database
 from hornbeam.data.numbers import numbers_of, quantiles
 from hornbeam.data.under_schema import under
 from hornbeam.datasets.worlds import SHOPPERS_TRUTH, shoppers
+from hornbeam.engines.clauses.counters import counter_of
+from hornbeam.engines.clauses.counting.count_cache import CountCache
 from hornbeam.engines.memory.engine import MemoryEngine
 from hornbeam.errors import DataError, ModelError
 from hornbeam.learning.learners import learn
@@ -160,7 +162,7 @@ def test_of_a_target_with_a_number_in_its_key_the_examples_give_the_thresholds()
 def test_a_body_is_a_candidate_once_whether_its_comparison_came_along_or_later() -> None:
     database = persons()
     examples = database.examples_of("busy")
-    session = MemoryEngine(database).session(examples.keys)
+    session = CountCache(counter_of(MemoryEngine(database)), examples.keys)
     asked: list[str] = []
 
     class Noting:

@@ -6,6 +6,7 @@ import pytest
 from hornbeam.data.build import build
 from hornbeam.data.database import Database
 from hornbeam.data.under_schema import under
+from hornbeam.engines.clauses.counters import counter_of
 from hornbeam.engines.naive import NaiveEngine
 from hornbeam.errors import SchemaError
 from hornbeam.logic.parse import parse_clause
@@ -17,7 +18,7 @@ PERSONS = Schema({"friends": ("person", "person"), "smokes": ("person",), "cance
 def counts(database: Database, text: str, names: list[str]) -> tuple[list[int], int]:
     clause = parse_clause(text, database.schema)
     keys = database.encode_keys("cancer", np.array([[name] for name in names], dtype=object))
-    (counted,) = NaiveEngine(database).count([clause], keys)
+    (counted,) = counter_of(NaiveEngine(database)).count([clause], keys)
     return counted.true.tolist(), counted.total
 
 

@@ -20,6 +20,7 @@ from hornbeam.datasets.worlds import (
     university,
     university_probabilities,
 )
+from hornbeam.engines.clauses.counters import counter_of
 from hornbeam.engines.contract import Engine
 from hornbeam.engines.memory.engine import MemoryEngine
 from hornbeam.errors import OptionError
@@ -190,7 +191,7 @@ def test_the_planted_clause_foretells_better_than_assisting_which_foretells_too(
     planted = UNIVERSITY_TRUTH.clauses[0].clause
     assert str(planted) == "advisedby(A,B) :- publication(C,A), publication(C,B)."
     assisting = parse_clause("advisedby(A,B) :- ta(C,A), taughtby(C,B).", database.schema)
-    counted = MemoryEngine(database).count([planted, assisting], examples.keys)
+    counted = counter_of(MemoryEngine(database)).count([planted, assisting], examples.keys)
     best, other = (evaluate(examples.labels, 1 - 0.5**counts.true).auc_roc for counts in counted)
     assert 0.6 < other < best - 0.1
 

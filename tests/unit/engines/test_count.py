@@ -5,8 +5,11 @@ import pytest
 
 from hornbeam.data.build import build
 from hornbeam.data.database import Codes
-from hornbeam.engines.contract import Counts, Skipped
-from hornbeam.engines.counting.count import LEAST_KEYS, count_all
+from hornbeam.engines.clauses.contract import Counts
+from hornbeam.engines.clauses.counters import counter_of
+from hornbeam.engines.clauses.counting.count import LEAST_KEYS, count_all
+from hornbeam.engines.clauses.naive import NaiveCounter
+from hornbeam.engines.contract import Skipped
 from hornbeam.engines.naive import NaiveEngine
 from hornbeam.errors import LimitError
 from hornbeam.logic.parse import parse_clause
@@ -19,11 +22,11 @@ CLAUSE = parse_clause("cancer(A) :- friends(A,B).", SCHEMA)
 KEYS = np.arange(300, dtype=np.int32).reshape(-1, 1)
 
 
-class Small(NaiveEngine):
+class Small(NaiveCounter):
     """Refuses more than a number of examples at once; the integer type differs from call to call."""
 
     def __init__(self, most: int) -> None:
-        super().__init__(DATABASE)
+        super().__init__(NaiveEngine(DATABASE))
         self.most = most
 
     def count(self, clauses, keys: Codes) -> list[Counts | Skipped]:
@@ -34,7 +37,7 @@ class Small(NaiveEngine):
 
 
 def test_what_does_not_fit_at_once_is_counted_in_parts():
-    (whole,) = NaiveEngine(DATABASE).count([CLAUSE], KEYS)
+    (whole,) = counter_of(NaiveEngine(DATABASE)).count([CLAUSE], KEYS)
     (parts,) = count_all(Small(LEAST_KEYS), [CLAUSE], KEYS)
     assert parts.true.tolist() == whole.true.tolist()
     assert parts.true.dtype == np.int64

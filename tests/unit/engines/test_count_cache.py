@@ -12,8 +12,10 @@ from hypothesis import strategies as st
 from hornbeam.data.build import build
 from hornbeam.data.database import Codes
 from hornbeam.engines.cache import ENTRY
-from hornbeam.engines.contract import Counts, Session, Skipped
-from hornbeam.engines.counting.count_cache import CountCache
+from hornbeam.engines.clauses.contract import Counts
+from hornbeam.engines.clauses.counting.count_cache import CountCache
+from hornbeam.engines.clauses.naive import NaiveCounter
+from hornbeam.engines.contract import Skipped
 from hornbeam.engines.naive import NaiveEngine
 from hornbeam.logic.clauses import Atom, Clause
 from hornbeam.logic.schema import Schema
@@ -21,13 +23,13 @@ from hornbeam.logic.schema import Schema
 CLAUSES = [Clause(Atom("risk", (0,)), (Atom(f"p{number}", (0,)),)) for number in range(12)]
 
 
-class TableEngine(NaiveEngine):
+class TableCounter(NaiveCounter):
     """Returns given counts: one row per clause, ``None`` for a skipped clause."""
 
     name = "table"
 
     def __init__(self, rows: Sequence[Sequence[int] | None]) -> None:
-        super().__init__(build(Schema({}), (), {}))
+        super().__init__(NaiveEngine(build(Schema({}), (), {})))
         self.rows = dict(zip(CLAUSES, rows, strict=False))
         self.asked: list[Clause] = []
 
@@ -41,11 +43,8 @@ class TableEngine(NaiveEngine):
             return Skipped(clause, "too large", 10, 5)
         return Counts(np.array(row, dtype=np.int64), 2**70)
 
-    def session(self, keys: Codes) -> Session:
-        return CountCache(self, keys)
 
-
-class SigningEngine(TableEngine):
+class SigningCounter(TableCounter):
     """The same, with signatures for some of the clauses that have equal counts."""
 
     def signatures(self, clauses: Sequence[Clause], keys: Codes) -> Sequence[Hashable]:
@@ -58,8 +57,8 @@ class SigningEngine(TableEngine):
 
 def session(
     rows: Sequence[Sequence[int] | None], memory: int | None = None, signing: bool = False
-) -> tuple[CountCache, TableEngine]:
-    engine = SigningEngine(rows) if signing else TableEngine(rows)
+) -> tuple[CountCache, TableCounter]:
+    engine = SigningCounter(rows) if signing else TableCounter(rows)
     size = next(len(row) for row in rows if row is not None)
     return CountCache(engine, np.zeros((size, 1), dtype=np.int32), memory), engine
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hornbeam.engines.counting.count_rows import DenseRows, SparseRows, count_rows
-from hornbeam.engines.counting.exact_sums import plain_sum, square_sum, weighted_sum
+from hornbeam.engines.clauses.counting.count_rows import DenseRows, SparseRows, count_rows
+from hornbeam.engines.clauses.counting.exact_sums import plain_sum, square_sum, weighted_sum
 
 
 def sparse_counts(dtype: type[np.integer]) -> np.ndarray:

@@ -13,6 +13,7 @@ from hornbeam.data.database import Database
 from hornbeam.data.names import Numbered
 from hornbeam.data.sampling import sampled
 from hornbeam.data.under_schema import under
+from hornbeam.engines.clauses.counters import counter_of
 from hornbeam.engines.memory.engine import MemoryEngine
 from hornbeam.errors import DataError
 from hornbeam.estimators.learners import RLRClassifier
@@ -115,7 +116,7 @@ def test_a_view_under_another_schema_keeps_the_cut_offs() -> None:
     seen = under(database, Schema({"churns": ("who",), "visit": ("who", "where")}))
     keys = seen.examples_of("churns").keys
     clause = parse_clause("churns(A) :- visit(A,B).")
-    (counts,) = MemoryEngine(seen).count([clause], keys)
+    (counts,) = counter_of(MemoryEngine(seen)).count([clause], keys)
     assert counts.true.tolist() == [1, 1, 1]
     assert seen.cutoffs_of("churns", keys).tolist() == [1.0, 2.0, 3.0]
 
@@ -246,4 +247,7 @@ def test_clauses_that_read_one_predicate_both_ways_are_counted_apart() -> None:
     clauses = [parse_clause(text, schema) for text in texts]
     keys = database.examples_of("risk").keys
     # The cached facts of the first atom must not be used for the second.
-    assert [counts.true.tolist() for counts in MemoryEngine(database).count(clauses, keys)] == [[0], [0]]
+    assert [counts.true.tolist() for counts in counter_of(MemoryEngine(database)).count(clauses, keys)] == [
+        [0],
+        [0],
+    ]

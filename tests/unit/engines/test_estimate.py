@@ -6,10 +6,12 @@ from functools import cache
 
 import numpy as np
 
-from every_engine import every_engine, every_other_engine
+from every_engine import both_counters, counter_in_memory
 from hornbeam.data.build import build
 from hornbeam.data.database import Coded, Database
-from hornbeam.engines.contract import Counts, Engine, Skipped
+from hornbeam.engines.clauses.contract import Counts
+from hornbeam.engines.clauses.counters import counter_of
+from hornbeam.engines.contract import Engine, Skipped
 from hornbeam.engines.memory.engine import MemoryEngine
 from hornbeam.logic.parse import parse_clause
 from hornbeam.logic.schema import Schema
@@ -38,32 +40,32 @@ def keys_of(number: int) -> np.ndarray:
     return np.arange(number, dtype=np.int32)[:, None]
 
 
-@every_engine
+@both_counters
 def test_a_triangle_at_20_mb_is_skipped_on_every_engine(engine: type[Engine]) -> None:
-    (skipped,) = engine(world(), BUDGET).count([TRIANGLE], keys_of(400))
+    (skipped,) = counter_of(engine(world(), BUDGET)).count([TRIANGLE], keys_of(400))
     assert isinstance(skipped, Skipped)
-    assert skipped == MemoryEngine(world(), BUDGET).count([TRIANGLE], keys_of(400))[0]
+    assert skipped == counter_of(MemoryEngine(world(), BUDGET)).count([TRIANGLE], keys_of(400))[0]
     assert skipped.estimate > BUDGET == skipped.budget
 
 
-@every_other_engine
+@counter_in_memory
 def test_a_path_is_summed_out_and_counted_whatever_the_budget(engine: type[Engine]) -> None:
-    (counts,) = engine(world(), 1_000_000).count([PATH], keys_of(5))
+    (counts,) = counter_of(engine(world(), 1_000_000)).count([PATH], keys_of(5))
     assert isinstance(counts, Counts)
-    right = MemoryEngine(world()).count([PATH], keys_of(5))[0]
+    right = counter_of(MemoryEngine(world())).count([PATH], keys_of(5))[0]
     assert isinstance(right, Counts)
     assert counts.true.tolist() == right.true.tolist()
 
 
-@every_other_engine
+@counter_in_memory
 def test_the_triangle_is_counted_for_few_examples(engine: type[Engine]) -> None:
-    (counts,) = engine(world(), BUDGET).count([TRIANGLE], keys_of(40))
-    right = MemoryEngine(world()).count([TRIANGLE], keys_of(40))[0]
+    (counts,) = counter_of(engine(world(), BUDGET)).count([TRIANGLE], keys_of(40))
+    right = counter_of(MemoryEngine(world())).count([TRIANGLE], keys_of(40))[0]
     assert isinstance(counts, Counts) and isinstance(right, Counts)
     assert counts.true.tolist() == right.true.tolist()
 
 
 def test_a_hub_is_not_hidden_by_an_average() -> None:
     # On average a person has two friends, but most friends of friends are reached through the hub.
-    (skipped,) = MemoryEngine(world(hub=True), BUDGET).count([TRIANGLE], keys_of(PEOPLE))
+    (skipped,) = counter_of(MemoryEngine(world(hub=True), BUDGET)).count([TRIANGLE], keys_of(PEOPLE))
     assert isinstance(skipped, Skipped)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hornbeam.engines.counting.exact_sums import exact_row_sums, plain_sum, square_sum, weighted_sum
+from hornbeam.engines.clauses.counting.exact_sums import exact_row_sums, plain_sum, square_sum, weighted_sum
 
 
 @pytest.mark.parametrize("size", [1, 8191, 8192, 8193, 20_000])

@@ -15,6 +15,7 @@ from sqlglot import exp
 from hornbeam.cli import main
 from hornbeam.data.build import build
 from hornbeam.data.database import Database
+from hornbeam.engines.clauses.counters import counter_of
 from hornbeam.engines.export.constant_names import moment_named, number_named, spellings
 from hornbeam.engines.memory.engine import MemoryEngine
 from hornbeam.errors import OptionError, SchemaError
@@ -71,7 +72,7 @@ def model(populations: str = "database") -> Model:
     clauses = []
     for number, text in enumerate(CLAUSES):
         clause = parse_clause(text, SCHEMA)
-        total = MemoryEngine(database()).total(clause) * (number + 1)
+        total = counter_of(MemoryEngine(database())).total(clause) * (number + 1)
         weights = (0.1 * number - 0.2, 0.3 / (number + 1), -0.05 + 1e-7 * number)
         clauses.append(WeightedClause(clause, weights, total))
     # The same body again, as boosting often adds it.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,10 +13,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hornbeam.data.build import build
-from hornbeam.data.database import Database
+from hornbeam.data.database import Codes, Database
 from hornbeam.datasets.worlds import smokers
-from hornbeam.engines.contract import Skipped, Sums
-from hornbeam.engines.counting.guarded import new_total
+from hornbeam.engines.clauses.contract import Counts, Sums
+from hornbeam.engines.clauses.counters import counter_of
+from hornbeam.engines.clauses.counting.count_cache import CountCache
+from hornbeam.engines.clauses.counting.guarded import new_total
+from hornbeam.engines.clauses.vectors.counter import VectorCounter
+from hornbeam.engines.contract import Skipped
 from hornbeam.engines.memory.engine import MemoryEngine
 from hornbeam.engines.naive import NaiveEngine
 from hornbeam.errors import LimitError
@@ -26,6 +31,7 @@ from hornbeam.learning.loop import Control
 from hornbeam.learning.numbers import GRADIENT_BITS
 from hornbeam.learning.options import PaperOptions
 from hornbeam.learning.search.ridge import guarded_fit
+from hornbeam.logic.clauses import Clause
 from hornbeam.logic.guards import guard_of
 from hornbeam.logic.parse import parse_clause
 from hornbeam.logic.schema import Schema
@@ -96,16 +102,19 @@ def test_a_new_variable_of_the_last_literal_ranges_over_its_population(small: Da
     assert of_training.within.tolist() == of_data.within.tolist() == [12, 4, 8, 0]
 
 
-def test_no_guard_is_counted_where_no_false_count_is_weighed(small: Database) -> None:
+def test_no_guard_is_counted_where_no_false_count_is_weighed(
+    small: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
     asked: list[str] = []
+    count = VectorCounter.count
 
-    class Asked(MemoryEngine):
-        def count(self, clauses, keys):  # type: ignore[no-untyped-def]
-            asked.extend(map(str, clauses))
-            return super().count(clauses, keys)
+    def counting(self: VectorCounter, clauses: Sequence[Clause], keys: Codes) -> list[Counts | Skipped]:
+        asked.extend(map(str, clauses))
+        return count(self, clauses, keys)
 
+    monkeypatch.setattr(VectorCounter, "count", counting)
     plain = weighted(FRIENDS_SMOKE, (0.0, 1.0, 0.0), reading="log")
-    model(plain).scores(Asked(small), small.examples_of("risk").keys)
+    model(plain).scores(MemoryEngine(small), small.examples_of("risk").keys)
     assert asked == [FRIENDS_SMOKE]
 
 
@@ -271,7 +280,7 @@ def test_totals_are_those_of_the_last_literal(feature: str, refit: bool) -> None
     found = fit(engine, examples, options).model
     assert any(len(each.clause.body) > 1 for each in found.clauses)
     assert [each.total for each in found.clauses] == [
-        new_total(engine, each.clause) for each in found.clauses
+        new_total(counter_of(engine), each.clause) for each in found.clauses
     ]
 
 
@@ -280,7 +289,7 @@ def test_groundings_beyond_what_can_be_counted_are_not_chosen(
     small: Database, total: int, chosen: bool
 ) -> None:
     keys = small.examples_of("risk").keys
-    session = MemoryEngine(small).session(keys)
+    session = CountCache(counter_of(MemoryEngine(small)), keys)
     session.set_gradients(slopes := np.array([1, -1, 1, -1]) << 28)
     columns = Columns(session.columns, guards=session.sums)
     clause = parse_clause("risk(A) :- friends(A,B), friends(B,C).", SCHEMA)

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from hornbeam.data.build import build
-from hornbeam.engines.memory import messages
+from hornbeam.engines.clauses.counters import counter_of
+from hornbeam.engines.clauses.vectors import messages
 from hornbeam.engines.memory.engine import MemoryEngine
 from hornbeam.engines.naive import NaiveEngine
 from hornbeam.logic.parse import parse_clause
@@ -53,14 +54,14 @@ def test_all_thresholds_together_are_what_each_is_alone(body, monkeypatch):
         cut_together(self, atom, variable, group)
 
     monkeypatch.setattr(messages.Messages, "_cut_together", noted)
-    together = MemoryEngine(database).count(clauses, keys)
+    together = counter_of(MemoryEngine(database)).count(clauses, keys)
     assert passes == [len(clauses)]
     for clause, counts, right in zip(
-        clauses, together, NaiveEngine(database).count(clauses, keys), strict=True
+        clauses, together, counter_of(NaiveEngine(database)).count(clauses, keys), strict=True
     ):
         assert counts.true.tolist() == right.true.tolist(), clause
         assert counts.total == right.total
-    alone = [MemoryEngine(database).count([clause], keys)[0].true.tolist() for clause in clauses]
+    alone = [counter_of(MemoryEngine(database)).count([clause], keys)[0].true.tolist() for clause in clauses]
     assert [counts.true.tolist() for counts in together] == alone
 
 
@@ -70,6 +71,8 @@ def test_few_thresholds_and_few_facts_are_counted_alike(size):
     keys = database.examples_of("busy").keys
     clauses = [parse_clause(f"busy(A) :- {BODIES[0].format('>=', cut)}.", SCHEMA) for cut in CUTS[:size]]
     for counts, right in zip(
-        MemoryEngine(database).count(clauses, keys), NaiveEngine(database).count(clauses, keys), strict=True
+        counter_of(MemoryEngine(database)).count(clauses, keys),
+        counter_of(NaiveEngine(database)).count(clauses, keys),
+        strict=True,
     ):
         assert counts.true.tolist() == right.true.tolist()

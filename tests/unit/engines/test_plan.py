@@ -1,6 +1,14 @@
 """Bodies are cut into messages and cores by their form alone, without data."""
 
-from hornbeam.engines.plan import Compared, Core, CoreFactor, CountTerm, Factor, MessageFactor, Planner
+from hornbeam.engines.clauses.plan import (
+    Compared,
+    Core,
+    CoreFactor,
+    CountTerm,
+    Factor,
+    MessageFactor,
+    Planner,
+)
 from hornbeam.logic.clauses import Atom
 from hornbeam.logic.parse import parse_clause
 from hornbeam.logic.schema import NUMBER, Schema

@@ -17,6 +17,7 @@ from hornbeam.cli import main
 from hornbeam.data.build import build
 from hornbeam.data.database import Database
 from hornbeam.data.numbers import AT_CUTOFF, BEFORE, INCLUDE, CutoffRule, read_times
+from hornbeam.engines.clauses.counters import counter_of
 from hornbeam.engines.memory.engine import MemoryEngine
 from hornbeam.engines.sql.drivers.duckdb import DuckDBConnection
 from hornbeam.engines.sql.expressions import SqlTable
@@ -96,7 +97,7 @@ def model(kind: str, false_counts: str = POPULATION, at_cutoff: str = BEFORE) ->
         WeightedClause(
             clause := parse_clause(words, SCHEMA),
             (0.1 * number - 0.2, 0.3 / (number + 1), -0.05),
-            MemoryEngine(database(kind)).total(clause),
+            counter_of(MemoryEngine(database(kind))).total(clause),
             LOG if number % 2 else COUNT,
         )
         for number, words in enumerate(CLAUSES)

@@ -6,17 +6,10 @@
 from __future__ import annotations
 
 import os
-import re
 from pathlib import Path
 
-import numpy as np
 import pytest
-from sqlglot import exp
 
-from hornbeam.data.build import build
-from hornbeam.engines.sql.counts import tables as count_tables
-from hornbeam.engines.sql.drivers.duckdb import DuckDBConnection, DuckDBEngine
-from hornbeam.engines.sql.expressions import SPARK, Dialect
 from hornbeam.logic.parse import parse_clause
 from hornbeam.logic.schema import Schema
 from hornbeam.model.clause_model import Model, WeightedClause
@@ -73,58 +66,3 @@ def test_one_query_in_every_dialect(dialect: str) -> None:
     weighted = WeightedClause(clause, (0.5, 1e-9, -0.125), 10**20)
     model = Model("risk", SCHEMA, 0.1, (weighted,), {"populations": "training"})
     check(f"dialects.{dialect}.sql", model.sql(dialect))
-
-
-class Recorded(DuckDBConnection):
-    """Records every query before it runs, in the dialect ``shown``."""
-
-    texts: list[str]
-
-    def create(self, name: str, query: exp.Select) -> None:
-        if not hasattr(self, "texts"):
-            self.texts = []
-        self.texts.append(f"{name}:\n{self.shown.text(query, pretty=True)}")
-        super().create(name, query)
-
-    shown: Dialect
-
-
-class RecordedEngine(DuckDBEngine):
-    def _connect(self) -> Recorded:
-        connection = Recorded(self.memory)
-        connection.shown = self.shown
-        return connection
-
-    shown: Dialect
-
-
-@pytest.mark.parametrize("dialect", [DuckDBConnection.dialect, SPARK], ids=["duckdb", "spark"])
-def test_many_clauses_are_counted_in_few_passes(dialect: Dialect, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One pass over friends for all messages attached to it, one over job for both constants."""
-    monkeypatch.setattr(count_tables, "MOST_FETCHED", 0)
-    facts = {
-        "friends": [["a", "b", "c"], ["b", "c", "a"]],
-        "smokes": [["a", "b"]],
-        "job": [["a", "b"], ["clerk", "cook"]],
-    }
-    database = build(SCHEMA, (), facts, {"risk": ([["a"], ["b"], ["d"]], [1, 0, 0])})
-    texts = [
-        "risk(A) :- friends(A,B).",
-        "risk(A) :- friends(A,B), smokes(B).",
-        "risk(A) :- friends(A,B), job(B,clerk).",
-        "risk(A) :- friends(A,B), job(B,cook), smokes(A).",
-        "risk(A) :- friends(A,B), job(B,clerk), smokes(B).",
-        "risk(A) :- job(A,cook).",
-    ]
-    engine = RecordedEngine(database)
-    engine.shown = dialect
-    session = engine.session(database.examples_of("risk").keys)
-    session.set_gradients(np.zeros(3, dtype=np.int64))
-    session.sums([parse_clause(text, SCHEMA) for text in texts])
-    connection = engine._connection
-    assert isinstance(connection, Recorded)
-    # Only the queries over loaded tables are compared, not the loading itself.
-    made = [text for text in connection.texts if "_arrays" not in text]
-    engine.close()
-    assert len(made) == 3
-    check(f"batch.{dialect.name}.sql", re.sub(r"hornbeam_[0-9a-f]{12}", "hornbeam", "\n\n".join(made)) + "\n")

@@ -20,6 +20,7 @@ import hornbeam as hb
 import servers
 from every_engine import ENGINES
 from hornbeam.data.database import Database
+from hornbeam.engines.clauses.counters import counter_of
 from hornbeam.engines.memory.engine import MemoryEngine
 from hornbeam.logic.clauses import AT_LEAST, Atom, Clause, Comparison
 from hornbeam.logic.schema import read_value
@@ -188,7 +189,7 @@ def learned(database: Database, role: str) -> Model:
             weighted.append(WeightedClause(clause, (0.0, 1.0, 0.0), len(names), "count", 1, constants))
     for number, body in enumerate(bodies):
         clause = Clause(Atom("churn", (0,)), body)
-        total = MemoryEngine(database).total(clause)
+        total = counter_of(MemoryEngine(database)).total(clause)
         weighted.append(WeightedClause(clause, (0.0, 0.07 * (number + 1) ** 1.3, 0.0), total))
     return Model("churn", database.schema, -1.0, tuple(weighted), {"populations": "training"})
 

@@ -17,15 +17,17 @@ from hornbeam.data.build import build
 from hornbeam.data.database import Database
 from hornbeam.data.numbers import quantiles
 from hornbeam.data.under_schema import under
-from hornbeam.engines.contract import Counts, Engine, Skipped
+from hornbeam.engines.clauses.contract import Counts
+from hornbeam.engines.clauses.counters import counter_of
+from hornbeam.engines.contract import Engine, Skipped
 from hornbeam.engines.memory.engine import MemoryEngine
 from hornbeam.engines.sql.connection import Connection
 from hornbeam.engines.sql.drivers.duckdb import DuckDBConnection, DuckDBEngine
 from hornbeam.engines.sql.expressions import SqlTable
-from hornbeam.errors import EngineError, OptionError, SchemaError
+from hornbeam.errors import EngineError, LimitError, OptionError, SchemaError
 from hornbeam.in_place.database import ExampleTable, in_place
 from hornbeam.in_place.histogram import Histogram
-from hornbeam.learning.boosting.boost import fit
+from hornbeam.learning.learners import learn
 from hornbeam.logic.modes import schema_of
 from hornbeam.logic.parse import parse_clause, parse_mode
 from hornbeam.logic.schema import Schema
@@ -149,30 +151,39 @@ def test_counts_totals_and_constants_are_those_of_loaded_facts(
     keys, same = database.encode_keys("risk", names), loaded.encode_keys("risk", names)
     assert (keys == -1).tolist() == (same == -1).tolist()
     for clause, found, right in zip(
-        clauses, engine(database).count(clauses, keys), MemoryEngine(loaded).count(clauses, same), strict=True
+        clauses,
+        counter_of(engine(database)).count(clauses, keys),
+        counter_of(MemoryEngine(loaded)).count(clauses, same),
+        strict=True,
     ):
         assert isinstance(found, Counts) and isinstance(right, Counts)
         assert found.true.tolist() == right.true.tolist(), clause
         assert found.total == right.total, clause
 
 
-def test_a_budget_skips_in_place_what_it_skips_among_loaded_facts(
-    opened: tuple[Database, type[Engine]],
-) -> None:
+def test_what_is_counted_in_place_within_a_budget_is_right(opened: tuple[Database, type[Engine]]) -> None:
     database, engine = opened
     loaded = expected()
     clauses = [parse_clause(text, SCHEMA) for text in [*CLAUSES, *CYCLES]]
     names = np.array([["1"], ["2"], ["77"], ["5"], ["stranger"], ["9"]], dtype=object)
     keys, same = database.encode_keys("risk", names), loaded.encode_keys("risk", names)
-    skipped = set()
-    for budget in (0, 300, 700, 2_000, 100_000):
-        found = engine(database, budget).count(clauses, keys)
-        right = MemoryEngine(loaded, budget).count(clauses, same)
-        assert [each for each in found if isinstance(each, Skipped)] == [
-            each for each in right if isinstance(each, Skipped)
-        ]
-        skipped.add(sum(isinstance(each, Skipped) for each in found))
-    assert len(skipped) > 2
+    right = counter_of(MemoryEngine(loaded)).count(clauses, same)
+    for budget in (0, 2_000, 100_000_000):
+        found = counter_of(engine(database, budget)).count(clauses, keys)
+        for counts, true in zip(found, right, strict=True):
+            assert isinstance(true, Counts)
+            if isinstance(counts, Skipped):
+                assert counts.estimate > counts.budget == budget
+            else:
+                assert counts.true.tolist() == true.true.tolist()
+
+
+def test_facts_that_do_not_fit_the_budget_are_not_loaded_for_a_search(
+    opened: tuple[Database, type[Engine]],
+) -> None:
+    database, engine = opened
+    with pytest.raises(LimitError, match=r"facts would take about .* MB, more than the budget of 0\.0003 MB"):
+        learn("rlr", engine(database, 300), database.examples_of("risk"), plain())
 
 
 def test_questions_about_facts_are_answered_by_queries(opened: tuple[Database, type[Engine]]) -> None:
@@ -201,7 +212,7 @@ def test_the_same_model_is_learned_where_the_facts_are(opened: tuple[Database, t
     models = []
     for data, counting in ((database, engine(database)), (expected(), MemoryEngine(expected()))):
         examples = data.examples_of("risk")
-        models.append(model_text(fit(counting, examples, options).model))
+        models.append(model_text(learn("rlr", counting, examples, options).model))
     assert models[0] == models[1]
 
 
@@ -214,7 +225,7 @@ def test_parquet_and_csv_files_are_read_in_place(tmp_path: Path) -> None:
     examples = ExampleTable((str(tmp_path / "e.csv"),), ("who",), "label")
     database = in_place(connection, SCHEMA, MODES, tables, "risk", examples)
     clause = parse_clause("risk(A) :- friends(A,B), friends(B,C).", SCHEMA)
-    (counts,) = DuckDBEngine(database).count([clause], database.examples_of("risk").keys)
+    (counts,) = counter_of(DuckDBEngine(database)).count([clause], database.examples_of("risk").keys)
     assert isinstance(counts, Counts) and (counts.true.tolist(), counts.total) == ([1, 0], 9)
     connection.close()
 
@@ -241,10 +252,10 @@ def test_other_engines_and_wrong_tables_are_refused(tmp_path: Path) -> None:
     database = in_place(connection, SCHEMA, MODES, friends, "risk", examples)
     clause = parse_clause("risk(A) :- friends(A,B).", SCHEMA)
     with pytest.raises(EngineError, match='only engine="duckdb" can count them there'):
-        MemoryEngine(database).count([clause], database.examples_of("risk").keys)
+        counter_of(MemoryEngine(database)).count([clause], database.examples_of("risk").keys)
     if "postgres" in ENGINES:
         with pytest.raises(OptionError, match='use engine="duckdb"'):
-            ENGINES["postgres"](database).count([clause], database.examples_of("risk").keys)
+            counter_of(ENGINES["postgres"](database)).count([clause], database.examples_of("risk").keys)
     with pytest.raises(SchemaError, match='1 columns for "friends", which takes 2'):
         in_place(connection, SCHEMA, MODES, {"friends": SqlTable(("x",), ("a",))}, "risk", examples)
     with pytest.raises(EngineError, match=r"DuckDB failed: .*gone"):

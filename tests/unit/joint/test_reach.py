@@ -5,6 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hornbeam.data.build import build
+from hornbeam.engines.clauses.counters import counter_of
 from hornbeam.engines.naive import NaiveEngine
 from hornbeam.joint.reach import chain_of, reach_of
 from hornbeam.joint.things import JointTarget, things_of
@@ -73,7 +74,7 @@ def test_reach_equals_the_counts_of_the_naive_engine(cites, wrote, pairs, text, 
     for row in zip(*(column.tolist() for column in database.relation(chain.target).columns), strict=True):
         truth[others.places_of(np.array([row], dtype=np.int32))] = 1.0
     found = (reach @ truth)[:, 0]
-    counted = NaiveEngine(database).count([clause], things.keys)[0].true.astype(float)
+    counted = counter_of(NaiveEngine(database)).count([clause], things.keys)[0].true.astype(float)
     if chain.target == clause.head.predicate:
         for place in range(len(things)):
             # Without the fact about the thing itself.
@@ -91,7 +92,7 @@ def test_reach_equals_the_counts_of_the_naive_engine(cites, wrote, pairs, text, 
             own = build(SCHEMA, (), alone, examples, ranges)
             names = database.names_of(chain.target, things.keys[place : place + 1])
             keys = own.encode_keys(chain.target, names)
-            counted[place] -= NaiveEngine(own).count([clause], keys)[0].true[0]
+            counted[place] -= counter_of(NaiveEngine(own)).count([clause], keys)[0].true[0]
             assert reach.row(place)[place] == 0.0
             assert (reach @ only)[place, 0] == 0.0
     assert found.tolist() == counted.tolist()

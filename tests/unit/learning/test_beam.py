@@ -10,8 +10,10 @@ import pytest
 
 from hornbeam.data.build import build
 from hornbeam.data.database import Codes
-from hornbeam.engines.contract import Counts, Session, Skipped
-from hornbeam.engines.counting.count_cache import CountCache
+from hornbeam.engines.clauses.contract import Counts
+from hornbeam.engines.clauses.counting.count_cache import CountCache
+from hornbeam.engines.clauses.naive import NaiveCounter
+from hornbeam.engines.contract import Skipped
 from hornbeam.engines.naive import NaiveEngine
 from hornbeam.learning.search.beam import SearchLimits, SearchResult, SearchSpace, first_in_rank, search
 from hornbeam.learning.search.ridge import Ridge, clause_sums, exact_gain, gains, response
@@ -28,13 +30,13 @@ def clause(*names: str) -> Clause:
     return Clause(HEAD, tuple(Atom(name, (0,)) for name in names))
 
 
-class TableEngine(NaiveEngine):
+class TableCounter(NaiveCounter):
     """Counts by the names in a body; a body that is not written down is skipped."""
 
     name = "table"
 
     def __init__(self, counts: dict[str, list[int]], total: int) -> None:
-        super().__init__(build(Schema({}), (), {}))
+        super().__init__(NaiveEngine(build(Schema({}), (), {})))
         self.counts = counts
         self.total_of_all = total
 
@@ -48,9 +50,6 @@ class TableEngine(NaiveEngine):
                 found.append(Counts(np.array(row, dtype=np.int64), self.total_of_all))
         return found
 
-    def session(self, keys: Codes) -> Session:
-        return CountCache(self, keys)
-
 
 def find(
     counts: dict[str, list[int]],
@@ -60,7 +59,7 @@ def find(
     **options: object,
 ) -> SearchResult:
     """Search where ``grow`` says which bodies a body grows into; the empty body is ``""``."""
-    session = TableEngine(counts, total).session(np.zeros((len(gradients), 1), dtype=np.int32))
+    session = CountCache(TableCounter(counts, total), np.zeros((len(gradients), 1), dtype=np.int32))
     session.set_gradients(gradients)
 
     def refine(each: Clause) -> Sequence[Clause]:
@@ -121,7 +120,7 @@ def test_gains_that_floats_cannot_tell_apart_are_ranked_exactly() -> None:
     # Counts that differ in their 58th binary digit; a float holds 53.
     gradients = np.array([2**29, -(2**29), 2**28, -(2**27)], dtype=np.int64)
     counts = {name: [2**58 + more, 0, 2**57, 3] for name, more in (("a", 2), ("b", 0), ("c", 3), ("d", 1))}
-    session = TableEngine(counts, 2**62).session(np.zeros((4, 1), dtype=np.int32))
+    session = CountCache(TableCounter(counts, 2**62), np.zeros((4, 1), dtype=np.int32))
     session.set_gradients(gradients)
     sums = session.sums([clause(name) for name in counts])
     whole = response(gradients)
@@ -139,7 +138,7 @@ def test_gains_that_floats_cannot_tell_apart_are_ranked_exactly() -> None:
 def test_a_longer_clause_wins_by_a_gain_that_floats_cannot_tell() -> None:
     gradients = np.array([2**29, -(2**29), 2**28, -(2**27)], dtype=np.int64)
     less, more = [2**58, 0, 2**57, 3], [2**58 + 1, 0, 2**57, 3]
-    session = TableEngine({"a": less, "b": more}, 2**62).session(np.zeros((4, 1), dtype=np.int32))
+    session = CountCache(TableCounter({"a": less, "b": more}, 2**62), np.zeros((4, 1), dtype=np.int32))
     session.set_gradients(gradients)
     sums = session.sums([clause("a"), clause("b")])
     first, second = (exact_gain(clause_sums(sums, at), response(gradients), 1.0) for at in (0, 1))

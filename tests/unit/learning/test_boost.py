@@ -10,6 +10,7 @@ import pytest
 
 from hornbeam.data.build import build
 from hornbeam.data.database import Database, Examples
+from hornbeam.engines.clauses.counters import counter_of
 from hornbeam.engines.memory.engine import MemoryEngine
 from hornbeam.engines.naive import NaiveEngine
 from hornbeam.errors import DataError, SchemaError
@@ -75,7 +76,9 @@ def test_the_false_count_is_the_population_less_the_true_count() -> None:
 def test_weights_of_one_step_are_the_ridge_fit_to_label_minus_half() -> None:
     fitted = learn(smokers(), replace(SMALL, n_steps=1, max_literals=1))
     (weighted,) = fitted.model.clauses
-    (counts,) = NaiveEngine(smokers()).count([weighted.clause], smokers().examples_of("risk").keys)
+    (counts,) = counter_of(NaiveEngine(smokers())).count(
+        [weighted.clause], smokers().examples_of("risk").keys
+    )
     true = counts.true.astype(float)
     rows = np.stack([np.ones(5), true, weighted.total - true], axis=1)
     gradients = smokers().examples_of("risk").labels - 0.5

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hornbeam.datasets.worlds import university
-from hornbeam.engines.contract import LOG_UNIT
+from hornbeam.engines.clauses.contract import LOG_UNIT
 from hornbeam.engines.memory.engine import MemoryEngine
 from hornbeam.errors import ModelError
 from hornbeam.logic.parse import parse_clause

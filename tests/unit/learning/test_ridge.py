@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hornbeam.engines.contract import Sums
+from hornbeam.engines.clauses.contract import Sums
 from hornbeam.learning.numbers import GRADIENT_BITS, round_weight
 from hornbeam.learning.search.ridge import (
     ClauseSums,

@@ -6,7 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hornbeam.data.build import build
-from hornbeam.engines.contract import Counts, Skipped
+from hornbeam.engines.clauses.contract import Counts
+from hornbeam.engines.contract import Skipped
 from hornbeam.engines.naive import NaiveEngine
 from hornbeam.errors import LimitError
 from hornbeam.logic.parse import parse_clause

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import hornbeam as hb
+from hornbeam.engines.clauses.counters import counter_of
 from hornbeam.engines.naive import NaiveEngine
 from hornbeam.errors import InputError
 from hornbeam.logic.parse import parse_clause
@@ -22,7 +23,7 @@ def blocks(*facts, **more):
 def counts(database, text, keys):
     engine = NaiveEngine(database)
     codes = database.encode_keys("move", np.array(keys, dtype=object))
-    (counted,) = engine.count([parse_clause(text)], codes)
+    (counted,) = counter_of(engine).count([parse_clause(text)], codes)
     return counted.true.tolist()
 
 

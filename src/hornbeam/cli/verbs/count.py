@@ -109,8 +109,9 @@ def _engine(
 def _counts(clause: Clause, engine: Engine, examples: Examples, guarded: bool) -> CsvRows:
     """The columns and the rows with true and false counts."""
     from hornbeam.data.database import Notice
-    from hornbeam.engines.counting.count import count_all
-    from hornbeam.engines.counting.guarded import count_guarded
+    from hornbeam.engines.clauses.counters import counter_of
+    from hornbeam.engines.clauses.counting.count import count_all
+    from hornbeam.engines.clauses.counting.guarded import count_guarded
     from hornbeam.model.readable.predictions import key_columns
 
     database = engine.database
@@ -118,7 +119,7 @@ def _counts(clause: Clause, engine: Engine, examples: Examples, guarded: bool) -
         say([Notice("the body shares no variable with the head: the counts of all examples are equal.")])
     say(_unknown_constants(clause, database))
     count_clauses = count_guarded if guarded and clause.body else count_all
-    (counts,) = count_clauses(engine, [clause], examples.keys)
+    (counts,) = count_clauses(counter_of(engine), [clause], examples.keys)
     columns = key_columns(database, examples, database.origin, ["true", "false"])
     rows = (
         (*key, int(counts.true[place]), counts.false_of(place))

@@ -42,7 +42,7 @@ def dbt_query(
     query = literal(query)
     for name, word in marked.items():
         identifier = SqlTable((word,), ()).item()
-        query = query.replace(Dialect(dialect, "BIGINT").text(identifier), relation_text(name, source))
+        query = query.replace(Dialect(dialect).text(identifier), relation_text(name, source))
     return query
 
 
@@ -78,12 +78,12 @@ def whole_key(columns: Sequence[str], dialect: str) -> str:
         value = exp.cast(exp.column(name, quoted=True), "TEXT")
         length = exp.cast(exp.Length(this=value.copy()), "TEXT")
         parts += [length, exp.Literal.string(":"), value]
-    return Dialect(dialect, "BIGINT").text(exp.Concat(expressions=parts, safe=False, coalesce=False))
+    return Dialect(dialect).text(exp.Concat(expressions=parts, safe=False, coalesce=False))
 
 
 def is_probability(dialect: str) -> str:
     """The condition that the column of probabilities has one."""
     value = own_column("probability")
-    return Dialect(dialect, "BIGINT").text(
+    return Dialect(dialect).text(
         exp.Between(this=value, low=exp.Literal.number(0), high=exp.Literal.number(1))
     )

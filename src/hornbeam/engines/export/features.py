@@ -10,9 +10,9 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
+from hornbeam.engines.export.clause_plan import HeadBindings, Root, Shape, SqlMessage
 from hornbeam.engines.export.user_values import UserValues
 from hornbeam.engines.sql.expressions import Dialect, integer, own_column, own_table, real
-from hornbeam.engines.sql.plan import HeadBindings, Root, Shape, SqlMessage
 from hornbeam.logic.clauses import Atom, Clause, Comparison, literal_variables
 
 AT_ONCE = 20

@@ -16,6 +16,24 @@ from sqlglot import exp
 
 from hornbeam.data.numbers import BEFORE
 from hornbeam.engines.contract import INT64_MAX
+from hornbeam.engines.export.clause_plan import (
+    ComparisonRange,
+    Formula,
+    Guard,
+    HeadBindings,
+    SqlMessage,
+    body_of,
+    formula,
+    needed,
+)
+from hornbeam.engines.export.clause_queries import (
+    HeadBindingTable,
+    Tables,
+    counts_query,
+    groundings_query,
+    message_query,
+    projection_query,
+)
 from hornbeam.engines.export.features import (
     double,
     feature_value,
@@ -39,25 +57,6 @@ from hornbeam.engines.sql.expressions import (
     own_table,
     product,
     real,
-)
-from hornbeam.engines.sql.messages import needed
-from hornbeam.engines.sql.plan import (
-    ComparisonRange,
-    Formula,
-    Guard,
-    HeadBindings,
-    SqlMessage,
-    body_of,
-    formula,
-)
-from hornbeam.engines.sql.queries import (
-    HeadBindingTable,
-    MessageTable,
-    Tables,
-    counts_query,
-    groundings_query,
-    message_query,
-    projection_query,
 )
 from hornbeam.errors import OptionError, SchemaError, did_you_mean, plural
 from hornbeam.logic.clauses import Clause
@@ -141,7 +140,7 @@ def scoring_query(
     known = _dialects()
     if dialect not in known:
         raise OptionError(f'no dialect "{dialect}". {did_you_mean(dialect, known, "Dialects")}')
-    return _ScoringQuery(model, Dialect(dialect, "BIGINT"), tables or {}, examples).text()
+    return _ScoringQuery(model, Dialect(dialect), tables or {}, examples).text()
 
 
 def _dialects() -> list[str]:
@@ -204,7 +203,7 @@ class _ScoringQuery:
         if self._times is not None:
             self._values.check_times()
         self._keys = self._names.take("example_keys")
-        self._message_tables: dict[SqlMessage, MessageTable] = {}
+        self._message_tables: dict[SqlMessage, str] = {}
         self._guards: dict[Guard, str] = {}
         self._sizes: dict[ComparisonRange, str] = {}
         self._sums_of: dict[int, tuple[str, tuple[int, ...]]] = {}
@@ -218,12 +217,12 @@ class _ScoringQuery:
         counted = [weighted for weighted in self._clauses.values() if weighted.each is None]
         clauses = [clause for each in counted for clause in (each.clause, each.guard) if clause is not None]
         plans = [formula(clause, self._model.schema, timed) for clause in clauses]
-        tables = Tables(self._message_tables, self._guards, None, self._population)
+        tables = Tables(self._message_tables, self._guards, self._population)
         messages = list(self._messages(plans, tables))
         keys = [f"k{number}" for number in range(self._width)]
         head = tuple(range(self._width))
         bindings = HeadBindingTable(self._keys, head, tuple(keys))
-        query = counts_query(self._facts, self._dialect, plans, bindings, tables)
+        query = counts_query(self._facts, plans, bindings, tables)
         counts = NamedQuery(self._names.take("clause_counts"), query)
         sums = list(self._sums(timed))
         features = NamedQuery(self._names.take("clause_features"), self._features(counts.name))
@@ -261,8 +260,8 @@ class _ScoringQuery:
             if message.shape.guard is not None:
                 yield from self._guard(message.shape.guard)
             name = self._names.take(f"message_{len(self._message_tables) + 1}")
-            query = message_query(self._facts, self._dialect, [message], tables)
-            self._message_tables[message] = MessageTable(name, "n0")
+            query = message_query(self._facts, message, tables)
+            self._message_tables[message] = name
             anchors = ", ".join(map(variable_name, range(message.shape.anchors)))
             body = ", ".join(map(str, body_of(message)))
             yield NamedQuery(name, query, f"for each {anchors}: {body}" if anchors else body)

@@ -1,1 +1,1 @@
-"""The default engine: counts in process, on NumPy arrays and sparse matrices."""
+"""The default engine: in process, on NumPy arrays and sparse matrices."""

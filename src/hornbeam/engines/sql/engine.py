@@ -1,4 +1,4 @@
-"""The base of the SQL engines: it opens a connection and counts in sessions on it."""
+"""The base of the SQL engines: it opens a connection, and groups groundings in queries on it."""
 
 from __future__ import annotations
 
@@ -8,24 +8,22 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from hornbeam.data.database import Codes, Database
-from hornbeam.engines.contract import DEFAULT_MEMORY, Counts, Session, Skipped
+from hornbeam.engines.contract import DEFAULT_MEMORY, Skipped
 from hornbeam.engines.features.answers import TallyEngine
 from hornbeam.engines.sql.connection import Connection
 from hornbeam.engines.sql.expressions import Dialect
 from hornbeam.engines.sql.loaded import LoadedSource
-from hornbeam.engines.sql.query_templates import QueryTemplates
-from hornbeam.engines.sql.session import MeasuredSource, SqlSession
 from hornbeam.engines.sql.tallies.answers import KeptTallies, SqlTallies
 from hornbeam.engines.sql.tallies.fetched_facts import FetchedFacts
+from hornbeam.engines.sql.tallies.queries import TallySource
 from hornbeam.engines.tally import Tally, TallyRequest, TallySizes
 from hornbeam.errors import OptionError
-from hornbeam.logic.clauses import Clause
 
 FETCHED_SHARE = 4
 """Facts that are fetched for tallies have this part of the memory."""
 
 
-class SourceInPlace(MeasuredSource, Protocol):
+class SourceInPlace(TallySource, Protocol):
     """Facts that stay in their tables, and the connection that reads them."""
 
     @property
@@ -33,7 +31,7 @@ class SourceInPlace(MeasuredSource, Protocol):
 
 
 class SqlEngine(TallyEngine):
-    """Counts with SQL; a subclass connects to a SQL system."""
+    """Answers with SQL; a subclass connects to a SQL system."""
 
     _dialect: Dialect
 
@@ -42,22 +40,11 @@ class SqlEngine(TallyEngine):
         self._connection: Connection | None = None
         self._source: LoadedSource | None = None
         self._finalizer: Callable[[], object] | None = None
-        self._templates = QueryTemplates()
         self._tally_sizes = TallySizes(database, memory)
 
     @abstractmethod
     def _connect(self) -> Connection:
         """Open a new connection."""
-
-    def count(self, clauses: Sequence[Clause], keys: Codes) -> list[Counts | Skipped]:
-        session = self._session(keys)
-        try:
-            return session.counts(clauses)
-        finally:
-            session.close()
-
-    def session(self, keys: Codes, logarithm: bool = False) -> Session:
-        return self._session(keys, logarithm)
 
     def tally(self, requests: Sequence[TallyRequest], keys: Codes) -> list[Tally | Skipped]:
         connection, source = self._opened()
@@ -67,7 +54,7 @@ class SqlEngine(TallyEngine):
         connection, source = self._opened()
         self._tallies_of(connection, source, keys).expect(requests)
 
-    def _tallies_of(self, connection: Connection, source: MeasuredSource, keys: Codes) -> SqlTallies:
+    def _tallies_of(self, connection: Connection, source: TallySource, keys: Codes) -> SqlTallies:
         """The tallies of some examples. Their tables are kept until another engine asks."""
         kept = connection.kept
         if not isinstance(kept, KeptTallies) or not kept.is_for(self.database, self._tally_sizes):
@@ -82,13 +69,8 @@ class SqlEngine(TallyEngine):
         if self._finalizer is not None:
             self._finalizer()
         self._connection = self._source = self._finalizer = None
-        self._templates = QueryTemplates()
 
-    def _session(self, keys: Codes, logarithm: bool = False) -> SqlSession:
-        connection, source = self._opened()
-        return SqlSession(connection, source, keys, self.total, self.memory, logarithm, self._templates)
-
-    def _opened(self) -> tuple[Connection, MeasuredSource]:
+    def _opened(self) -> tuple[Connection, TallySource]:
         """The connection, opened if necessary, and the facts that it reads."""
         tables = self.database.tables
         if tables is not None:

@@ -28,16 +28,10 @@ class Dialect:
 
     name: str
     """sqlglot's name of the dialect"""
-    wide: str
-    """an integer type wider than int64"""
-    sum_widens: bool = True
-    """whether a sum of BIGINT values is exact beyond int64"""
-    one_query: bool = False
-    """whether one query without intermediate tables is faster for counts that are needed only once"""
 
-    def cast(self, value: exp.Expr, wide: bool = False) -> exp.Cast:
-        """A value as BIGINT, or as the wider integer type."""
-        return exp.Cast(this=value, to=_type(self.wide if wide else "BIGINT", self.name).copy())
+    def cast(self, value: exp.Expr) -> exp.Cast:
+        """A value as BIGINT."""
+        return exp.Cast(this=value, to=_type("BIGINT", self.name).copy())
 
     def text(self, tree: exp.Expr, pretty: bool = False) -> str:
         """The tree as SQL in this dialect. Without ``pretty`` the tree is not copied and may be modified."""
@@ -52,9 +46,9 @@ def _type(name: str, dialect: str) -> exp.DataType:
 CUTOFF = "\0cut-off"
 """The type name of cut-offs; no type of a schema can have this name."""
 
-DUCKDB = Dialect("duckdb", "INT128", one_query=True)
-POSTGRES = Dialect("postgres", "DECIMAL")
-SPARK = Dialect("spark", "DECIMAL(38, 0)", sum_widens=False)
+DUCKDB = Dialect("duckdb")
+POSTGRES = Dialect("postgres")
+SPARK = Dialect("spark")
 
 
 class SqlRelation(NamedTuple):
@@ -233,20 +227,11 @@ class SqlSource(SqlFacts, Protocol):
     coded: bool
     """whether values are codes: integers from 0 on, and -1 for an unknown constant"""
 
-    def timed(self) -> frozenset[str]:
-        """The predicates whose facts have times."""
-
     def bound(self, keys: str, types: Sequence[str]) -> exp.Select | None:
         """The query that turns a table of ``key_values`` into bindings; None if no translation is needed."""
 
     def key_values(self, type_name: str, codes: Codes) -> npt.NDArray[Any]:
         """Values for codes of keys, comparable with columns of the type; an unknown key matches no row."""
-
-    def constant_values(self, type_name: str, names: Sequence[str]) -> npt.NDArray[Any] | None:
-        """Values for names of constants; None if constants of the type must be compared one by one."""
-
-    def comparable(self, value: exp.Expr, type_name: str) -> exp.Expr:
-        """The value of a column of this type, comparable with ``constant_values``."""
 
 
 def compared(value: exp.Expr, operator: str, threshold: Value) -> exp.Expr:

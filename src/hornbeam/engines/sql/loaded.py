@@ -9,7 +9,6 @@ from sqlglot import exp
 
 from hornbeam.data.database import UNKNOWN, Codes, Database
 from hornbeam.data.numbers import Floats
-from hornbeam.engines.estimate import ArgumentSizes, ColumnSizes
 from hornbeam.engines.sql.connection import Connection, Values
 from hornbeam.engines.sql.expressions import SqlRelation, integer
 from hornbeam.logic.clauses import AT_LEAST, Value
@@ -29,7 +28,6 @@ class LoadedSource:
         self._database = database
         self._connection = connection
         self._relations: dict[str, SqlRelation] = {}
-        self._sizes = ArgumentSizes(database)
         self._ranks: dict[str, Codes] = {}
 
     @property
@@ -54,9 +52,6 @@ class LoadedSource:
             known = SqlRelation(exp.to_table(table), names, True, None if times is None else "since")
             self._relations[predicate] = known
         return known
-
-    def timed(self) -> frozenset[str]:
-        return frozenset(self._database.times)
 
     def exists(self, since: exp.Expr, cutoff: exp.Expr) -> exp.Expr:
         return exp.LT(this=since, expression=cutoff)
@@ -108,13 +103,6 @@ class LoadedSource:
         # Unknown keys stay -1: no fact has that code.
         return self._ranked(type_name, codes)
 
-    def constant_values(self, type_name: str, names: Sequence[str]) -> Values:
-        codes = [self._database.population(type_name).code(name) for name in names]
-        return self._ranked(type_name, np.array(codes, dtype=np.int32))
-
-    def comparable(self, value: exp.Expr, type_name: str) -> exp.Expr:
-        return value
-
     def bound(self, keys: str, types: Sequence[str]) -> exp.Select | None:
         return None
 
@@ -129,19 +117,3 @@ class LoadedSource:
             ranks[np.argsort(numbers, kind="stable")] = np.arange(len(numbers), dtype=np.int32)
             self._ranks[type_name] = ranks
         return self._ranks[type_name][codes]
-
-    def population(self, type_name: str, comparisons: Sequence[tuple[str, Value]] = ()) -> int:
-        if not comparisons:
-            return len(self._database.population(type_name))
-        numbers = self._database.numbers[type_name]
-        met = np.ones(len(numbers), dtype=np.bool_)
-        for operator, value in comparisons:
-            threshold = number_of(value)
-            met &= numbers >= threshold if operator == AT_LEAST else numbers < threshold
-        return int(np.count_nonzero(met))
-
-    def rows(self, predicate: str) -> int:
-        return self._sizes.rows(predicate)
-
-    def sizes(self, predicate: str, position: int) -> ColumnSizes:
-        return self._sizes.sizes(predicate, position)

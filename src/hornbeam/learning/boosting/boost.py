@@ -17,9 +17,12 @@ import numpy as np
 from hornbeam.data.database import Database
 from hornbeam.data.relations import Examples
 from hornbeam.data.sampling import in_order, sampled
-from hornbeam.engines.contract import LOG_UNIT, Engine
-from hornbeam.engines.counting.candidates import Candidates, ComponentNumbers, candidates
-from hornbeam.engines.counting.guarded import new_total
+from hornbeam.engines.clauses.contract import LOG_UNIT
+from hornbeam.engines.clauses.counters import counter_of
+from hornbeam.engines.clauses.counting.candidates import Candidates, ComponentNumbers, candidates
+from hornbeam.engines.clauses.counting.count_cache import CountCache
+from hornbeam.engines.clauses.counting.guarded import new_total
+from hornbeam.engines.contract import Engine
 from hornbeam.learning.boosting.columns import Columns
 from hornbeam.learning.boosting.steps import (
     BoostOptions,
@@ -150,8 +153,8 @@ def _problem(engine: Engine, examples: Examples, options: BoostOptions, strategy
     keys, labels = examples.keys, examples.labels
     language = language_for(engine.database, examples.target, options.negation, options.n_thresholds, keys)
     prior = prior_of(labels, options.prior)
-    session = engine.session(keys, logarithm=strategy.feature == LOG)
-    total = partial(new_total, engine) if strategy.in_guards else engine.total
+    session = CountCache(counter_of(engine), keys, logarithm=strategy.feature == LOG)
+    total = partial(new_total, session.counter) if strategy.in_guards else session.counter.total
     guards = session.sums if strategy.in_guards else None
     columns = Columns(session.columns, engine.cache, guards)
     return BoostProblem(

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy as np
 
 from hornbeam.engines.cache import Cache
-from hornbeam.engines.contract import DEFAULT_MEMORY, Column, Skipped, Sums, narrowest
+from hornbeam.engines.clauses.contract import Column, Sums, narrowest
+from hornbeam.engines.contract import DEFAULT_MEMORY, Skipped
 from hornbeam.learning.numbers import Floats
 from hornbeam.logic.canonical import canonical
 from hornbeam.logic.clauses import Clause

@@ -13,7 +13,8 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from hornbeam.engines.contract import Session, Skipped
+from hornbeam.engines.clauses.counting.count_cache import CountCache
+from hornbeam.engines.contract import Skipped
 from hornbeam.learning.boosting.choice import best_guarded
 from hornbeam.learning.boosting.columns import Columns
 from hornbeam.learning.history import ALL_STEPS, NO_GAIN, Step
@@ -77,7 +78,7 @@ class Strategy:
 class BoostProblem:
     """Everything that stays the same in all steps."""
 
-    session: Session
+    session: CountCache
     space: SearchSpace
     labels: Labels
     prior: float

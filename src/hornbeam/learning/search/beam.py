@@ -18,7 +18,9 @@ from typing import NamedTuple, Protocol, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from hornbeam.engines.contract import Session, Skipped, Sums
+from hornbeam.engines.clauses.contract import Sums
+from hornbeam.engines.clauses.counting.count_cache import CountCache
+from hornbeam.engines.contract import Skipped
 from hornbeam.learning.search.ridge import ClauseSums, clause_sums
 from hornbeam.logic.clauses import Clause, atoms_of, literal_variables
 
@@ -94,7 +96,7 @@ class SearchResult:
 
 
 def search(
-    session: Session,
+    session: CountCache,
     space: SearchSpace,
     fitting: Fitting,
     limits: SearchLimits,

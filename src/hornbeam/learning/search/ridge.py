@@ -39,7 +39,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from hornbeam.engines.contract import Column, Sums
+from hornbeam.engines.clauses.contract import Column, Sums
 from hornbeam.learning.numbers import GRADIENT_BITS, Floats, Integers, round_weight
 
 

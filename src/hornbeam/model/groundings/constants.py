@@ -14,11 +14,10 @@ import numpy as np
 from hornbeam.data.database import UNKNOWN, Codes
 from hornbeam.data.numbers import Floats
 from hornbeam.data.rows import Integers
-from hornbeam.engines.contract import Column, Engine, Skipped
-from hornbeam.engines.counting.count import count_all
+from hornbeam.engines.contract import Engine, Skipped
 from hornbeam.engines.questions import CountsByConstant, ValueRequest
 from hornbeam.logic.clauses import Atom
-from hornbeam.model.features import WeightedClause, feature_values
+from hornbeam.model.features import Column, WeightedClause, feature_values
 
 AT_A_TIME = 256
 """Number of constants that are counted together where each is a clause of its own."""
@@ -52,10 +51,13 @@ def counts_by_constant(
     weighted: WeightedClause, engine: Engine, keys: Codes
 ) -> Iterator[tuple[WeightedClause, Column]]:
     """For each constant with a weight, the clause with that constant filled in, and its true counts."""
+    from hornbeam.engines.clauses.counters import counter_of
+    from hornbeam.engines.clauses.counting.count import count_all
+
     clauses = weighted.by_constant()
     for start in range(0, len(clauses), AT_A_TIME):
         batch = clauses[start : start + AT_A_TIME]
-        counted = count_all(engine, [single.clause for single in batch], keys)
+        counted = count_all(counter_of(engine), [single.clause for single in batch], keys)
         for single, counts in zip(batch, counted, strict=True):
             yield single, counts.true
 

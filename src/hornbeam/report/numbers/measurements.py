@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from hornbeam.data.database import UNLABELLED, Codes, Examples
-from hornbeam.engines.contract import Counts, Engine
+from hornbeam.engines.contract import Engine
 from hornbeam.logic.english.clauses import sentence
 from hornbeam.logic.english.wording import Wording, wording_of
 from hornbeam.model.choices import choices_of
@@ -27,6 +27,9 @@ from hornbeam.model.files import constant_of, scale_of
 from hornbeam.model.readable.cards import Readers
 from hornbeam.model.scales import shares
 from hornbeam.report.numbers.parts import AdditiveModel, ModelPart, parts_of
+
+if TYPE_CHECKING:
+    from hornbeam.engines.clauses.contract import Counts
 
 SHOWN = 5_000
 """Maximum number of examples in the table of a report."""

@@ -12,7 +12,7 @@ import numpy as np
 
 from hornbeam.data.database import UNKNOWN, Codes, Database
 from hornbeam.data.rows import Integers, distinct_rows, fold, row_numbers, unfold
-from hornbeam.engines.counting.holding import Truth
+from hornbeam.engines.clauses.counting.holding import Truth
 from hornbeam.logic.clauses import Atom, Clause, atoms_of, literal_variables
 from hornbeam.model.clause_model import Floats
 from hornbeam.rivals.agg_lr.aggregates import DISTINCT, LEAST, MEAN, Aggregate

@@ -21,7 +21,9 @@ import numpy as np
 from hornbeam.data.database import Codes
 from hornbeam.data.relations import Examples
 from hornbeam.data.sampling import atom_texts, sampled
-from hornbeam.engines.contract import Counts, Engine, Skipped
+from hornbeam.engines.clauses.contract import Counts
+from hornbeam.engines.clauses.counters import counter_of
+from hornbeam.engines.contract import Engine, Skipped
 from hornbeam.errors import LimitError
 from hornbeam.learning.history import History, Record
 from hornbeam.learning.loop import NO_CONTROL, Control, Pause, run
@@ -206,7 +208,7 @@ class AggregateTable:
         """Compute aggregates, and keep those that differ between examples and from earlier columns."""
 
         def count(clauses: Sequence[Clause]) -> Sequence[Counts | Skipped]:
-            return self.engine.count(clauses, self.keys)
+            return counter_of(self.engine).count(clauses, self.keys)
 
         for aggregate, column in aggregate_columns(wanted, self.engine, self.keys, count, self.joiner):
             self.computed += 1

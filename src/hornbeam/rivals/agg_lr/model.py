@@ -14,8 +14,10 @@ import numpy as np
 from hornbeam.data.database import Codes
 from hornbeam.drawing.markup import number_text, signed_text
 from hornbeam.drawing.notebook import notebook_table
-from hornbeam.engines.contract import Counts, Engine, Skipped
-from hornbeam.engines.counting.count import count_all
+from hornbeam.engines.clauses.contract import Counts
+from hornbeam.engines.clauses.counters import counter_of
+from hornbeam.engines.clauses.counting.count import count_all
+from hornbeam.engines.contract import Engine, Skipped
 from hornbeam.errors import InputError, LimitError, plural
 from hornbeam.logic.clauses import Clause, atoms_of, head_atom
 from hornbeam.logic.parse import parse_clause
@@ -120,7 +122,9 @@ class AggregateModel:
         """The value of each aggregate for each example; NaN means no value."""
         wanted = [each.aggregate for each in self.features]
         column_of = dict(
-            aggregate_columns(by_path(wanted), engine, keys, lambda clauses: count_all(engine, clauses, keys))
+            aggregate_columns(
+                by_path(wanted), engine, keys, lambda clauses: count_all(counter_of(engine), clauses, keys)
+            )
         )
         columns = []
         for aggregate in wanted:

@@ -20,9 +20,11 @@ import numpy as np
 from hornbeam.data.database import Codes
 from hornbeam.data.relations import Examples
 from hornbeam.data.sampling import atom_texts, sampled
-from hornbeam.engines.contract import Counts, Engine, Skipped
-from hornbeam.engines.counting.count import count_all
-from hornbeam.engines.counting.holding import Body, CanonicalParts, Holding, Truth
+from hornbeam.engines.clauses.contract import Counts
+from hornbeam.engines.clauses.counters import counter_of
+from hornbeam.engines.clauses.counting.count import count_all
+from hornbeam.engines.clauses.counting.holding import Body, CanonicalParts, Holding, Truth
+from hornbeam.engines.contract import Engine, Skipped
 from hornbeam.errors import LimitError
 from hornbeam.learning.history import History
 from hornbeam.learning.loop import NO_CONTROL, Control, Pause, run
@@ -162,9 +164,11 @@ def _counted(
     skipped: list[Skipped] = []
     for clause in clauses:
         try:
-            (counts[clause],) = count_all(engine, [clause], keys)
+            (counts[clause],) = count_all(counter_of(engine), [clause], keys)
         except LimitError:
-            skipped += [each for each in engine.count([clause], keys) if isinstance(each, Skipped)]
+            skipped += [
+                each for each in counter_of(engine).count([clause], keys) if isinstance(each, Skipped)
+            ]
     return counts, skipped
 
 
@@ -173,7 +177,7 @@ def _problem(
 ) -> CoverProblem:
     texts = atom_texts(engine.database, language.head.predicate, keys)
     return CoverProblem(
-        holding=Holding(engine, keys),
+        holding=Holding(counter_of(engine), keys),
         parts=CanonicalParts(language.head),
         saturation=Saturation(engine.database, language, options.max_rounds, options.max_recall),
         positive=labels == 1,

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from hornbeam.engines.contract import Counts
+from hornbeam.engines.clauses.contract import Counts
 from hornbeam.learning.losses.dense import fit_weights
 from hornbeam.learning.numbers import Labels, round_weight
 

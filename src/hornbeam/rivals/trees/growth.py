@@ -20,8 +20,8 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from hornbeam.engines.counting.exact_sums import EXACT_FLOAT, row_products
-from hornbeam.engines.counting.holding import Body, Truth
+from hornbeam.engines.clauses.counting.exact_sums import EXACT_FLOAT, row_products
+from hornbeam.engines.clauses.counting.holding import Body, Truth
 from hornbeam.learning.numbers import GRADIENT_BITS, Integers, round_weight
 from hornbeam.learning.search.beam import NEAR, first_in_rank
 from hornbeam.rivals.trees.tests import NodeTest, NodeTests, Rows

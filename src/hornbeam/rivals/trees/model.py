@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hornbeam.data.database import Codes
+from hornbeam.engines.clauses.counters import counter_of
+from hornbeam.engines.clauses.counting.count import count_all
+from hornbeam.engines.clauses.counting.holding import Body, Truth
 from hornbeam.engines.contract import Engine
-from hornbeam.engines.counting.count import count_all
-from hornbeam.engines.counting.holding import Body, Truth
 from hornbeam.errors import InputError, plural
 from hornbeam.logic.clauses import Atom, Clause, atoms_of, head_atom
 from hornbeam.logic.parse import parse_clause
@@ -146,7 +147,7 @@ class TreeModel:
         truths: dict[Clause, Truth] = {}
         for start in range(0, len(clauses), size):
             batch = clauses[start : start + size]
-            for clause, counts in zip(batch, count_all(engine, batch, keys), strict=True):
+            for clause, counts in zip(batch, count_all(counter_of(engine), batch, keys), strict=True):
                 truths[clause] = counts.true > 0
         return truths.__getitem__
 

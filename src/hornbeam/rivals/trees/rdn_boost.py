@@ -20,8 +20,9 @@ import numpy as np
 
 from hornbeam.data.relations import Examples
 from hornbeam.data.sampling import redrawn, sampled
+from hornbeam.engines.clauses.counters import counter_of
+from hornbeam.engines.clauses.counting.holding import Holding
 from hornbeam.engines.contract import Engine, Skipped
-from hornbeam.engines.counting.holding import Holding
 from hornbeam.learning.checkpoint import Checkpoint, fit_fingerprint
 from hornbeam.learning.history import ALL_STEPS, NO_GAIN, History
 from hornbeam.learning.loop import NO_CONTROL, Control, Pause, run
@@ -178,7 +179,7 @@ def _problem(engine: Engine, examples: Examples, options: RDNOptions) -> TreePro
     ratio, seed = options.neg_pos_ratio, options.seed
     if examples.values is not None:
         targets, unit = Squared().prepared(examples.values, np.ones(len(keys)))
-        holding = Holding(engine, keys)
+        holding = Holding(counter_of(engine), keys)
         draws = [np.arange(len(keys))] * options.n_steps
         return TreeProblem(NodeTests(language, holding), holding, targets, draws, 0.0, options, unit)
     if options.redraw:
@@ -189,7 +190,7 @@ def _problem(engine: Engine, examples: Examples, options: RDNOptions) -> TreePro
     for each in draws:
         drawn[each] = True
     ever = np.flatnonzero(drawn)
-    holding = Holding(engine, keys[ever])
+    holding = Holding(counter_of(engine), keys[ever])
     return TreeProblem(
         tests=NodeTests(language, holding),
         holding=holding,

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from hornbeam.engines.counting.holding import Body, CanonicalParts, Holding, Truth
+from hornbeam.engines.clauses.counting.holding import Body, CanonicalParts, Holding, Truth
 from hornbeam.logic.clauses import (
     Clause,
     Comparison,

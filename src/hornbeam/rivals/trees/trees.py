@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hornbeam.engines.counting.holding import Body, Truth
+from hornbeam.engines.clauses.counting.holding import Body, Truth
 from hornbeam.logic.canonical import canonical
 from hornbeam.logic.clauses import Atom, Clause, Literal, cut, extended, known
 from hornbeam.model.clause_model import Floats

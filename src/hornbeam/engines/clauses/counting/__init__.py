@@ -1,0 +1,1 @@
+"""What is made of counts: in halves, within guards, cached for a fit, as exact sums, as truth values."""

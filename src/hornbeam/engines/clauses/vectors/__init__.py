@@ -1,0 +1,1 @@
+"""Counts of clauses in memory, as vectors over populations and joins on the keys of examples."""

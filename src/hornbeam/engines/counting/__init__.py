@@ -1,1 +1,0 @@
-"""Counts of clauses: in halves, within guards, cached for a fit, as exact sums, as truth values."""

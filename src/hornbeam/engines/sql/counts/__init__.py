@@ -1,1 +1,0 @@
-"""Counts of clauses in tables of the SQL system, and their sums."""

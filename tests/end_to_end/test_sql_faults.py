@@ -103,7 +103,7 @@ def test_a_fit_without_memory_goes_on_where_there_is_some(folder: Path, right: s
     connection.rows("SET memory_limit = '100MB'")
     assert learned(open_engine("duckdb", database)) == right
     made = {name for (name,) in connection.rows("SELECT table_name FROM duckdb_tables()")}
-    assert made == set(database.tables.source._temporary)
+    assert made <= set(database.tables.source._temporary)
     database.close()
 
 

@@ -182,7 +182,7 @@ def test_facts_that_do_not_fit_the_budget_are_not_loaded_for_a_search(
     opened: tuple[Database, type[Engine]],
 ) -> None:
     database, engine = opened
-    with pytest.raises(LimitError, match=r"facts would take about .* MB, more than the budget of 0\.0003 MB"):
+    with pytest.raises(LimitError, match=r"facts take about .* MB, more than the budget of 0\.0003 MB"):
         learn("rlr", engine(database, 300), database.examples_of("risk"), plain())
 
 

@@ -79,7 +79,7 @@ class _Loader:
         size = 4 * cells + BYTES_PER_CONSTANT * sum(len(database.population(each)) for each in self._types)
         if size > memory:
             raise LimitError(
-                f"clauses are learned in memory, where the facts would take about {size_text(size)}, more "
+                f"clauses are searched in memory only, where the facts take about {size_text(size)}, more "
                 f"than the budget of {size_text(memory)}; allow more memory (--memory), or learn effects, "
                 "the default, which leave tables where they are."
             )

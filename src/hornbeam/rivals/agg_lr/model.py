@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hornbeam.data.database import Codes
+from hornbeam.data.database import Codes, Examples
 from hornbeam.drawing.markup import number_text, signed_text
 from hornbeam.drawing.notebook import notebook_table
 from hornbeam.engines.clauses.contract import Counts
@@ -121,6 +121,12 @@ class AggregateModel:
     def values(self, engine: Engine, keys: Codes) -> list[Floats]:
         """The value of each aggregate for each example; NaN means no value."""
         wanted = [each.aggregate for each in self.features]
+        if engine.database.is_in_place:
+            from hornbeam.engines.clauses.loaded import loaded
+
+            unlabelled = Examples(self.target, keys, np.zeros(len(keys), dtype=np.int8))
+            engine, examples = loaded(engine, unlabelled)
+            keys = examples.keys
         column_of = dict(
             aggregate_columns(
                 by_path(wanted), engine, keys, lambda clauses: count_all(counter_of(engine), clauses, keys)

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from hornbeam.data.build import build
 from hornbeam.engines.clauses.contract import Counts
+from hornbeam.engines.clauses.naive import NaiveCounter
 from hornbeam.engines.contract import Skipped
 from hornbeam.engines.naive import NaiveEngine
 from hornbeam.errors import LimitError
@@ -58,15 +59,15 @@ def test_totals_are_those_of_training_unless_the_settings_say_database():
     assert model(weighted, populations="database").scores(engine, KEYS).tolist() == [1.0, 3.0, 3.0]
 
 
-def test_a_clause_the_engine_refuses_is_an_error_and_not_a_gap():
-    class Refusing(NaiveEngine):
-        def count(self, clauses, keys) -> list[Counts | Skipped]:
-            return [Skipped(clause, "too large", 10, 1) for clause in clauses]
+def test_a_clause_the_counter_refuses_is_an_error_and_not_a_gap(monkeypatch):
+    def refused(self, clauses, keys) -> list[Counts | Skipped]:
+        return [Skipped(clause, "too large", 10, 1) for clause in clauses]
 
+    monkeypatch.setattr(NaiveCounter, "count", refused)
     with pytest.raises(
         LimitError, match=r"smokes\(B\)\. cannot be counted: too large \(estimate 10, limit 1\)"
     ):
-        model(WeightedClause(SMOKING_FRIENDS, (0.0, 1.0, 0.0), 3)).scores(Refusing(DATABASE), KEYS)
+        model(WeightedClause(SMOKING_FRIENDS, (0.0, 1.0, 0.0), 3)).scores(NaiveEngine(DATABASE), KEYS)
 
 
 def test_false_counts_of_totals_past_int64_are_the_nearest_floats():

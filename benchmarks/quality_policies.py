@@ -32,9 +32,9 @@ ITERATIONS, TRAJECTORIES, HORIZON = 8, 5, 15
 TESTS, FIRST_TEST = 50, 2_000_000
 """The number of starts of each test, and the seed of the first."""
 ROUNDS = ("choices", "worlds", "planning", "speed")
-EFFECTS = 15
-"""The largest number of effects of an action in planning."""
-MOST_STEPS, MOST_SECONDS = 1_500, 20.0
+EFFECTS, STATES = 15, 60
+"""In planning, the largest number of effects of an action, and of states of each problem beside its plan."""
+MOST_STEPS, MOST_SECONDS = 1_500, 150.0
 """The limits of one plan, and of playing one set of problems in CPU seconds."""
 
 
@@ -160,7 +160,7 @@ def planned(results: dict[str, Any], name: str) -> None:
     folder = DATA / "ipc2023" / name
     domain = Domain(folder / "domain.pddl")
     start = time.process_time()
-    shown = demonstrations(problems(domain, folder / "training" / "easy")[:40], random.Random(0))
+    shown = demonstrations(problems(domain, folder / "training" / "easy")[:40], random.Random(0), more=STATES)
     searching = time.process_time() - start
     actions, predicates = Planning.language(domain)
     start = time.process_time()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import math
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
@@ -13,6 +14,8 @@ from hornbeam.policies.plan_picture import plan_picture
 
 MOST_STEPS = 500
 """An episode ends after this many steps, even if the environment never ends it."""
+MOST_SWEEPS, SMALL = 200, 1e-9
+"""How often the worth of states is computed from that of the next ones, unless it changes by less."""
 
 
 class Environment(Protocol):
@@ -117,6 +120,11 @@ class Outcome:
     after: dict[int, int] = field(default_factory=dict)
     """how often each next state followed; -1 for the end"""
 
+    def worth(self, values: Mapping[int, float], discount: float) -> float:
+        """The mean reward, and what the states are worth that followed."""
+        later = sum(times * values[after] for after, times in self.after.items())
+        return (self.reward + discount * later) / self.times
+
 
 class Memory:
     """What was seen so far: each different state once, and what came of each action tried there."""
@@ -151,17 +159,41 @@ class Memory:
         return self._places[key]
 
     def targets(
-        self, best: Callable[[int], float], discount: float
+        self, scores: Callable[[int], Sequence[float]] | None, discount: float
     ) -> Iterator[tuple[int, Action, float, float]]:
-        """For each action tried its state, its name, what it is worth, and how often it was tried."""
-        known: dict[int, float] = {-1: 0.0}
+        """For each action tried its state, its name, what it is worth, and how often it was tried.
+
+        A state is worth what its best action is: of those that were tried by what came of them, of the
+        others by ``scores``, which has a score for each applicable action. So what was found at the end of an
+        episode reaches its beginning at once.
+        """
+        tried: dict[int, dict[Action, Outcome]] = {}
         for (place, action), outcome in self.outcomes.items():
-            later = 0.0
-            for after, times in outcome.after.items():
-                if after not in known:
-                    known[after] = best(after)
-                later += times * known[after]
-            yield place, action, (outcome.reward + discount * later) / outcome.times, float(outcome.times)
+            tried.setdefault(place, {})[action] = outcome
+        others = [
+            self._best_untried(place, tried.get(place, {}), scores) for place in range(len(self.states))
+        ]
+        values = {place: 0.0 if best == -math.inf else best for place, best in enumerate(others)} | {-1: 0.0}
+        for _ in range(MOST_SWEEPS):
+            change = 0.0
+            for place in reversed(tried):
+                own = max(outcome.worth(values, discount) for outcome in tried[place].values())
+                best = max(own, others[place])
+                change = max(change, abs(best - values[place]))
+                values[place] = best
+            if change < SMALL:
+                break
+        for (place, action), outcome in self.outcomes.items():
+            yield place, action, outcome.worth(values, discount), float(outcome.times)
+
+    def _best_untried(
+        self, place: int, tried: Container[Action], scores: Callable[[int], Sequence[float]] | None
+    ) -> float:
+        """The highest score of the actions of a state that were not tried."""
+        if scores is None:
+            return -math.inf
+        own = zip(self.actions[place], scores(place), strict=True)
+        return max((score for action, score in own if action not in tried), default=-math.inf)
 
 
 def refused(action: Any) -> DataError:

@@ -18,7 +18,7 @@ from hornbeam.learning.options import EffectOptions
 from hornbeam.logic.schema import Schema
 from hornbeam.model.clause_model import Model
 from hornbeam.model.scales import CHOICE
-from hornbeam.policies.language import WORLD, State, WorldLanguage
+from hornbeam.policies.language import STATE, WORLD, State, WorldLanguage
 from hornbeam.policies.worlds import database_of, schema_of
 
 FEW = 8
@@ -49,22 +49,39 @@ def fitted_models(
 
     With the loss ``choice``, all ground actions of a state are alternatives of one choice, whichever model
     gives their scores: the models are fitted one after the other, each beside the scores of the others.
+    Otherwise a model of its own says what the state is worth, and those of actions what they add to it:
+    worlds differ more than actions in one world do, and effects should be spent on what actions differ in.
     """
-    database = database_of(language, states, actions)
-    data = [
+    if options.loss == CHOICE:
+        database = database_of(language, states, actions)
+        data = _by_action(actions, worths, database)
+        return _models_of_choices(data, schema_of(language, actions), len(states), options)
+    heads = {STATE: (), **actions}
+    database, schema = database_of(language, states, heads), schema_of(language, heads)
+    state = _OfAction(STATE, (), [each._replace(action=(STATE,)) for each in worths], database)
+    models = {STATE: _of_returns(state, schema, 0.0, options)}
+    worth = state.scores(models[STATE]).tolist()
+    added = [each._replace(value=each.value - own) for each, own in zip(worths, worth, strict=True)]
+    least = min(each.value for each in added)
+    return models | {
+        own.name: _of_returns(own, schema, least, options) for own in _by_action(actions, added, database)
+    }
+
+
+def _by_action(
+    actions: Mapping[str, tuple[str, ...]], worths: Sequence[Worth], database: Database
+) -> list[_OfAction]:
+    return [
         _OfAction(name, types, [each for each in worths if each.action[0] == name], database)
         for name, types in actions.items()
     ]
-    schema = schema_of(language, actions)
-    if options.loss == CHOICE:
-        return _models_of_choices(data, schema, len(states), options)
-    least = min(each.value for each in worths)
-    return {
-        own.name: own.fitted(own.examples(values=own.values), options)
-        if own.is_enough
-        else _constant(own.name, schema, float(own.values.mean()) if own.number else least, options.loss)
-        for own in data
-    }
+
+
+def _of_returns(own: _OfAction, schema: Schema, unknown: float, options: EffectOptions) -> Model:
+    """The model of what an action is worth, or of a state; ``unknown`` if it was never tried."""
+    if own.is_enough:
+        return own.fitted(own.examples(values=own.values), options)
+    return _constant(own.name, schema, float(own.values.mean()) if own.number else unknown, options.loss)
 
 
 class _OfAction:

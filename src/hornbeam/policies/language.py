@@ -18,6 +18,8 @@ NUMBER, CATEGORY = "number", "category"
 """What the last argument may be instead of an object: a number, or a value that worlds share."""
 WORLD = "world"
 """The type of worlds."""
+STATE = "state_value"
+"""The name of the model of what a state is worth, whichever action is taken there."""
 
 Row = tuple[Any, ...]
 """The arguments of a fact: names of objects, and perhaps a number or a category at the end."""

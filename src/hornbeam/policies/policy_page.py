@@ -27,7 +27,7 @@ def policy_page(
 
     parts = [element("h1", "A relational policy"), element("p", title), element("p", note) if note else None]
     for name, model in models.items():
-        parts += [element("h2", head_text(name, heads[name])), Markup(model._repr_html_())]
+        parts += [element("h2", head_text(name, heads.get(name, ()))), Markup(model._repr_html_())]
     head = element(
         "head",
         element("meta", charset="utf-8"),

@@ -7,10 +7,14 @@ import pytest
 
 import hornbeam as hb
 from hornbeam.errors import DataError, HornbeamError, ModelError
-from hornbeam.policies.episodes import Episode, Transition
+from hornbeam.policies.episodes import Episode, Memory, Transition
+from hornbeam.policies.language import WorldLanguage
 
 ACTIONS = {"eat": ("fruit",), "wait": ()}
 PREDICATES = {"ripe": ("fruit",), "near": ("fruit", "fruit"), "hungry": ()}
+
+
+LANGUAGE = WorldLanguage.of({"next": ("place", "place"), "at": ("place",), "goal": ("place",)})
 
 
 class Orchard:
@@ -71,6 +75,75 @@ def test_a_learner_finds_what_pays():
     assert f"The policy of iteration {kept.number} of 2" in policy.show()
     assert policy.score(Orchard(), 10, 1_000_000) == kept.held_out_return
     assert policy.scores(STATE, CHOICES)[2] == pytest.approx(1.0, abs=0.2)
+
+
+class Corridor:
+    """Ten places in a row, of which the last is the goal; every step costs 1, and one may turn back."""
+
+    def reset(self, *, seed=None):
+        self.place = random.Random(seed).randrange(9)
+        return self.facts(), {"actions": self.actions()}
+
+    def facts(self):
+        links = [("next", f"p{number}", f"p{number + 1}") for number in range(9)]
+        return [*links, ("at", f"p{self.place}"), ("goal", "p9")]
+
+    def actions(self):
+        near = [each for each in (self.place - 1, self.place + 1) if 0 <= each < 10]
+        return [("go", f"p{each}") for each in near]
+
+    def step(self, action):
+        self.place = int(action[1][1:])
+        done = self.place == 9
+        return self.facts(), 0.0 if done else -1.0, done, False, {"actions": [] if done else self.actions()}
+
+
+@pytest.fixture(scope="module")
+def walker():
+    language = {"next": ("place", "place"), "at": ("place",), "goal": ("place",)}
+    policy = hb.RelationalPolicy({"go": ("place",)}, language, {"after": "next"}, max_effects=4)
+    return policy.learn(Corridor(), iterations=2, trajectories=6, held_out=8)
+
+
+def test_a_learner_knows_what_a_state_is_worth_and_what_an_action_adds(walker):
+    assert {*walker.models_} == {"state_value", "go"}
+    env = Corridor()
+    env.place = 8
+    near = walker.scores(env.facts(), env.actions())
+    env.place = 1
+    far = walker.scores(env.facts(), env.actions())
+    assert near[1] > near[0] and far[1] > far[0]
+    assert max(near) > max(far)
+    assert "state_value()" in walker.show() and "state_value()" in walker.report().html
+
+
+def test_a_learner_is_one_file_too_and_its_explanations_add_up(walker, tmp_path):
+    walker.save(tmp_path / "walker.json")
+    again = hb.RelationalPolicy.load(tmp_path / "walker.json")
+    env = Corridor()
+    facts, info = env.reset(seed=3)
+    assert again.scores(facts, info["actions"]) == walker.scores(facts, info["actions"])
+    alone = walker.explain(facts, info["actions"][:1])
+    assert sum(each.adds for each in alone.differences) == pytest.approx(alone.score, abs=0.02)
+
+
+def test_what_was_found_at_the_end_of_an_episode_reaches_its_beginning():
+    """Without any model, each state is worth what the rest of the episode gave, discounted."""
+    memory = Memory(lambda facts: LANGUAGE.state(facts), lambda action: tuple(action))
+    env = Corridor()
+    env.place = 0
+    steps = []
+    for place in range(1, 10):
+        before, actions = env.facts(), env.actions()
+        after, reward, done, _, info = env.step(("go", f"p{place}"))
+        steps.append(Transition(before, actions, ("go", f"p{place}"), reward, after, info["actions"]))
+    memory.add(Episode(tuple(steps), done))
+    found = {action[1]: worth for _, action, worth, _ in memory.targets(None, 0.5)}
+    assert found == {f"p{n}": pytest.approx(-sum(0.5**k for k in range(9 - n))) for n in range(1, 10)}
+    # The score of an action that was not tried counts, if it is higher.
+    scores = [[7.0] * len(actions) for actions in memory.actions]
+    better = {action[1]: worth for _, action, worth, _ in memory.targets(scores.__getitem__, 0.5)}
+    assert better["p1"] == pytest.approx(-1 + 0.5 * 7)
 
 
 def test_an_explanation_adds_up_to_the_difference_of_the_scores(imitator):
@@ -136,6 +209,7 @@ BAD = [
     (lambda policy: fresh(discount=2), "discount=2 is refused"),
     (lambda policy: fresh({"ripe": ("fruit",)}), "has the name of a predicate"),
     (lambda policy: fresh({}), "actions is empty"),
+    (lambda policy: fresh({"state_value": ("fruit",)}), "choose another name"),
     (lambda policy: fresh().imitate([(STATE, CHOICES, [("eat", "z")])]), "demonstration 0|names the fruit"),
     (lambda policy: fresh().imitate([(STATE, CHOICES, [])]), "show no good action"),
     (lambda policy: fresh().imitate([STATE[:2]]), "must be a state, its applicable actions"),

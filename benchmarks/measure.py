@@ -28,7 +28,7 @@ README = HERE / "README.md"
 PROJECT = HERE.parent
 DATA = Path(os.environ.get("HORNBEAM_DATA") or PROJECT.parent / "shared" / "data")
 """The public data sets."""
-sys.path.append(str(PROJECT))  # the study is there
+sys.path += [str(PROJECT), str(PROJECT / "tests")]  # the study and made worlds are there
 
 Result = TypeVar("Result")
 

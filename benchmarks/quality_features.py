@@ -2,7 +2,7 @@
 
     python benchmarks/quality_features.py [--worlds 3]
 
-The labels of a world (``hornbeam generate``) depend on one feature of a thing's events; noise is beside it.
+The labels of a world depend on one feature of a thing's events; noise is beside it.
 *Found* means that the most important effect has the planted feature, or one that is a strictly monotone
 function of it on all training examples. The share of the possible gain is in log-loss on 2,000 examples of
 another world with the same truth: 100% is that of the true probabilities, 0% that of the base rate.
@@ -22,13 +22,13 @@ from sklearn.metrics import log_loss
 
 import measure
 from hornbeam.data.database import Database, Examples
-from hornbeam.datasets.worlds.planted import FEATURES, TARGET, PlantedWorld, is_same_order, planted
 from hornbeam.engines.memory.engine import MemoryEngine
 from hornbeam.engines.questions import FeatureRequest
 from hornbeam.learning.effects.learner import fit
 from hornbeam.learning.options import EffectOptions
 from hornbeam.loading import load
 from hornbeam.logic.effects import body_text
+from planted_world import FEATURES, TARGET, PlantedWorld, is_same_order, planted
 
 SIZES = (500, 2_000)
 FRESH = 2_000

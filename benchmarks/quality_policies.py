@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 
 import hornbeam as hb
 import measure
-from hornbeam.datasets.worlds import sessions, sessions_probabilities
+from choice_world import sessions, sessions_probabilities
 from hornbeam.model.evaluate import evaluate_choices
 from measure import DATA, say, table
 from simulators import Blocks, Domain, Logistics, Planning, demonstrations, problems

@@ -34,7 +34,6 @@ def test_the_verbs_are_these():
         "examples",
         "explain",
         "fit",
-        "generate",
         "inspect",
         "modes",
         "predict",

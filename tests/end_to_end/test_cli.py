@@ -327,20 +327,6 @@ def test_the_demo_of_pairs_needs_no_data(run, tmp_path, monkeypatch):
     assert "because the number of titles of student" in ran.out
 
 
-def test_a_generated_world_is_learned_by_the_command_that_is_printed(run, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    made = run("generate", "own-number", "--out", "a world", "--size", "80")
-    assert made.status == 0
-    assert made.err == "wrote things.csv, events.csv, examples.csv and schema.toml to a world\n"
-    effect, command = made.out.splitlines()[1:]
-    words = shlex.split(command.partition("hornbeam ")[2])
-    assert run(*words, "--steps", "3", "--bags", "2").status == 0
-    assert effect.strip().startswith("value B : good(A) :- size(A,B).")
-    assert "size(A,B)" in run("show", "m.json", "--logic").out
-    again = run("generate", "own-number", "--out", "a world")
-    assert (again.status, again.err) == (2, "hornbeam: a world: has files already; name a new folder.\n")
-
-
 def test_the_version_is_printed(run):
     assert run("--version").out.startswith("hornbeam 0.")
 

@@ -39,14 +39,13 @@ VERBS = {
     "explain": "explain",
     "report": "report",
     "card": "card",
-    "edit": "editing.edit",
-    "serve": "editing.serve",
+    "edit": "edit",
+    "serve": "serve",
     "examples": "examples",
     "modes": "inspect",
     "inspect": "inspect",
     "sql": "sql",
-    "demo": "generated.demo",
-    "generate": "generated.generate",
+    "demo": "demo",
     "datasets": "datasets",
 }
 """The module of each verb, in the order of the help. It is imported when the verb is needed."""

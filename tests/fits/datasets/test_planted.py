@@ -12,7 +12,6 @@ import pytest
 from every_engine import every_engine
 from hornbeam.data.database import Database, Examples
 from hornbeam.data.numbers import Floats
-from hornbeam.datasets.worlds.planted import FEATURES, TARGET, PlantedWorld, is_same_order, planted
 from hornbeam.engines.contract import Engine
 from hornbeam.engines.memory.engine import MemoryEngine
 from hornbeam.engines.questions import FeatureRequest
@@ -23,6 +22,7 @@ from hornbeam.loading import load
 from hornbeam.logic.effects import Body, Recent
 from hornbeam.logic.parse_effect import parse_effect
 from hornbeam.model.evaluate import evaluate
+from planted_world import FEATURES, TARGET, PlantedWorld, is_same_order, planted
 
 EVERY_FEATURE = pytest.mark.parametrize("feature", FEATURES)
 

@@ -12,7 +12,7 @@ import pytest
 
 from hornbeam.data.build import build
 from hornbeam.data.database import Database
-from hornbeam.datasets.worlds import shoppers, smokers, university
+from hornbeam.datasets.worlds import smokers, university
 from hornbeam.engines.memory.engine import MemoryEngine
 from hornbeam.engines.naive import NaiveEngine
 from hornbeam.errors import DataError, ModelError
@@ -30,6 +30,7 @@ from hornbeam.logic.modes import schema_of
 from hornbeam.logic.parse import parse_mode
 from hornbeam.model.clause_model import Model
 from hornbeam.model.files import model_text, parse_model
+from orders_world import shoppers
 from plain_options import few
 
 WORLD = university(2, seed=3)

@@ -11,7 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from hornbeam.datasets.worlds import shoppers, university
+from hornbeam.datasets.worlds import university
 from hornbeam.engines.memory.engine import MemoryEngine
 from hornbeam.errors import EngineError, OptionError
 from hornbeam.learning import workers
@@ -28,6 +28,7 @@ from hornbeam.learning.workers import Jobs, n_processors, number_of_jobs
 from hornbeam.logic.clauses import head_atom
 from hornbeam.model.clause_model import Model
 from hornbeam.model.files import model_text
+from orders_world import shoppers
 
 PEOPLE = university(2, seed=3)
 SHOPPERS = shoppers(300, seed=4)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import generated
-from hornbeam.datasets.worlds.planted import FEATURES
+from planted_world import FEATURES
 
 WORLDS: dict[str, Callable[[Path], None]] = {
     "shop": generated.shop,

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from math import exp
 from pathlib import Path
 
-from hornbeam.datasets.worlds.planted import planted
+from planted_world import planted
 
 
 def shop(folder: Path) -> None:

@@ -14,7 +14,6 @@ from hornbeam.data.build import build
 from hornbeam.data.database import Database
 from hornbeam.data.numbers import numbers_of, quantiles
 from hornbeam.data.under_schema import under
-from hornbeam.datasets.worlds import SHOPPERS_TRUTH, shoppers
 from hornbeam.engines.clauses.counters import counter_of
 from hornbeam.engines.clauses.counting.count_cache import CountCache
 from hornbeam.engines.memory.engine import MemoryEngine
@@ -36,6 +35,7 @@ from hornbeam.model.evaluate import evaluate
 from hornbeam.model.explain import explain
 from hornbeam.model.files import model_text, parse_model
 from hornbeam.model.predict import predict
+from orders_world import SHOPPERS_TRUTH, shoppers
 from plain_options import joint
 
 DEFAULTS = effect_options(n_bags=3)

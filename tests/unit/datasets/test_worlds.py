@@ -10,11 +10,8 @@ from every_engine import ENGINES
 from hornbeam.data.database import Database
 from hornbeam.data.names import Numbered
 from hornbeam.datasets.worlds import (
-    SHOPPERS_TRUTH,
     SMOKERS_TRUTH,
     UNIVERSITY_TRUTH,
-    shoppers,
-    shoppers_probabilities,
     smokers,
     smokers_probabilities,
     university,
@@ -27,6 +24,7 @@ from hornbeam.errors import OptionError
 from hornbeam.logic.parse import parse_clause
 from hornbeam.model.clause_model import Model
 from hornbeam.model.evaluate import evaluate
+from orders_world import SHOPPERS_TRUTH, shoppers, shoppers_probabilities
 
 WORLDS = pytest.mark.parametrize(
     ("world", "size", "target", "truth", "probabilities"),

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import hornbeam as hb
+from choice_world import sessions, sessions_probabilities
 from hornbeam.data.relations import Relation
-from hornbeam.datasets.worlds import sessions, sessions_probabilities
 from hornbeam.engines.registry import open_engine
 from hornbeam.errors import DataError, HornbeamWarning, OptionError
 from hornbeam.learning.effects.examples.choices import alternatives_of, joined

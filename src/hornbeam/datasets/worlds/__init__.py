@@ -6,24 +6,14 @@ with the same truth, which serves as test data.
 """
 
 from hornbeam.datasets.worlds.departments import UNIVERSITY_TRUTH, university, university_probabilities
-from hornbeam.datasets.worlds.orders import SHOPPERS_TRUTH, shoppers, shoppers_probabilities
-from hornbeam.datasets.worlds.planted import PlantedWorld, planted
-from hornbeam.datasets.worlds.sessions import sessions, sessions_probabilities
 from hornbeam.datasets.worlds.shop import SHOP_TRUTH, shop_files, write_shop
 from hornbeam.datasets.worlds.smoking import SMOKERS_TRUTH, smokers, smokers_probabilities
 
 __all__ = [
-    "SHOPPERS_TRUTH",
     "SHOP_TRUTH",
     "SMOKERS_TRUTH",
     "UNIVERSITY_TRUTH",
-    "PlantedWorld",
-    "planted",
-    "sessions",
-    "sessions_probabilities",
     "shop_files",
-    "shoppers",
-    "shoppers_probabilities",
     "smokers",
     "smokers_probabilities",
     "university",

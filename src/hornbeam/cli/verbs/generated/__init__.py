@@ -1,1 +1,0 @@
-"""The verbs that show and write generated data."""

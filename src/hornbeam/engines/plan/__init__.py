@@ -1,0 +1,1 @@
+"""A body as a tree of parts: one plan for every executor and for SQL."""
